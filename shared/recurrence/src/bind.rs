@@ -1,0 +1,169 @@
+//! Compiling: what a rule leaves open is taken from its start.
+
+use chrono::{DateTime, Utc};
+
+use crate::civil::{DAY, Date, HOUR, MINUTE, Month, date_from_days, position, week_of, weekday};
+use crate::days::{Days, DaysOfMonth, Months};
+use crate::error::Refused;
+use crate::pattern::Pattern;
+use crate::rule::{PartDays, Parts, Rule};
+use crate::timeline::Reading;
+use crate::times::{ALL_HOURS, Times};
+use crate::timetable::Grid;
+use crate::words::Frequency;
+
+/// All 12 months.
+const ALL_MONTHS: u16 = 0x0fff;
+
+/// A rule with its start.
+pub(crate) struct Bound {
+    pub(crate) grid: Grid,
+    /// The fraction of a second of every occurrence.
+    pub(crate) nanos: u32,
+}
+
+/// What the clock on the wall shows at the start.
+struct CivilStart {
+    second: i64,
+    days: i64,
+    date: Date,
+}
+
+impl CivilStart {
+    fn of(rule: &Rule, start: DateTime<Utc>) -> Self {
+        let instant = start.timestamp();
+        let second = instant + rule.zone.map_or(0, |zone| zone.offset_at(instant));
+        let days = second.div_euclid(DAY);
+        Self { second, days, date: date_from_days(days) }
+    }
+
+    fn hour(&self) -> u32 {
+        position(self.second.rem_euclid(DAY) / HOUR)
+    }
+
+    fn minute(&self) -> u32 {
+        position(self.second.rem_euclid(HOUR) / MINUTE)
+    }
+
+    fn second_of_minute(&self) -> i64 {
+        self.second.rem_euclid(MINUTE)
+    }
+}
+
+/// Compiles a rule.
+pub(crate) fn bind(rule: &Rule, start: DateTime<Utc>) -> Result<Bound, Refused> {
+    let start_nanos = start.timestamp_subsec_nanos();
+    let interval = i64::from(rule.interval);
+    let civil = CivilStart::of(rule, start);
+    let (pattern, reading, nanos) = match (rule.frequency, &rule.schedule) {
+        (Frequency::Minute, None) => return Ok(elapsed(interval * MINUTE, start_nanos)),
+        (Frequency::Hour, None) => return Ok(elapsed(interval * HOUR, start_nanos)),
+        (Frequency::Minute, Some(parts)) => {
+            let minutes = minutely(interval, &civil, parts).ok_or_else(|| never(rule, start))?;
+            let second = civil.second_of_minute();
+            (Pattern::Minutely { minutes, second }, Reading::Every, start_nanos)
+        }
+        (Frequency::Hour, Some(parts)) => {
+            let allowed = |hour| parts.hours.unwrap_or(ALL_HOURS) >> hour & 1 == 1;
+            let hours = crate::grid::Grid::new(interval, civil.second.div_euclid(HOUR), 24, allowed)
+                .ok_or_else(|| never(rule, start))?;
+            let (minutes, second, nanos) = match parts.minutes {
+                Some(minutes) => (minutes, 0, 0),
+                None => (1 << civil.minute(), civil.second_of_minute(), start_nanos),
+            };
+            (Pattern::Hourly { hours, minutes, second }, Reading::Every, nanos)
+        }
+        (Frequency::Day | Frequency::Week | Frequency::Month | Frequency::Year, schedule) => {
+            let parts = schedule.unwrap_or_default();
+            let (times, nanos) = times(&civil, &parts, start_nanos);
+            let named = parts.minutes.is_none() && parts.hours.is_none();
+            let every = !named && times.hours == ALL_HOURS;
+            let reading = if every { Reading::Every } else { Reading::Named };
+            let days = days(rule.frequency, interval, &civil, &parts);
+            (Pattern::Calendar { days, times }, reading, nanos)
+        }
+    };
+    Ok(Bound { grid: Grid::Civil { pattern, reading }, nanos })
+}
+
+/// What is wrong with a rule that never matches.
+pub(crate) fn never(rule: &Rule, start: DateTime<Utc>) -> Refused {
+    let Date { year, month, day } = CivilStart::of(rule, start).date;
+    let interval = rule.interval;
+    let why = match rule.frequency {
+        Frequency::Minute => format!(
+            "stepping {interval} minutes at a time from its start never meets the hours and \
+             minutes of its schedule"
+        ),
+        Frequency::Hour => format!(
+            "stepping {interval} hours at a time from its start never meets the hours of its schedule"
+        ),
+        Frequency::Month => format!(
+            "none of the months that it reaches, every {interval} from {year:04}-{month:02} to the \
+             year 9999, has such a day"
+        ),
+        Frequency::Day | Frequency::Week | Frequency::Year => format!(
+            "nothing matches from {year:04}-{month:02}-{day:02} to the year 9999, where the \
+             calendar ends"
+        ),
+    };
+    Refused::NeverOccurs { why }
+}
+
+fn elapsed(step: i64, nanos: u32) -> Bound {
+    Bound { grid: Grid::Elapsed { step }, nanos }
+}
+
+fn minutely(interval: i64, civil: &CivilStart, parts: &Parts) -> Option<crate::grid::Grid> {
+    let hours = parts.hours.unwrap_or(ALL_HOURS);
+    let minutes = parts.minutes.unwrap_or(u64::MAX);
+    let allowed = |minute: i64| hours >> (minute / 60) & 1 == 1 && minutes >> (minute % 60) & 1 == 1;
+    crate::grid::Grid::new(interval, civil.second.div_euclid(MINUTE), 1_440, allowed)
+}
+
+/// The times of day, and the fraction of their seconds.
+fn times(civil: &CivilStart, parts: &Parts, start_nanos: u32) -> (Times, u32) {
+    let hours = match (parts.hours, parts.minutes) {
+        (Some(hours), _) => hours,
+        (None, Some(_)) => ALL_HOURS,
+        (None, None) => 1 << civil.hour(),
+    };
+    match parts.minutes {
+        Some(minutes) => (Times { hours, minutes, second: 0 }, 0),
+        None => {
+            let minutes = 1 << civil.minute();
+            (Times { hours, minutes, second: civil.second_of_minute() }, start_nanos)
+        }
+    }
+}
+
+fn days(frequency: Frequency, interval: i64, civil: &CivilStart, parts: &Parts) -> Days {
+    let month = Month::of(civil.date);
+    let days_of_month = match parts.days {
+        PartDays::MonthDays { from_start, from_end } => DaysOfMonth::Listed { from_start, from_end },
+        PartDays::NthWeekdays(nth) => DaysOfMonth::Weekdays(nth),
+        PartDays::FromStart | PartDays::Weekdays(_) => DaysOfMonth::Clamped(civil.date.day),
+    };
+    match frequency {
+        Frequency::Week => {
+            let weekdays = match parts.days {
+                PartDays::Weekdays(weekdays) => weekdays,
+                _ => 1 << weekday(civil.days),
+            };
+            Days::Weekly { interval, first: week_of(civil.days), weekdays }
+        }
+        Frequency::Month => {
+            let of_year = parts.months.unwrap_or(ALL_MONTHS);
+            let months = Months::monthly(interval, month, of_year);
+            Days::Monthly { months, days: days_of_month }
+        }
+        Frequency::Year => {
+            let of_year = parts.months.unwrap_or(1 << month.of_year());
+            let months = Months::yearly(interval, month, of_year);
+            Days::Monthly { months, days: days_of_month }
+        }
+        Frequency::Minute | Frequency::Hour | Frequency::Day => {
+            Days::Daily { interval, first: civil.days }
+        }
+    }
+}

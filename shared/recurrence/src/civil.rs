@@ -1,0 +1,179 @@
+//! Civil arithmetic: days, months and weeks as numbers, without a zone.
+//!
+//! A civil second is the number of seconds since 1970-01-01T00:00 *on some clock on a wall*.
+//! What instant that is, is [`zone`](crate::zone)'s business and nobody else's.
+//! The calendar is the proleptic Gregorian one, whose months repeat every 400 years.
+
+/// Seconds in a minute.
+pub(crate) const MINUTE: i64 = 60;
+/// Seconds in an hour.
+pub(crate) const HOUR: i64 = 3_600;
+/// Seconds in a day.
+pub(crate) const DAY: i64 = 86_400;
+/// The first second of the year 1, counted from 1970.
+pub(crate) const CALENDAR_START: i64 = days_from_date(1, 1, 1) * DAY;
+/// The last second of the year 9999, counted from 1970.
+pub(crate) const CALENDAR_END: i64 = days_from_date(10_000, 1, 1) * DAY - 1;
+/// After so many months the calendar repeats: 400 years are a whole number of weeks.
+pub(crate) const CYCLE_MONTHS: i64 = 4_800;
+
+/// A field of the calendar or the clock as a bit position.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "calendar fields, remainders and set positions are never negative and far below 2^32"
+)]
+pub(crate) const fn position(field: i64) -> u32 {
+    field as u32
+}
+
+/// A day of the calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Date {
+    pub(crate) year: i64,
+    /// 1–12.
+    pub(crate) month: i64,
+    /// 1–31.
+    pub(crate) day: i64,
+}
+
+/// The number of the day, 1970-01-01 being 0.
+///
+/// Years are counted from March, so that the leap day is a year's last.
+pub(crate) const fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+/// The date of a day's number; the inverse of [`days_from_date`].
+pub(crate) const fn date_from_days(days: i64) -> Date {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + if month <= 2 { 1 } else { 0 };
+    Date { year, month, day }
+}
+
+/// The day of the week of a day's number: Monday is 0, Sunday 6.
+pub(crate) const fn weekday(days: i64) -> i64 {
+    (days + 3).rem_euclid(7)
+}
+
+/// The number of the week (from Monday) that a day lies in; the week of 1970-01-01 is 0.
+pub(crate) const fn week_of(days: i64) -> i64 {
+    (days + 3).div_euclid(7)
+}
+
+/// The Monday of a week, as a day's number.
+pub(crate) const fn week_start(week: i64) -> i64 {
+    week * 7 - 3
+}
+
+/// A month of a year, numbered through: January of the year 0 is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Month(pub(crate) i64);
+
+impl Month {
+    /// The month that a date lies in.
+    pub(crate) const fn of(date: Date) -> Self {
+        Self(date.year * 12 + date.month - 1)
+    }
+
+    /// The year it belongs to.
+    pub(crate) const fn year(self) -> i64 {
+        self.0.div_euclid(12)
+    }
+
+    /// Its place in the year: January is 0.
+    pub(crate) const fn of_year(self) -> i64 {
+        self.0.rem_euclid(12)
+    }
+
+    /// Its first day's number.
+    pub(crate) const fn first_day(self) -> i64 {
+        days_from_date(self.year(), self.of_year() + 1, 1)
+    }
+
+    /// How many days it has.
+    pub(crate) const fn length(self) -> i64 {
+        match self.of_year() {
+            1 => {
+                let year = self.year();
+                if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) { 29 } else { 28 }
+            }
+            3 | 5 | 8 | 10 => 30,
+            _ => 31,
+        }
+    }
+}
+
+/// The first member of a set of bits at or above a position.
+pub(crate) const fn first_from(bits: u64, at: u32) -> Option<u32> {
+    if at >= u64::BITS {
+        return None;
+    }
+    let rest = bits >> at;
+    if rest == 0 { None } else { Some(at + rest.trailing_zeros()) }
+}
+
+/// How many members of a set of bits lie below a position.
+pub(crate) const fn count_below(bits: u64, at: u32) -> i64 {
+    let kept = if at >= u64::BITS { bits } else { bits & ((1 << at) - 1) };
+    kept.count_ones() as i64
+}
+
+/// The greatest common divisor of two positive numbers.
+pub(crate) const fn gcd(mut a: i64, mut b: i64) -> i64 {
+    // Bounded: Euclid on two numbers below 2^31 takes at most 46 steps.
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_dates_are_inverse_over_the_whole_calendar() {
+        let mut expected = Date { year: 1, month: 1, day: 1 };
+        for days in days_from_date(1, 1, 1)..=days_from_date(9999, 12, 31) {
+            assert_eq!(date_from_days(days), expected);
+            assert_eq!(days_from_date(expected.year, expected.month, expected.day), days);
+            expected.day += 1;
+            if expected.day > Month::of(expected).length() {
+                expected = Date { year: expected.year, month: expected.month + 1, day: 1 };
+                if expected.month > 12 {
+                    expected = Date { year: expected.year + 1, month: 1, day: 1 };
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_epoch_was_a_thursday_in_week_0() {
+        assert_eq!(weekday(0), 3);
+        assert_eq!((week_of(-4), week_of(-3), week_of(3), week_of(4)), (-1, 0, 0, 1));
+        assert_eq!(week_start(0), -3);
+    }
+
+    #[test]
+    fn sets_are_searched_and_counted_at_their_edges() {
+        assert_eq!(first_from(0b1001, 1), Some(3));
+        assert_eq!(first_from(0b1001, 4), None);
+        assert_eq!(first_from(u64::MAX, 64), None);
+        assert_eq!(count_below(0b1001, 3), 1);
+        assert_eq!(count_below(u64::MAX, 64), 64);
+    }
+}

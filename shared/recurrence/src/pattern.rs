@@ -1,0 +1,112 @@
+//! What a clock on the wall must show for a rule to fire: a set of civil seconds.
+
+use crate::civil::{DAY, HOUR, MINUTE, count_below, first_from, position};
+use crate::days::Days;
+use crate::grid::Grid;
+use crate::times::{Times, smallest_step};
+
+/// A set of civil seconds that can be searched and counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "stays `Copy`: boxing would allocate on every clone")]
+pub(crate) enum Pattern {
+    /// Certain times of certain days.
+    Calendar { days: Days, times: Times },
+    /// Certain minutes of certain hours.
+    Hourly { hours: Grid, minutes: u64, second: i64 },
+    /// Certain minutes.
+    Minutely { minutes: Grid, second: i64 },
+}
+
+impl Pattern {
+    /// The first member at or after a civil second.
+    pub(crate) fn next(&self, civil: i64) -> Option<i64> {
+        match self {
+            Self::Calendar { days, times } => {
+                let today = civil.div_euclid(DAY);
+                let mut day = days.next(today)?;
+                if day == today {
+                    if let Some(time) = times.first_from(civil.rem_euclid(DAY)) {
+                        return Some(day * DAY + time);
+                    }
+                    day = days.next(today + 1)?;
+                }
+                Some(day * DAY + times.first())
+            }
+            Self::Hourly { hours, minutes, second } => {
+                let this_hour = civil.div_euclid(HOUR);
+                let mut hour = hours.next(this_hour);
+                let mut minute = first_from(*minutes, 0)?;
+                if hour == this_hour {
+                    match first_from(*minutes, minute_from(civil.rem_euclid(HOUR), *second)) {
+                        Some(later) => minute = later,
+                        None => hour = hours.next(this_hour + 1),
+                    }
+                }
+                Some(hour * HOUR + i64::from(minute) * MINUTE + second)
+            }
+            Self::Minutely { minutes, second } => {
+                Some(minutes.next(ceil_minute(civil - second)) * MINUTE + second)
+            }
+        }
+    }
+
+    /// How many members lie from one civil second (inclusive) to another (exclusive).
+    pub(crate) fn count(&self, from: i64, to: i64) -> i64 {
+        if to <= from {
+            return 0;
+        }
+        match self {
+            Self::Calendar { days, times } => {
+                let (first, last) = (from.div_euclid(DAY), to.div_euclid(DAY));
+                let within = |day: i64, civil: i64| {
+                    let active = days.next(day) == Some(day);
+                    if active { times.count_before(civil.rem_euclid(DAY)) } else { 0 }
+                };
+                days.count(first, last) * times.in_a_day() + within(last, to) - within(first, from)
+            }
+            Self::Hourly { hours, minutes, second } => {
+                let before = |civil: i64| {
+                    let hour = civil.div_euclid(HOUR);
+                    let whole = hours.count_before(hour) * i64::from(minutes.count_ones());
+                    let part = count_below(*minutes, minute_from(civil.rem_euclid(HOUR), *second));
+                    whole + if hours.next(hour) == hour { part } else { 0 }
+                };
+                before(to) - before(from)
+            }
+            Self::Minutely { minutes, second } => {
+                let before = |civil: i64| minutes.count_before(ceil_minute(civil - second));
+                before(to) - before(from)
+            }
+        }
+    }
+
+    /// Whether a civil second is a member.
+    pub(crate) fn contains(&self, civil: i64) -> bool {
+        self.next(civil) == Some(civil)
+    }
+
+    /// The smallest distance between two members, a month counting 28 days and a year 365.
+    pub(crate) fn smallest_gap(&self) -> i64 {
+        match self {
+            Self::Calendar { days, times } => {
+                let across = times.gap_across(days.smallest_gap());
+                times.smallest_gap().map_or(across, |within| within.min(across))
+            }
+            Self::Hourly { hours, minutes, .. } => {
+                let span = i64::from(minutes.ilog2() - minutes.trailing_zeros());
+                let across = hours.smallest_gap() * HOUR - span * MINUTE;
+                smallest_step(*minutes).map_or(across, |within| across.min(within * MINUTE))
+            }
+            Self::Minutely { minutes, .. } => minutes.smallest_gap() * MINUTE,
+        }
+    }
+}
+
+/// The first minute of an hour that, at a second of it, is not before a second of the hour.
+fn minute_from(second_of_hour: i64, second: i64) -> u32 {
+    position(ceil_minute(second_of_hour - second).max(0))
+}
+
+const fn ceil_minute(seconds: i64) -> i64 {
+    -(-seconds).div_euclid(MINUTE)
+}

@@ -1,0 +1,175 @@
+//! The second form of a rule: canonical. Lists are sets, defaults are filled in, and the parts
+//! are known to go together; what comes from the start is still open.
+
+use chrono::{DateTime, Utc};
+
+use crate::civil::position;
+use crate::days::NthWeekdays;
+use crate::error::Refused;
+use crate::sent::{MonthlyOccurrence, Recurrence, Schedule};
+use crate::times::ALL_HOURS;
+use crate::words::{Frequency, Weekday};
+use crate::zone::Zone;
+
+/// A recurrence in canonical form: two that mean the same are equal.
+///
+/// ```
+/// use recurrence::{Recurrence, Rule};
+///
+/// let rule = |json| Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+/// let daily = rule(serde_json::json!({"frequency": "Daily", "schedule": {"hours": [17, 8]}}));
+/// let same = rule(serde_json::json!({"frequency": "day", "interval": 1, "schedule": {"hours": [8, 17, 8]}}));
+/// assert_eq!(daily, same);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    pub(crate) frequency: Frequency,
+    pub(crate) interval: u32,
+    /// `None`: no schedule, or an empty one.
+    pub(crate) schedule: Option<Parts>,
+    pub(crate) count: Option<u32>,
+    pub(crate) end: Option<DateTime<Utc>>,
+    /// `None`: UTC.
+    pub(crate) zone: Option<Zone>,
+}
+
+/// The parts of a schedule as sets; `None` is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Parts {
+    /// Bits 0–59.
+    pub(crate) minutes: Option<u64>,
+    /// Bits 0–23.
+    pub(crate) hours: Option<u32>,
+    pub(crate) days: PartDays,
+    /// Bit 0 is January.
+    pub(crate) months: Option<u16>,
+}
+
+/// The days of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum PartDays {
+    /// The start's.
+    #[default]
+    FromStart,
+    /// Bit 0 is Monday.
+    Weekdays(u8),
+    /// Days of the month counted from its start and from its end; bit 0 is the first and the last.
+    MonthDays { from_start: u32, from_end: u32 },
+    /// Weekdays counted within the month.
+    NthWeekdays(NthWeekdays),
+}
+
+impl Rule {
+    /// Brings a recurrence into canonical form.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] if its parts do not go together.
+    pub fn of(sent: &Recurrence) -> Result<Self, Refused> {
+        let schedule = sent.schedule.as_ref().filter(|schedule| !schedule.is_empty());
+        let schedule = schedule.map(|schedule| parts(sent.frequency, schedule)).transpose()?;
+        Ok(Self {
+            frequency: sent.frequency,
+            interval: sent.interval,
+            schedule,
+            count: sent.count,
+            end: sent.end_time,
+            zone: sent.zone().copied().filter(|zone| !zone.is_utc()),
+        })
+    }
+
+    /// The zone on whose clock it is read; `None` is UTC.
+    #[must_use]
+    pub fn zone(&self) -> Option<&Zone> {
+        self.zone.as_ref()
+    }
+}
+
+impl Parts {
+    /// The same set of times in one way only: `minutes` with all 24 hours is `minutes` alone.
+    pub(crate) fn canonical(self) -> Self {
+        let redundant = self.minutes.is_some() && self.hours == Some(ALL_HOURS);
+        Self { hours: self.hours.filter(|_| !redundant), ..self }
+    }
+}
+
+fn parts(frequency: Frequency, schedule: &Schedule) -> Result<Parts, Refused> {
+    let wrong_unit = |property: &str, what, allowed| Refused::WrongUnit {
+        field: format!("recurrence.schedule.{property}"),
+        what,
+        unit: frequency.title(),
+        allowed,
+    };
+    let monthly = frequency == Frequency::Month;
+    if schedule.week_days.is_some() && frequency != Frequency::Week {
+        return Err(wrong_unit("weekDays", "week days", "'week'"));
+    }
+    if schedule.month_days.is_some() && !monthly {
+        return Err(wrong_unit("monthDays", "days of month", "'month'"));
+    }
+    if schedule.monthly_occurrences.is_some() && !monthly {
+        return Err(wrong_unit("monthlyOccurrences", "days of month", "'month'"));
+    }
+    if schedule.months.is_some() && !monthly && frequency != Frequency::Year {
+        return Err(wrong_unit("months", "months", "'month' or 'year'"));
+    }
+    let days = match (&schedule.week_days, &schedule.month_days, &schedule.monthly_occurrences) {
+        (_, Some(_), Some(_)) => return Err(Refused::DaysAndOccurrences),
+        (Some(days), None, None) => PartDays::Weekdays(
+            days.iter().fold(0, |set, day| set | 1 << day.place()),
+        ),
+        (_, Some(days), None) => month_days(days),
+        (_, None, Some(occurrences)) => nth_weekdays(occurrences),
+        (None, None, None) => PartDays::FromStart,
+    };
+    let bits = |list: &Vec<i64>| list.iter().fold(0_u64, |set, n| set | 1 << position(*n));
+    let parts = Parts {
+        minutes: schedule.minutes.as_ref().map(bits),
+        hours: schedule.hours.as_ref().map(|hours| low_bits(bits(hours))),
+        days,
+        months: schedule.months.as_ref().map(|months| {
+            months.iter().fold(0, |set, month| set | 1 << position(month - 1))
+        }),
+    };
+    Ok(parts.canonical())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "hours are below 24")]
+const fn low_bits(bits: u64) -> u32 {
+    bits as u32
+}
+
+fn month_days(days: &[i64]) -> PartDays {
+    let (mut from_start, mut from_end) = (0, 0);
+    for day in days {
+        if *day > 0 {
+            from_start |= 1 << position(day - 1);
+        } else {
+            from_end |= 1 << position(-day - 1);
+        }
+    }
+    PartDays::MonthDays { from_start, from_end }
+}
+
+fn nth_weekdays(occurrences: &[MonthlyOccurrence]) -> PartDays {
+    let mut nth = NthWeekdays::default();
+    for occurrence in occurrences {
+        let set = match occurrence.occurrence {
+            None => 0b1_1111,
+            Some(n) if n > 0 => 1 << position(n - 1),
+            Some(n) => 1 << position(4 - n),
+        };
+        nth.add(occurrence.day, set);
+    }
+    PartDays::NthWeekdays(nth)
+}
+
+impl NthWeekdays {
+    pub(crate) fn add(&mut self, day: Weekday, set: u16) {
+        for (known, weekday) in self.0.iter_mut().zip(Weekday::ALL) {
+            if weekday == day {
+                *known |= set;
+            }
+        }
+    }
+}

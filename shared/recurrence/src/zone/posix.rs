@@ -1,0 +1,219 @@
+//! The POSIX rule at the end of a TZif file, such as `EST5EDT,M3.2.0,M11.1.0`.
+
+use super::Segment;
+use crate::civil::{DAY, HOUR, MINUTE, Month, date_from_days, days_from_date, weekday};
+
+/// What a footer says.
+pub(super) enum Rule {
+    /// Nothing: it is empty.
+    None,
+    /// One offset for ever.
+    Fixed(i64),
+    /// Two changes a year.
+    Yearly(YearlyChange),
+    /// It is none of the forms that the database uses.
+    Unreadable,
+}
+
+/// Two changes of the clock every year.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct YearlyChange {
+    standard: i64,
+    daylight: i64,
+    /// When the daylight offset begins, by the standard clock.
+    begins: When,
+    /// When it ends, by the daylight clock.
+    ends: When,
+}
+
+/// A day of the year and a second counted from its midnight (which may lie on another day).
+#[derive(Debug, Clone, Copy)]
+struct When {
+    day: Day,
+    second: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Day {
+    /// `Jn`: 1–365, 29 February never counted.
+    Julian(i64),
+    /// `n`: 0–365, 29 February counted.
+    Ordinal(i64),
+    /// `Mm.w.d`: the w-th such weekday of the month, 5 being the last; Sunday is 0.
+    Weekday { month: i64, week: i64, day: i64 },
+}
+
+impl YearlyChange {
+    /// Reads a footer.
+    pub(super) fn read(footer: &[u8]) -> Rule {
+        if footer.is_empty() {
+            return Rule::None;
+        }
+        let mut rest = Cursor { bytes: footer };
+        rest.rule().unwrap_or(Rule::Unreadable)
+    }
+
+    /// The segment of an instant.
+    pub(super) fn segment_at(&self, instant: i64) -> Segment {
+        let year = date_from_days(instant.div_euclid(DAY)).year;
+        let (begins, ends) = (self.begins_in(year), self.ends_in(year));
+        let daylight = |start, end| Segment {
+            start,
+            end,
+            offset: self.daylight,
+            before: self.standard,
+        };
+        let standard = |start, end| Segment {
+            start,
+            end,
+            offset: self.standard,
+            before: self.daylight,
+        };
+        if begins < ends {
+            if instant < begins {
+                standard(self.ends_in(year - 1), begins)
+            } else if instant < ends {
+                daylight(begins, ends)
+            } else {
+                standard(ends, self.begins_in(year + 1))
+            }
+        } else if instant < ends {
+            daylight(self.begins_in(year - 1), ends)
+        } else if instant < begins {
+            standard(ends, begins)
+        } else {
+            daylight(begins, self.ends_in(year + 1))
+        }
+    }
+
+    fn begins_in(&self, year: i64) -> i64 {
+        self.begins.civil_in(year) - self.standard
+    }
+
+    fn ends_in(&self, year: i64) -> i64 {
+        self.ends.civil_in(year) - self.daylight
+    }
+}
+
+impl When {
+    /// The civil second in a year.
+    fn civil_in(&self, year: i64) -> i64 {
+        let days = match self.day {
+            Day::Julian(n) => {
+                let leap = Month(year * 12 + 1).length() == 29;
+                days_from_date(year, 1, 1) + n - 1 + i64::from(leap && n >= 60)
+            }
+            Day::Ordinal(n) => days_from_date(year, 1, 1) + n,
+            Day::Weekday { month, week, day } => {
+                let month = Month(year * 12 + month - 1);
+                let first = month.first_day();
+                // POSIX counts from Sunday, we from Monday.
+                let nth = (day + 6 - weekday(first)).rem_euclid(7) + 7 * (week - 1);
+                first + if nth < month.length() { nth } else { nth - 7 }
+            }
+        };
+        days * DAY + self.second
+    }
+}
+
+/// What is left to read of a footer.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+}
+
+impl Cursor<'_> {
+    fn rule(&mut self) -> Option<Rule> {
+        self.name()?;
+        // POSIX counts hours behind Greenwich.
+        let standard = -self.time()?;
+        if self.bytes.is_empty() {
+            return Some(Rule::Fixed(standard));
+        }
+        self.name()?;
+        let daylight = if self.peek() == Some(b',') { standard + HOUR } else { -self.time()? };
+        self.expect(b',')?;
+        let begins = self.when()?;
+        self.expect(b',')?;
+        let ends = self.when()?;
+        self.bytes.is_empty().then_some(Rule::Yearly(YearlyChange {
+            standard,
+            daylight,
+            begins,
+            ends,
+        }))
+    }
+
+    /// An abbreviation: letters, or anything in angle brackets.
+    fn name(&mut self) -> Option<()> {
+        let length = if self.peek()? == b'<' {
+            self.bytes.iter().position(|byte| *byte == b'>')? + 1
+        } else {
+            self.bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()
+        };
+        self.bytes = self.bytes.get(length..)?;
+        (length > 0).then_some(())
+    }
+
+    fn when(&mut self) -> Option<When> {
+        let day = match self.peek()? {
+            b'M' => {
+                self.expect(b'M')?;
+                let month = self.number()?;
+                self.expect(b'.')?;
+                let week = self.number()?;
+                self.expect(b'.')?;
+                Day::Weekday { month, week, day: self.number()? }
+            }
+            b'J' => {
+                self.expect(b'J')?;
+                Day::Julian(self.number()?)
+            }
+            _ => Day::Ordinal(self.number()?),
+        };
+        let second = if self.peek() == Some(b'/') {
+            self.expect(b'/')?;
+            self.time()?
+        } else {
+            2 * HOUR
+        };
+        Some(When { day, second })
+    }
+
+    /// `[+-]hh[:mm[:ss]]`, in seconds.
+    fn time(&mut self) -> Option<i64> {
+        let sign = match self.peek()? {
+            b'-' => -1,
+            b'+' => 1,
+            _ => 0,
+        };
+        if sign != 0 {
+            self.bytes = self.bytes.get(1..)?;
+        }
+        let mut seconds = self.number()? * HOUR;
+        for unit in [MINUTE, 1] {
+            if self.peek() == Some(b':') {
+                self.expect(b':')?;
+                seconds += self.number()? * unit;
+            }
+        }
+        Some(if sign < 0 { -seconds } else { seconds })
+    }
+
+    /// Up to three digits.
+    fn number(&mut self) -> Option<i64> {
+        let length = self.bytes.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        let value = |sum: i64, digit: &u8| sum * 10 + i64::from(digit - b'0');
+        (length > 0).then(|| digits.iter().fold(0, value))
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.bytes = self.bytes.strip_prefix(&[byte])?;
+        Some(())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+}

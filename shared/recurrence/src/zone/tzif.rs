@@ -1,0 +1,130 @@
+//! Reads TZif (RFC 9636) where it lies: offsets into borrowed bytes, no copy, no allocation.
+
+use super::Segment;
+
+/// The bytes of a TZif header, of which there are two.
+const HEADER: usize = 44;
+
+/// The 64-bit part of a TZif file.
+#[derive(Clone, Copy)]
+pub(super) struct Tzif {
+    /// The instants at which something changes, big-endian, ascending.
+    changes: &'static [[u8; 8]],
+    /// For each change, which of `kinds` begins.
+    kind_of: &'static [u8],
+    /// Offset (four bytes, big-endian), daylight flag, abbreviation.
+    kinds: &'static [[u8; 6]],
+    /// A POSIX rule for what comes afterwards; may be empty.
+    footer: &'static [u8],
+}
+
+/// The six counts of a header.
+struct Counts {
+    ut_flags: usize,
+    wall_flags: usize,
+    leaps: usize,
+    changes: usize,
+    kinds: usize,
+    letters: usize,
+}
+
+impl Tzif {
+    /// Reads a file of version 2 or later; `None` if the bytes are not one.
+    pub(super) fn read(data: &'static [u8]) -> Option<Self> {
+        let first = Counts::read(data)?;
+        // The first part repeats the data with 32-bit instants, for readers of the last century.
+        let data = data.get(HEADER + first.body(4)..)?;
+        let counts = Counts::read(data)?;
+        let data = data.get(HEADER..)?;
+        let (changes, data) = data.split_at_checked(counts.changes * 8)?;
+        let (kind_of, data) = data.split_at_checked(counts.changes)?;
+        let (kinds, data) = data.split_at_checked(counts.kinds * 6)?;
+        let rest = counts.letters + counts.leaps * 12 + counts.wall_flags + counts.ut_flags;
+        let footer = data.get(rest..)?.strip_prefix(b"\n")?.strip_suffix(b"\n")?;
+        let (changes, kinds) = (changes.as_chunks().0, kinds.as_chunks().0);
+        let known = |kind: &u8| usize::from(*kind) < kinds.len();
+        if kinds.is_empty() || !kind_of.iter().all(known) || !changes.is_sorted_by_key(instant) {
+            return None;
+        }
+        Some(Self { changes, kind_of, kinds, footer })
+    }
+
+    /// The POSIX rule at the end of the file.
+    pub(super) const fn footer(&self) -> &'static [u8] {
+        self.footer
+    }
+
+    /// The offset before the first change.
+    pub(super) fn first_offset(&self) -> i64 {
+        self.kinds.first().map_or(0, offset)
+    }
+
+    /// The offset after the last change.
+    pub(super) fn last_offset(&self) -> i64 {
+        self.offset_after(self.changes.len())
+    }
+
+    /// The segment that the last change begins; its end is left open.
+    pub(super) fn last_change(&self) -> Option<Segment> {
+        let start = instant(self.changes.last()?);
+        let n = self.changes.len();
+        let (offset, before) = (self.offset_after(n), self.offset_after(n - 1));
+        Some(Segment { start, end: i64::MAX, offset, before })
+    }
+
+    /// The segment of an instant before the last change.
+    pub(super) fn segment_at(&self, at: i64) -> Segment {
+        let n = self.changes.partition_point(|change| instant(change) <= at);
+        let start = n.checked_sub(1).and_then(|i| self.changes.get(i)).map_or(i64::MIN, instant);
+        let end = self.changes.get(n).map_or(i64::MAX, instant);
+        let before = self.offset_after(n.saturating_sub(1));
+        Segment { start, end, offset: self.offset_after(n), before }
+    }
+
+    /// The offset once the first `n` changes have happened.
+    fn offset_after(&self, n: usize) -> i64 {
+        n.checked_sub(1)
+            .and_then(|i| self.kind_of.get(i))
+            .and_then(|kind| self.kinds.get(usize::from(*kind)))
+            .map_or_else(|| self.first_offset(), offset)
+    }
+}
+
+impl Counts {
+    fn read(data: &[u8]) -> Option<Self> {
+        let header = data.get(..HEADER)?;
+        let version = *header.get(4)?;
+        if !header.starts_with(b"TZif") || version < b'2' {
+            return None;
+        }
+        let (counts, _) = header.get(20..)?.as_chunks();
+        let mut counts = counts.iter().map(|count| u32::from_be_bytes(*count) as usize);
+        Some(Self {
+            ut_flags: counts.next()?,
+            wall_flags: counts.next()?,
+            leaps: counts.next()?,
+            changes: counts.next()?,
+            kinds: counts.next()?,
+            letters: counts.next()?,
+        })
+    }
+
+    /// The bytes that follow a header, with instants of `width` bytes.
+    const fn body(&self, width: usize) -> usize {
+        self.changes * (width + 1)
+            + self.kinds * 6
+            + self.letters
+            + self.leaps * (width + 4)
+            + self.wall_flags
+            + self.ut_flags
+    }
+}
+
+fn instant(change: &[u8; 8]) -> i64 {
+    i64::from_be_bytes(*change)
+}
+
+fn offset(kind: &[u8; 6]) -> i64 {
+    let [a, b, c, d, ..] = *kind;
+    i64::from(i32::from_be_bytes([a, b, c, d]))
+}

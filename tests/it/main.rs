@@ -1,0 +1,9 @@
+//! The system from the outside: what no single crate can test about itself.
+//!
+//! One module per subject, one binary for all of them. No test here reaches the network, sleeps or
+//! depends on another.
+
+// The attribute is always true here. It tells clippy that a module's helpers are tests too, so that
+// they may expect and index as tests do.
+#[cfg(test)]
+mod arrows;
