@@ -48,13 +48,8 @@ fn the_crates_and_their_arrows_are_those_of_the_table() {
 #[test]
 fn the_pure_crates_know_no_runtime_no_network_and_no_cloud() {
     let metadata = metadata();
-    let pure: Vec<_> = members(&metadata)
-        .filter(|package| PURE.contains(&name(package)))
-        .collect();
-    assert!(
-        !pure.is_empty(),
-        "no member is called as in PURE: correct it"
-    );
+    let pure: Vec<_> = members(&metadata).filter(|package| PURE.contains(&name(package))).collect();
+    assert!(!pure.is_empty(), "no member is called as in PURE: correct it");
     for package in pure {
         // Normal dependencies on this platform: what is built into a binary, and is on disk already.
         let tree = cargo(&[
@@ -210,12 +205,8 @@ fn name(package: &Value) -> &str {
 
 /// The folder of a package, seen from the root of the workspace.
 fn folder<'a>(metadata: &Value, package: &'a Value) -> &'a str {
-    let root = metadata["workspace_root"]
-        .as_str()
-        .expect("there is a workspace");
-    let manifest = package["manifest_path"]
-        .as_str()
-        .expect("a package has a manifest");
+    let root = metadata["workspace_root"].as_str().expect("there is a workspace");
+    let manifest = package["manifest_path"].as_str().expect("a package has a manifest");
     manifest
         .strip_prefix(root)
         .and_then(|path| path.strip_prefix('/')?.strip_suffix("/Cargo.toml"))
@@ -239,14 +230,7 @@ fn in_house(package: &Value) -> impl Iterator<Item = &str> {
 }
 
 fn metadata() -> Value {
-    let text = cargo(&[
-        "metadata",
-        "--no-deps",
-        "--format-version",
-        "1",
-        "--locked",
-        "--offline",
-    ]);
+    let text = cargo(&["metadata", "--no-deps", "--format-version", "1", "--locked", "--offline"]);
     serde_json::from_str(&text).expect("cargo metadata prints JSON")
 }
 
@@ -258,18 +242,12 @@ fn cargo(arguments: &[&str]) -> String {
         .output()
         .expect("cargo starts");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "cargo {}: {errors}",
-        arguments.join(" ")
-    );
+    assert!(output.status.success(), "cargo {}: {errors}", arguments.join(" "));
     String::from_utf8(output.stdout).expect("cargo prints UTF-8")
 }
 
 fn workspace_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("tests/ is in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the workspace")
 }
 
 fn assert_none(problems: &[String]) {
@@ -316,10 +294,7 @@ fn assert_one(problems: &[String], words: &[&str]) {
         panic!("one problem was expected, not {problems:#?}");
     };
     for word in words {
-        assert!(
-            problem.contains(word),
-            "{problem:?} does not contain {word:?}"
-        );
+        assert!(problem.contains(word), "{problem:?} does not contain {word:?}");
     }
 }
 
@@ -335,13 +310,7 @@ fn an_arrow_that_the_table_does_not_have_is_a_problem() {
     for kind in [None, Some("build")] {
         let metadata = workspace(&[on("recurrence", kind)]);
         let problems = arrow_problems(&metadata, &table(&[RECURRENCE, local]));
-        assert_one(
-            &problems,
-            &[
-                "`local` depends on `recurrence`",
-                "functions/local/Cargo.toml",
-            ],
-        );
+        assert_one(&problems, &["`local` depends on `recurrence`", "functions/local/Cargo.toml"]);
     }
 }
 
@@ -362,33 +331,21 @@ fn a_crate_without_a_row_is_a_problem() {
 fn a_row_without_a_crate_is_a_problem() {
     let domain = "| `domain` | `shared/domain` | planners | nothing |";
     let problems = arrow_problems(&workspace(&[]), &table(&[RECURRENCE, LOCAL, domain]));
-    assert_one(
-        &problems,
-        &["the row of `domain` names `domain`", "no crate"],
-    );
+    assert_one(&problems, &["the row of `domain` names `domain`", "no crate"]);
 }
 
 #[test]
 fn an_arrow_to_a_crate_that_does_not_exist_is_a_problem() {
     let local = "| `local` | `functions/local` | the binary | `recurrence`, `domain` |";
     let problems = arrow_problems(&workspace(&[]), &table(&[RECURRENCE, local]));
-    assert_one(
-        &problems,
-        &["the row of `local` names `domain`", "no crate"],
-    );
+    assert_one(&problems, &["the row of `local` names `domain`", "no crate"]);
 }
 
 #[test]
 fn a_folder_that_differs_from_the_row_is_a_problem() {
     let local = "| `local` | `shared/local` | the binary | nothing |";
     let problems = arrow_problems(&workspace(&[]), &table(&[RECURRENCE, local]));
-    assert_one(
-        &problems,
-        &[
-            "`local` is in `functions/local`",
-            "its row says `shared/local`",
-        ],
-    );
+    assert_one(&problems, &["`local` is in `functions/local`", "its row says `shared/local`"]);
 }
 
 #[test]
@@ -397,10 +354,7 @@ fn a_crate_is_called_like_its_folder() {
     metadata["packages"][1]["manifest_path"] = json!("/w/functions/desktop/Cargo.toml");
     let local = "| `local` | `functions/desktop` | the binary | nothing |";
     let problems = arrow_problems(&metadata, &table(&[RECURRENCE, local]));
-    assert_one(
-        &problems,
-        &["`local` is in `functions/desktop`", "same name"],
-    );
+    assert_one(&problems, &["`local` is in `functions/desktop`", "same name"]);
 }
 
 #[test]
@@ -412,10 +366,7 @@ fn a_table_that_cannot_be_read_is_a_problem() {
         (table(&[RECURRENCE, unquoted]), "cannot be read"),
         (table(&[RECURRENCE, short]), "cannot be read"),
         (table(&[LOCAL, LOCAL]), "`local` has two rows"),
-        (
-            "no table".to_owned(),
-            "`<!-- crates -->` before the table is missing",
-        ),
+        ("no table".to_owned(), "`<!-- crates -->` before the table is missing"),
     ] {
         assert_one(&arrow_problems(&metadata, &document), &[words]);
     }

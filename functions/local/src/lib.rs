@@ -1,1 +1,3 @@
-//! x
+//! What the binary `minutehand` is made of; `main` only wires it to the process.
+
+pub mod preview;

@@ -1,2 +1,9 @@
-//! x
-fn main(){}
+//! The binary `minutehand`.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

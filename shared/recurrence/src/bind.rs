@@ -3,8 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use crate::civil::{DAY, Date, HOUR, MINUTE, Month, date_from_days, position, week_of, weekday};
-use crate::days::{Days, DaysOfMonth, Months};
+use crate::days::Days;
 use crate::error::Refused;
+use crate::months::{DaysOfMonth, Months, WeekdaysOfMonth};
 use crate::pattern::Pattern;
 use crate::rule::{PartDays, Parts, Rule};
 use crate::timeline::Reading;
@@ -65,8 +66,9 @@ pub(crate) fn bind(rule: &Rule, start: DateTime<Utc>) -> Result<Bound, Refused> 
         }
         (Frequency::Hour, Some(parts)) => {
             let allowed = |hour| parts.hours.unwrap_or(ALL_HOURS) >> hour & 1 == 1;
-            let hours = crate::grid::Grid::new(interval, civil.second.div_euclid(HOUR), 24, allowed)
-                .ok_or_else(|| never(rule, start))?;
+            let hours =
+                crate::grid::Grid::new(interval, civil.second.div_euclid(HOUR), 24, allowed)
+                    .ok_or_else(|| never(rule, start))?;
             let (minutes, second, nanos) = match parts.minutes {
                 Some(minutes) => (minutes, 0, 0),
                 None => (1 << civil.minute(), civil.second_of_minute(), start_nanos),
@@ -92,19 +94,19 @@ pub(crate) fn never(rule: &Rule, start: DateTime<Utc>) -> Refused {
     let interval = rule.interval;
     let why = match rule.frequency {
         Frequency::Minute => format!(
-            "stepping {interval} minutes at a time from its start never meets the hours and \
-             minutes of its schedule"
+            "steps of {interval} minutes from its start never meet the hours and minutes of its \
+             schedule; start at one of them, or change the interval"
         ),
         Frequency::Hour => format!(
-            "stepping {interval} hours at a time from its start never meets the hours of its schedule"
+            "steps of {interval} hours from its start never meet the hours of its schedule; start \
+             in one of them, or change the interval"
         ),
         Frequency::Month => format!(
-            "none of the months that it reaches, every {interval} from {year:04}-{month:02} to the \
-             year 9999, has such a day"
+            "no month from {year:04}-{month:02} to 9999-12, in steps of {interval}, has a day that \
+             the schedule names"
         ),
         Frequency::Day | Frequency::Week | Frequency::Year => format!(
-            "nothing matches from {year:04}-{month:02}-{day:02} to the year 9999, where the \
-             calendar ends"
+            "nothing matches from {year:04}-{month:02}-{day:02} up to the end of the year 9999"
         ),
     };
     Refused::NeverOccurs { why }
@@ -117,7 +119,8 @@ fn elapsed(step: i64, nanos: u32) -> Bound {
 fn minutely(interval: i64, civil: &CivilStart, parts: &Parts) -> Option<crate::grid::Grid> {
     let hours = parts.hours.unwrap_or(ALL_HOURS);
     let minutes = parts.minutes.unwrap_or(u64::MAX);
-    let allowed = |minute: i64| hours >> (minute / 60) & 1 == 1 && minutes >> (minute % 60) & 1 == 1;
+    let allowed =
+        |minute: i64| hours >> (minute / 60) & 1 == 1 && minutes >> (minute % 60) & 1 == 1;
     crate::grid::Grid::new(interval, civil.second.div_euclid(MINUTE), 1_440, allowed)
 }
 
@@ -128,20 +131,20 @@ fn times(civil: &CivilStart, parts: &Parts, start_nanos: u32) -> (Times, u32) {
         (None, Some(_)) => ALL_HOURS,
         (None, None) => 1 << civil.hour(),
     };
-    match parts.minutes {
-        Some(minutes) => (Times { hours, minutes, second: 0 }, 0),
-        None => {
-            let minutes = 1 << civil.minute();
-            (Times { hours, minutes, second: civil.second_of_minute() }, start_nanos)
-        }
+    if let Some(minutes) = parts.minutes {
+        return (Times { hours, minutes, second: 0 }, 0);
     }
+    let minutes = 1 << civil.minute();
+    (Times { hours, minutes, second: civil.second_of_minute() }, start_nanos)
 }
 
 fn days(frequency: Frequency, interval: i64, civil: &CivilStart, parts: &Parts) -> Days {
     let month = Month::of(civil.date);
     let days_of_month = match parts.days {
-        PartDays::MonthDays { from_start, from_end } => DaysOfMonth::Listed { from_start, from_end },
-        PartDays::NthWeekdays(nth) => DaysOfMonth::Weekdays(nth),
+        PartDays::MonthDays { from_start, from_end } => {
+            DaysOfMonth::Listed { from_start, from_end }
+        }
+        PartDays::NthWeekdays(nth) => DaysOfMonth::Weekdays(WeekdaysOfMonth::of(nth)),
         PartDays::FromStart | PartDays::Weekdays(_) => DaysOfMonth::Clamped(civil.date.day),
     };
     match frequency {
@@ -154,12 +157,12 @@ fn days(frequency: Frequency, interval: i64, civil: &CivilStart, parts: &Parts) 
         }
         Frequency::Month => {
             let of_year = parts.months.unwrap_or(ALL_MONTHS);
-            let months = Months::monthly(interval, month, of_year);
+            let months = Months::stepped(interval, month, of_year, &days_of_month);
             Days::Monthly { months, days: days_of_month }
         }
         Frequency::Year => {
             let of_year = parts.months.unwrap_or(1 << month.of_year());
-            let months = Months::yearly(interval, month, of_year);
+            let months = Months::OfYears { interval, first: month.year(), of_year };
             Days::Monthly { months, days: days_of_month }
         }
         Frequency::Minute | Frequency::Hour | Frequency::Day => {

@@ -72,7 +72,8 @@ impl WrittenDate {
         if day < 1 || day > length {
             return Err(DateError::NoSuchDay);
         }
-        let offset_ok = offset.is_none_or(|(hours, minutes)| hours.abs() <= 23 && minutes.abs() <= 59);
+        let offset_ok =
+            offset.is_none_or(|(hours, minutes)| hours.abs() <= 23 && minutes.abs() <= 59);
         if time.hour > 23 || time.minute > 59 || time.second > 59 || !offset_ok {
             return Err(DateError::NoSuchTime);
         }
@@ -254,16 +255,32 @@ mod tests {
 
     #[test]
     fn what_is_no_date_says_why() {
-        for text in ["", "2027", "2027-1-1", "2027-01-01T", "2027-01-01T9:30", "2027-01-01T09:30:00.", "2027-01-01 09:30", "2027-01-01T09:30+01", "2027-01-01T09:30:00ZZ", "+2027-01-01", "٢٠٢٧-01-01"] {
+        for text in [
+            "",
+            "2027",
+            "2027-1-1",
+            "2027-01-01T",
+            "2027-01-01T9:30",
+            "2027-01-01T09:30:00.",
+            "2027-01-01 09:30",
+            "2027-01-01T09:30+01",
+            "2027-01-01T09:30:00ZZ",
+            "+2027-01-01",
+            "٢٠٢٧-01-01",
+        ] {
             check(text, None, "Form");
         }
         for text in ["2027-02-29", "2027-00-01", "2027-13-01", "2027-04-31", "0000-01-01"] {
             check(text, None, "NoSuchDay");
         }
-        for text in ["2027-01-01T24:00", "2027-01-01T00:60", "2016-12-31T23:59:60Z", "2027-01-01+24:00"] {
+        for text in
+            ["2027-01-01T24:00", "2027-01-01T00:60", "2016-12-31T23:59:60Z", "2027-01-01+24:00"]
+        {
             check(text, None, "NoSuchTime");
         }
-        for text in ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00+00:01", "9999-12-31T23:59:59.99999999Z"] {
+        for text in
+            ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00+00:01", "9999-12-31T23:59:59.99999999Z"]
+        {
             check(text, None, "OutOfRange");
         }
     }

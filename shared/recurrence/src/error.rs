@@ -31,7 +31,7 @@ pub enum Refused {
         allowed: String,
     },
     /// A property that does not exist.
-    #[error("'{field}' is not a property; {hint}.")]
+    #[error("'{field}' is not a property; {hint}")]
     Unknown {
         /// The property as it was written.
         field: String,
@@ -137,7 +137,8 @@ pub(crate) fn nearest<'a>(
     if written.len() > GIVEN_CHARS_MAX {
         return None;
     }
-    let limit = written.len().max(4) / 3 + 1;
+    // At least one letter has to be right, or anything short would do.
+    let limit = (written.len().max(4) / 3 + 1).min(written.len().saturating_sub(1));
     names
         .into_iter()
         .map(|name| (distance(written, name), name))

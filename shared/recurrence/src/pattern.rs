@@ -7,7 +7,6 @@ use crate::times::{Times, smallest_step};
 
 /// A set of civil seconds that can be searched and counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "stays `Copy`: boxing would allocate on every clone")]
 pub(crate) enum Pattern {
     /// Certain times of certain days.
     Calendar { days: Days, times: Times },

@@ -4,8 +4,8 @@
 use chrono::{DateTime, Utc};
 
 use crate::civil::position;
-use crate::days::NthWeekdays;
 use crate::error::Refused;
+use crate::months::NthWeekdays;
 use crate::sent::{MonthlyOccurrence, Recurrence, Schedule};
 use crate::times::ALL_HOURS;
 use crate::words::{Frequency, Weekday};
@@ -115,9 +115,9 @@ fn parts(frequency: Frequency, schedule: &Schedule) -> Result<Parts, Refused> {
     }
     let days = match (&schedule.week_days, &schedule.month_days, &schedule.monthly_occurrences) {
         (_, Some(_), Some(_)) => return Err(Refused::DaysAndOccurrences),
-        (Some(days), None, None) => PartDays::Weekdays(
-            days.iter().fold(0, |set, day| set | 1 << day.place()),
-        ),
+        (Some(days), None, None) => {
+            PartDays::Weekdays(days.iter().fold(0, |set, day| set | 1 << day.place()))
+        }
         (_, Some(days), None) => month_days(days),
         (_, None, Some(occurrences)) => nth_weekdays(occurrences),
         (None, None, None) => PartDays::FromStart,
@@ -127,9 +127,10 @@ fn parts(frequency: Frequency, schedule: &Schedule) -> Result<Parts, Refused> {
         minutes: schedule.minutes.as_ref().map(bits),
         hours: schedule.hours.as_ref().map(|hours| low_bits(bits(hours))),
         days,
-        months: schedule.months.as_ref().map(|months| {
-            months.iter().fold(0, |set, month| set | 1 << position(month - 1))
-        }),
+        months: schedule
+            .months
+            .as_ref()
+            .map(|months| months.iter().fold(0, |set, month| set | 1 << position(month - 1))),
     };
     Ok(parts.canonical())
 }

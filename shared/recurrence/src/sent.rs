@@ -129,9 +129,9 @@ pub fn read_start_time(sent: &Value, zone: Option<&Zone>) -> Result<DateTime<Utc
 }
 
 fn read_date(field: &str, sent: &Value, zone: Option<&Zone>) -> Result<DateTime<Utc>, Refused> {
-    let text = sent.as_str().ok_or_else(|| {
-        Refused::not_allowed(field, sent, "use a date in quotation marks")
-    })?;
+    let text = sent
+        .as_str()
+        .ok_or_else(|| Refused::not_allowed(field, sent, "use a date in quotation marks"))?;
     WrittenDate::parse(text)
         .and_then(|date| date.instant(zone))
         .map_err(|error| Refused::not_allowed(field, sent, error.to_string()))
@@ -150,7 +150,13 @@ fn read_frequency(sent: Option<&Value>) -> Result<Frequency, Refused> {
 
 fn read_count(sent: &Value) -> Result<u32, Refused> {
     whole(sent, 1..=i64::from(i32::MAX)).and_then(|count| u32::try_from(count).ok()).ok_or_else(
-        || Refused::not_allowed("recurrence.count", sent, "use a whole number from 1 to 2147483647"),
+        || {
+            Refused::not_allowed(
+                "recurrence.count",
+                sent,
+                "use a whole number from 1 to 2147483647",
+            )
+        },
     )
 }
 
@@ -345,9 +351,9 @@ impl<'a> Object<'a> {
             || {
                 let canonical: Vec<_> =
                     known.iter().filter_map(|names| names.first().copied()).collect();
-                format!("'{}' has {}", self.path, canonical.join(", "))
+                format!("'{}' has {}.", self.path, canonical.join(", "))
             },
-            |meant| format!("did you mean '{meant}'?").trim_end_matches('?').to_owned(),
+            |meant| format!("did you mean '{meant}'?"),
         );
         let written: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
         Refused::Unknown { field: format!("{}.{written}", self.path), hint }

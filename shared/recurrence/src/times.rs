@@ -22,10 +22,8 @@ impl Times {
         let minute = (second_of_day - self.second + MINUTE - 1).div_euclid(MINUTE);
         let (hour, within) = (position(minute / 60), position(minute % 60));
         let hours = u64::from(self.hours);
-        if first_from(hours, hour) == Some(hour) {
-            if let Some(minute) = first_from(self.minutes, within) {
-                return Some(self.at(hour, minute));
-            }
+        if let (true, Some(minute)) = (self.has(hour), first_from(self.minutes, within)) {
+            return Some(self.at(hour, minute));
         }
         let hour = first_from(hours, hour + 1)?;
         Some(self.at(hour, self.minutes.trailing_zeros()))
@@ -116,12 +114,16 @@ mod tests {
         for times in sets {
             let all = every_time(&times);
             assert_eq!((times.first(), times.last()), (all[0], all[all.len() - 1]));
-            assert_eq!(times.in_a_day(), all.len() as i64);
+            assert_eq!(usize::try_from(times.in_a_day()), Ok(all.len()));
             for second in 0..=DAY {
                 let next = all.iter().copied().find(|time| *time >= second);
                 assert_eq!(times.first_from(second), next, "{times:?} from {second}");
-                let before = all.iter().filter(|time| **time < second).count() as i64;
-                assert_eq!(times.count_before(second), before, "{times:?} before {second}");
+                let before = all.iter().filter(|time| **time < second).count();
+                assert_eq!(
+                    usize::try_from(times.count_before(second)),
+                    Ok(before),
+                    "{times:?} before {second}"
+                );
             }
             let gap = all.windows(2).map(|pair| pair[1] - pair[0]).min();
             assert_eq!(times.smallest_gap(), gap, "{times:?}");

@@ -155,6 +155,7 @@ impl Timetable {
                 (Start::Anchor(cut), if since <= at { cut } else { since })
             }
         };
+        let since = whole_ticks(since);
         let at = start.at();
         let Bound { grid, nanos } = bind(rule, at)?;
         let fires = rule.schedule.is_none() || matches!(start, Start::Anchor(_));

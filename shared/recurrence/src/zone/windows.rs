@@ -9,7 +9,7 @@ pub(super) fn iana_name(windows: &str) -> Option<&'static str> {
 }
 
 /// Windows name, IANA name.
-pub(super) const ZONES: &[(&str, &str)] = &[
+const ZONES: &[(&str, &str)] = &[
     ("AUS Central Standard Time", "Australia/Darwin"),
     ("AUS Eastern Standard Time", "Australia/Sydney"),
     ("Afghanistan Standard Time", "Asia/Kabul"),
@@ -150,3 +150,17 @@ pub(super) const ZONES: &[(&str, &str)] = &[
     ("Yakutsk Standard Time", "Asia/Yakutsk"),
     ("Yukon Standard Time", "America/Whitehorse"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zone::Zone;
+
+    #[test]
+    fn every_windows_name_leads_to_a_zone() {
+        for (windows, _) in ZONES {
+            assert!(Zone::named(windows).is_some(), "{windows}");
+            assert_eq!(Zone::named(&windows.to_lowercase()), Zone::named(windows));
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The preview as text: a sentence, then a table.
+
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
+use recurrence::{ClockChange, Timetable};
+
+use super::Preview;
+
+/// One line of the table; the column of the zone is empty in UTC.
+struct Row {
+    number: String,
+    utc: String,
+    local: String,
+    weekday: String,
+    until: String,
+    mark: String,
+}
+
+impl Row {
+    fn cells(&self) -> [&str; 6] {
+        [&self.number, &self.utc, &self.local, &self.weekday, &self.until, &self.mark]
+    }
+}
+
+pub(super) fn text(preview: &Preview) -> String {
+    let mut text = format!("{}\n", capitalized(&preview.timetable.sentence()));
+    if preview.disabled {
+        text.push_str("The job is disabled: this is what it would do if it were enabled.\n");
+    }
+    text.push('\n');
+    if preview.occurrences.is_empty() {
+        text.push_str("Nothing follows: the rule has ended.\n");
+        return text;
+    }
+    write_table(&mut text, &rows(preview));
+    if preview.ends {
+        text.push_str("\nNothing follows.\n");
+    }
+    text
+}
+
+fn rows(preview: &Preview) -> Vec<Row> {
+    let timetable = &preview.timetable;
+    let zone = timetable.zone();
+    let mut rows = vec![Row {
+        number: "#".to_owned(),
+        utc: "UTC".to_owned(),
+        local: zone.map_or_else(String::new, |zone| zone.name().to_owned()),
+        weekday: "weekday".to_owned(),
+        until: "in".to_owned(),
+        mark: String::new(),
+    }];
+    let mut offset_before = None;
+    for (number, at) in (1..).zip(&preview.occurrences) {
+        let (local, offset) = timetable.local(*at);
+        rows.push(Row {
+            number: format!("{number}"),
+            utc: moment(at.naive_utc()),
+            local: zone.map_or_else(String::new, |_| {
+                format!("{} {}", moment(local), hours_and_minutes(offset))
+            }),
+            weekday: local.weekday().to_string(),
+            until: until(*at - preview.from),
+            mark: mark(timetable, *at, offset_before),
+        });
+        offset_before = Some(offset);
+    }
+    rows
+}
+
+/// What a change of the clock did to an occurrence, or to the offset since the one before.
+fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelta>) -> String {
+    let (local, offset) = timetable.local(at);
+    match timetable.clock_change(at) {
+        Some(ClockChange::Moved { skipped }) => {
+            format!("* the clock skips {}: moved to {}", time(skipped), time(local))
+        }
+        Some(ClockChange::FirstOfTwo) => format!("* the first of two {}", time(local)),
+        Some(ClockChange::SecondOfTwo) => format!("* the second of two {}", time(local)),
+        None => match offset_before {
+            Some(before) if before != offset => {
+                let (before, now) = (hours_and_minutes(before), hours_and_minutes(offset));
+                format!("* the clock changed from {before} to {now}")
+            }
+            _ => String::new(),
+        },
+    }
+}
+
+fn write_table(text: &mut String, rows: &[Row]) {
+    let mut widths = [0; 6];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row.cells()) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    for row in rows {
+        let mut line = String::new();
+        for (column, (width, cell)) in widths.into_iter().zip(row.cells()).enumerate() {
+            // Writing to a string does not fail.
+            let _ = match (column, width) {
+                (_, 0) => Ok(()),
+                (0, _) => write!(line, "{cell:>width$}"),
+                _ => write!(line, "  {cell:<width$}"),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+/// How long it is until then, in its two largest units.
+fn until(span: TimeDelta) -> String {
+    let seconds = span.num_seconds();
+    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    let parts = [
+        (days, if days == 1 { "day" } else { "days" }),
+        (hours, "h"),
+        (minutes, "min"),
+        (seconds, "s"),
+    ];
+    let parts: Vec<_> = parts
+        .into_iter()
+        .skip_while(|(n, _)| *n == 0)
+        .take(2)
+        .filter(|(n, _)| *n != 0)
+        .map(|(n, unit)| format!("{n} {unit}"))
+        .collect();
+    if parts.is_empty() { "now".to_owned() } else { parts.join(" ") }
+}
+
+fn hours_and_minutes(offset: TimeDelta) -> String {
+    let seconds = offset.num_seconds();
+    let sign = if seconds < 0 { '-' } else { '+' };
+    let minutes = seconds.abs() / 60;
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// A date and a time of day; a fraction of a second only where there is one.
+fn moment(at: NaiveDateTime) -> String {
+    at.to_string()
+}
+
+/// A time of day, the seconds only where there are any.
+fn time(at: NaiveDateTime) -> String {
+    let text = at.time().to_string();
+    text.strip_suffix(":00").map(ToOwned::to_owned).unwrap_or(text)
+}
+
+fn capitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

@@ -1,0 +1,211 @@
+//! `minutehand preview` as a user meets it: arguments and a file in; text, JSON and an exit code out.
+
+#![cfg(test)]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn minutehand(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_minutehand"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A process that refuses its arguments does not read its input.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// Previews a job from standard input; the instant and further arguments are in one string.
+#[track_caller]
+fn check(job: &str, args: &str, stdout: &str) {
+    let args: Vec<_> = ["preview", "-"].into_iter().chain(args.split(' ')).collect();
+    let output = minutehand(&args, job);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{job}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), stdout, "{job}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[track_caller]
+fn check_refused(job: &str, stderr: &str) {
+    let output = minutehand(&["preview", "-", "--from", "2027-01-01"], job);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), stderr, "{job}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{job}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn every_form_of_a_job_is_read() {
+    let args = "--from 2027-01-01 --count 2 --json";
+    let twice =
+        "{\"occurrences\":[\"2027-01-01T09:00:00Z\",\"2027-01-02T09:00:00Z\"],\"ends\":false}\n";
+    let recurrence = r#""recurrence":{"frequency":"day"},"startTime":"2026-12-01T09:00:00Z""#;
+    check(&format!(r#"{{"properties":{{{recurrence},"state":"Enabled"}},"id":"x"}}"#), args, twice);
+    check(&format!("{{{recurrence}}}"), args, twice);
+    check(&format!("\u{feff}{{{recurrence}}}"), args, twice);
+    check(r#"{"frequency":"day","startTime":"2026-12-01T09:00:00Z"}"#, args, twice);
+    check(
+        r#"{"Frequency":"Daily","StartTime":"2026-12-01T04:00","TimeZone":"America/New_York"}"#,
+        args,
+        twice,
+    );
+}
+
+#[test]
+fn a_job_without_a_recurrence_runs_once() {
+    let once = |at: &str| format!("{{\"occurrences\":[\"{at}\"],\"ends\":true}}\n");
+    let args = "--from 2027-01-01T10:00:00Z --json";
+    check(
+        r#"{"startTime":"2027-03-01T09:00:00.25+01:00"}"#,
+        args,
+        &once("2027-03-01T08:00:00.25Z"),
+    );
+    check(r#"{"startTime":"2020-03-01"}"#, args, &once("2027-01-01T10:00:00Z"));
+    check(r#"{"properties":{"action":{"type":"Http"}}}"#, args, &once("2027-01-01T10:00:00Z"));
+    check(
+        r#"{"properties":{"recurrence":null,"startTime":null}}"#,
+        args,
+        &once("2027-01-01T10:00:00Z"),
+    );
+}
+
+#[test]
+fn without_a_start_time_the_first_occurrence_is_from() {
+    check(
+        r#"{"frequency":"day","schedule":{"hours":[8],"minutes":[0]},"count":3}"#,
+        "--from 2027-01-01T10:17:23.5Z --json",
+        "{\"occurrences\":[\"2027-01-01T10:17:23Z\",\"2027-01-02T08:00:00Z\",\"2027-01-03T08:00:00Z\"],\"ends\":true}\n",
+    );
+}
+
+#[test]
+fn ends_says_that_nothing_follows_the_last_one_printed() {
+    let job = r#"{"frequency":"day","startTime":"2027-01-01","endTime":"2027-01-03"}"#;
+    let days = |days: &[&str], ends: bool| {
+        let days: Vec<_> = days.iter().map(|day| format!("\"2027-01-{day}T00:00:00Z\"")).collect();
+        format!("{{\"occurrences\":[{}],\"ends\":{ends}}}\n", days.join(","))
+    };
+    check(job, "--from 2027-01-01 --json --count 2", &days(&["01", "02"], false));
+    check(job, "--from 2027-01-01 --json --count 3", &days(&["01", "02", "03"], true));
+    check(job, "--from 2027-01-01 --json", &days(&["01", "02", "03"], true));
+    check(job, "--from 2027-01-04 --json", &days(&[], true));
+}
+
+#[test]
+fn the_table_tells_both_clocks_and_what_a_change_did() {
+    check(
+        r#"{"recurrence":{"frequency":"day","schedule":{"hours":[2],"minutes":[30]},"timeZone":"Eastern Standard Time"},"startTime":"2027-01-01"}"#,
+        "--from 2027-03-13T06:00:00Z --count 3",
+        "\
+Every day at 02:30 America/New_York time
+
+#  UTC                  America/New_York            weekday  in
+1  2027-03-13 07:30:00  2027-03-13 02:30:00 -05:00  Sat      1 h 30 min
+2  2027-03-14 07:30:00  2027-03-14 03:30:00 -04:00  Sun      1 day 1 h   * the clock skips 02:30: moved to 03:30
+3  2027-03-15 06:30:00  2027-03-15 02:30:00 -04:00  Mon      2 days
+",
+    );
+    check(
+        r#"{"frequency":"day","schedule":{"minutes":[30]},"startTime":"2026-11-01T00:45","timeZone":"America/New_York"}"#,
+        "--from 2026-11-01 --count 3",
+        "\
+Every day at minute 30 of every hour America/New_York time
+
+#  UTC                  America/New_York            weekday  in
+1  2026-11-01 05:30:00  2026-11-01 01:30:00 -04:00  Sun      5 h 30 min  * the first of two 01:30
+2  2026-11-01 06:30:00  2026-11-01 01:30:00 -05:00  Sun      6 h 30 min  * the second of two 01:30
+3  2026-11-01 07:30:00  2026-11-01 02:30:00 -05:00  Sun      7 h 30 min
+",
+    );
+}
+
+#[test]
+fn the_table_says_where_a_rule_ends_and_that_a_job_is_disabled() {
+    check(
+        r#"{"properties":{"startTime":"2027-01-01","state":"disabled"}}"#,
+        "--from 2026-12-31T23:59:59Z",
+        "\
+Once at 2027-01-01 00:00 UTC
+The job is disabled: this is what it would do if it were enabled.
+
+#  UTC                  weekday  in
+1  2027-01-01 00:00:00  Fri      1 s
+
+Nothing follows.
+",
+    );
+    check(
+        r#"{"frequency":"hour","endTime":"2020-01-01"}"#,
+        "--from 2027-01-01",
+        "Every hour, until 2020-01-01 00:00 UTC\n\nNothing follows: the rule has ended.\n",
+    );
+}
+
+#[test]
+fn what_is_refused_says_what_to_change_and_exits_with_2() {
+    check_refused("x", "error: The job is not valid JSON: expected value at line 1 column 1.\n");
+    check_refused(
+        "[]",
+        "error: This is no job: it is not a JSON object. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+    );
+    check_refused(
+        r#"{"frequncy":"day"}"#,
+        "error: This is no job: it has neither 'properties' nor 'recurrence', 'frequency' or 'startTime'. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+    );
+    check_refused(
+        r#"{"frequency":"week","schedule":{"monthDays":[31]}}"#,
+        "error: Cannot set days of month with recurrence unit 'Week'.\n  'recurrence.schedule.monthDays' goes with frequency 'month' only\n",
+    );
+    check_refused(
+        r#"{"frequency":"day","schedul":{}}"#,
+        "error: 'recurrence.schedul' is not a property; did you mean 'schedule'?\n",
+    );
+    check_refused(
+        r#"{"startTime":"tomorrow"}"#,
+        "error: 'startTime' is \"tomorrow\"; write it as YYYY-MM-DD[Thh:mm[:ss[.fffffff]]][Z|±hh:mm], for example 2027-01-31T09:30:00Z.\n",
+    );
+}
+
+#[test]
+fn arguments_that_are_wrong_exit_with_2_and_a_missing_file_with_1() {
+    let code = |args: &[&str]| minutehand(args, "{}").status.code();
+    assert_eq!(code(&["preview"]), Some(2));
+    assert_eq!(code(&["preview", "-", "--from", "yesterday"]), Some(2));
+    assert_eq!(code(&["preview", "-", "--count", "0"]), Some(2));
+    assert_eq!(code(&["preview", "-", "--count", "100001"]), Some(2));
+    assert_eq!(code(&["preview", "no such file"]), Some(1));
+    assert_eq!(code(&["preview", "--help"]), Some(0));
+}
+
+#[test]
+fn a_job_that_is_no_text_or_too_long_is_not_read() {
+    let long = format!("{{{}}}", " ".repeat(1 << 20));
+    let output = minutehand(&["preview", "-"], &long);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: cannot read -: a job may have 1048576 bytes\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_version_names_the_commit_and_the_time_zones() {
+    let version = String::from_utf8(minutehand(&["--version"], "").stdout).unwrap();
+    assert!(version.starts_with("minutehand ") && version.contains("(commit "), "{version}");
+    assert!(version.contains(recurrence::zone::database_version()), "{version}");
+}
+
+#[test]
+fn the_examples_are_previewed() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+    let mut previewed = 0;
+    for example in std::fs::read_dir(examples).unwrap() {
+        let path = example.unwrap().path();
+        let output = minutehand(&["preview", path.to_str().unwrap(), "--json"], "");
+        assert_eq!(output.status.code(), Some(0), "{}", path.display());
+        previewed += 1;
+    }
+    assert!(previewed > 0);
+}

@@ -1,0 +1,328 @@
+//! A timetable as a sentence in English.
+
+use chrono::{DateTime, Datelike, NaiveDateTime, Timelike, Utc};
+
+use crate::months::NthWeekdays;
+use crate::rule::{PartDays, Parts, Rule};
+use crate::text::runs;
+use crate::times::ALL_HOURS;
+use crate::timetable::Timetable;
+use crate::words::{Frequency, Weekday};
+
+/// More times of a day than these are told as minutes of hours.
+const TIMES_LISTED_MAX: u32 = 6;
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
+
+impl Timetable {
+    /// What it does, in a sentence.
+    ///
+    /// ```
+    /// use recurrence::{Recurrence, Rule, Timetable};
+    ///
+    /// let json = serde_json::json!({
+    ///     "frequency": "week", "interval": 2, "count": 10,
+    ///     "schedule": {"weekDays": ["monday", "friday"], "hours": [5], "minutes": [15]},
+    /// });
+    /// let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+    /// let timetable = Timetable::new(&rule, None, chrono::DateTime::UNIX_EPOCH).unwrap();
+    /// assert_eq!(
+    ///     timetable.sentence(),
+    ///     "every 2 weeks on Monday and Friday at 05:15 UTC, 10 times",
+    /// );
+    /// ```
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Some(rule) = &self.rule else {
+            return format!("once at {} UTC", moment(self.start.at().naive_utc()));
+        };
+        let (start, _) = self.local(self.start.at());
+        let mut sentence = match rule.interval {
+            1 => format!("every {}", rule.frequency.name()),
+            n => format!("every {n} {}s", rule.frequency.name()),
+        };
+        let parts = rule.schedule.unwrap_or_default();
+        let days = match rule.frequency {
+            Frequency::Minute | Frequency::Hour => {
+                if rule.schedule.is_some() {
+                    sentence.push_str(&hours_and_minutes(rule, &parts, start));
+                    sentence.push_str(&zone(rule));
+                }
+                sentence.push_str(&ending(rule));
+                return sentence;
+            }
+            Frequency::Day => String::new(),
+            Frequency::Week => week_days(&parts, start),
+            Frequency::Month => days_of_month(&parts, start),
+            Frequency::Year => days_of_year(&parts, start),
+        };
+        sentence.push_str(&days);
+        sentence.push_str(&times(&parts, start));
+        sentence.push_str(&zone(rule));
+        sentence.push_str(&ending(rule));
+        sentence
+    }
+}
+
+fn week_days(parts: &Parts, start: NaiveDateTime) -> String {
+    let set = match parts.days {
+        PartDays::Weekdays(set) => set,
+        _ => 1 << start.weekday().num_days_from_monday(),
+    };
+    let days = Weekday::ALL.into_iter().filter(|day| set >> day.place() & 1 == 1);
+    format!(" on {}", and(days.map(|day| day.title().to_owned())))
+}
+
+fn days_of_month(parts: &Parts, start: NaiveDateTime) -> String {
+    let months =
+        parts.months.map_or_else(String::new, |set| format!(", in {} only,", month_names(set)));
+    let days = match parts.days {
+        PartDays::FromStart | PartDays::Weekdays(_) => clamped_day(start.day()),
+        PartDays::MonthDays { from_start, from_end } => month_days(from_start, from_end),
+        PartDays::NthWeekdays(nth) => and(nth_weekdays(nth)),
+    };
+    format!("{months} on {days}")
+}
+
+fn clamped_day(day: u32) -> String {
+    if day > 28 {
+        format!("day {day} (the last day of shorter months)")
+    } else {
+        format!("day {day}")
+    }
+}
+
+fn month_days(from_start: u32, from_end: u32) -> String {
+    let from_start = u64::from(from_start) << 1;
+    let days = (from_start != 0).then(|| {
+        let plural = if from_start.is_power_of_two() { "" } else { "s" };
+        format!("day{plural} {}", numbers(from_start))
+    });
+    let last = (0..31).rev().filter(|back| from_end >> back & 1 == 1).map(|back| match back {
+        0 => "the last day".to_owned(),
+        back => format!("the {} last day", ordinal(back + 1)),
+    });
+    and(days.into_iter().chain(last))
+}
+
+fn nth_weekdays(nth: NthWeekdays) -> impl Iterator<Item = String> {
+    Weekday::ALL.into_iter().zip(nth.0).flat_map(|(day, set)| {
+        let day = day.title();
+        let every = set & 31 == 31;
+        let from_start = ORDINALS.iter().enumerate().filter(move |(n, _)| set >> n & 1 == 1);
+        let from_start = from_start.map(move |(_, ordinal)| format!("the {ordinal} {day}"));
+        let from_end =
+            (0..5).filter(move |n| set >> (n + 5) & 1 == 1).map(move |back| match back {
+                0 => format!("the last {day}"),
+                back => format!("the {} last {day}", ordinal(back + 1)),
+            });
+        let all = every.then(|| format!("every {day}"));
+        all.into_iter().chain(from_start.chain(from_end).filter(move |_| !every))
+    })
+}
+
+fn days_of_year(parts: &Parts, start: NaiveDateTime) -> String {
+    match parts.months {
+        Some(set) => format!(" on {} of {}", clamped_day(start.day()), month_names(set)),
+        None if (start.month(), start.day()) == (2, 29) => {
+            " on 29 February (28 February in common years)".to_owned()
+        }
+        None => format!(" on {} {}", start.day(), month_names(1 << start.month0())),
+    }
+}
+
+fn month_names(set: u16) -> String {
+    let names = MONTHS.iter().enumerate().filter(|(month, _)| set >> month & 1 == 1);
+    and(names.map(|(_, name)| (*name).to_owned()))
+}
+
+/// The times of the days of a calendar.
+fn times(parts: &Parts, start: NaiveDateTime) -> String {
+    let hours = match (parts.hours, parts.minutes) {
+        (Some(hours), _) => hours,
+        (None, Some(_)) => ALL_HOURS,
+        (None, None) => 1 << start.hour(),
+    };
+    let minutes = parts.minutes.unwrap_or(1 << start.minute());
+    let second = if parts.minutes.is_some() { 0 } else { start.second() };
+    if hours.count_ones() * minutes.count_ones() > TIMES_LISTED_MAX {
+        let hours =
+            if hours == ALL_HOURS { "every hour".to_owned() } else { named("hour", hours.into()) };
+        return format!(" at {} of {hours}{}", named("minute", minutes), at_second(second));
+    }
+    let hours = (0..24).filter(|hour| hours >> hour & 1 == 1);
+    let times = hours.flat_map(|hour| {
+        let minutes = (0..60).filter(move |minute| minutes >> minute & 1 == 1);
+        minutes.map(move |minute| match second {
+            0 => format!("{hour:02}:{minute:02}"),
+            second => format!("{hour:02}:{minute:02}:{second:02}"),
+        })
+    });
+    format!(" at {}", and(times))
+}
+
+/// The schedule of a rule that steps through hours or minutes.
+fn hours_and_minutes(rule: &Rule, parts: &Parts, start: NaiveDateTime) -> String {
+    let minutes = parts
+        .minutes
+        .or_else(|| (rule.frequency == Frequency::Hour).then_some(1 << start.minute()));
+    let minutes = minutes.map_or_else(String::new, |set| format!(" at {}", named("minute", set)));
+    let hours =
+        parts.hours.map_or_else(String::new, |set| format!(" in {}", named("hour", set.into())));
+    let from_start = rule.frequency == Frequency::Minute || parts.minutes.is_none();
+    format!("{hours}{minutes}{}", at_second(if from_start { start.second() } else { 0 }))
+}
+
+fn at_second(second: u32) -> String {
+    if second == 0 { String::new() } else { format!(" at second {second}") }
+}
+
+fn zone(rule: &Rule) -> String {
+    rule.zone().map_or_else(|| " UTC".to_owned(), |zone| format!(" {} time", zone.name()))
+}
+
+fn ending(rule: &Rule) -> String {
+    let times = |count: u32| {
+        if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    };
+    let until = |end: DateTime<Utc>| format!("until {} UTC", moment(end.naive_utc()));
+    match (rule.count, rule.end) {
+        (None, None) => String::new(),
+        (Some(count), None) => format!(", {}", times(count)),
+        (None, Some(end)) => format!(", {}", until(end)),
+        (Some(count), Some(end)) => {
+            format!(", {} or {}, whichever comes first", times(count), until(end))
+        }
+    }
+}
+
+/// A date and a time of day, the seconds only where there are any.
+fn moment(at: NaiveDateTime) -> String {
+    let (date, hour, minute) = (at.date(), at.hour(), at.minute());
+    match at.second() {
+        0 => format!("{date} {hour:02}:{minute:02}"),
+        second => format!("{date} {hour:02}:{minute:02}:{second:02}"),
+    }
+}
+
+/// A noun with the numbers of a set: "minute 15", "hours 9 to 16".
+fn named(noun: &str, set: u64) -> String {
+    let plural = if set.is_power_of_two() { "" } else { "s" };
+    format!("{noun}{plural} {}", numbers(set))
+}
+
+/// The numbers of a set; three or more in a row are a range.
+fn numbers(set: u64) -> String {
+    and(runs(set).flat_map(|(first, last)| {
+        let range = (last > first + 1).then(|| format!("{first} to {last}"));
+        let each = (first..=last).map(|n| n.to_string());
+        let apart = range.is_none().then_some(each).into_iter().flatten();
+        range.into_iter().chain(apart)
+    }))
+}
+
+fn and(items: impl Iterator<Item = String>) -> String {
+    let mut items: Vec<_> = items.collect();
+    match items.pop() {
+        None => String::new(),
+        Some(last) if items.is_empty() => last,
+        Some(last) => format!("{} and {last}", items.join(", ")),
+    }
+}
+
+fn ordinal(n: u32) -> String {
+    let suffix = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Recurrence, Rule, Timetable, WrittenDate};
+
+    /// The sentence of a rule that starts on Saturday 2026-01-31 at 12:25.
+    fn check(recurrence: &str, sentence: &str) {
+        let json = serde_json::from_str(recurrence).unwrap();
+        let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+        let start = WrittenDate::parse("2026-01-31T12:25Z").unwrap().instant(None).unwrap();
+        let timetable = Timetable::new(&rule, Some(start), start).unwrap();
+        assert_eq!(timetable.sentence(), sentence, "{recurrence}");
+    }
+
+    #[test]
+    fn every_kind_of_rule_is_a_sentence() {
+        check(r#"{"frequency":"minute"}"#, "every minute");
+        check(r#"{"frequency":"minute","interval":7,"count":1}"#, "every 7 minutes, once");
+        check(
+            r#"{"frequency":"minute","interval":7,"schedule":{"hours":[9,10,11,16],"minutes":[0,1,2,30]}}"#,
+            "every 7 minutes in hours 9 to 11 and 16 at minutes 0 to 2 and 30 UTC",
+        );
+        check(
+            r#"{"frequency":"hour","interval":6,"schedule":{"hours":[1,7,13,19]},"timeZone":"America/New_York"}"#,
+            "every 6 hours in hours 1, 7, 13 and 19 at minute 25 America/New_York time",
+        );
+        check(r#"{"frequency":"day"}"#, "every day at 12:25 UTC");
+        check(
+            r#"{"frequency":"day","schedule":{"hours":[8,17],"minutes":[0,30]}}"#,
+            "every day at 08:00, 08:30, 17:00 and 17:30 UTC",
+        );
+        check(
+            r#"{"frequency":"day","schedule":{"minutes":[0,15,30,45]}}"#,
+            "every day at minutes 0, 15, 30 and 45 of every hour UTC",
+        );
+        check(
+            r#"{"frequency":"week","schedule":{"weekDays":["friday","monday"],"hours":[9,10,11,12,13,14,15,16],"minutes":[5]}}"#,
+            "every week on Monday and Friday at minute 5 of hours 9 to 16 UTC",
+        );
+        check(r#"{"frequency":"week","interval":3}"#, "every 3 weeks on Saturday at 12:25 UTC");
+        check(
+            r#"{"frequency":"month"}"#,
+            "every month on day 31 (the last day of shorter months) at 12:25 UTC",
+        );
+        check(
+            r#"{"frequency":"month","schedule":{"monthDays":[-1,15,1,-2],"months":[2,3]}}"#,
+            "every month, in February and March only, on days 1 and 15, the 2nd last day and the last day at 12:25 UTC",
+        );
+        check(
+            r#"{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":-1},{"day":"monday"},{"day":"friday","occurrence":1}],"hours":[5]}}"#,
+            "every month on every Monday, the first Friday and the last Friday at 05:25 UTC",
+        );
+        check(r#"{"frequency":"year","interval":4}"#, "every 4 years on 31 January at 12:25 UTC");
+        check(
+            r#"{"frequency":"year","schedule":{"months":[2,6]}}"#,
+            "every year on day 31 (the last day of shorter months) of February and June at 12:25 UTC",
+        );
+    }
+
+    #[test]
+    fn the_end_is_told_in_utc() {
+        check(
+            r#"{"frequency":"day","endTime":"2026-12-31"}"#,
+            "every day at 12:25 UTC, until 2026-12-31 00:00 UTC",
+        );
+        check(
+            r#"{"frequency":"day","count":10,"endTime":"2026-12-31T00:00:01Z"}"#,
+            "every day at 12:25 UTC, 10 times or until 2026-12-31 00:00:01 UTC, whichever comes first",
+        );
+    }
+}
