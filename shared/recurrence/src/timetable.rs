@@ -61,7 +61,8 @@ pub(crate) enum Grid {
 /// What a change of the clock did to an occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockChange {
-    /// The clock never showed the civil time, so the occurrence moved forward by the gap.
+    /// The clock never showed the civil time, so the occurrence moved forward by the gap (even
+    /// where the rule names the time that it moved to, as well).
     Moved {
         /// The time that was skipped.
         skipped: NaiveDateTime,
@@ -152,7 +153,7 @@ impl Timetable {
             Start::Given(at) => (Start::Given(whole_ticks(at)), since),
             Start::Anchor(at) => {
                 let cut = if rule.schedule.is_some() { whole_seconds(at) } else { whole_ticks(at) };
-                (Start::Anchor(cut), if since <= at { cut } else { since })
+                (Start::Anchor(cut), if since == at { cut } else { since })
             }
         };
         let since = whole_ticks(since);

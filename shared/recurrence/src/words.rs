@@ -55,7 +55,8 @@ impl Frequency {
     }
 
     /// Reads either spelling, in any case.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
         let is = |name: &str| name.eq_ignore_ascii_case(text);
         Self::ALL.into_iter().find(|frequency| is(frequency.name()) || is(frequency.adverb()))
     }

@@ -1,0 +1,14 @@
+//! Any text as the job that `minutehand preview` reads.
+//!
+//! ```text
+//! cargo fuzz run -s none --fuzz-dir shared/recurrence/fuzz preview -- -dict=shared/recurrence/fuzz/words.dict
+//! ```
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../../../functions/local/tests/corpus/body.rs"]
+mod body;
+
+fuzz_target!(|input: &[u8]| body::check(input));
