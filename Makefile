@@ -3,7 +3,7 @@
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 EXAMPLE := functions/local/examples/month-end.json
 
-.PHONY: help run check test bench-recurrence dist
+.PHONY: help run check test bench-recurrence bench-store dist
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: ## every test, the examples in the documentation included
 
 bench-recurrence: ## time the recurrence engine, beside others
 	cargo bench -p recurrence --bench next --locked
+
+bench-store: ## time the embedded store: in memory and on a file, beside HTTP over loopback
+	cargo bench -p embedded --bench store --locked
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p local --locked

@@ -11,7 +11,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// The crates that only compute.
-const PURE: [&str; 2] = ["recurrence", "domain"];
+const PURE: [&str; 3] = ["recurrence", "domain", "pfx"];
 
 /// What has no place anywhere below them: runtimes, HTTP, AWS. A final `*` stands for any rest.
 const FORBIDDEN_BELOW_PURE: [&str; 12] = [

@@ -1,0 +1,50 @@
+//! How a service fails, without a word of HTTP.
+
+use domain::refusal::Refusal;
+use ports::{QueueError, SealError, StoreError};
+
+/// Why a service did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// There is no such collection.
+    #[error("job collection '{name}' in resource group '{group}' is not there")]
+    NoCollection {
+        /// The group that was asked for.
+        group: String,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// There is no such job.
+    #[error("job '{name}' is not there")]
+    NoJob {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The request is refused; its message is for whoever sent it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Others changed the same thing again and again.
+    #[error("{what} is being changed by others")]
+    Busy {
+        /// What it is.
+        what: String,
+    },
+    /// The store did not do its part.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Secrets could not be sealed or opened.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The queue did not take a message that was asked for.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// What the store keeps is not what was accepted.
+    #[error("job '{name}' is kept in a form that cannot be read")]
+    Unreadable {
+        /// The job.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}

@@ -1,0 +1,7 @@
+//! The application services. Each loads, decides by asking `domain`, and carries out through ports.
+
+mod error;
+mod manage;
+
+pub use error::AppError;
+pub use manage::{CollectionView, JobStatus, JobView, Manage, ManagePorts, Put, Settings};

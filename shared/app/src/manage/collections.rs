@@ -1,0 +1,305 @@
+//! Collections: created, changed, switched, listed, deleted.
+
+use chrono::{DateTime, Utc};
+use domain::collection::{Collection, CollectionDefinition, CollectionState};
+use domain::document::{
+    COLLECTION, canonical_names, merge_patch, read_collection, write_collection,
+};
+use domain::name::{Name, Segment};
+use domain::plan::{Limits, Plan, PlanLimits};
+use domain::refusal::{Code, Refusal};
+use ports::store::{CollectionRecord, Page, PageRequest, Place, Saved};
+use serde_json::Value;
+
+use super::{ATTEMPTS_MAX, CollectionView, Manage, secrets};
+use crate::error::AppError;
+
+/// Collections and jobs are read in pages of so many where all have to be seen.
+const PAGE_ITEMS: u32 = 500;
+
+/// Names that Azure gives its locations: a request may use the first, an answer has the second.
+const LOCATIONS: &[(&str, &str)] = &[
+    ("australiaeast", "Australia East"),
+    ("australiasoutheast", "Australia Southeast"),
+    ("brazilsouth", "Brazil South"),
+    ("canadacentral", "Canada Central"),
+    ("canadaeast", "Canada East"),
+    ("centralus", "Central US"),
+    ("eastasia", "East Asia"),
+    ("eastus", "East US"),
+    ("eastus2", "East US 2"),
+    ("japaneast", "Japan East"),
+    ("japanwest", "Japan West"),
+    ("koreacentral", "Korea Central"),
+    ("koreasouth", "Korea South"),
+    ("northcentralus", "North Central US"),
+    ("northeurope", "North Europe"),
+    ("southcentralus", "South Central US"),
+    ("southeastasia", "Southeast Asia"),
+    ("uksouth", "UK South"),
+    ("ukwest", "UK West"),
+    ("westcentralus", "West Central US"),
+    ("westeurope", "West Europe"),
+    ("westus", "West US"),
+    ("westus2", "West US 2"),
+];
+
+impl Manage {
+    /// Reads a collection.
+    ///
+    /// # Errors
+    ///
+    /// [`AppError::NoCollection`] if it is not there.
+    pub async fn get_collection(
+        &self,
+        place: &Place,
+        name: &Name,
+    ) -> Result<CollectionView, AppError> {
+        self.collection(place, name).await.map(CollectionView::from)
+    }
+
+    /// A page of the collections of a subscription, or of one of its groups, by name.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn list_collections(
+        &self,
+        subscription: &Segment,
+        group: Option<&Segment>,
+        page: PageRequest,
+    ) -> Result<Page<CollectionView>, AppError> {
+        let page = self.ports.store.list_collections(subscription, group, page).await?;
+        let items = page.items.into_iter().map(CollectionView::from).collect();
+        Ok(Page { items, next: page.next })
+    }
+
+    /// Creates a collection, or replaces everything that a user says of it.
+    ///
+    /// # Errors
+    ///
+    /// If the body is refused, or does not go with the jobs that are there.
+    pub async fn put_collection(
+        &self,
+        place: &Place,
+        name: &Name,
+        body: Value,
+    ) -> Result<CollectionView, AppError> {
+        let wanted = read_collection(&canonical_names(body, COLLECTION))?;
+        for _ in 0..ATTEMPTS_MAX {
+            let now = self.ports.clock.now();
+            let saved = match self.ports.store.find_collection(place, name).await? {
+                Some(old) => self.replace(old, wanted.clone(), now).await?,
+                None => self.create(place, name, wanted.clone(), now).await?,
+            };
+            if let Some(record) = saved {
+                return Ok(record.into());
+            }
+        }
+        Err(AppError::Busy { what: format!("job collection '{name}'") })
+    }
+
+    /// Changes what a body says of a collection, and leaves the rest.
+    ///
+    /// # Errors
+    ///
+    /// If the collection is not there, the result is refused, or does not go with its jobs.
+    pub async fn patch_collection(
+        &self,
+        place: &Place,
+        name: &Name,
+        body: Value,
+    ) -> Result<CollectionView, AppError> {
+        let patch = canonical_names(body, COLLECTION);
+        for _ in 0..ATTEMPTS_MAX {
+            let old = self.collection(place, name).await?;
+            let document = write_collection(&old.collection.definition);
+            let wanted = read_collection(&merge_patch(document, patch.clone(), COLLECTION))?;
+            if let Some(record) = self.replace(old, wanted, self.ports.clock.now()).await? {
+                return Ok(record.into());
+            }
+        }
+        Err(AppError::Busy { what: format!("job collection '{name}'") })
+    }
+
+    /// Switches a collection on or off. Its jobs keep their own states.
+    ///
+    /// # Errors
+    ///
+    /// If the collection is not there.
+    pub async fn switch_collection(
+        &self,
+        place: &Place,
+        name: &Name,
+        state: CollectionState,
+    ) -> Result<(), AppError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let old = self.collection(place, name).await?;
+            let wanted = CollectionDefinition { state, ..old.collection.definition.clone() };
+            if self.replace(old, wanted, self.ports.clock.now()).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(AppError::Busy { what: format!("job collection '{name}'") })
+    }
+
+    /// Deletes a collection with its jobs.
+    ///
+    /// # Errors
+    ///
+    /// If the collection is not there.
+    pub async fn delete_collection(&self, place: &Place, name: &Name) -> Result<(), AppError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let old = self.collection(place, name).await?;
+            let now = self.ports.clock.now();
+            match self.ports.store.delete_collection(&old, now).await? {
+                Saved::Kept => return Ok(()),
+                Saved::Stale | Saved::Full => {}
+            }
+        }
+        Err(AppError::Busy { what: format!("job collection '{name}'") })
+    }
+
+    /// The record of a collection that has to be there.
+    pub(super) async fn collection(
+        &self,
+        place: &Place,
+        name: &Name,
+    ) -> Result<CollectionRecord, AppError> {
+        let found = self.ports.store.find_collection(place, name).await?;
+        found.ok_or_else(|| AppError::NoCollection {
+            group: place.group.to_string(),
+            name: name.to_string(),
+        })
+    }
+
+    async fn create(
+        &self,
+        place: &Place,
+        name: &Name,
+        mut wanted: CollectionDefinition,
+        now: DateTime<Utc>,
+    ) -> Result<Option<CollectionRecord>, AppError> {
+        Limits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        self.check_one_free(place, name, wanted.plan).await?;
+        let location =
+            wanted.location.as_deref().map_or(self.settings.region.as_str(), display_name);
+        wanted.location = Some(location.to_owned());
+        let uid = self.ports.ids.new_id();
+        let record = CollectionRecord {
+            place: place.clone(),
+            collection: Collection { uid, name: name.clone(), definition: wanted },
+            job_count: 0,
+            on_since: now,
+            version: 1,
+        };
+        let saved = self.ports.store.create_collection(&record).await?;
+        Ok((saved == Saved::Kept).then_some(record))
+    }
+
+    async fn replace(
+        &self,
+        old: CollectionRecord,
+        mut wanted: CollectionDefinition,
+        now: DateTime<Utc>,
+    ) -> Result<Option<CollectionRecord>, AppError> {
+        let before = &old.collection.definition;
+        wanted.location = Some(same_location(before, wanted.location.as_deref())?);
+        if (wanted.plan, wanted.quota) != (before.plan, before.quota) {
+            self.check_one_free(&old.place, &old.collection.name, wanted.plan).await?;
+            self.check_jobs_fit(&old, &wanted).await?;
+        }
+        let switched_on = wanted.state.is_on() && !before.state.is_on();
+        let record = CollectionRecord {
+            on_since: if switched_on { now } else { old.on_since },
+            collection: Collection { definition: wanted, ..old.collection },
+            ..old
+        };
+        let saved = self.ports.store.replace_collection(&record).await?;
+        Ok((saved == Saved::Kept).then_some(record))
+    }
+
+    /// Checks that no other collection of the subscription has the plan Free.
+    async fn check_one_free(&self, place: &Place, name: &Name, plan: Plan) -> Result<(), AppError> {
+        if plan != Plan::Free || self.settings.plan_limits == PlanLimits::Off {
+            return Ok(());
+        }
+        let mut from = None;
+        // Bounded by the collections of the subscription.
+        loop {
+            let page = PageRequest { from, items_max: PAGE_ITEMS };
+            let page = self.ports.store.list_collections(&place.subscription, None, page).await?;
+            let other = page.items.iter().find(|other| {
+                let same = other.place.group == place.group && other.collection.name == *name;
+                other.collection.definition.plan == Plan::Free && !same
+            });
+            if let Some(other) = other {
+                let other = &other.collection.name;
+                return Err(Refusal::new(
+                    Code::FreeCollectionExists,
+                    format!(
+                        "The subscription has a Free job collection already, '{other}'. Delete it, \
+                         or choose another 'sku'."
+                    ),
+                )
+                .into());
+            }
+            match page.next {
+                Some(next) => from = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Checks that the jobs of a collection go with another plan or quota.
+    async fn check_jobs_fit(
+        &self,
+        old: &CollectionRecord,
+        wanted: &CollectionDefinition,
+    ) -> Result<(), AppError> {
+        let limits = Limits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        limits.check_job_count(old.job_count)?;
+        let mut from = None;
+        // Bounded by the jobs of the collection.
+        loop {
+            let page = PageRequest { from, items_max: PAGE_ITEMS };
+            let page = self.ports.store.list_jobs(&old.collection.uid, page).await?;
+            for record in &page.items {
+                let job = self.definition(record, wanted.plan)?;
+                let timetable = record.timer.timing.timetable(&job, self.ports.clock.now());
+                limits.check_gap(timetable.ok().and_then(|timetable| timetable.smallest_gap()))?;
+                limits.check_authentication(secrets::authenticates(&job))?;
+            }
+            match page.next {
+                Some(next) => from = Some(next),
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// The location of a collection that is replaced: it does not move.
+fn same_location(before: &CollectionDefinition, wanted: Option<&str>) -> Result<String, Refusal> {
+    let location = before.location.as_deref().unwrap_or_default();
+    let Some(wanted) = wanted else {
+        return Ok(location.to_owned());
+    };
+    let wanted = display_name(wanted);
+    if wanted.eq_ignore_ascii_case(location) {
+        return Ok(location.to_owned());
+    }
+    Err(Refusal::new(
+        Code::LocationChanged,
+        format!(
+            "The job collection is in '{location}' and does not move to '{wanted}'. Leave out \
+             'location', or create a collection of another name."
+        ),
+    ))
+}
+
+/// Azure's display name of a location of Azure's; any other name as it is.
+fn display_name(location: &str) -> &str {
+    let short = |text: &str| text.replace(' ', "").to_ascii_lowercase();
+    let wanted = short(location);
+    LOCATIONS.iter().find(|(known, _)| *known == wanted).map_or(location, |(_, display)| display)
+}

@@ -1,0 +1,402 @@
+//! Jobs: created, changed, run, listed, deleted.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::document::{JOB, canonical_names, merge_patch, read_job, secrets_carried_elsewhere};
+use domain::job::{Counters, JobDefinition, JobState, Switch};
+use domain::name::Name;
+use domain::plan::{Limits, Plan};
+use domain::refusal::{Code, Refusal};
+use domain::timing::{Change, Timing};
+use ports::store::{
+    CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
+};
+use ports::{Dispatch, Occurrence};
+use recurrence::{Recurrence, read_start_time};
+use serde_json::{Value, json};
+
+use super::secrets::{Kept, authenticates, open_certificates};
+use super::{ATTEMPTS_MAX, JobStatus, JobView, Manage};
+use crate::error::AppError;
+
+/// What falls due within this time is handed to the queue at once: the longest delay of a message,
+/// less a minute.
+const HORIZON: TimeDelta = TimeDelta::minutes(14);
+/// The most occurrences that one change hands to the queue: what a minutely job has in the horizon,
+/// and room for what a clock that went back adds.
+const NEAR_TERM_MAX: usize = 32;
+
+/// What a change of a job came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// The job was not there.
+    Created,
+    /// It was, and is replaced.
+    Replaced,
+}
+
+impl Manage {
+    /// Reads a job.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job is not there.
+    pub async fn get_job(
+        &self,
+        place: &Place,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<JobView, AppError> {
+        let collection = self.collection(place, collection).await?;
+        let job = self.job(&collection, name).await?;
+        self.view(&collection, job)
+    }
+
+    /// A page of the jobs of a collection, by name.
+    ///
+    /// # Errors
+    ///
+    /// If the collection is not there.
+    pub async fn list_jobs(
+        &self,
+        place: &Place,
+        collection: &Name,
+        page: PageRequest,
+    ) -> Result<Page<JobView>, AppError> {
+        let collection = self.collection(place, collection).await?;
+        let page = self.ports.store.list_jobs(&collection.collection.uid, page).await?;
+        let views = page.items.into_iter().map(|job| self.view(&collection, job));
+        Ok(Page { items: views.collect::<Result<_, _>>()?, next: page.next })
+    }
+
+    /// Creates a job, or replaces everything that a user says of it; counters and history stay.
+    ///
+    /// # Errors
+    ///
+    /// If the collection is not there, or the body is refused.
+    pub async fn put_job(
+        &self,
+        place: &Place,
+        collection: &Name,
+        name: &Name,
+        body: Value,
+    ) -> Result<(JobView, Put), AppError> {
+        let body = canonical_names(body, JOB);
+        for _ in 0..ATTEMPTS_MAX {
+            let collection = self.collection(place, collection).await?;
+            let plan = collection.collection.definition.plan;
+            let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
+            let wanted = read_job(&body, plan)?;
+            let (put, saved) = match found {
+                Some(old) => {
+                    let before = self.definition(&old, plan)?;
+                    (Put::Replaced, self.replace_job(&collection, old, &before, wanted).await?)
+                }
+                None => (Put::Created, self.create_job(&collection, name, wanted).await?),
+            };
+            if let Some(job) = saved {
+                return Ok((self.view(&collection, job)?, put));
+            }
+        }
+        Err(AppError::Busy { what: format!("job '{name}'") })
+    }
+
+    /// Changes what a body says of a job, and leaves the rest.
+    ///
+    /// # Errors
+    ///
+    /// If the job is not there, or the result is refused.
+    pub async fn patch_job(
+        &self,
+        place: &Place,
+        collection: &Name,
+        name: &Name,
+        body: Value,
+    ) -> Result<JobView, AppError> {
+        let patch = canonical_names(body, JOB);
+        for _ in 0..ATTEMPTS_MAX {
+            let collection = self.collection(place, collection).await?;
+            let plan = collection.collection.definition.plan;
+            let old = self.job(&collection, name).await?;
+            let whole = self.whole_document(&old.uid, &old.document, old.sealed.as_deref())?;
+            let before = read_job(&json!({"properties": whole}), plan).map_err(unreadable(&old))?;
+            let merged = merge_patch(json!({"properties": whole}), patch.clone(), JOB);
+            let wanted = read_job(&merged, plan)?;
+            if let Some(secret) = secrets_carried_elsewhere(&before, &wanted, &patch) {
+                return Err(Refusal::invalid(format!(
+                    "'{secret}' was given for another host. Send it again with this change."
+                ))
+                .into());
+            }
+            if let Some(job) = self.replace_job(&collection, old, &before, wanted).await? {
+                return self.view(&collection, job);
+            }
+        }
+        Err(AppError::Busy { what: format!("job '{name}'") })
+    }
+
+    /// Deletes a job.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job is not there.
+    pub async fn delete_job(
+        &self,
+        place: &Place,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<(), AppError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let collection = self.collection(place, collection).await?;
+            let job = self.job(&collection, name).await?;
+            match self.ports.store.delete_job(&collection, &job).await? {
+                Saved::Kept => return Ok(()),
+                Saved::Stale | Saved::Full => {}
+            }
+        }
+        Err(AppError::Busy { what: format!("job '{name}'") })
+    }
+
+    /// Runs a job once, now, beside whatever its recurrence says.
+    ///
+    /// # Errors
+    ///
+    /// If it is not there, is over, or its collection is switched off.
+    pub async fn run_job(
+        &self,
+        place: &Place,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<(), AppError> {
+        let collection = self.collection(place, collection).await?;
+        let job = self.job(&collection, name).await?;
+        if !collection.collection.definition.state.is_on() {
+            let name = &collection.collection.name;
+            return Err(Refusal::new(
+                Code::JobCollectionDisabled,
+                format!("The job collection '{name}' is switched off. Enable it first."),
+            )
+            .into());
+        }
+        check_not_final(&job)?;
+        let now = self.ports.clock.now();
+        let what = Occurrence::Run { asked_at: now, run_id: self.ports.ids.new_id() };
+        let dispatch = dispatch(&collection, &job, what);
+        self.ports.queue.send(&[(dispatch, now)], now).await?;
+        Ok(())
+    }
+
+    async fn create_job(
+        &self,
+        collection: &CollectionRecord,
+        name: &Name,
+        mut wanted: JobDefinition,
+    ) -> Result<Option<JobRecord>, AppError> {
+        let now = self.ports.clock.now();
+        let limits = self.check(collection, &mut wanted)?;
+        let timing = Timing::created(&wanted, now);
+        self.check_timing(&limits, &timing, &wanted, now)?;
+        let uid = self.ports.ids.new_id();
+        let Kept { document, sealed } = self.keep(&uid, &wanted)?;
+        let timer = timer(JobState::from(wanted.switch), timing, Counters::default(), &wanted, now);
+        let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
+        let save = SaveJob { collection, job: &job, timer_changes: true };
+        match self.ports.store.create_job(save, limits.jobs_max).await? {
+            Saved::Kept => {
+                self.send_what_is_near(collection, &job, &wanted, now).await;
+                Ok(Some(job))
+            }
+            Saved::Stale => Ok(None),
+            Saved::Full => {
+                let full = limits.check_job_count(collection.job_count.saturating_add(1));
+                // Others may have filled it since it was read.
+                full.and_then(|()| limits.check_job_count(u32::MAX))?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn replace_job(
+        &self,
+        collection: &CollectionRecord,
+        old: JobRecord,
+        before: &JobDefinition,
+        mut wanted: JobDefinition,
+    ) -> Result<Option<JobRecord>, AppError> {
+        check_not_final(&old)?;
+        let now = self.ports.clock.now();
+        let limits = self.check(collection, &mut wanted)?;
+        let change = old.timer.timing.changed(before, &wanted, now).map_err(Refusal::from)?;
+        let timer = match change {
+            Change::Keeps => old.timer.clone(),
+            Change::Becomes(timing) => {
+                self.check_timing(&limits, &timing, &wanted, now)?;
+                timer(JobState::from(wanted.switch), timing, old.timer.counters, &wanted, now)
+            }
+        };
+        let Kept { document, sealed } = self.keep(&old.uid, &wanted)?;
+        let job = JobRecord { document, sealed, timer, ..old };
+        let timer_changes = matches!(change, Change::Becomes(_));
+        let save = SaveJob { collection, job: &job, timer_changes };
+        match self.ports.store.replace_job(save).await? {
+            Saved::Kept => {
+                if timer_changes {
+                    self.send_what_is_near(collection, &job, &wanted, now).await;
+                }
+                Ok(Some(job))
+            }
+            Saved::Stale | Saved::Full => Ok(None),
+        }
+    }
+
+    /// Checks what does not depend on time, and opens certificates.
+    fn check(
+        &self,
+        collection: &CollectionRecord,
+        wanted: &mut JobDefinition,
+    ) -> Result<Limits, AppError> {
+        let definition = &collection.collection.definition;
+        let limits =
+            Limits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
+        limits.check_authentication(authenticates(wanted))?;
+        open_certificates(wanted, self.ports.certificates.as_ref())?;
+        Ok(limits)
+    }
+
+    /// Checks that a job ever fires, and not too often.
+    #[expect(clippy::unused_self, reason = "one of a kind with `check`")]
+    fn check_timing(
+        &self,
+        limits: &Limits,
+        timing: &Timing,
+        wanted: &JobDefinition,
+        now: DateTime<Utc>,
+    ) -> Result<(), Refusal> {
+        let timetable = timing.timetable(wanted, now)?;
+        limits.check_gap(timetable.smallest_gap())
+    }
+
+    /// Hands what falls due within the horizon to the queue; a sweep does what is not done here.
+    async fn send_what_is_near(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        wanted: &JobDefinition,
+        now: DateTime<Utc>,
+    ) {
+        if job.timer.state != JobState::Enabled {
+            return;
+        }
+        let Ok(timetable) = job.timer.timing.timetable(wanted, now) else {
+            return;
+        };
+        let near = timetable.iter().take_while(|nominal_at| *nominal_at <= now + HORIZON);
+        let messages: Vec<_> = near
+            .take(NEAR_TERM_MAX)
+            .map(|nominal_at| {
+                (dispatch(collection, job, Occurrence::Scheduled { nominal_at }), nominal_at)
+            })
+            .collect();
+        if messages.is_empty() {
+            return;
+        }
+        // That it failed is no error: the timer stands in the index, and the next sweep sends.
+        let _ = self.ports.queue.send(&messages, now).await;
+    }
+
+    /// The record of a job that has to be there.
+    async fn job(&self, collection: &CollectionRecord, name: &Name) -> Result<JobRecord, AppError> {
+        let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
+        found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
+    }
+
+    /// The definition of a job that is kept, its secrets included.
+    pub(super) fn definition(
+        &self,
+        job: &JobRecord,
+        plan: Plan,
+    ) -> Result<JobDefinition, AppError> {
+        let whole = self.whole_document(&job.uid, &job.document, job.sealed.as_deref())?;
+        read_job(&json!({"properties": whole}), plan).map_err(unreadable(job))
+    }
+
+    fn view(&self, collection: &CollectionRecord, job: JobRecord) -> Result<JobView, AppError> {
+        let mut properties: Value = serde_json::from_str(&job.document).map_err(|source| {
+            AppError::Unreadable { name: job.name.to_string(), source: Box::new(source) }
+        })?;
+        // The user's switch stands in the document; the scheduler may have ended the job since.
+        if let Some(state) = properties.get_mut("state") {
+            *state = Value::from(job.timer.state.name());
+        }
+        let next = self.next_execution_at(collection, &job, &properties);
+        let status = JobStatus::of(job.timer.state, job.timer.counters, next);
+        Ok(JobView {
+            place: collection.place.clone(),
+            collection: collection.collection.name.clone(),
+            name: job.name,
+            properties,
+            status,
+        })
+    }
+
+    /// The next occurrence: none where the job or its collection is switched off or over.
+    fn next_execution_at(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        properties: &Value,
+    ) -> Option<DateTime<Utc>> {
+        let on = collection.collection.definition.state.is_on();
+        if !on || job.timer.state != JobState::Enabled {
+            return None;
+        }
+        // Its timing is all that is needed of it, and that holds no secret.
+        let recurrence = properties.get("recurrence").map(Recurrence::from_json);
+        let recurrence = recurrence.transpose().ok()?;
+        let zone = recurrence.as_ref().and_then(Recurrence::zone);
+        let start_time = properties.get("startTime").map(|sent| read_start_time(sent, zone));
+        let start_time = start_time.transpose().ok()?;
+        let now = self.ports.clock.now();
+        let timing = &job.timer.timing;
+        timing.timetable_of(start_time, recurrence.as_ref(), now).ok()?.at_or_after(now)
+    }
+}
+
+fn timer(
+    state: JobState,
+    timing: Timing,
+    counters: Counters,
+    wanted: &JobDefinition,
+    now: DateTime<Utc>,
+) -> TimerRecord {
+    let on = wanted.switch == Switch::Enabled;
+    let timetable = timing.timetable(wanted, now).ok().filter(|_| on);
+    let due_at = timetable.and_then(|timetable| timetable.iter().next());
+    let rule = timetable.map(|timetable| timetable.to_string());
+    TimerRecord { state, timing, rule, counters, due_at }
+}
+
+fn dispatch(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Dispatch {
+    Dispatch {
+        job_uid: job.uid.clone(),
+        collection_uid: collection.collection.uid.clone(),
+        job_key: job.name.key(),
+        generation: job.timer.timing.generation,
+        what,
+    }
+}
+
+fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
+    if !job.timer.state.is_final() {
+        return Ok(());
+    }
+    let (name, state) = (&job.name, job.timer.state.name());
+    Err(Refusal::new(
+        Code::JobFinished,
+        format!("The job '{name}' is {state} and does not change. Delete it and create it anew."),
+    ))
+}
+
+fn unreadable(job: &JobRecord) -> impl Fn(Refusal) -> AppError + use<> {
+    let name = job.name.to_string();
+    move |source| AppError::Unreadable { name: name.clone(), source: Box::new(source) }
+}

@@ -1,0 +1,70 @@
+//! Managing collections and jobs.
+//!
+//! Every change reads, decides and writes on the condition that nothing changed in between; when
+//! something did, it begins again, a bounded number of times. So concurrent changes are as if one
+//! came after the other, and no field of either is lost.
+//!
+//! A change is one transaction in the store. What is due soon is handed to the queue after it:
+//!
+//! 1. the change is committed; a crash here leaves a job whose timer is in the index: the next
+//!    sweep dispatches it, up to a minute late;
+//! 2. its occurrences within the horizon are sent; a crash here leaves messages that a sweep will
+//!    send again, and whoever receives them counts each occurrence once;
+//! 3. the timer moves on, if it is still the one that was written.
+
+mod collections;
+mod jobs;
+mod secrets;
+mod view;
+
+use std::sync::Arc;
+
+use domain::plan::PlanLimits;
+use ports::{CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Sealer};
+
+pub use jobs::Put;
+pub use view::{CollectionView, JobStatus, JobView};
+
+/// How often a change begins again when others were first.
+const ATTEMPTS_MAX: usize = 20;
+
+/// What managing needs from the world.
+#[derive(Clone)]
+pub struct ManagePorts {
+    /// Where collections and jobs are kept.
+    pub store: Arc<dyn JobStore>,
+    /// Where occurrences go.
+    pub queue: Arc<dyn DispatchQueue>,
+    /// Seals secrets.
+    pub sealer: Arc<dyn Sealer>,
+    /// Opens client certificates.
+    pub certificates: Arc<dyn CertificateReader>,
+    /// The time by which jobs are scheduled.
+    pub clock: Arc<dyn Clock>,
+    /// New identities.
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// What an installation decides once.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The location of a collection that names none.
+    pub region: String,
+    /// Whether plans limit anything.
+    pub plan_limits: PlanLimits,
+}
+
+/// Manages collections and jobs.
+#[derive(Clone)]
+pub struct Manage {
+    ports: ManagePorts,
+    settings: Settings,
+}
+
+impl Manage {
+    /// The service over these ports.
+    #[must_use]
+    pub fn new(ports: ManagePorts, settings: Settings) -> Self {
+        Self { ports, settings }
+    }
+}

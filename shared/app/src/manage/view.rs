@@ -1,0 +1,62 @@
+//! What is answered of collections and jobs.
+
+use chrono::{DateTime, Utc};
+use domain::document::write_collection;
+use domain::job::{Counters, JobState};
+use domain::name::Name;
+use ports::store::{CollectionRecord, Place};
+use serde_json::Value;
+
+/// A collection as it is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CollectionView {
+    /// Where it is, as it was first given.
+    pub place: Place,
+    /// As it was first given.
+    pub name: Name,
+    /// `location`, `tags` and `properties`, in this order.
+    pub document: Value,
+}
+
+impl From<CollectionRecord> for CollectionView {
+    fn from(record: CollectionRecord) -> Self {
+        let document = write_collection(&record.collection.definition);
+        Self { place: record.place, name: record.collection.name, document }
+    }
+}
+
+/// A job as it is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobView {
+    /// Where its collection is, as it was first given.
+    pub place: Place,
+    /// Its collection, as it was first given.
+    pub collection: Name,
+    /// As it was first given.
+    pub name: Name,
+    /// Its properties, without secrets; the last one is its state.
+    pub properties: Value,
+    /// What it has done and will do; `None` for a job that is disabled and never ran.
+    pub status: Option<JobStatus>,
+}
+
+/// What a job has done and will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobStatus {
+    /// What it has done.
+    pub counters: Counters,
+    /// The next occurrence, never a retry.
+    pub next_execution_at: Option<DateTime<Utc>>,
+}
+
+impl JobStatus {
+    /// The status of a job: none for one that is disabled and has never run.
+    pub(super) fn of(
+        state: JobState,
+        counters: Counters,
+        next_execution_at: Option<DateTime<Utc>>,
+    ) -> Option<Self> {
+        let silent = state == JobState::Disabled && counters.last_execution_at.is_none();
+        (!silent).then_some(Self { counters, next_execution_at })
+    }
+}

@@ -1,0 +1,385 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::plan::Plan;
+
+const BASIC: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
+
+fn parse(text: &str) -> Value {
+    canonical_names(serde_json::from_str(text).unwrap(), JOB)
+}
+
+fn read(text: &str) -> crate::job::JobDefinition {
+    read_job(&parse(text), Plan::Standard).unwrap()
+}
+
+/// The body of a job that calls a URL, with more properties of its request.
+fn http(request: &str) -> String {
+    format!(
+        r#"{{"properties":{{"action":{{"type":"Http","request":{{"uri":"http://example.org","method":"get"{request}}}}}}}}}"#
+    )
+}
+
+#[track_caller]
+fn check_refused(body: &str, message: &str) {
+    let refusal = read_job(&parse(body), Plan::Standard).unwrap_err();
+    assert_eq!(refusal.message, message, "{body}");
+}
+
+#[test]
+fn a_job_is_answered_in_the_order_and_case_of_the_original_without_its_secrets() {
+    let answer = write_job(&read(BASIC), Secrets::Omitted, Durations::TimeSpan);
+    assert_eq!(
+        answer.to_string(),
+        r#"{"startTime":"2015-07-13T00:00:00Z","action":{"request":{"uri":"http://www.bing.com/","method":"GET","headers":{"content-type":"application/xml"},"body":"some body message!","authentication":{"username":"username","type":"Basic"}},"type":"Http","retryPolicy":{"retryType":"fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","message":"some message!"},"type":"StorageQueue"}},"recurrence":{"frequency":"week","count":10000,"endTime":"2020-10-10T10:10:10Z","interval":1},"state":"enabled"}"#
+    );
+}
+
+#[test]
+fn what_is_kept_reads_back_to_the_same_job() {
+    for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE] {
+        let job = read(body);
+        let kept = json!({"properties": write_job(&job, Secrets::Kept, Durations::TimeSpan)});
+        assert_eq!(read_job(&kept, Plan::Standard).unwrap(), job);
+        let iso = json!({"properties": write_job(&job, Secrets::Kept, Durations::Iso)});
+        assert_eq!(read_job(&iso, Plan::Standard).unwrap(), job);
+    }
+}
+
+const SERVICE_BUS: &str = r#"{"properties":{"action":{"type":"serviceBusQueue","serviceBusQueueMessage":{"queueName":"q","namespace":"ns","transportType":"NetMessaging","authentication":{"sasKeyName":"Root","sasKey":"key!","type":"sharedAccessKey"},"message":"Some Message!","brokeredMessageProperties":{"contentType":"Application/Json","timeToLive":"PT1H","forcePersistence":true,"scheduledEnqueueTimeUtc":"2016-01-01T00:00:00+01:00"},"customMessageProperties":{"b":"1","a":"2"}},"errorAction":{"type":"ServiceBusTopic","serviceBusTopicMessage":{"topicPath":"t/1","namespace":"ns","authentication":{"sasKeyName":"Root","sasKey":"other"},"message":"","brokeredMessageProperties":{}}}},"state":"disabled"}}"#;
+const OAUTH: &str = r#"{"properties":{"action":{"type":"https","request":{"uri":"https://example.org","method":"post","authentication":{"secret":"s3","tenant":"t","audience":"https://a/","clientId":"c","type":"activedirectoryoauth"}},"retryPolicy":{"retryType":"None"}}}}"#;
+const CERTIFICATE: &str = r#"{"properties":{"action":{"type":"http","request":{"uri":"http://example.org","method":"GET","headers":{},"authentication":{"pfx":"MIIK","password":"pw","type":"clientcertificate"}}}}}"#;
+
+#[test]
+fn every_type_of_action_is_answered_as_recorded() {
+    let answer =
+        |body| write_job(&read(body), Secrets::Omitted, Durations::TimeSpan)["action"].to_string();
+    assert_eq!(
+        answer(SERVICE_BUS),
+        r#"{"serviceBusQueueMessage":{"queueName":"q","namespace":"ns","transportType":"netMessaging","authentication":{"sasKeyName":"Root","type":"sharedAccessKey"},"message":"Some Message!","brokeredMessageProperties":{"contentType":"Application/Json","forcePersistence":true,"scheduledEnqueueTimeUtc":"2015-12-31T23:00:00Z","timeToLive":"01:00:00"},"customMessageProperties":{"b":"1","a":"2"}},"type":"ServiceBusQueue","errorAction":{"serviceBusTopicMessage":{"topicPath":"t/1","namespace":"ns","authentication":{"sasKeyName":"Root","type":"sharedAccessKey"},"message":"","brokeredMessageProperties":{}},"type":"ServiceBusTopic"}}"#
+    );
+    assert_eq!(
+        answer(OAUTH),
+        r#"{"request":{"uri":"https://example.org","method":"post","authentication":{"tenant":"t","audience":"https://a/","clientId":"c","type":"ActiveDirectoryOAuth"}},"type":"Https","retryPolicy":{"retryType":"none"}}"#
+    );
+    assert_eq!(
+        answer(CERTIFICATE),
+        r#"{"request":{"uri":"http://example.org","method":"GET","headers":{},"authentication":{"type":"ClientCertificate"}},"type":"Http"}"#
+    );
+}
+
+#[test]
+fn durations_are_written_for_the_client_that_asks() {
+    let iso = write_job(&read(BASIC), Secrets::Omitted, Durations::Iso);
+    assert_eq!(iso["action"]["retryPolicy"]["retryInterval"], "PT1M");
+}
+
+#[test]
+fn property_names_are_read_in_any_case_and_unknown_ones_ignored() {
+    let body = r#"{"Name":"x","Properties":{"Action":{"TYPE":"http","Request":{"URI":"http://example.org","Method":"GET","timeout":3}},"Status":{"executionCount":7},"colour":"red","STATE":"DISABLED"}}"#;
+    let answer = write_job(&read(body), Secrets::Omitted, Durations::TimeSpan);
+    assert_eq!(
+        answer.to_string(),
+        r#"{"action":{"request":{"uri":"http://example.org","method":"GET"},"type":"Http"},"state":"disabled"}"#
+    );
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    check_refused("{}", r#"'properties' is missing; a job is {"properties":{"action":…}}."#);
+    check_refused(r#"{"properties":{}}"#, "'action' is missing; it has to be a JSON object.");
+    check_refused(
+        r#"{"properties":{"action":{}}}"#,
+        "'action.type' is missing; use one of Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic.",
+    );
+    check_refused(
+        r#"{"properties":{"action":{"type":"Http"}}}"#,
+        "'action.request' is missing; it has to be a JSON object.",
+    );
+    check_refused(
+        r#"{"properties":{"action":{"type":"Http","request":{"method":"GET"}}}}"#,
+        "'action.request.uri' is missing; it has to be text, and not empty.",
+    );
+    check_refused(
+        &http(r#","authentication":{"type":"Basic","username":"u"}"#),
+        "'Username' and 'Password' are required for 'Basic' type of Authentication.",
+    );
+    check_refused(
+        &http(
+            r#","authentication":{"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c"}"#,
+        ),
+        "'action.request.authentication.secret' is missing; it is never answered, and has to be sent, as text, with every PUT.",
+    );
+    check_refused(
+        r#"{"properties":{"action":{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","message":"m"}}}}"#,
+        "'action.queueMessage.sasToken' is missing; it is never answered, and has to be sent, as text, with every PUT.",
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named_with_what_would_be_right() {
+    check_refused(
+        &http(r#","headers":{"Content-Length":"3"}"#),
+        "'action.request.headers.Content-Length' belongs to the connection; leave it out.",
+    );
+    check_refused(
+        &http(r#","headers":{"X-MS-Scheduler-JobId":"3"}"#),
+        "'action.request.headers.X-MS-Scheduler-JobId' is one of the scheduler's own; use a name that does not begin with 'x-ms-scheduler-'.",
+    );
+    check_refused(
+        &http(r#","headers":{"a b":"3"}"#),
+        "'action.request.headers.a b' is not the name of a header.",
+    );
+    check_refused(
+        &http(r#","headers":{"a":"1\r\nb: 2"}"#),
+        "The value of 'action.request.headers.a' holds a line break or another control character.",
+    );
+    check_refused(
+        &http(r#","headers":{"a":1}"#),
+        "'action.request.headers.a' is 1; use text in quotation marks.",
+    );
+    let uri = |kind: &str, uri: &str| {
+        format!(
+            r#"{{"properties":{{"action":{{"type":"{kind}","request":{{"uri":"{uri}","method":"GET"}}}}}}}}"#
+        )
+    };
+    check_refused(
+        &uri("Http", "ftp://x"),
+        "'action.request.uri' is \"ftp://x\"; use an absolute http or https URL.",
+    );
+    check_refused(
+        &uri("Http", "/path"),
+        "'action.request.uri' is \"/path\"; use an absolute http or https URL.",
+    );
+    check_refused(
+        &uri("Https", "http://x"),
+        "'action.request.uri' is \"http://x\"; an action of type 'Https' takes an https URL.",
+    );
+    check_refused(
+        &uri("Http", "http://user:hunter2@x/"),
+        "'action.request.uri' holds a user name; use 'authentication' of type 'Basic' instead.",
+    );
+    check_refused(
+        &BASIC.replace("\"Enabled\"", "\"Completed\""),
+        "'state' is \"Completed\"; only the scheduler sets it; use one of enabled, disabled.",
+    );
+    check_refused(
+        &BASIC.replace("00:01:00", "00:00:14"),
+        "'action.retryPolicy.retryInterval' is 00:00:14; in the plan Standard use 00:00:15 to 548.00:00:00 (548 days).",
+    );
+    check_refused(
+        &BASIC.replace("\"Week\"", "\"Fortnight\""),
+        "'recurrence.frequency' is \"Fortnight\"; use one of minute, hour, day, week, month, year.",
+    );
+    check_refused(
+        &BASIC.replace("schedulersdktest", "evil.example/"),
+        "'action.errorAction.queueMessage.storageAccount' is \"evil.example/\"; use up to 63 letters, digits and '-', without the domain.",
+    );
+}
+
+#[test]
+fn sizes_are_limited() {
+    let long = |n| "x".repeat(n);
+    assert!(
+        read_job(&parse(&http(&format!(r#","body":"{}""#, long(8_192)))), Plan::Standard).is_ok()
+    );
+    check_refused(
+        &http(&format!(r#","body":"{}""#, long(8_193))),
+        "'action.request.body' is too long; it may have 8192 characters.",
+    );
+    check_refused(
+        &http(&format!(r#","headers":{{"a":"{}"}}"#, long(4_096))),
+        "'action.request.headers' are 1 with 4097 characters; 50 with 4096 characters together are allowed.",
+    );
+    let headers: Vec<_> = (0..51).map(|n| format!(r#""h{n}":"""#)).collect();
+    check_refused(
+        &http(&format!(r#","headers":{{{}}}"#, headers.join(","))),
+        "'action.request.headers' are 51 with 143 characters; 50 with 4096 characters together are allowed.",
+    );
+    check_refused(
+        &BASIC.replace("http://www.bing.com/", &format!("http://www.bing.com/{}", long(2_048))),
+        "'action.request.uri' is too long; it may have 2048 characters.",
+    );
+    let queue = BASIC.replace("some message!", &long(16 * 1_024));
+    let refusal = read_job(&parse(&queue), Plan::Standard).unwrap_err();
+    assert_eq!(refusal.code, crate::refusal::Code::JobTooLarge);
+}
+
+fn patched(body: &str, patch: &str) -> Value {
+    let job = json!({"properties": write_job(&read(body), Secrets::Kept, Durations::TimeSpan)});
+    merge_patch(job, parse(patch), JOB)
+}
+
+#[track_caller]
+fn check_patch(body: &str, patch: &str, pointer: &str, expected: &str) {
+    let merged = patched(body, patch);
+    let job = read_job(&merged, Plan::Standard).unwrap();
+    let answer = write_job(&job, Secrets::Omitted, Durations::TimeSpan);
+    assert_eq!(answer.pointer(pointer).unwrap_or(&Value::Null).to_string(), expected, "{patch}");
+}
+
+#[test]
+fn a_patch_merges_deeply_and_keeps_secrets() {
+    let recurrence = r#"{"properties":{"startTime":"2015-07-14T00:00:00Z","recurrence":{"frequency":"Day","interval":1}}}"#;
+    check_patch(
+        BASIC,
+        recurrence,
+        "/recurrence",
+        r#"{"frequency":"day","count":10000,"endTime":"2020-10-10T10:10:10Z","interval":1}"#,
+    );
+    check_patch(BASIC, recurrence, "/startTime", "\"2015-07-14T00:00:00Z\"");
+    let merged = patched(BASIC, recurrence);
+    assert_eq!(
+        merged.pointer("/properties/action/request/authentication/password").unwrap(),
+        "pasworrd"
+    );
+    check_patch(
+        BASIC,
+        r#"{"properties":{"action":{"request":{"headers":{"b":"2"}}}}}"#,
+        "/action/request/headers",
+        r#"{"content-type":"application/xml","b":"2"}"#,
+    );
+    check_patch(
+        BASIC,
+        r#"{"properties":{"action":{"request":{"headers":{"content-type":null}}}}}"#,
+        "/action/request/headers",
+        "{}",
+    );
+    check_patch(
+        BASIC,
+        r#"{"properties":{"action":{"request":{"authentication":null}}}}"#,
+        "/action/request/authentication",
+        "null",
+    );
+    check_patch(BASIC, r#"{"properties":{"recurrence":null}}"#, "/recurrence", "null");
+    check_patch(BASIC, r#"{"Properties":{"STATE":"disabled"}}"#, "/state", "\"disabled\"");
+    check_patch(BASIC, "{}", "/state", "\"enabled\"");
+}
+
+#[test]
+fn a_patch_replaces_a_schedule_whole() {
+    let weekly = BASIC.replace(
+        r#""interval":1"#,
+        r#""interval":1,"schedule":{"weekDays":["Monday"],"hours":[5]}"#,
+    );
+    check_patch(
+        &weekly,
+        r#"{"properties":{"recurrence":{"schedule":{"Hours":[6]}}}}"#,
+        "/recurrence/schedule",
+        r#"{"hours":[6]}"#,
+    );
+}
+
+#[test]
+fn where_the_type_changes_the_old_payload_goes() {
+    let queue = r#"{"properties":{"action":{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s","message":"m"}}}}"#;
+    check_patch(BASIC, queue, "/action/request", "null");
+    check_patch(BASIC, queue, "/action/retryPolicy/retryCount", "2");
+    let merged = patched(BASIC, r#"{"properties":{"action":{"type":"StorageQueue"}}}"#);
+    assert!(read_job(&merged, Plan::Standard).is_err(), "the new payload has to be sent");
+    let oauth = r#"{"properties":{"action":{"request":{"authentication":{"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c","secret":"s"}}}}}"#;
+    check_patch(
+        BASIC,
+        oauth,
+        "/action/request/authentication",
+        r#"{"tenant":"t","audience":"a","clientId":"c","type":"ActiveDirectoryOAuth"}"#,
+    );
+    check_patch(
+        BASIC,
+        r#"{"properties":{"action":{"type":"Https","request":{"uri":"https://www.bing.com/"}}}}"#,
+        "/action/request/method",
+        "\"GET\"",
+    );
+}
+
+#[test]
+fn a_secret_is_not_carried_to_another_place() {
+    let carried = |body: &str, patch: &str| {
+        let old = read(body);
+        let new = read_job(&patched(body, patch), Plan::Standard).unwrap();
+        secrets_carried_elsewhere(&old, &new, &parse(patch))
+    };
+    let uri = |uri: &str, more: &str| {
+        format!(r#"{{"properties":{{"action":{{"request":{{"uri":"{uri}"{more}}}}}}}}}"#)
+    };
+    let password = Some("action.request.authentication.password".to_owned());
+    assert_eq!(carried(BASIC, &uri("http://evil.example/", "")), password);
+    assert_eq!(carried(BASIC, &uri("http://www.bing.com:8080/", "")), password);
+    assert_eq!(carried(BASIC, &uri("https://www.bing.com/", "")), password);
+    assert_eq!(carried(BASIC, &uri("http://WWW.bing.com/other?path", "")), None);
+    let sent = r#","authentication":{"password":"new"}"#;
+    assert_eq!(carried(BASIC, &uri("http://evil.example/", sent)), None);
+    assert_eq!(carried(BASIC, &uri("http://evil.example/", r#","authentication":null"#)), None);
+    assert_eq!(
+        carried(
+            BASIC,
+            r#"{"properties":{"action":{"errorAction":{"queueMessage":{"storageAccount":"other"}}}}}"#
+        ),
+        Some("action.errorAction.queueMessage.sasToken".to_owned()),
+    );
+    assert_eq!(
+        carried(
+            SERVICE_BUS,
+            r#"{"properties":{"action":{"serviceBusQueueMessage":{"namespace":"other"}}}}"#
+        ),
+        Some("action.serviceBusQueueMessage.authentication.sasKey".to_owned()),
+    );
+    assert_eq!(carried(SERVICE_BUS, r#"{"properties":{"state":"enabled"}}"#), None);
+}
+
+#[test]
+fn a_message_never_repeats_a_secret() {
+    for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE] {
+        for (from, to) in [
+            ("pasworrd", "\u{0}"),
+            ("\"pasworrd\"", "{\"hunter2\":1}"),
+            ("\"key!\"", "[\"hunter2\"]"),
+            ("\"s3\"", "12345678"),
+            ("\"MIIK\"", "true"),
+        ] {
+            let body = body.replace(from, to);
+            if let Err(refusal) = read_job(
+                &canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB),
+                Plan::Standard,
+            ) {
+                assert!(
+                    !refusal.message.contains("hunter2") && !refusal.message.contains("12345678"),
+                    "{refusal}"
+                );
+            }
+        }
+    }
+    let shown = format!("{:?} {:?} {:?}", read(BASIC), read(SERVICE_BUS), read(OAUTH));
+    for secret in ["pasworrd", "ThIsiSmYtOke", "key!", "s3\""] {
+        assert!(!shown.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn a_collection_is_answered_as_recorded() {
+    let answer = |body: &str| {
+        let body = canonical_names(serde_json::from_str(body).unwrap(), COLLECTION);
+        read_collection(&body).map(|collection| write_collection(&collection).to_string())
+    };
+    let full = r#"{"name":"jc13202","location":"South Central US","tags":{"department":"marketing"},"properties":{"sku":{"name":"p10premium"},"state":"enabled","quota":{"maxJobCount":50,"maxRecurrence":{"frequency":"Day","interval":2}}}}"#;
+    assert_eq!(
+        answer(full).unwrap(),
+        r#"{"location":"South Central US","tags":{"department":"marketing"},"properties":{"sku":{"name":"P10Premium"},"state":"Enabled","quota":{"maxJobCount":50,"maxRecurrence":{"frequency":"day","interval":2}}}}"#
+    );
+    assert_eq!(
+        answer("{}").unwrap(),
+        r#"{"properties":{"sku":{"name":"Standard"},"state":"Enabled"}}"#
+    );
+    assert_eq!(
+        answer(r#"{"properties":{"state":"Deleted"}}"#).unwrap_err().message,
+        "'state' is \"Deleted\"; use one of Enabled, Disabled, Suspended.",
+    );
+    assert_eq!(
+        answer(r#"{"properties":{"sku":{"name":"Gold"}}}"#).unwrap_err().message,
+        "'sku.name' is \"Gold\"; use one of Standard, Free, P10Premium, P20Premium.",
+    );
+    assert_eq!(
+        answer(r#"{"properties":{"quota":{"maxRecurrence":{"interval":1}}}}"#).unwrap_err().message,
+        "'quota.maxRecurrence.frequency' is missing; use one of minute, hour, day, week, month, year.",
+    );
+}

@@ -1,0 +1,141 @@
+//! Names of things: what they may look like, and that they match without regard to case.
+
+use std::fmt;
+
+use crate::refusal::Refusal;
+
+/// The most characters of the name of a collection or a job.
+const NAME_CHARS_MAX: usize = 100;
+/// The most characters of a subscription or a resource group.
+const SEGMENT_CHARS_MAX: usize = 90;
+
+/// The name of a collection or a job, as it was first given.
+///
+/// Two names that differ only in case are the same name.
+#[derive(Debug, Clone)]
+pub struct Name(String);
+
+impl Name {
+    /// Reads a name.
+    ///
+    /// # Errors
+    ///
+    /// If it is not 1 to 100 letters, digits, `-`, `_` and `.`, beginning with a letter or digit.
+    pub fn new(text: &str) -> Result<Self, Refusal> {
+        let first = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        let rest = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if first && rest && text.len() <= NAME_CHARS_MAX {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(Refusal::invalid(format!(
+            "The name '{}' is not allowed; use 1 to {NAME_CHARS_MAX} letters, digits, '-', '_' and \
+             '.', beginning with a letter or a digit.",
+            text.escape_debug()
+        )))
+    }
+
+    /// The name as it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The form under which all its spellings are the same.
+    #[must_use]
+    pub fn key(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+/// A subscription or a resource group: any segment of a path.
+#[derive(Debug, Clone)]
+pub struct Segment(String);
+
+impl Segment {
+    /// Reads a segment.
+    ///
+    /// # Errors
+    ///
+    /// If it is empty or longer than 90 characters, or holds a `/`, a `#` or a control character.
+    pub fn new(text: &str) -> Result<Self, Refusal> {
+        // `#` separates the parts of keys in the store.
+        let wrong = |c: char| c.is_control() || c == '/' || c == '#';
+        let length = text.chars().count();
+        if (1..=SEGMENT_CHARS_MAX).contains(&length) && !text.contains(wrong) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(Refusal::invalid(format!(
+            "A subscription or resource group is not allowed to be '{}'; use 1 to \
+             {SEGMENT_CHARS_MAX} characters without '/' and '#'.",
+            text.chars().take(SEGMENT_CHARS_MAX).collect::<String>().escape_debug()
+        )))
+    }
+
+    /// The segment as it was given.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The form under which all its spellings are the same.
+    #[must_use]
+    pub fn key(&self) -> String {
+        self.0.to_lowercase()
+    }
+}
+
+macro_rules! same_without_case {
+    ($name:ty) => {
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.key() == other.key()
+            }
+        }
+
+        impl Eq for $name {}
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+same_without_case!(Name);
+same_without_case!(Segment);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_letters_digits_and_three_marks() {
+        for name in ["a", "9", "jc15349", "My.Job_1-x", &"n".repeat(100)] {
+            assert_eq!(Name::new(name).unwrap().as_str(), name);
+        }
+        for name in ["", "-a", ".a", "_", "a b", "a/b", "ü", &"n".repeat(101), "a\n"] {
+            let message = Name::new(name).unwrap_err().to_string();
+            assert!(message.contains("letters, digits") && !message.contains('\n'), "{message}");
+        }
+    }
+
+    #[test]
+    fn case_makes_no_difference_and_is_kept() {
+        let (given, asked) = (Name::new("MyJob").unwrap(), Name::new("myjob").unwrap());
+        assert_eq!(given, asked);
+        assert_eq!(given.to_string(), "MyJob");
+        assert_eq!(
+            Segment::new("CS-SouthCentralUS").unwrap(),
+            Segment::new("cs-southcentralus").unwrap()
+        );
+    }
+
+    #[test]
+    fn a_segment_is_anything_that_a_path_can_hold() {
+        assert!(Segment::new("group (1) ü").is_ok());
+        for segment in ["", "a/b", "a#b", "a\u{7}", &"s".repeat(91)] {
+            assert!(Segment::new(segment).is_err(), "{segment}");
+        }
+    }
+}

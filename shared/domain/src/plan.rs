@@ -1,0 +1,300 @@
+//! Plans and quotas: how many jobs a collection may hold, and how often they may fire.
+
+use chrono::TimeDelta;
+use recurrence::Frequency;
+
+use crate::refusal::{Code, Refusal};
+
+/// The plan of a collection; the wire calls it `sku`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Plan {
+    /// The plan of a collection that names none.
+    #[default]
+    Standard,
+    /// One collection per subscription, hourly at most, no outbound authentication.
+    Free,
+    /// As many jobs as Standard.
+    P10Premium,
+    /// Twenty times as many.
+    P20Premium,
+}
+
+impl Plan {
+    /// All plans.
+    pub const ALL: [Self; 4] = [Self::Standard, Self::Free, Self::P10Premium, Self::P20Premium];
+
+    /// Its name, as answered.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "Standard",
+            Self::Free => "Free",
+            Self::P10Premium => "P10Premium",
+            Self::P20Premium => "P20Premium",
+        }
+    }
+
+    /// Reads a name in any case; `Premium` is what older versions of the API called P10.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        if text.eq_ignore_ascii_case("Premium") {
+            return Some(Self::P10Premium);
+        }
+        Self::ALL.into_iter().find(|plan| plan.name().eq_ignore_ascii_case(text))
+    }
+
+    /// How many jobs a collection may hold.
+    #[must_use]
+    pub const fn jobs_max(self) -> u32 {
+        match self {
+            Self::Free => 5,
+            Self::Standard | Self::P10Premium => 50,
+            Self::P20Premium => 1_000,
+        }
+    }
+
+    /// The smallest gap between two occurrences of a job.
+    #[must_use]
+    pub const fn gap_min(self) -> TimeDelta {
+        match self {
+            Self::Free => TimeDelta::hours(1),
+            Self::Standard | Self::P10Premium | Self::P20Premium => TimeDelta::minutes(1),
+        }
+    }
+
+    /// Whether jobs may authenticate to what they call.
+    #[must_use]
+    pub const fn allows_authentication(self) -> bool {
+        !matches!(self, Self::Free)
+    }
+}
+
+/// The quota of a collection, as it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Quota {
+    /// The most jobs; the plan's where absent.
+    pub max_job_count: Option<u32>,
+    /// Stored and echoed, and nothing else: in the original it had no effect either.
+    pub max_job_occurrence: Option<u32>,
+    /// How often a job may fire at most; the plan's where absent.
+    pub max_recurrence: Option<MaxRecurrence>,
+}
+
+/// How often a job may fire at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxRecurrence {
+    /// The unit.
+    pub frequency: Frequency,
+    /// How many units have to lie between two occurrences.
+    pub interval: u32,
+}
+
+impl MaxRecurrence {
+    /// The gap it asks for; a month counts as 28 days and a year as 365, as they do in a job.
+    #[must_use]
+    pub fn gap(self) -> TimeDelta {
+        let unit = match self.frequency {
+            Frequency::Minute => TimeDelta::minutes(1),
+            Frequency::Hour => TimeDelta::hours(1),
+            Frequency::Day => TimeDelta::days(1),
+            Frequency::Week => TimeDelta::days(7),
+            Frequency::Month => TimeDelta::days(28),
+            Frequency::Year => TimeDelta::days(365),
+        };
+        i32::try_from(self.interval)
+            .ok()
+            .and_then(|n| unit.checked_mul(n))
+            .unwrap_or(TimeDelta::MAX)
+    }
+}
+
+/// Whether plans limit anything; an installation of one's own may say that they do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanLimits {
+    /// Plans limit, as in the original.
+    On,
+    /// Only a collection's own quota limits.
+    Off,
+}
+
+/// What limits the jobs of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The most jobs; `None` is no limit.
+    pub jobs_max: Option<u32>,
+    /// The smallest gap; `None` is no limit.
+    pub gap_min: Option<TimeDelta>,
+    /// Whether jobs may authenticate to what they call.
+    pub authentication: bool,
+}
+
+impl Limits {
+    /// The limits of a plan with a quota: the quota's where it says something, else the plan's.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::QuotaAbovePlan`] if the quota allows more than the plan.
+    pub fn of(plan: Plan, quota: Option<&Quota>, plan_limits: PlanLimits) -> Result<Self, Refusal> {
+        let quota = quota.copied().unwrap_or_default();
+        let gap_min = quota.max_recurrence.map(MaxRecurrence::gap);
+        if plan_limits == PlanLimits::Off {
+            return Ok(Self { jobs_max: quota.max_job_count, gap_min, authentication: true });
+        }
+        let name = plan.name();
+        if let Some(jobs) = quota.max_job_count.filter(|jobs| *jobs > plan.jobs_max()) {
+            let max = plan.jobs_max();
+            return Err(Refusal::new(
+                Code::QuotaAbovePlan,
+                format!(
+                    "'quota.maxJobCount' is {jobs}; the plan {name} allows {max} jobs at most. \
+                     Lower it, or choose another 'sku'."
+                ),
+            ));
+        }
+        if gap_min.is_some_and(|gap| gap < plan.gap_min()) {
+            let unit = if plan == Plan::Free { "hour" } else { "minute" };
+            return Err(Refusal::new(
+                Code::QuotaAbovePlan,
+                format!(
+                    "'quota.maxRecurrence' is more frequent than once per {unit}, which is what \
+                     the plan {name} allows. Raise its interval, or choose another 'sku'."
+                ),
+            ));
+        }
+        Ok(Self {
+            jobs_max: Some(quota.max_job_count.unwrap_or(plan.jobs_max())),
+            gap_min: Some(gap_min.unwrap_or(plan.gap_min())),
+            authentication: plan.allows_authentication(),
+        })
+    }
+
+    /// Checks that a collection may hold so many jobs.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::JobQuotaExceeded`] if it may not.
+    pub fn check_job_count(&self, jobs: u32) -> Result<(), Refusal> {
+        match self.jobs_max {
+            Some(max) if jobs > max => Err(Refusal::new(
+                Code::JobQuotaExceeded,
+                format!(
+                    "The job collection may hold {max} jobs. Delete some, raise \
+                     'quota.maxJobCount', or choose another 'sku'."
+                ),
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Checks the smallest gap between the occurrences of a job; a job that runs once has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::RecurrenceQuotaExceeded`] if the job is more frequent.
+    pub fn check_gap(&self, gap: Option<TimeDelta>) -> Result<(), Refusal> {
+        match (gap, self.gap_min) {
+            (Some(gap), Some(min)) if gap < min => Err(Refusal::new(
+                Code::RecurrenceQuotaExceeded,
+                format!(
+                    "The job recurs every {} at its closest; its collection allows once in {}. \
+                     Make 'recurrence' less frequent, or raise 'quota.maxRecurrence' or the 'sku'.",
+                    spoken(gap),
+                    spoken(min)
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks whether a job may authenticate.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::AuthenticationNotInPlan`] if it does and may not.
+    pub fn check_authentication(&self, authenticates: bool) -> Result<(), Refusal> {
+        if authenticates && !self.authentication {
+            return Err(Refusal::new(
+                Code::AuthenticationNotInPlan,
+                "Outbound authentication is not part of the plan Free. Remove 'authentication', or \
+                 choose another 'sku' for the job collection.",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A gap in its largest whole unit.
+fn spoken(gap: TimeDelta) -> String {
+    let seconds = gap.num_seconds();
+    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let whole = units.into_iter().find(|(unit, _)| seconds % unit == 0);
+    let (unit, name) = whole.unwrap_or((1, "second"));
+    match seconds / unit {
+        1 => format!("1 {name}"),
+        n => format!("{n} {name}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quota(max_job_count: Option<u32>, max_recurrence: Option<(Frequency, u32)>) -> Quota {
+        let max_recurrence =
+            max_recurrence.map(|(frequency, interval)| MaxRecurrence { frequency, interval });
+        Quota { max_job_count, max_recurrence, ..Quota::default() }
+    }
+
+    #[test]
+    fn a_quota_may_not_allow_more_than_its_plan() {
+        use Frequency::{Hour, Minute, Week};
+        let cases = [
+            (Plan::Standard, quota(Some(50), Some((Minute, 1))), true),
+            (Plan::Standard, quota(Some(51), None), false),
+            (Plan::P20Premium, quota(Some(1_000), Some((Minute, 1))), true),
+            (Plan::P20Premium, quota(Some(1_001), None), false),
+            (Plan::P10Premium, quota(Some(50), Some((Week, 2))), true),
+            (Plan::Free, quota(Some(5), Some((Hour, 1))), true),
+            (Plan::Free, quota(Some(6), None), false),
+            (Plan::Free, quota(None, Some((Minute, 59))), false),
+            (Plan::Free, quota(None, Some((Minute, 60))), true),
+        ];
+        for (plan, quota, allowed) in cases {
+            let limits = Limits::of(plan, Some(&quota), PlanLimits::On);
+            assert_eq!(limits.is_ok(), allowed, "{plan:?} {quota:?}");
+            assert!(Limits::of(plan, Some(&quota), PlanLimits::Off).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_quota_limits_where_it_says_something_and_else_the_plan() {
+        let lower = quota(Some(2), Some((Frequency::Day, 1)));
+        let limits = Limits::of(Plan::Standard, Some(&lower), PlanLimits::On).unwrap();
+        assert!(limits.check_job_count(2).is_ok() && limits.check_job_count(3).is_err());
+        assert!(limits.check_gap(Some(TimeDelta::days(1))).is_ok());
+        assert!(limits.check_gap(None).is_ok());
+        assert_eq!(
+            limits.check_gap(Some(TimeDelta::hours(12))).unwrap_err().message,
+            "The job recurs every 12 hours at its closest; its collection allows once in 1 day. \
+             Make 'recurrence' less frequent, or raise 'quota.maxRecurrence' or the 'sku'.",
+        );
+
+        let free = Limits::of(Plan::Free, None, PlanLimits::On).unwrap();
+        assert_eq!((free.jobs_max, free.gap_min), (Some(5), Some(TimeDelta::hours(1))));
+        assert!(
+            free.check_authentication(true).is_err() && free.check_authentication(false).is_ok()
+        );
+
+        let off = Limits::of(Plan::Free, Some(&lower), PlanLimits::Off).unwrap();
+        assert!(off.check_job_count(3).is_err(), "a collection's own quota stays");
+        assert!(off.check_authentication(true).is_ok());
+    }
+
+    #[test]
+    fn a_month_counts_28_days_on_both_sides() {
+        let gap = |frequency, interval| MaxRecurrence { frequency, interval }.gap();
+        assert_eq!(gap(Frequency::Month, 2), TimeDelta::days(56));
+        assert_eq!(gap(Frequency::Year, 1), TimeDelta::days(365));
+        assert_eq!(gap(Frequency::Year, u32::MAX), TimeDelta::MAX);
+    }
+}

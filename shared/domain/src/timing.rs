@@ -1,0 +1,243 @@
+//! When a job fires: what creating, changing and switching it does to its timetable.
+//!
+//! A [`Timing`] is all that has to be kept beside the definition to know when a job fires: where it
+//! begins, since when occurrences are owed, and how many of its count are used up. Three things
+//! change it: another `startTime`, another recurrence, and the switch. Any other change of a job
+//! leaves its timing, and so what is already on its way, alone.
+
+use chrono::{DateTime, Utc};
+use recurrence::{Recurrence, Refused, Rule, Start, Timetable};
+
+use crate::job::{JobDefinition, Switch};
+
+/// What has to be known beside the definition to know when a job fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// New with every change of the start, the recurrence or the switch, and never used again by
+    /// the same job: what was sent under an older one does not start.
+    pub generation: u64,
+    /// Where a job without a `startTime` begins: the instant at which it was created, first
+    /// enabled, or its timing changed. `None` until it is first enabled.
+    pub anchor: Option<DateTime<Utc>>,
+    /// Since when occurrences are owed: earlier ones were before the job, or in a disabled time.
+    pub since: DateTime<Utc>,
+    /// How many occurrences of the count fell due before `since`.
+    pub used: u32,
+}
+
+/// What a change comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// The timing stays as it is.
+    Keeps,
+    /// It begins anew, or pauses, or goes on: messages of the old generation do not start.
+    Becomes(Timing),
+}
+
+impl Timing {
+    /// The timing of a job that is created.
+    #[must_use]
+    pub fn created(job: &JobDefinition, now: DateTime<Utc>) -> Self {
+        Self::begun(0, job, now)
+    }
+
+    fn begun(generation: u64, job: &JobDefinition, now: DateTime<Utc>) -> Self {
+        let anchor = (job.switch == Switch::Enabled).then_some(now);
+        Self { generation, anchor, since: now, used: 0 }
+    }
+
+    /// What replacing a job's definition does to its timing.
+    ///
+    /// # Errors
+    ///
+    /// If the old definition has no timetable, which it had when it was accepted.
+    pub fn changed(
+        &self,
+        old: &JobDefinition,
+        new: &JobDefinition,
+        now: DateTime<Utc>,
+    ) -> Result<Change, Refused> {
+        let next = self.generation + 1;
+        if old.start_time != new.start_time || rule(old)? != rule(new)? {
+            return Ok(Change::Becomes(Self::begun(next, new, now)));
+        }
+        Ok(match (old.switch, new.switch) {
+            (Switch::Enabled, Switch::Enabled) | (Switch::Disabled, Switch::Disabled) => {
+                Change::Keeps
+            }
+            (Switch::Enabled, Switch::Disabled) => Change::Becomes(Self {
+                generation: next,
+                used: self.used_at(old, now)?,
+                since: now,
+                ..*self
+            }),
+            (Switch::Disabled, Switch::Enabled) => Change::Becomes(Self {
+                generation: next,
+                anchor: self.anchor.or(Some(now)),
+                since: now,
+                ..*self
+            }),
+        })
+    }
+
+    /// When the job fires while it is enabled; for one that was never enabled, as if that were now.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::NeverOccurs`] if it never does, its end and count aside.
+    pub fn timetable(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<Timetable, Refused> {
+        self.timetable_of(job.start_time, job.recurrence.as_ref(), now)
+    }
+
+    /// The same, from the two properties of a job that say when it fires.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::NeverOccurs`] if it never does, its end and count aside.
+    pub fn timetable_of(
+        &self,
+        start_time: Option<DateTime<Utc>>,
+        recurrence: Option<&Recurrence>,
+        now: DateTime<Utc>,
+    ) -> Result<Timetable, Refused> {
+        let anchor = self.anchor.unwrap_or(now);
+        match recurrence.map(Rule::of).transpose()? {
+            None => Ok(Timetable::once(start_time, self.since.max(anchor))),
+            Some(rule) => {
+                let start = start_time.map_or(Start::Anchor(anchor), Start::Given);
+                Timetable::resumed(&rule, start, self.since, self.used)
+            }
+        }
+    }
+
+    /// How many occurrences of the count have fallen due, what an outage skipped included.
+    fn used_at(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<u32, Refused> {
+        let fallen_due = self.timetable(job, now)?.count_between(self.since, now);
+        Ok(self.used.saturating_add(u32::try_from(fallen_due).unwrap_or(u32::MAX)))
+    }
+}
+
+fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {
+    job.recurrence.as_ref().map(Rule::of).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use recurrence::{WrittenDate, written};
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::read_job;
+    use crate::plan::Plan;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        WrittenDate::parse(text).unwrap().instant(None).unwrap()
+    }
+
+    /// A job with these properties beside its action.
+    fn job(properties: &str) -> JobDefinition {
+        let mut body: serde_json::Value = serde_json::from_str(properties).unwrap();
+        body["action"] =
+            json!({"type": "Http", "request": {"uri": "http://example.org", "method": "GET"}});
+        read_job(&json!({"properties": body}), Plan::Standard).unwrap()
+    }
+
+    fn next(timing: &Timing, job: &JobDefinition, now: &str) -> Vec<String> {
+        let timetable = timing.timetable(job, at(now)).unwrap();
+        let coming = timetable.iter().filter(|occurrence| *occurrence >= at(now));
+        coming.take(3).map(written).collect()
+    }
+
+    fn becomes(change: Result<Change, Refused>) -> Timing {
+        match change.unwrap() {
+            Change::Becomes(timing) => timing,
+            Change::Keeps => panic!("the timing stays"),
+        }
+    }
+
+    const DAILY: &str = r#"{"recurrence":{"frequency":"day","count":5}}"#;
+
+    #[test]
+    fn a_change_that_leaves_the_timing_alone_keeps_the_anchor() {
+        let old = job(DAILY);
+        let timing = Timing::created(&old, at("2027-01-01T12:00"));
+        // The same rule in other words.
+        let new =
+            job(r#"{"recurrence":{"frequency":"Daily","interval":1,"count":5,"schedule":{}}}"#);
+        assert_eq!(timing.changed(&old, &new, at("2027-01-03T08:00")), Ok(Change::Keeps));
+    }
+
+    #[test]
+    fn another_start_or_recurrence_begins_anew() {
+        let old = job(DAILY);
+        let timing = Timing::created(&old, at("2027-01-01T12:00"));
+        for new in [
+            r#"{"recurrence":{"frequency":"day","count":6}}"#,
+            r#"{"startTime":"2026-01-01","recurrence":{"frequency":"day","count":5}}"#,
+            "{}",
+        ] {
+            let changed = becomes(timing.changed(&old, &job(new), at("2027-01-03T08:00")));
+            let expected = Timing {
+                generation: 1,
+                anchor: Some(at("2027-01-03T08:00")),
+                since: at("2027-01-03T08:00"),
+                used: 0,
+            };
+            assert_eq!(changed, expected, "{new}");
+        }
+    }
+
+    #[test]
+    fn a_count_goes_on_where_it_stood_and_disabled_time_uses_none_of_it() {
+        let on = job(DAILY);
+        let off = job(r#"{"recurrence":{"frequency":"day","count":5},"state":"disabled"}"#);
+        let timing = Timing::created(&on, at("2027-01-01T12:00"));
+        // The 1st and the 2nd have fired.
+        let paused = becomes(timing.changed(&on, &off, at("2027-01-03T08:00")));
+        assert_eq!((paused.used, paused.generation), (2, 1));
+        // The 3rd to the 9th fall into the disabled time.
+        let resumed = becomes(paused.changed(&off, &on, at("2027-01-10T08:00")));
+        assert_eq!((resumed.used, resumed.generation), (2, 2));
+        assert_eq!(
+            next(&resumed, &on, "2027-01-10T08:00"),
+            ["2027-01-10T12:00:00Z", "2027-01-11T12:00:00Z", "2027-01-12T12:00:00Z"],
+        );
+        assert_eq!(next(&resumed, &on, "2027-01-12T12:01"), [""; 0]);
+    }
+
+    #[test]
+    fn a_job_created_disabled_begins_when_it_is_first_enabled() {
+        let off = job(r#"{"recurrence":{"frequency":"day"},"state":"disabled"}"#);
+        let on = job(r#"{"recurrence":{"frequency":"day"}}"#);
+        let timing = Timing::created(&off, at("2027-01-01T12:00"));
+        assert_eq!(timing.anchor, None);
+        let enabled = becomes(timing.changed(&off, &on, at("2027-01-05T09:30")));
+        assert_eq!(
+            next(&enabled, &on, "2027-01-05T09:30")[..2],
+            ["2027-01-05T09:30:00Z", "2027-01-06T09:30:00Z"],
+        );
+        // Switched off and on again, it keeps that anchor.
+        let paused = becomes(enabled.changed(&on, &off, at("2027-01-07T00:00")));
+        let again = becomes(paused.changed(&off, &on, at("2027-01-08T20:00")));
+        assert_eq!(next(&again, &on, "2027-01-08T20:00")[0], "2027-01-09T09:30:00Z");
+    }
+
+    #[test]
+    fn a_job_that_runs_once_fires_when_it_is_enabled_if_its_start_has_passed() {
+        let off = job(r#"{"startTime":"2027-01-02","state":"disabled"}"#);
+        let on = job(r#"{"startTime":"2027-01-02"}"#);
+        let timing = Timing::created(&off, at("2027-01-01T12:00"));
+        let early = becomes(timing.changed(&off, &on, at("2027-01-01T13:00")));
+        assert_eq!(next(&early, &on, "2027-01-01T13:00"), ["2027-01-02T00:00:00Z"]);
+        let late = becomes(timing.changed(&off, &on, at("2027-01-05T09:30")));
+        assert_eq!(next(&late, &on, "2027-01-05T09:30"), ["2027-01-05T09:30:00Z"]);
+    }
+
+    #[test]
+    fn a_start_in_the_past_only_fixes_the_phase() {
+        let weekly =
+            job(r#"{"startTime":"2015-07-13T00:00:00Z","recurrence":{"frequency":"week"}}"#);
+        let timing = Timing::created(&weekly, at("2016-03-30T20:40"));
+        assert_eq!(next(&timing, &weekly, "2016-03-30T20:40")[0], "2016-04-04T00:00:00Z");
+    }
+}

@@ -1,0 +1,94 @@
+//! The SDK's HTTP client, without HTTP: a request goes to the store's thread, its answer comes
+//! back as a response.
+//!
+//! The SDK has serialized, signed and addressed the request; of all that only the operation's name
+//! and the body matter here. What it reads from a response are the status, the body, in which
+//! `__type` names an error, and the id of the request.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::database::Answer;
+use crate::thread::{Call, Message};
+
+const TARGET_HEADER: &str = "x-amz-target";
+const REQUEST_ID_HEADER: &str = "x-amzn-requestid";
+const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+
+/// Carries requests to the store. Clones share its places.
+#[derive(Debug, Clone)]
+pub(crate) struct Connector {
+    messages: Sender<Message>,
+    /// One for each request that may be under way.
+    places: Arc<Semaphore>,
+    /// Numbers the requests of a store.
+    n_requests: Arc<AtomicU64>,
+}
+
+impl Connector {
+    pub(crate) fn new(messages: Sender<Message>, places: Arc<Semaphore>) -> Self {
+        Self { messages, places, n_requests: Arc::default() }
+    }
+
+    async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let operation = request
+            .headers()
+            .get(TARGET_HEADER)
+            .and_then(|target| target.rsplit_once('.'))
+            .map(|(_, operation)| operation.to_owned())
+            .ok_or_else(|| {
+                ConnectorError::user("a request without the name of an operation".into())
+            })?;
+        let body = request.into_body();
+        let place = self.places.acquire_owned().await.map_err(|_| closed())?;
+        let (reply, answer) = oneshot::channel();
+        let call = Call { operation, body, reply, place };
+        self.messages.send(Message::Call(call)).map_err(|_| closed())?;
+        // The reply is dropped unanswered by a store that stopped before this request's turn.
+        let answer = answer.await.map_err(|_| closed())?;
+        let number = self.n_requests.fetch_add(1, Ordering::Relaxed);
+        respond(answer, number)
+    }
+}
+
+impl HttpConnector for Connector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        HttpConnectorFuture::new(self.clone().answer(request))
+    }
+}
+
+impl HttpClient for Connector {
+    fn http_connector(
+        &self,
+        _settings: &HttpConnectorSettings,
+        _components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+fn respond(answer: Answer, number: u64) -> Result<HttpResponse, ConnectorError> {
+    let status = StatusCode::try_from(answer.status)
+        .map_err(|error| ConnectorError::other(error.into(), None))?;
+    let mut response = HttpResponse::new(status, SdkBody::from(answer.body));
+    let headers = response.headers_mut();
+    headers.insert("content-type", CONTENT_TYPE);
+    headers.insert(REQUEST_ID_HEADER, format!("embedded-{number}"));
+    Ok(response)
+}
+
+fn closed() -> ConnectorError {
+    ConnectorError::io(io::Error::new(io::ErrorKind::BrokenPipe, "the store is closed").into())
+}

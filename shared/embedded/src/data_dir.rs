@@ -1,0 +1,232 @@
+//! The directory everything durable is in: one process at a time, and a format with a version.
+//!
+//! Opening takes three steps, in this order:
+//!
+//! 1. the directory is created, if it is missing, for its owner alone;
+//! 2. `lock` is locked, for as long as the [`DataDir`] or anything opened in it lives;
+//! 3. `format` is read, or written into a directory that is new.
+//!
+//! A crash after step 1 leaves an empty directory, after step 2 one with a `lock` that nobody
+//! holds: the lock is the operating system's, and ends with the process. `format` is renamed into
+//! place before anything else is created, so data without it was damaged, and is refused rather
+//! than guessed at.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The version of the directory's format that this build writes, and the newest it reads.
+pub const FORMAT: u32 = 1;
+
+const LOCK_FILE: &str = "lock";
+const FORMAT_FILE: &str = "format";
+/// `format` before it is renamed into place.
+const FORMAT_DRAFT: &str = "format.new";
+const STORE_FILE: &str = "store.db";
+
+/// More than a lock or format file ever holds.
+const SMALL_FILE_BYTES_MAX: u64 = 64;
+
+/// A data directory that this process has to itself.
+///
+/// Cheap to clone; the directory is free again when the last clone is gone. A
+/// [`Store`](crate::Store) keeps one for as long as its thread runs.
+#[derive(Debug, Clone)]
+pub struct DataDir(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Drop for Held {
+    /// Closing the file would do, but for a process that is just being started by this one: it has
+    /// a copy of every open file until it becomes another program.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}
+
+/// Why a data directory could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// A file or the directory could not be created, read or written.
+    #[error("cannot {what} {}", path.display())]
+    Io {
+        /// What was being done to it.
+        what: &'static str,
+        /// What it was done to.
+        path: PathBuf,
+        /// Why that failed.
+        source: io::Error,
+    },
+    /// Another process has the directory open, or this one has it open twice.
+    #[error(
+        "the data directory {} is in use by {}: stop that process, or choose another directory",
+        path.display(),
+        pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+    )]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// Who has it, as far as the lock file tells.
+        pid: Option<u32>,
+    },
+    /// A newer version wrote the directory.
+    #[error(
+        "the data directory {} has format {found}, and this version reads up to {FORMAT}: it was \
+         written by a newer version, use that one",
+        path.display()
+    )]
+    Newer {
+        /// The directory.
+        path: PathBuf,
+        /// The version it has.
+        found: u32,
+    },
+    /// The directory has data but no format version that can be read.
+    #[error(
+        "the data directory {} has no readable format version: restore its file `{FORMAT_FILE}`, \
+         which holds a number, or restore the directory from a backup",
+        path.display()
+    )]
+    Damaged {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl DataDir {
+    /// Opens a directory, and creates it if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// If another process has it, if a newer version wrote it, or if the file system refuses.
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        create(path).map_err(io_error("create", path))?;
+        // Absolute, because SQLite takes a relative path that begins with `file:` for a URI.
+        let path = &fs::canonicalize(path).map_err(io_error("resolve", path))?;
+        let lock = lock(path)?;
+        match read_format(path)? {
+            Some(FORMAT) => {}
+            Some(found) if found > FORMAT => {
+                return Err(DataDirError::Newer { path: path.clone(), found });
+            }
+            // Format 1 is the first: there is nothing older to bring up to date.
+            Some(_) => return Err(DataDirError::Damaged { path: path.clone() }),
+            None => write_format(path)?,
+        }
+        Ok(Self(Arc::new(Held { path: path.clone(), lock })))
+    }
+
+    /// Returns the directory's absolute path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Returns the path of the store's database.
+    pub(crate) fn store_file(&self) -> PathBuf {
+        self.path().join(STORE_FILE)
+    }
+
+    /// Makes the directory's entries durable: that a file exists is written apart from the file.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        sync_entries(self.path())
+    }
+}
+
+/// Options to open a file that nobody but its owner may read.
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn create(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+fn lock(dir: &Path) -> Result<File, DataDirError> {
+    let path = dir.join(LOCK_FILE);
+    // Not truncated before it is ours: it names who holds it.
+    let mut file =
+        private().create(true).truncate(false).open(&path).map_err(io_error("open", &path))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let pid = read_small(&mut file).ok().and_then(|text| text.trim().parse().ok());
+            return Err(DataDirError::InUse { path: dir.to_owned(), pid });
+        }
+        Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
+    }
+    file.set_len(0)
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .map_err(io_error("write", &path))?;
+    Ok(file)
+}
+
+/// Reads the format's version; `None` for a directory that is new.
+fn read_format(dir: &Path) -> Result<Option<u32>, DataDirError> {
+    let path = dir.join(FORMAT_FILE);
+    let damaged = || DataDirError::Damaged { path: dir.to_owned() };
+    match File::open(&path) {
+        Ok(mut file) => {
+            let text = read_small(&mut file).map_err(io_error("read", &path))?;
+            text.trim().parse().map(Some).map_err(|_| damaged())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let has_data =
+                dir.join(STORE_FILE).try_exists().map_err(io_error("look for a store in", dir))?;
+            if has_data { Err(damaged()) } else { Ok(None) }
+        }
+        Err(error) => Err(io_error("read", &path)(error)),
+    }
+}
+
+fn write_format(dir: &Path) -> Result<(), DataDirError> {
+    let draft = dir.join(FORMAT_DRAFT);
+    let write = || {
+        let mut file = private().create(true).truncate(true).open(&draft)?;
+        writeln!(file, "{FORMAT}")?;
+        file.sync_all()?;
+        fs::rename(&draft, dir.join(FORMAT_FILE))?;
+        sync_entries(dir)?;
+        // That the directory itself is there is an entry of its parent, which may not be ours to
+        // open; then it is not ours to have been created in either.
+        let _ = dir.parent().map(sync_entries);
+        Ok(())
+    };
+    write().map_err(io_error("write", &dir.join(FORMAT_FILE)))
+}
+
+#[cfg(unix)]
+fn sync_entries(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// Elsewhere a directory is not a file that could be opened; its entries are the file system's own
+/// care.
+#[cfg(not(unix))]
+fn sync_entries(_dir: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn read_small(file: &mut File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(SMALL_FILE_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn io_error(what: &'static str, path: &Path) -> impl Fn(io::Error) -> DataDirError {
+    let path = path.to_owned();
+    move |source| DataDirError::Io { what, path: path.clone(), source }
+}

@@ -1,0 +1,57 @@
+//! The back end on one machine: a DynamoDB-compatible store inside the process.
+//!
+//! There is one storage implementation, and it speaks to the AWS SDK. On AWS the SDK's requests
+//! leave by HTTPS; here they reach [dynoxide], a DynamoDB on SQLite, without a socket:
+//!
+//! ```text
+//! aws-sdk-dynamodb -> Connector -> channel -> the store's thread -> dynoxide -> SQLite
+//!                                  <- oneshot, the answer as an HTTP response <-
+//! ```
+//!
+//! So every line above the SDK's HTTP client is the one that runs on AWS, and this crate offers
+//! no second way in: [`Store::client`] is all there is.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = embedded::Store::in_memory()?;
+//! let tables = store.client().list_tables().send().await?;
+//! assert!(tables.table_names().is_empty());
+//! store.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What is durable, and when
+//!
+//! SQLite writes ahead to a log, `store.db-wal`. A request is answered after its commit is in that
+//! log, so a process that is killed loses nothing that was answered. What a power cut takes is
+//! [`SyncMode`]'s choice; it never takes consistency, since SQLite runs at `synchronous = NORMAL`
+//! and orders what it writes.
+//!
+//! | after this step | a kill leaves | a power cut leaves |
+//! |---|---|---|
+//! | request accepted | nothing of it | nothing of it |
+//! | committed, not answered | the write; the caller does not know, as with a lost answer on AWS | all of it or nothing |
+//! | answered, [`SyncMode::Normal`] | the write | nothing, for at most [`CHECKPOINT_EVERY`] and the request that was running |
+//! | answered, [`SyncMode::Full`] | the write | the write |
+//! | in the middle of a checkpoint | the log, from which the next start repeats it | the same |
+//!
+//! If the disk refuses to make something durable, the store answers every further request with an
+//! `InternalServerError`: what is in the log is then unknown, and only a new start can find out.
+//!
+//! # What it does not do
+//!
+//! It does not throttle, its indexes are never stale, transactions never conflict, and items do
+//! not expire by themselves: who needs to see those tests them at the ports.
+
+mod connector;
+mod data_dir;
+mod database;
+mod operation;
+mod store;
+mod thread;
+
+pub use data_dir::{DataDir, DataDirError, FORMAT};
+pub use store::{OpenError, Store, SyncMode};
+pub use thread::{CHECKPOINT_EVERY, IN_FLIGHT_MAX, PASS_MAX};

@@ -1,0 +1,120 @@
+//! From the name and body of a request to the body of its answer.
+//!
+//! dynoxide's own server has such a table too, but keeps it to itself and reaches it over a
+//! socket only. Ours goes to the same public functions. Missing are streams, tags, PartiQL and
+//! vector search, which nothing here uses, and the server's imitation of how DynamoDB words its
+//! refusal of JSON whose types are wrong, which the SDK cannot send.
+
+use std::future::Future;
+
+use dynoxide::DynoxideError;
+use dynoxide::actions::transact_write_items::{self, TransactWriteItemsRequest};
+use dynoxide::actions::vector_lifecycle::VectorIndexLifecycle;
+use dynoxide::actions::{
+    batch_get_item, batch_write_item, create_table, delete_item, delete_table, describe_table,
+    describe_time_to_live, get_item, list_tables, put_item, query, scan, transact_get_items,
+    update_item, update_table, update_time_to_live,
+};
+use dynoxide::storage::Storage;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What DynamoDB answers to a name it does not know.
+const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"the embedded store does not offer this operation"}"#;
+
+/// The body of an answer; the error has its status beside it.
+pub(crate) type Outcome = Result<Vec<u8>, (u16, Vec<u8>)>;
+
+/// Performs the operation with that name.
+pub(crate) fn perform(
+    storage: &Storage,
+    vectors: &VectorIndexLifecycle,
+    operation: &str,
+    body: &[u8],
+) -> Outcome {
+    let s = storage;
+    match operation {
+        "BatchGetItem" => run(body, |request| batch_get_item::execute(s, request)),
+        "BatchWriteItem" => run(body, |request| batch_write_item::execute(s, request)),
+        "CreateTable" => run(body, |request| create_table::execute(s, request)),
+        "DeleteItem" => run(body, |request| delete_item::execute(s, request)),
+        "DeleteTable" => run(body, |request| delete_table::execute(s, request, vectors)),
+        "DescribeTable" => run(body, |request| describe_table::execute(s, request, vectors)),
+        "DescribeTimeToLive" => run(body, |request| describe_time_to_live::execute(s, request)),
+        "GetItem" => run(body, |request| get_item::execute(s, request)),
+        "ListTables" => run(body, |request| list_tables::execute(s, request)),
+        "PutItem" => run(body, |request| put_item::execute(s, request)),
+        "Query" => run(body, |request| query::execute(s, request)),
+        "Scan" => run(body, |request| scan::execute(s, request)),
+        "TransactGetItems" => run(body, |request| transact_get_items::execute(s, request)),
+        // The token that makes a repetition harmless is not looked at. The SDK puts a new one into
+        // every request, and dynoxide's ten-minute memory of them is walked from end to end by
+        // each further one. Nothing is repeated here: no answer is lost, and no client retries.
+        "TransactWriteItems" => run(body, |request: TransactWriteItemsRequest| {
+            transact_write_items::execute(s, request)
+        }),
+        "UpdateItem" => run(body, |request| update_item::execute(s, request)),
+        "UpdateTable" => run(body, |request| update_table::execute(s, request, vectors)),
+        "UpdateTimeToLive" => run(body, |request| update_time_to_live::execute(s, request)),
+        _ => Err((400, UNKNOWN_OPERATION.into())),
+    }
+}
+
+/// Returns the answer to a request that failed here, and not because of what it asked for.
+pub(crate) fn internal_error(message: &str) -> (u16, Vec<u8>) {
+    refusal(&DynoxideError::InternalServerError(message.to_owned()))
+}
+
+fn run<Q, A, F>(body: &[u8], execute: impl FnOnce(Q) -> F) -> Outcome
+where
+    Q: DeserializeOwned,
+    A: Serialize,
+    F: Future<Output = dynoxide::Result<A>>,
+{
+    let request = serde_json::from_slice(body).map_err(|error| refusal(&unreadable(&error)))?;
+    // On SQLite these futures never wait for anything: the first poll ends them.
+    let answer = pollster::block_on(execute(request)).map_err(|error| refusal(&error))?;
+    serde_json::to_vec(&answer).map_err(|error| internal_error(&error.to_string()))
+}
+
+fn refusal(error: &DynoxideError) -> (u16, Vec<u8>) {
+    (error.status_code(), error.to_json().into_bytes())
+}
+
+/// dynoxide's readers say by a prefix what kind of error a value is.
+fn unreadable(error: &serde_json::Error) -> DynoxideError {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    for prefix in ["VALIDATION:", "VALIDATION_REQUEST:", "VALIDATION_AS_READ:"] {
+        if let Some(message) = text.strip_prefix(prefix) {
+            return DynoxideError::ValidationException(message.to_owned());
+        }
+    }
+    let text = text.strip_prefix("SERIALIZATION:").unwrap_or(text);
+    DynoxideError::SerializationException(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_cannot_be_read_is_refused_in_dynamodbs_words() {
+        let storage = Storage::memory().unwrap();
+        let perform = |body: &str| {
+            let vectors = VectorIndexLifecycle::new();
+            let (status, body) =
+                perform(&storage, &vectors, "GetItem", body.as_bytes()).unwrap_err();
+            (status, String::from_utf8(body).unwrap())
+        };
+        let (status, body) = perform("{");
+        assert_eq!(status, 400);
+        assert!(body.contains("#SerializationException"), "{body}");
+
+        let two_types = r#"{"TableName": "t", "Key": {"pk": {"S": "a", "N": "1"}}}"#;
+        let (status, body) = perform(two_types);
+        assert_eq!(status, 400);
+        assert!(body.contains("#ValidationException"), "{body}");
+        assert!(!body.contains("VALIDATION"), "{body}");
+    }
+}

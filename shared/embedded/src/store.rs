@@ -1,0 +1,142 @@
+//! Opening, using and closing a store.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::Builder;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Region, StalledStreamProtectionConfig};
+use dynoxide::DynoxideError;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::connector::Connector;
+use crate::data_dir::DataDir;
+use crate::database::Database;
+use crate::thread::{IN_FLIGHT_MAX, Message, serve};
+
+/// Where the SDK believes its requests go; the name is reserved for things that do not exist.
+const ENDPOINT: &str = "http://embedded.invalid";
+const REGION: &str = "local";
+
+/// When a write is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SyncMode {
+    /// Within [`CHECKPOINT_EVERY`](crate::CHECKPOINT_EVERY): a power cut loses at most that.
+    #[default]
+    Normal,
+    /// Before it is answered: a power cut loses nothing.
+    Full,
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The database is not one, was written by a newer dynoxide, or cannot be read.
+    #[error("cannot open the store {}", path.display())]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// What dynoxide or SQLite says.
+        source: DynoxideError,
+    },
+    /// A file beside the database could not be created or made durable.
+    #[error("cannot prepare the files of the store {}", path.display())]
+    Io {
+        /// The database.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A store in memory could not be made.
+    #[error("cannot make a store in memory")]
+    Memory(#[source] DynoxideError),
+    /// SQLite takes paths in UTF-8 only.
+    #[error("the path {} is not UTF-8: choose another data directory", path.display())]
+    Path {
+        /// The database.
+        path: PathBuf,
+    },
+    /// The operating system gave no thread.
+    #[error("cannot start the thread of the store")]
+    Thread(#[source] io::Error),
+}
+
+/// A running store.
+///
+/// It runs until it and every client made from it are dropped, or until it is closed.
+#[derive(Debug)]
+pub struct Store {
+    connector: Connector,
+    messages: Sender<Message>,
+}
+
+impl Store {
+    /// Opens the store in a data directory, and creates it if it is missing.
+    ///
+    /// Waits for the disk, so it belongs into a program's start.
+    ///
+    /// # Errors
+    ///
+    /// If the database cannot be opened.
+    pub fn open(data_dir: &DataDir, sync: SyncMode) -> Result<Self, OpenError> {
+        Self::start(Database::open(data_dir)?, sync)
+    }
+
+    /// Makes a store that is gone when it stops.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory, or no thread, for it.
+    pub fn in_memory() -> Result<Self, OpenError> {
+        Self::start(Database::in_memory()?, SyncMode::Normal)
+    }
+
+    /// Returns an SDK client whose requests come here.
+    ///
+    /// It has no credentials and signs nothing, never retries, has no timeouts, and reads nothing
+    /// from the environment. A request that was sent is performed, whether or not anybody
+    /// still waits for its answer.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        let config = Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .http_client(self.connector.clone())
+            .endpoint_url(ENDPOINT)
+            .region(Region::from_static(REGION))
+            // With no credentials beside it this is the only scheme left, and a signature that
+            // nobody checks is a sixth of what a small request costs.
+            .allow_no_auth()
+            // An answer cannot be lost on the way, and what failed would only fail again.
+            .retry_config(RetryConfig::disabled())
+            // Nothing here waits for anybody else; a wait would end with the store.
+            .timeout_config(TimeoutConfig::disabled())
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .build();
+        Client::from_conf(config)
+    }
+
+    /// Stops the store once what it has accepted is answered, and lets its directory go.
+    ///
+    /// Clients that are still there get errors from then on.
+    pub async fn close(self) {
+        let (reply, closed) = oneshot::channel();
+        // If either fails the thread has ended by itself, which is what was wanted.
+        if self.messages.send(Message::Close(reply)).is_ok() {
+            let _ = closed.await;
+        }
+    }
+
+    fn start(database: Database, sync: SyncMode) -> Result<Self, OpenError> {
+        let (messages, received) = channel();
+        Builder::new()
+            .name("store".to_owned())
+            .spawn(move || serve(database, sync, &received))
+            .map_err(OpenError::Thread)?;
+        let places = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
+        Ok(Self { connector: Connector::new(messages.clone(), places), messages })
+    }
+}

@@ -1,0 +1,114 @@
+//! What is in the data directory: data for the next run, one process at a time, a format.
+
+use std::fs;
+
+use embedded::{DataDir, DataDirError, FORMAT, Store, SyncMode};
+use tempfile::TempDir;
+
+use crate::table::{create, get, put_new};
+
+fn new_dir() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[tokio::test]
+async fn what_one_run_wrote_the_next_one_reads() {
+    let dir = new_dir();
+    for (n, sync) in [SyncMode::Normal, SyncMode::Full, SyncMode::Normal].into_iter().enumerate() {
+        let store = Store::open(&DataDir::open(dir.path()).unwrap(), sync).unwrap();
+        let client = store.client();
+        if n == 0 {
+            create(&client).await;
+        }
+        put_new(&client, &n.to_string(), "T").send().await.unwrap();
+        for earlier in 0..=n {
+            assert!(get(&client, &earlier.to_string(), "T").await.is_some());
+        }
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_was_closed_leaves_one_file_of_data() {
+    let dir = new_dir();
+    let store = Store::open(&DataDir::open(dir.path()).unwrap(), SyncMode::Normal).unwrap();
+    create(&store.client()).await;
+    store.close().await;
+    let mut names: Vec<_> =
+        fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["format", "lock", "store.db"]);
+}
+
+#[tokio::test]
+async fn a_second_opening_is_refused_while_the_first_lives() {
+    let dir = new_dir();
+    let store = Store::open(&DataDir::open(dir.path()).unwrap(), SyncMode::Normal).unwrap();
+    let client = store.client();
+    let refused = DataDir::open(dir.path()).unwrap_err();
+    assert!(matches!(refused, DataDirError::InUse { .. }));
+    let holder = format!("is in use by process {}: stop that process", std::process::id());
+    assert!(refused.to_string().contains(&holder), "{refused}");
+
+    // Closing waits until the directory is free, whoever still has a client.
+    store.close().await;
+    DataDir::open(dir.path()).unwrap();
+    drop(client);
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_as_it_is() {
+    let dir = new_dir();
+    let newer = FORMAT + 1;
+    fs::write(dir.path().join("format"), format!("{newer}\n")).unwrap();
+    let refused = DataDir::open(dir.path()).unwrap_err();
+    assert!(matches!(refused, DataDirError::Newer { found, .. } if found == newer));
+    let message = format!("has format {newer}, and this version reads up to {FORMAT}");
+    assert!(refused.to_string().contains(&message), "{refused}");
+    assert_eq!(fs::read_to_string(dir.path().join("format")).unwrap(), format!("{newer}\n"));
+}
+
+#[test]
+fn data_without_a_readable_format_is_refused() {
+    let dir = new_dir();
+    fs::write(dir.path().join("store.db"), "").unwrap();
+    assert!(matches!(DataDir::open(dir.path()), Err(DataDirError::Damaged { .. })));
+    fs::write(dir.path().join("format"), "one").unwrap();
+    assert!(matches!(DataDir::open(dir.path()), Err(DataDirError::Damaged { .. })));
+}
+
+#[test]
+fn a_start_that_was_cut_short_is_finished_by_the_next() {
+    let dir = new_dir();
+    // Killed before the rename: the lock that nobody holds, and a draft.
+    fs::write(dir.path().join("lock"), "4194303\n").unwrap();
+    fs::write(dir.path().join("format.new"), "").unwrap();
+    DataDir::open(dir.path()).unwrap();
+    assert_eq!(fs::read_to_string(dir.path().join("format")).unwrap(), format!("{FORMAT}\n"));
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused() {
+    let dir = new_dir();
+    let data_dir = DataDir::open(dir.path()).unwrap();
+    fs::write(dir.path().join("store.db"), [7; 4096]).unwrap();
+    let refused = Store::open(&data_dir, SyncMode::Normal).unwrap_err();
+    assert!(refused.to_string().starts_with("cannot open the store"), "{refused}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_directory_and_its_files_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let parent = new_dir();
+    let path = parent.path().join("data");
+    let store = Store::open(&DataDir::open(&path).unwrap(), SyncMode::Normal).unwrap();
+    create(&store.client()).await;
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.clone()), 0o700);
+    for entry in fs::read_dir(&path).unwrap() {
+        let file = entry.unwrap().path();
+        assert_eq!(mode(file.clone()), 0o600, "{}", file.display());
+    }
+}

@@ -1,0 +1,96 @@
+//! A process that is killed while it writes.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
+use embedded::{DataDir, Store, SyncMode};
+use tokio::task::JoinSet;
+
+use crate::table::{INDEX, TABLE, create, get, put_new, s};
+
+/// In the child: the directory to write to.
+const DIR: &str = "STORE_TEST_DIR";
+/// In the child: `full` for that mode.
+const MODE: &str = "STORE_TEST_MODE";
+
+const N_WRITERS: usize = 16;
+/// Writes that are answered before the process is killed.
+const N_ANSWERED: usize = 300;
+
+/// The process is this test itself, started once more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_process_leaves_every_write_that_was_answered() {
+    if let Some(dir) = std::env::var_os(DIR) {
+        let is_full = std::env::var_os(MODE).is_some_and(|mode| mode == "full");
+        let sync = if is_full { SyncMode::Full } else { SyncMode::Normal };
+        return write_until_killed(Path::new(&dir), sync).await;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&DataDir::open(dir.path()).unwrap(), SyncMode::Normal).unwrap();
+    create(&store.client()).await;
+    store.close().await;
+
+    for mode in ["normal", "full", "normal"] {
+        let answered = kill_a_writer(dir.path(), mode);
+        assert!(answered.len() >= N_ANSWERED);
+        let store = Store::open(&DataDir::open(dir.path()).unwrap(), SyncMode::Normal).unwrap();
+        let client = store.client();
+        for pk in answered {
+            assert!(get(&client, &pk, "T").await.is_some(), "{pk} was answered and is gone");
+        }
+        // A write and its place in the index were one transaction.
+        let all = count(client.scan().table_name(TABLE)).await;
+        let due = count(client.scan().table_name(TABLE).index_name(INDEX)).await;
+        assert_eq!(all, due);
+        store.close().await;
+    }
+}
+
+async fn count(scan: ScanFluentBuilder) -> i32 {
+    let mut pages = scan.into_paginator().send();
+    let mut n_items = 0;
+    while let Some(page) = pages.next().await {
+        n_items += page.unwrap().count();
+    }
+    n_items
+}
+
+/// Starts a writer, kills it among its writes, and returns what it was answered.
+fn kill_a_writer(dir: &Path, mode: &str) -> Vec<String> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["killed::a_killed_process_leaves_every_write_that_was_answered", "--exact"])
+        .arg("--nocapture")
+        .env(DIR, dir.as_os_str())
+        .env(MODE, OsStr::new(mode))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut answered: Vec<_> = lines.by_ref().take(N_ANSWERED).collect();
+    child.kill().unwrap();
+    answered.extend(lines);
+    assert!(!child.wait().unwrap().success());
+    answered
+}
+
+/// Says what was answered, a line each, in one write: it is there or it is not.
+async fn write_until_killed(dir: &Path, sync: SyncMode) {
+    let store = Store::open(&DataDir::open(dir).unwrap(), sync).unwrap();
+    let mut writers = JoinSet::new();
+    for writer in 0..N_WRITERS {
+        let client = store.client();
+        writers.spawn(async move {
+            for n in 0.. {
+                let pk = format!("{}-{writer}-{n}", std::process::id());
+                let put = put_new(&client, &pk, "T").item("due_shard", s("7"));
+                put.item("due_at", s(pk.clone())).send().await.unwrap();
+                std::io::stderr().write_all(format!("{pk}\n").as_bytes()).unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+}

@@ -1,0 +1,14 @@
+//! Opening client certificates.
+
+use domain::action::{CertificateFacts, ClientCertificate};
+use domain::refusal::Refusal;
+
+/// Opens the file of a client certificate.
+pub trait CertificateReader: Send + Sync {
+    /// What the file holds.
+    ///
+    /// # Errors
+    ///
+    /// A refusal that says what is wrong with the file or its password, and repeats neither.
+    fn read(&self, client: &ClientCertificate) -> Result<CertificateFacts, Refusal>;
+}

@@ -1,0 +1,18 @@
+//! What the services need from the world, as traits, and how it may fail.
+//!
+//! A port is named by intent and knows neither HTTP nor AWS. Losing a race is an answer, not an
+//! error; not found is `None`. Whatever records time takes it as a parameter.
+
+mod certificate;
+mod clock;
+mod id;
+mod queue;
+mod seal;
+pub mod store;
+
+pub use certificate::CertificateReader;
+pub use clock::Clock;
+pub use id::IdSource;
+pub use queue::{Dispatch, DispatchQueue, Occurrence, QueueError};
+pub use seal::{SealError, Sealer};
+pub use store::{JobStore, StoreError};

@@ -1,0 +1,212 @@
+//! Collections: under their names, with a switch that executions read.
+
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use chrono::{DateTime, Utc};
+use domain::collection::Collection;
+use domain::document::{read_collection, write_collection};
+use domain::name::{Name, Segment};
+use ports::StoreError;
+use ports::store::{CollectionRecord, Page, PageRequest, Place, Saved};
+
+use crate::DynamoJobStore;
+use crate::error::{failed_conditions, store_error};
+use crate::item::{Growing, Item, Reader, date, key, number, text, ticks};
+use crate::keys;
+
+/// The most requests that read one page of a list, however little each of them finds.
+const REQUESTS_MAX: usize = 1_000;
+
+pub(crate) async fn find(
+    store: &DynamoJobStore,
+    place: &Place,
+    name: &Name,
+) -> Result<Option<CollectionRecord>, StoreError> {
+    let found = store
+        .client
+        .get_item()
+        .table_name(&store.table)
+        .set_key(Some(key(keys::collection(place, name))))
+        .consistent_read(true)
+        .send()
+        .await
+        .map_err(store_error)?;
+    found.item.as_ref().map(read).transpose()
+}
+
+pub(crate) async fn list(
+    store: &DynamoJobStore,
+    subscription: &Segment,
+    group: Option<&Segment>,
+    page: PageRequest,
+) -> Result<Page<CollectionRecord>, StoreError> {
+    let mut items = Vec::new();
+    let mut from = page.from;
+    for _ in 0..REQUESTS_MAX {
+        let wanted = page.items_max.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
+        if wanted == 0 {
+            break;
+        }
+        let pk = keys::subscription(subscription);
+        let start =
+            from.as_ref().map(|sk| Growing::default().text("pk", &pk).text("sk", sk).done());
+        let found = store
+            .client
+            .query()
+            .table_name(&store.table)
+            .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
+            .expression_attribute_values(":pk", text(&pk))
+            .expression_attribute_values(":sk", text(keys::COLLECTIONS))
+            .set_filter_expression(group.map(|_| "group_key = :group".to_owned()))
+            .set_exclusive_start_key(start)
+            .limit(i32::try_from(wanted).unwrap_or(i32::MAX));
+        let found = match group {
+            Some(group) => found.expression_attribute_values(":group", text(group.key())),
+            None => found,
+        };
+        let found = found.send().await.map_err(store_error)?;
+        for item in found.items() {
+            items.push(read(item)?);
+        }
+        from = match &found.last_evaluated_key {
+            Some(last) => Some(Reader::of(last).text("sk")?.to_owned()),
+            None => return Ok(Page { items, next: None }),
+        };
+    }
+    Ok(Page { items, next: from })
+}
+
+pub(crate) async fn create(
+    store: &DynamoJobStore,
+    record: &CollectionRecord,
+) -> Result<Saved, StoreError> {
+    let put = Put::builder()
+        .table_name(&store.table)
+        .set_item(Some(write(record)))
+        .condition_expression("attribute_not_exists(pk)")
+        .build();
+    save(
+        store,
+        [item(|it| Ok(it.put(put?)))?, item(|it| Ok(it.put(switch(store, record)?)))?].into(),
+    )
+    .await
+}
+
+pub(crate) async fn replace(
+    store: &DynamoJobStore,
+    record: &CollectionRecord,
+) -> Result<Saved, StoreError> {
+    let place = keys::collection(&record.place, &record.collection.name);
+    let document = write_collection(&record.collection.definition).to_string();
+    // The jobs were looked at when it was decided that they fit: none may have come since.
+    let update = Update::builder()
+        .table_name(&store.table)
+        .set_key(Some(key(place)))
+        .update_expression("SET document = :document, on_since = :on_since, version = :next")
+        .condition_expression("version = :version AND uid = :uid AND job_count = :job_count")
+        .expression_attribute_values(":document", text(document))
+        .expression_attribute_values(":on_since", date(record.on_since))
+        .expression_attribute_values(":next", number(record.version + 1))
+        .expression_attribute_values(":version", number(record.version))
+        .expression_attribute_values(":uid", text(&record.collection.uid))
+        .expression_attribute_values(":job_count", number(record.job_count))
+        .build();
+    save(
+        store,
+        [item(|it| Ok(it.update(update?)))?, item(|it| Ok(it.put(switch(store, record)?)))?].into(),
+    )
+    .await
+}
+
+pub(crate) async fn delete(
+    store: &DynamoJobStore,
+    record: &CollectionRecord,
+    now: DateTime<Utc>,
+) -> Result<Saved, StoreError> {
+    let uid = &record.collection.uid;
+    let name = Delete::builder()
+        .table_name(&store.table)
+        .set_key(Some(key(keys::collection(&record.place, &record.collection.name))))
+        .condition_expression("version = :version AND uid = :uid")
+        .expression_attribute_values(":version", number(record.version))
+        .expression_attribute_values(":uid", text(uid))
+        .build();
+    let switch =
+        Delete::builder().table_name(&store.table).set_key(Some(key(keys::switch(uid)))).build();
+    let purge = Growing::at(keys::purge(uid))
+        .text("collection_uid", uid)
+        .number("due_shard", keys::shard(uid))
+        .set("due_at", ticks(now))
+        .done();
+    let purge = Put::builder().table_name(&store.table).set_item(Some(purge)).build();
+    let items = [
+        item(|it| Ok(it.delete(name?)))?,
+        item(|it| Ok(it.delete(switch?)))?,
+        item(|it| Ok(it.put(purge?)))?,
+    ];
+    save(store, items.into()).await
+}
+
+/// Performs a transaction whose conditions are about a collection.
+async fn save(store: &DynamoJobStore, items: Vec<TransactWriteItem>) -> Result<Saved, StoreError> {
+    let request = store.client.transact_write_items().set_transact_items(Some(items));
+    match request.send().await {
+        Ok(_) => Ok(Saved::Kept),
+        Err(error) => failed_conditions(error).map(|_| Saved::Stale),
+    }
+}
+
+/// One item of a transaction.
+pub(crate) fn item(
+    build: impl FnOnce(TransactWriteItemBuilder) -> Result<TransactWriteItemBuilder, BuildError>,
+) -> Result<TransactWriteItem, StoreError> {
+    let item = build(TransactWriteItem::builder()).map(TransactWriteItemBuilder::build);
+    item.map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
+fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, BuildError> {
+    let on = record.collection.definition.state.is_on();
+    let item = Growing::at(keys::switch(&record.collection.uid))
+        .set("on", AttributeValue::Bool(on))
+        .date("on_since", record.on_since)
+        .done();
+    Put::builder().table_name(&store.table).set_item(Some(item)).build()
+}
+
+fn write(record: &CollectionRecord) -> Item {
+    let collection = &record.collection;
+    Growing::at(keys::collection(&record.place, &collection.name))
+        .text("uid", &collection.uid)
+        .text("subscription", record.place.subscription.as_str())
+        .text("group", record.place.group.as_str())
+        .text("group_key", record.place.group.key())
+        .text("name", collection.name.as_str())
+        .text("document", write_collection(&collection.definition).to_string())
+        .number("job_count", record.job_count)
+        .date("on_since", record.on_since)
+        .number("version", record.version)
+        .done()
+}
+
+fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
+    let reader = Reader::of(item);
+    let segment = |name: &str| {
+        Segment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))
+    };
+    let document = serde_json::from_str(reader.text("document")?)
+        .map_err(|error| reader.corrupt("document", &error.to_string()))?;
+    Ok(CollectionRecord {
+        place: Place { subscription: segment("subscription")?, group: segment("group")? },
+        collection: Collection {
+            uid: reader.text("uid")?.to_owned(),
+            name: Name::new(reader.text("name")?)
+                .map_err(|error| reader.corrupt("name", &error.message))?,
+            definition: read_collection(&document)
+                .map_err(|error| reader.corrupt("document", &error.message))?,
+        },
+        job_count: reader.number("job_count")?,
+        on_since: reader.date("on_since")?,
+        version: reader.number("version")?,
+    })
+}

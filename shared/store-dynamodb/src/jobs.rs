@@ -1,0 +1,357 @@
+//! Jobs: a definition in the collection, and a timer of its own.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::{
+    AttributeValue, Delete, KeysAndAttributes, Put, TransactWriteItem, Update,
+};
+use domain::job::{Counters, JobState};
+use domain::name::Name;
+use domain::timing::Timing;
+use ports::StoreError;
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
+
+use crate::DynamoJobStore;
+use crate::collections::item;
+use crate::error::{failed_conditions, store_error};
+use crate::item::{Growing, Item, Reader, bytes, date, key, number, text, ticks};
+use crate::keys;
+
+/// The most keys that one request reads.
+const BATCH_MAX: usize = 100;
+/// The most times that a batch is asked for what it left out.
+const BATCH_ROUNDS_MAX: usize = 20;
+/// The most requests that read one page of a list, however little each of them finds.
+const REQUESTS_MAX: usize = 1_000;
+
+pub(crate) async fn find(
+    store: &DynamoJobStore,
+    collection_uid: &str,
+    name: &Name,
+) -> Result<Option<JobRecord>, StoreError> {
+    let Some(definition) = get(store, keys::job(collection_uid, name)).await? else {
+        return Ok(None);
+    };
+    let uid = Reader::of(&definition).text("uid")?;
+    match get(store, keys::timer(uid)).await? {
+        Some(timer) => read(&definition, &timer).map(Some),
+        // It was deleted between the two reads.
+        None => Ok(None),
+    }
+}
+
+async fn get(store: &DynamoJobStore, at: keys::Key) -> Result<Option<Item>, StoreError> {
+    let request = store.client.get_item().table_name(&store.table).set_key(Some(key(at)));
+    Ok(request.consistent_read(true).send().await.map_err(store_error)?.item)
+}
+
+pub(crate) async fn list(
+    store: &DynamoJobStore,
+    collection_uid: &str,
+    page: PageRequest,
+) -> Result<Page<JobRecord>, StoreError> {
+    let pk = keys::inside(collection_uid);
+    let mut definitions: Vec<Item> = Vec::new();
+    let mut from = page.from;
+    for _ in 0..REQUESTS_MAX {
+        let had = u32::try_from(definitions.len()).unwrap_or(u32::MAX);
+        let wanted = page.items_max.saturating_sub(had);
+        if wanted == 0 {
+            break;
+        }
+        let start =
+            from.as_ref().map(|sk| Growing::default().text("pk", &pk).text("sk", sk).done());
+        let found = store
+            .client
+            .query()
+            .table_name(&store.table)
+            .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
+            .expression_attribute_values(":pk", text(&pk))
+            .expression_attribute_values(":sk", text(keys::JOBS))
+            .set_exclusive_start_key(start)
+            .limit(i32::try_from(wanted).unwrap_or(i32::MAX))
+            .send()
+            .await
+            .map_err(store_error)?;
+        from = match &found.last_evaluated_key {
+            Some(last) => Some(Reader::of(last).text("sk")?.to_owned()),
+            None => None,
+        };
+        definitions.extend(found.items.unwrap_or_default());
+        if from.is_none() {
+            break;
+        }
+    }
+    let timers = timers_of(store, &definitions).await?;
+    let mut items = Vec::new();
+    for definition in &definitions {
+        // One whose timer is gone was deleted in between.
+        if let Some(timer) = timers.get(Reader::of(definition).text("uid")?) {
+            items.push(read(definition, timer)?);
+        }
+    }
+    Ok(Page { items, next: from })
+}
+
+/// The timers of some jobs, by the jobs' identities.
+async fn timers_of(
+    store: &DynamoJobStore,
+    definitions: &[Item],
+) -> Result<HashMap<String, Item>, StoreError> {
+    let mut timers = HashMap::new();
+    for batch in definitions.chunks(BATCH_MAX) {
+        let uids = batch.iter().map(|definition| Reader::of(definition).text("uid"));
+        let wanted: Result<Vec<_>, _> = uids.map(|uid| Ok(key(keys::timer(uid?)))).collect();
+        let mut wanted = Some(wanted?);
+        for _ in 0..BATCH_ROUNDS_MAX {
+            let Some(keys) = wanted.take() else {
+                break;
+            };
+            let keys = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true);
+            let keys = keys.build().map_err(|error| StoreError::Refused(Box::new(error)))?;
+            let request = store.client.batch_get_item().request_items(&store.table, keys);
+            let answer = request.send().await.map_err(store_error)?;
+            for timer in answer.responses.unwrap_or_default().into_values().flatten() {
+                let uid = Reader::of(&timer).text("job_uid")?.to_owned();
+                timers.insert(uid, timer);
+            }
+            let left = answer.unprocessed_keys.unwrap_or_default().into_values().next();
+            wanted = left.map(|left| left.keys).filter(|keys| !keys.is_empty());
+        }
+        if wanted.is_some() {
+            return Err(StoreError::Throttled("keys stay unprocessed".into()));
+        }
+    }
+    Ok(timers)
+}
+
+pub(crate) async fn create(
+    store: &DynamoJobStore,
+    save: SaveJob<'_>,
+    jobs_max: Option<u32>,
+) -> Result<Saved, StoreError> {
+    let put = |item: Item| Put::builder().table_name(&store.table).set_item(Some(item));
+    let definition =
+        put(definition(&save)).condition_expression("attribute_not_exists(pk)").build();
+    let timer = put(timer(&save)).build();
+    // A plan or a quota that changed since it was read would be another limit.
+    let condition = "uid = :uid AND version = :version AND job_count < :max";
+    let count = count(store, save.collection, 1, condition)
+        .expression_attribute_values(":version", number(save.collection.version))
+        .expression_attribute_values(":max", number(jobs_max.unwrap_or(u32::MAX)))
+        .build();
+    let items = vec![
+        item(|it| Ok(it.update(count?)))?,
+        item(|it| Ok(it.put(definition?)))?,
+        item(|it| Ok(it.put(timer?)))?,
+    ];
+    let Some(failed) = transact(store, items).await? else {
+        return Ok(Saved::Kept);
+    };
+    // Full, unless it was something else that changed: then the caller reads again anyway.
+    let exists = failed.get(1).copied().unwrap_or(false);
+    if exists || failed.first() != Some(&true) {
+        return Ok(Saved::Stale);
+    }
+    let record = &save.collection;
+    let now = crate::collections::find(store, &record.place, &record.collection.name).await?;
+    let full = now.zip(jobs_max).is_some_and(|(now, max)| {
+        let as_read = now.version == record.version && now.collection.uid == record.collection.uid;
+        as_read && now.job_count >= max
+    });
+    Ok(if full { Saved::Full } else { Saved::Stale })
+}
+
+pub(crate) async fn replace(
+    store: &DynamoJobStore,
+    save: SaveJob<'_>,
+) -> Result<Saved, StoreError> {
+    let job = save.job;
+    let definition = Put::builder()
+        .table_name(&store.table)
+        .set_item(Some(definition(&SaveJob {
+            job: &JobRecord { version: job.version + 1, ..job.clone() },
+            ..save
+        })))
+        .condition_expression("uid = :uid AND version = :version")
+        .expression_attribute_values(":uid", text(&job.uid))
+        .expression_attribute_values(":version", number(job.version))
+        .build();
+    let mut items = vec![item(|it| Ok(it.put(definition?)))?];
+    if save.timer_changes {
+        let timing = timing_update(store, &save)?;
+        items.push(item(|it| Ok(it.update(timing)))?);
+    }
+    Ok(match transact(store, items).await? {
+        None => Saved::Kept,
+        Some(_) => Saved::Stale,
+    })
+}
+
+pub(crate) async fn delete(
+    store: &DynamoJobStore,
+    collection: &CollectionRecord,
+    job: &JobRecord,
+) -> Result<Saved, StoreError> {
+    let definition = Delete::builder()
+        .table_name(&store.table)
+        .set_key(Some(key(keys::job(&collection.collection.uid, &job.name))))
+        .condition_expression("uid = :uid AND version = :version")
+        .expression_attribute_values(":uid", text(&job.uid))
+        .expression_attribute_values(":version", number(job.version))
+        .build();
+    let timer = Delete::builder()
+        .table_name(&store.table)
+        .set_key(Some(key(keys::timer(&job.uid))))
+        .build();
+    let count = count(store, collection, -1, "uid = :uid").build();
+    let items = vec![
+        item(|it| Ok(it.delete(definition?)))?,
+        item(|it| Ok(it.delete(timer?)))?,
+        item(|it| Ok(it.update(count?)))?,
+    ];
+    Ok(match transact(store, items).await? {
+        None => Saved::Kept,
+        Some(_) => Saved::Stale,
+    })
+}
+
+/// Performs a transaction; what comes back is which conditions failed.
+async fn transact(
+    store: &DynamoJobStore,
+    items: Vec<TransactWriteItem>,
+) -> Result<Option<Vec<bool>>, StoreError> {
+    let request = store.client.transact_write_items().set_transact_items(Some(items));
+    match request.send().await {
+        Ok(_) => Ok(None),
+        Err(error) => failed_conditions(error).map(Some),
+    }
+}
+
+/// Counts a job on or off.
+fn count(
+    store: &DynamoJobStore,
+    collection: &CollectionRecord,
+    by: i32,
+    condition: &str,
+) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
+    let at = keys::collection(&collection.place, &collection.collection.name);
+    Update::builder()
+        .table_name(&store.table)
+        .set_key(Some(key(at)))
+        .update_expression("SET job_count = job_count + :by")
+        .condition_expression(condition)
+        .expression_attribute_values(":by", number(by))
+        .expression_attribute_values(":uid", text(&collection.collection.uid))
+}
+
+/// Another timing, if the one that was read still holds; what a firing counts stays.
+fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, StoreError> {
+    let timer = &save.job.timer;
+    let mut values = Growing::default()
+        .text(":state", timer.state.name())
+        .number(":generation", timer.timing.generation)
+        .date(":since", timer.timing.since)
+        .number(":used", timer.timing.used)
+        .number(":before", timer.timing.generation.saturating_sub(1))
+        .text(":completed", JobState::Completed.name())
+        .text(":faulted", JobState::Faulted.name());
+    let mut set =
+        "SET #state = :state, generation = :generation, since = :since, used = :used".to_owned();
+    let mut remove = String::new();
+    let optional = [
+        ("anchor", timer.timing.anchor.map(date)),
+        ("rule", timer.rule.clone().map(text)),
+        ("due_at", timer.due_at.map(ticks)),
+        ("due_shard", timer.due_at.map(|_| number(keys::shard(&save.job.uid)))),
+    ];
+    for (name, value) in optional {
+        match value {
+            Some(value) => {
+                set.extend([", ", name, " = :", name]);
+                values = values.set(&format!(":{name}"), value);
+            }
+            None => remove.extend([if remove.is_empty() { " REMOVE " } else { ", " }, name]),
+        }
+    }
+    let (expression, values) = (set + &remove, values.done());
+    Update::builder()
+        .table_name(&store.table)
+        .set_key(Some(key(keys::timer(&save.job.uid))))
+        .update_expression(expression)
+        .condition_expression("generation = :before AND NOT #state IN (:completed, :faulted)")
+        .expression_attribute_names("#state", "state")
+        .set_expression_attribute_values(Some(values))
+        .build()
+        .map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
+fn definition(save: &SaveJob<'_>) -> Item {
+    let job = save.job;
+    Growing::at(keys::job(&save.collection.collection.uid, &job.name))
+        .text("uid", &job.uid)
+        .text("name", job.name.as_str())
+        .text("document", &job.document)
+        .maybe("sealed", job.sealed.as_deref().map(bytes))
+        .number("version", job.version)
+        .done()
+}
+
+fn timer(save: &SaveJob<'_>) -> Item {
+    let (job, timer) = (save.job, &save.job.timer);
+    let counters = &timer.counters;
+    Growing::at(keys::timer(&job.uid))
+        .text("job_uid", &job.uid)
+        .text("collection_uid", &save.collection.collection.uid)
+        .text("job_key", job.name.key())
+        .text("state", timer.state.name())
+        .number("generation", timer.timing.generation)
+        .maybe("anchor", timer.timing.anchor.map(date))
+        .date("since", timer.timing.since)
+        .number("used", timer.timing.used)
+        .maybe("rule", timer.rule.clone().map(text))
+        .maybe("due_at", timer.due_at.map(ticks))
+        .maybe("due_shard", timer.due_at.map(|_| number(keys::shard(&job.uid))))
+        .number("executions", counters.executions)
+        .number("failures", counters.failures)
+        .number("faulted", counters.faulted)
+        .maybe("last_execution_at", counters.last_execution_at.map(date))
+        .done()
+}
+
+fn read(
+    definition: &Item,
+    timer: &HashMap<String, AttributeValue>,
+) -> Result<JobRecord, StoreError> {
+    let reader = Reader::of(definition);
+    Ok(JobRecord {
+        uid: reader.text("uid")?.to_owned(),
+        name: Name::new(reader.text("name")?)
+            .map_err(|error| reader.corrupt("name", &error.message))?,
+        document: reader.text("document")?.to_owned(),
+        sealed: reader.optional_bytes("sealed"),
+        version: reader.number("version")?,
+        timer: read_timer(&Reader::of(timer))?,
+    })
+}
+
+fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError> {
+    let state = reader.text("state")?;
+    Ok(TimerRecord {
+        state: JobState::read(state).ok_or_else(|| reader.corrupt("state", "it is none"))?,
+        timing: Timing {
+            generation: reader.number("generation")?,
+            anchor: reader.optional_date("anchor")?,
+            since: reader.date("since")?,
+            used: reader.number("used")?,
+        },
+        rule: reader.optional_text("rule").map(str::to_owned),
+        counters: Counters {
+            executions: reader.number("executions")?,
+            failures: reader.number("failures")?,
+            faulted: reader.number("faulted")?,
+            last_execution_at: reader.optional_date("last_execution_at")?,
+        },
+        due_at: reader.optional_ticks("due_at")?,
+    })
+}

@@ -1,0 +1,97 @@
+//! The keys of items: the only place where key strings are made.
+//!
+//! Names match without regard to case, so keys hold their lower-case form; `#` separates parts and
+//! is in none of them.
+
+use domain::name::{Name, Segment};
+use ports::store::Place;
+
+/// The shards of the index of timers: a hash of the job, and not a setting.
+pub(crate) const SHARDS: u32 = 64;
+
+/// The key of an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) pk: String,
+    pub(crate) sk: String,
+}
+
+fn key(pk: String, sk: impl Into<String>) -> Key {
+    Key { pk, sk: sk.into() }
+}
+
+/// The collections of a subscription.
+pub(crate) fn subscription(subscription: &Segment) -> String {
+    format!("S#{}", subscription.key())
+}
+
+/// A collection under its name. The name comes first, so that a subscription lists by name.
+pub(crate) fn collection(place: &Place, name: &Name) -> Key {
+    let sk = format!("C#{}#{}", name.key(), place.group.key());
+    key(subscription(&place.subscription), sk)
+}
+
+/// What begins the sort key of every collection.
+pub(crate) const COLLECTIONS: &str = "C#";
+
+/// The switch and the jobs of a collection.
+pub(crate) fn inside(collection_uid: &str) -> String {
+    format!("C#{collection_uid}")
+}
+
+/// Whether a collection is on, and since when.
+pub(crate) fn switch(collection_uid: &str) -> Key {
+    key(inside(collection_uid), "C")
+}
+
+/// The definition of a job.
+pub(crate) fn job(collection_uid: &str, name: &Name) -> Key {
+    key(inside(collection_uid), format!("{JOBS}{}", name.key()))
+}
+
+/// What begins the sort key of every job.
+pub(crate) const JOBS: &str = "J#";
+
+/// When a job is next due.
+pub(crate) fn timer(job_uid: &str) -> Key {
+    key(format!("T#{job_uid}"), "T")
+}
+
+/// That the jobs of a collection that is deleted are to be purged.
+pub(crate) fn purge(collection_uid: &str) -> Key {
+    key(format!("T#{collection_uid}"), "P")
+}
+
+/// The shard of a job or a collection in the index of timers.
+pub(crate) fn shard(uid: &str) -> u32 {
+    // FNV-1a: the same for ever, since it is stored.
+    let hash = uid
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash % SHARDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_same_in_any_case_and_no_two_names_share_one() {
+        let place = |group: &str| Place {
+            subscription: Segment::new("Sub").unwrap(),
+            group: Segment::new(group).unwrap(),
+        };
+        let name = |name: &str| Name::new(name).unwrap();
+        assert_eq!(collection(&place("G"), &name("N")), collection(&place("g"), &name("n")));
+        assert_ne!(collection(&place("g1"), &name("n")), collection(&place("g"), &name("n1")));
+        assert_eq!(job("u", &name("Job")).sk, "J#job");
+    }
+
+    #[test]
+    fn shards_never_move() {
+        assert_eq!((shard(""), shard("a"), shard("job-1")), (5, 44, 22));
+        let used: std::collections::HashSet<_> =
+            (0..1_000).map(|n| shard(&n.to_string())).collect();
+        assert_eq!(used.len(), SHARDS as usize);
+    }
+}

@@ -1,0 +1,97 @@
+//! The table: two string keys, one index of timers, expiry.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::describe_table::DescribeTableError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
+};
+use ports::StoreError;
+
+use crate::error::store_error;
+
+/// The index of timers by when they are due; only timers that are due some day are in it.
+pub const DUE_INDEX: &str = "due";
+
+/// What a sweep needs of a timer, and no firing changes.
+const DUE_PROJECTION: [&str; 7] =
+    ["state", "generation", "rule", "collection_uid", "job_key", "since", "used"];
+
+/// Creates the table, if it is not there. On AWS the template creates it.
+///
+/// # Errors
+///
+/// If the store does not answer, or refuses.
+pub async fn ensure_table(client: &Client, table: &str) -> Result<(), StoreError> {
+    let exists = client.describe_table().table_name(table).send().await;
+    match exists {
+        Ok(_) => return Ok(()),
+        Err(error) => {
+            let service = error.as_service_error();
+            if !service.is_some_and(DescribeTableError::is_resource_not_found_exception) {
+                return Err(store_error(error));
+            }
+        }
+    }
+    let parts = Parts::build().map_err(|error| StoreError::Refused(Box::new(error)))?;
+    client
+        .create_table()
+        .table_name(table)
+        .billing_mode(BillingMode::PayPerRequest)
+        .set_attribute_definitions(Some(parts.attributes))
+        .set_key_schema(Some(parts.key))
+        .global_secondary_indexes(parts.index)
+        .send()
+        .await
+        .map_err(store_error)?;
+    client
+        .update_time_to_live()
+        .table_name(table)
+        .time_to_live_specification(parts.expiry)
+        .send()
+        .await
+        .map_err(store_error)?;
+    Ok(())
+}
+
+struct Parts {
+    attributes: Vec<AttributeDefinition>,
+    key: Vec<KeySchemaElement>,
+    index: GlobalSecondaryIndex,
+    expiry: TimeToLiveSpecification,
+}
+
+impl Parts {
+    fn build() -> Result<Self, BuildError> {
+        let attribute = |name: &str, kind| {
+            AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
+        };
+        let key = |name: &str, kind| {
+            KeySchemaElement::builder().attribute_name(name).key_type(kind).build()
+        };
+        let projection = Projection::builder()
+            .projection_type(ProjectionType::Include)
+            .set_non_key_attributes(Some(DUE_PROJECTION.map(str::to_owned).to_vec()))
+            .build();
+        Ok(Self {
+            attributes: vec![
+                attribute("pk", ScalarAttributeType::S)?,
+                attribute("sk", ScalarAttributeType::S)?,
+                attribute("due_shard", ScalarAttributeType::N)?,
+                attribute("due_at", ScalarAttributeType::N)?,
+            ],
+            key: vec![key("pk", KeyType::Hash)?, key("sk", KeyType::Range)?],
+            index: GlobalSecondaryIndex::builder()
+                .index_name(DUE_INDEX)
+                .key_schema(key("due_shard", KeyType::Hash)?)
+                .key_schema(key("due_at", KeyType::Range)?)
+                .projection(projection)
+                .build()?,
+            expiry: TimeToLiveSpecification::builder()
+                .attribute_name("expires_at")
+                .enabled(true)
+                .build()?,
+        })
+    }
+}
