@@ -1,0 +1,161 @@
+//! Answers: a status, and a JSON body or none.
+
+use axum::body::Body;
+use axum::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, DATE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::failure::{ErrorCode, Failure};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
+const CORRELATION_ID: HeaderName = HeaderName::from_static("x-ms-correlation-request-id");
+const CLIENT_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
+/// The longest id of a client that is echoed.
+const CLIENT_ID_BYTES_MAX: usize = 128;
+/// How long to wait for what does not answer, in seconds.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+
+/// What an operation answers.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    body: Option<String>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Answer {
+    /// A status alone.
+    pub(crate) const fn empty(status: StatusCode) -> Self {
+        Self { status, body: None, headers: Vec::new() }
+    }
+
+    /// A document, as compact JSON.
+    pub(crate) fn json(status: StatusCode, document: &Value) -> Self {
+        Self::text(status, document.to_string())
+    }
+
+    /// A document that is JSON already.
+    pub(crate) const fn text(status: StatusCode, body: String) -> Self {
+        Self { status, body: Some(body), headers: Vec::new() }
+    }
+
+    /// Its status.
+    pub(crate) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// It with the headers that every answer has.
+    pub(crate) fn into_response(
+        self,
+        request_id: &str,
+        sent: &HeaderMap,
+        now: DateTime<Utc>,
+    ) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if self.body.is_some() {
+            headers.insert(CONTENT_TYPE, JSON);
+        }
+        // All of these are visible ASCII, which is what a header may hold.
+        for (name, value) in
+            [(REQUEST_ID, request_id), (CORRELATION_ID, request_id), (DATE, &http_date(now))]
+        {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        }
+        if let Some(id) = sent.get(CLIENT_ID).filter(|id| is_echoed(id.as_bytes())) {
+            headers.insert(CLIENT_ID, id.clone());
+        }
+        headers.extend(self.headers);
+        if let Some(body) = self.body {
+            *response.body_mut() = Body::from(body);
+        }
+        response
+    }
+}
+
+impl From<Failure> for Answer {
+    fn from(failure: Failure) -> Self {
+        let Failure { code, message, allow, inside: _ } = failure;
+        let document = json!({"error": {"code": code.as_str(), "message": message}});
+        let mut answer = Self::json(code.status(), &document);
+        if matches!(code, ErrorCode::AuthenticationFailed | ErrorCode::InvalidAuthenticationToken) {
+            answer.headers.push((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        }
+        if code == ErrorCode::ServiceUnavailable {
+            answer.headers.push((RETRY_AFTER, RETRY_AFTER_SECONDS));
+        }
+        let methods = allow.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
+        if let Some(value) = HeaderValue::from_str(&methods).ok().filter(|_| !allow.is_empty()) {
+            answer.headers.push((ALLOW, value));
+        }
+        answer
+    }
+}
+
+/// A guid made from an identity, as clients expect the id of a request to look. It is of version 8,
+/// which leaves to whoever makes it how.
+pub(crate) fn guid(id: &str) -> String {
+    let hash: [u8; 32] = Sha256::digest(id).into();
+    let bits = hash.into_iter().take(16).fold(0_u128, |bits, byte| bits << 8 | u128::from(byte));
+    let version = 0x8_u128 << 76;
+    let variant = 0b10_u128 << 62;
+    let bits = bits & !(0xf_u128 << 76) & !(0b11_u128 << 62) | version | variant;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        bits >> 96,
+        bits >> 80 & 0xffff,
+        bits >> 64 & 0xffff,
+        bits >> 48 & 0xffff,
+        bits & 0xffff_ffff_ffff
+    )
+}
+
+/// An instant as HTTP writes it.
+fn http_date(instant: DateTime<Utc>) -> String {
+    instant.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
+/// Whether an id that a client gave its request is sent back: visible ASCII, and not too long.
+fn is_echoed(id: &[u8]) -> bool {
+    (1..=CLIENT_ID_BYTES_MAX).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guid_is_the_same_for_the_same_identity_and_well_formed() {
+        assert_eq!(guid("id1"), guid("id1"));
+        assert_ne!(guid("id1"), guid("id2"));
+        let lengths: Vec<usize> = guid("id1").split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert!(guid("id1").split('-').nth(2).unwrap().starts_with('8'));
+        assert!(guid("id1").split('-').nth(3).unwrap().starts_with(['8', '9', 'a', 'b']));
+    }
+
+    #[test]
+    fn a_date_is_as_http_writes_it() {
+        let instant = DateTime::from_timestamp(784_111_777, 999).unwrap();
+        assert_eq!(http_date(instant), "Sun, 06 Nov 1994 08:49:37 GMT");
+    }
+
+    #[test]
+    fn an_id_of_a_client_is_echoed_if_it_is_short_and_visible() {
+        assert!(is_echoed(b"c0ffee-1"));
+        assert!(is_echoed(&[b'x'; 128]));
+        for id in [&b""[..], b"a b", "ä".as_bytes(), &[b'x'; 129]] {
+            assert!(!is_echoed(id), "{id:?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What stands in a query. Names match without regard to case; of one that is sent twice, the first
+//! counts.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::job::JobState;
+use url::form_urlencoded;
+
+use crate::failure::{ErrorCode, Failure};
+
+/// The versions of the API that are served, all alike.
+pub(crate) const API_VERSIONS: [&str; 3] = ["2016-03-01", "2016-01-01", "2014-08-01-preview"];
+/// The same, in a sentence.
+const API_VERSIONS_SHOWN: &str = "2016-03-01, 2016-01-01 or 2014-08-01-preview";
+/// The most items that a request can ask for with `$top`.
+const TOP_MAX: usize = 100;
+/// The longest position that a store gives: a sort key.
+const POSITION_BYTES_MAX: usize = 1_024;
+
+/// The parameters of a query, decoded.
+pub(crate) struct Query(Vec<(String, String)>);
+
+/// What a request wants of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The most items; `None` is everything, in pages.
+    pub(crate) top: Option<usize>,
+    /// How many to leave out first.
+    pub(crate) skip: usize,
+    /// Where a page begins, as a link of ours said.
+    pub(crate) from: Option<String>,
+    /// The only state that is wanted.
+    pub(crate) state: Option<JobState>,
+}
+
+impl Query {
+    /// Takes a query apart.
+    pub(crate) fn read(query: Option<&str>) -> Self {
+        let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        Self(pairs.into_owned().collect())
+    }
+
+    /// The value of a parameter.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Checks which version of the API is meant.
+    pub(crate) fn check_api_version(&self) -> Result<(), Failure> {
+        let Some(sent) = self.get("api-version").filter(|sent| !sent.is_empty()) else {
+            return Err(Failure::new(
+                ErrorCode::MissingApiVersionParameter,
+                format!("The query parameter 'api-version' is missing; use {API_VERSIONS_SHOWN}."),
+            ));
+        };
+        if API_VERSIONS.iter().any(|known| known.eq_ignore_ascii_case(sent)) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            ErrorCode::InvalidApiVersionParameter,
+            format!("The 'api-version' {} is not served; use {API_VERSIONS_SHOWN}.", shown(sent)),
+        ))
+    }
+
+    /// What is wanted of a list of jobs.
+    pub(crate) fn wanted_jobs(&self) -> Result<Wanted, Failure> {
+        let state = self.get("$filter").map(read_state_filter).transpose()?;
+        Ok(Wanted { state, ..self.wanted()? })
+    }
+
+    /// What is wanted of a list of collections, which has no filter.
+    pub(crate) fn wanted_collections(&self) -> Result<Wanted, Failure> {
+        if self.get("$filter").is_some() {
+            return Err(Failure::invalid("A list of job collections takes no '$filter'."));
+        }
+        self.wanted()
+    }
+
+    fn wanted(&self) -> Result<Wanted, Failure> {
+        let top = self.get("$top").map(|sent| {
+            let allowed = |top: &usize| (1..=TOP_MAX).contains(top);
+            number(sent).filter(allowed).ok_or_else(|| {
+                Failure::invalid(format!(
+                    "'$top' is not allowed to be {}; use a number from 1 to {TOP_MAX}.",
+                    shown(sent)
+                ))
+            })
+        });
+        let skip = self.get("$skip").map(|sent| {
+            number(sent).ok_or_else(|| {
+                Failure::invalid(format!(
+                    "'$skip' is not allowed to be {}; use a number from 0.",
+                    shown(sent)
+                ))
+            })
+        });
+        let from = self.get("$skiptoken").map(|sent| {
+            read_position(sent).ok_or_else(|| {
+                Failure::invalid("'$skiptoken' is not one of ours; follow 'nextLink' as it is.")
+            })
+        });
+        let (top, skip, from) = (top.transpose()?, skip.transpose()?, from.transpose()?);
+        Ok(Wanted { top, skip: skip.unwrap_or(0), from, state: None })
+    }
+}
+
+/// A position in the store as it stands in a link.
+pub(crate) fn write_position(position: &str) -> String {
+    URL_SAFE_NO_PAD.encode(position)
+}
+
+fn read_position(sent: &str) -> Option<String> {
+    let position = String::from_utf8(URL_SAFE_NO_PAD.decode(sent).ok()?).ok()?;
+    (1..=POSITION_BYTES_MAX).contains(&position.len()).then_some(position)
+}
+
+/// Digits alone: no sign, and no more than fit.
+fn number(sent: &str) -> Option<usize> {
+    let digits = sent.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| sent.parse().ok()).flatten()
+}
+
+/// `state eq X`, where `X` may be in quotes, in any case.
+fn read_state_filter(sent: &str) -> Result<JobState, Failure> {
+    let mut words = sent.split_whitespace();
+    let state = match (words.next(), words.next(), words.next(), words.next()) {
+        (Some(property), Some(operator), Some(literal), None)
+            if property.eq_ignore_ascii_case("state") && operator.eq_ignore_ascii_case("eq") =>
+        {
+            JobState::read(unquoted(literal))
+        }
+        _ => None,
+    };
+    state.ok_or_else(|| {
+        Failure::invalid(format!(
+            "'$filter' is not allowed to be {}; use 'state eq X', where X is Enabled, Disabled, \
+             Completed or Faulted.",
+            shown(sent)
+        ))
+    })
+}
+
+fn unquoted(literal: &str) -> &str {
+    let between = |quote| literal.strip_prefix(quote)?.strip_suffix(quote);
+    between('\'').or_else(|| between('"')).unwrap_or(literal)
+}
+
+/// What was sent, as a message may repeat it.
+fn shown(sent: &str) -> String {
+    /// Long enough to know it again.
+    const CHARS_MAX: usize = 100;
+    let short: String = sent.chars().take(CHARS_MAX).collect();
+    format!("'{}'", short.escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(query: &str) -> Result<Wanted, String> {
+        Query::read(Some(query)).wanted_jobs().map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn a_filter_names_a_state_in_any_case_quoted_or_not() {
+        for sent in [
+            "$filter=state%20eq%20Disabled",
+            "$FILTER=STATE%20EQ%20disabled",
+            "%24filter=state+eq+'Disabled'",
+            "$filter=state eq %22DISABLED%22",
+        ] {
+            assert_eq!(wanted(sent).unwrap().state, Some(JobState::Disabled), "{sent}");
+        }
+        for sent in ["", "state", "state eq", "state ne Enabled", "name eq Enabled", "state eq On"]
+        {
+            let message = wanted(&format!("$filter={sent}")).unwrap_err();
+            assert_eq!(
+                message,
+                format!(
+                    "'$filter' is not allowed to be '{sent}'; use 'state eq X', where X is \
+                     Enabled, Disabled, Completed or Faulted."
+                )
+            );
+        }
+        assert!(wanted("$filter=state eq Enabled or state eq Disabled").is_err());
+    }
+
+    #[test]
+    fn top_and_skip_are_numbers_in_their_ranges() {
+        let window = wanted("$top=100&$skip=7").unwrap();
+        assert_eq!((window.top, window.skip), (Some(100), 7));
+        assert_eq!(wanted("").unwrap(), Wanted { top: None, skip: 0, from: None, state: None });
+        for top in ["0", "101", "-1", "+5", "5.0", "x", "", "99999999999999999999"] {
+            assert!(wanted(&format!("$top={}", top.replace('+', "%2B"))).is_err(), "{top}");
+        }
+        for skip in ["-1", "x", "", "1e3"] {
+            assert!(wanted(&format!("$skip={skip}")).is_err(), "{skip}");
+        }
+    }
+
+    #[test]
+    fn a_position_comes_back_as_it_was_written() {
+        let position = "jobs#ä/+?";
+        let link = format!("$skiptoken={}", write_position(position));
+        assert_eq!(wanted(&link).unwrap().from.as_deref(), Some(position));
+        for sent in ["", "%", "a=", "_w"] {
+            assert!(wanted(&format!("$skiptoken={sent}")).is_err(), "{sent}");
+        }
+    }
+
+    #[test]
+    fn three_versions_are_served_and_named_where_another_is_sent() {
+        for version in API_VERSIONS {
+            let query = format!("x=1&API-Version={version}");
+            assert!(Query::read(Some(&query)).check_api_version().is_ok());
+        }
+        let messages =
+            [None, Some("api-version="), Some("api-version=2019-01-01%0a")].map(|query| {
+                let failure = Query::read(query).check_api_version().unwrap_err();
+                format!("{}: {}", failure.code.as_str(), failure.message)
+            });
+        let missing = "MissingApiVersionParameter: The query parameter 'api-version' is missing; \
+                       use 2016-03-01, 2016-01-01 or 2014-08-01-preview.";
+        let invalid = "InvalidApiVersionParameter: The 'api-version' '2019-01-01\\n' is not \
+                       served; use 2016-03-01, 2016-01-01 or 2014-08-01-preview.";
+        assert_eq!(messages, [missing, missing, invalid]);
+    }
+}

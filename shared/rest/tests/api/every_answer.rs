@@ -1,0 +1,103 @@
+//! What is the same for every operation.
+
+use rest::Access;
+
+use crate::support::{Api, GROUP, Trouble, VERSION};
+
+/// The SHA-256 of `token`.
+const TOKEN: [u8; 32] = [
+    0x3c, 0x46, 0x9e, 0x9d, 0x6c, 0x58, 0x75, 0xd3, 0x7a, 0x43, 0xf3, 0x53, 0xd4, 0xf8, 0x8e, 0x61,
+    0xfc, 0xf8, 0x12, 0xc6, 0x6e, 0xee, 0x34, 0x57, 0x46, 0x5a, 0x40, 0xb0, 0xda, 0x41, 0x53, 0xe0,
+];
+
+#[test]
+fn every_answer_has_an_id_a_date_and_is_not_to_be_cached() {
+    let api = Api::with_collection();
+    let target = format!("{GROUP}/C1?{VERSION}");
+    let answer = api.send("GET", &target, &[("x-ms-client-request-id", "mine-1")], "");
+    let id = answer.header("x-ms-request-id").unwrap();
+    assert_eq!(id.len(), 36);
+    assert_eq!(answer.header("x-ms-correlation-request-id"), Some(id));
+    assert_eq!(answer.header("x-ms-client-request-id"), Some("mine-1"));
+    assert_eq!(answer.header("cache-control"), Some("no-cache"));
+    assert_eq!(answer.header("date"), Some("Wed, 30 Mar 2016 20:40:34 GMT"));
+
+    let long = "x".repeat(129);
+    let other = api.send("GET", "/nowhere", &[("x-ms-client-request-id", &long)], "");
+    assert_ne!(other.header("x-ms-request-id").unwrap(), id);
+    assert_eq!(other.header("x-ms-client-request-id"), None);
+    assert_eq!(other.header("date"), Some("Wed, 30 Mar 2016 20:40:34 GMT"));
+}
+
+#[test]
+fn without_a_known_token_nothing_is_said() {
+    let api = Api::with(Access::Tokens(vec![TOKEN]));
+    let target = format!("{GROUP}?{VERSION}");
+    let with = |token| api.send("GET", &target, &[("authorization", token)], "");
+    with("Bearer token").is(200, r#"{"value":[],"nextLink":null}"#);
+    for answer in [with("Bearer other"), with("Basic dG9rZW4=")] {
+        answer.fails(
+            401,
+            "InvalidAuthenticationToken",
+            "The 'Authorization' header holds no token that is known here; send 'Authorization: \
+             Bearer <token>'.",
+        );
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+    for target in [&target, "/nowhere", GROUP] {
+        let answer = api.send("GET", target, &[], "");
+        answer.fails(
+            401,
+            "AuthenticationFailed",
+            "The 'Authorization' header is missing; send 'Authorization: Bearer <token>'.",
+        );
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+}
+
+#[test]
+fn an_api_version_is_needed_and_has_to_be_served() {
+    let api = Api::new();
+    api.send("GET", GROUP, &[], "").fails(
+        400,
+        "MissingApiVersionParameter",
+        "The query parameter 'api-version' is missing; use 2016-03-01, 2016-01-01 or \
+         2014-08-01-preview.",
+    );
+    api.send("GET", &format!("{GROUP}?api-version=2020-01-01"), &[], "").fails(
+        400,
+        "InvalidApiVersionParameter",
+        "The 'api-version' '2020-01-01' is not served; use 2016-03-01, 2016-01-01 or \
+         2014-08-01-preview.",
+    );
+}
+
+#[test]
+fn what_is_not_there_and_what_is_not_done_have_the_same_shape() {
+    let api = Api::new();
+    let unknown = "There is nothing at this path.";
+    api.send("GET", "/", &[], "").fails(404, "UnknownRoute", unknown);
+    api.send("POST", "/nowhere?x=1", &[], "{").fails(404, "UnknownRoute", unknown);
+    let answer = api.ask("POST", "/C1", "");
+    let message = "This path does not take POST; use GET, PUT, PATCH, DELETE.";
+    answer.fails(405, "MethodNotAllowed", message);
+    assert_eq!(answer.header("allow"), Some("GET, PUT, PATCH, DELETE"));
+}
+
+#[test]
+fn troubles_inside_stay_inside() {
+    let api = Api::with_collection();
+    for trouble in [Trouble::Unavailable, Trouble::Throttled] {
+        *api.world.trouble.lock().unwrap() = trouble;
+        let answer = api.get("/C1");
+        let message = "The service cannot answer at the moment. Try again.";
+        answer.fails(503, "ServiceUnavailable", message);
+        assert_eq!(answer.header("retry-after"), Some("5"));
+    }
+    *api.world.trouble.lock().unwrap() = Trouble::Corrupt;
+    api.get("/C1").fails(
+        500,
+        "InternalError",
+        "The service failed. The log says why, under the id in 'x-ms-request-id'.",
+    );
+}

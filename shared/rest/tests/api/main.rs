@@ -1,0 +1,41 @@
+//! Every operation: the whole answer, errors included.
+//!
+//! Behind the services stands a store that only remembers, so that what is tested is what this crate
+//! does: reading requests and writing answers. The same answers over the real store, and what
+//! clients make of them, are tested end to end in `tests/`.
+
+#[cfg(test)]
+mod every_answer;
+#[cfg(test)]
+mod log;
+#[cfg(test)]
+mod provider_and_groups;
+#[cfg(test)]
+mod public_pages;
+#[cfg(test)]
+mod support;
+
+#[cfg(test)]
+mod collection_delete;
+#[cfg(test)]
+mod collection_get;
+#[cfg(test)]
+mod collection_list;
+#[cfg(test)]
+mod collection_patch;
+#[cfg(test)]
+mod collection_put;
+#[cfg(test)]
+mod collection_switch;
+#[cfg(test)]
+mod job_delete;
+#[cfg(test)]
+mod job_get;
+#[cfg(test)]
+mod job_list;
+#[cfg(test)]
+mod job_patch;
+#[cfg(test)]
+mod job_put;
+#[cfg(test)]
+mod job_run;

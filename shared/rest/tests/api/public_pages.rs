@@ -1,0 +1,19 @@
+//! What needs no token: `/healthz` and `/openapi.json`.
+
+use rest::Access;
+
+use crate::support::Api;
+
+#[test]
+fn health_names_what_runs() {
+    Api::with(Access::Tokens(Vec::new())).send("GET", "/healthz", &[], "").is(
+        200,
+        r#"{"status":"ready","version":"1.2.3","commit":"abc","store":"1","timeZones":"2026a"}"#,
+    );
+}
+
+#[test]
+fn the_description_is_what_is_committed() {
+    let api = Api::with(Access::Tokens(Vec::new()));
+    api.send("GET", "/openapi.json", &[], "").is(200, include_str!("../../openapi.json"));
+}

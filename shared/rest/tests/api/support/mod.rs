@@ -1,0 +1,155 @@
+//! An API over a store that only remembers, and answers as texts.
+
+mod world;
+
+use std::sync::{Arc, RwLock};
+
+use app::{Manage, ManagePorts, Settings};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use domain::plan::PlanLimits;
+use http_body_util::BodyExt;
+use rest::{Access, BuildInfo, Rest, Scheme};
+use serde_json::Value;
+use tower::ServiceExt;
+
+pub(crate) use world::{Trouble, World};
+
+/// The subscription's path.
+pub(crate) const SUBSCRIPTION: &str = "/subscriptions/S1";
+/// The path of the collections of a group.
+pub(crate) const GROUP: &str =
+    "/subscriptions/S1/resourceGroups/RG/providers/Microsoft.Scheduler/jobCollections";
+/// The version that most clients ask for.
+pub(crate) const VERSION: &str = "api-version=2016-03-01";
+/// The least that a job can be.
+pub(crate) const JOB: &str = r#"{"properties":{"action":{"type":"Http","request":{"uri":"http://example.org","method":"GET"}}}}"#;
+
+/// An API.
+pub(crate) struct Api {
+    pub(crate) world: Arc<World>,
+    router: Router,
+}
+
+impl Api {
+    /// One that is open to everybody, with nothing in it.
+    pub(crate) fn new() -> Self {
+        Self::with(Access::Open)
+    }
+
+    /// One that is open to some.
+    pub(crate) fn with(access: Access) -> Self {
+        let world = Arc::new(World::default());
+        let ports = ManagePorts {
+            store: world.clone(),
+            queue: world.clone(),
+            sealer: world.clone(),
+            certificates: world.clone(),
+            clock: world.clone(),
+            ids: world.clone(),
+        };
+        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+        let router = rest::router(Rest {
+            manage: Manage::new(ports, settings),
+            clock: world.clone(),
+            ids: world.clone(),
+            access: Arc::new(RwLock::new(access)),
+            scheme: Scheme::Http,
+            build: BuildInfo {
+                version: "1.2.3".to_owned(),
+                commit: "abc".to_owned(),
+                store: "1".to_owned(),
+                time_zones: "2026a".to_owned(),
+            },
+        });
+        Self { world, router }
+    }
+
+    /// One with a collection `C1` in it.
+    pub(crate) fn with_collection() -> Self {
+        let api = Self::new();
+        let body = r#"{"location":"West US","properties":{"sku":{"name":"Standard"}}}"#;
+        assert_eq!(api.put("/C1", body).status, StatusCode::CREATED);
+        api
+    }
+
+    /// One with a collection `C1` and in it a job `J1`, of [`JOB`].
+    pub(crate) fn with_job() -> Self {
+        let api = Self::with_collection();
+        assert_eq!(api.put("/C1/jobs/J1", JOB).status, StatusCode::CREATED);
+        api
+    }
+
+    /// Asks for a path under [`GROUP`], with an `api-version`.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, "")
+    }
+
+    pub(crate) fn put(&self, path: &str, body: &str) -> Answer {
+        self.ask("PUT", path, body)
+    }
+
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
+        let mark = if path.contains('?') { '&' } else { '?' };
+        self.send(method, &format!("{GROUP}{path}{mark}{VERSION}"), &[], body)
+    }
+
+    /// Asks for anything.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(target);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        pollster::block_on(async {
+            let response = self.router.clone().oneshot(request).await.unwrap();
+            let (head, body) = response.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            let body = String::from_utf8(body.into()).unwrap();
+            Answer { status: head.status, headers: head.headers, body }
+        })
+    }
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// Checks all of it: the status, `content-type` with a body and only with one, and the body.
+    #[track_caller]
+    pub(crate) fn is(&self, status: u16, body: &str) {
+        assert_eq!((self.status.as_u16(), self.body.as_str()), (status, body));
+        let expected = (!body.is_empty()).then_some("application/json; charset=utf-8");
+        assert_eq!(self.header("content-type"), expected);
+    }
+
+    /// Checks that it is a failure with this code and message.
+    #[track_caller]
+    pub(crate) fn fails(&self, status: u16, code: &str, message: &str) {
+        self.is(status, &format!(r#"{{"error":{{"code":"{code}","message":"{message}"}}}}"#));
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// Its body, for a test of one thing in it.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+/// What a missing collection is answered with.
+pub(crate) const NO_COLLECTION: &str = "The Resource 'Microsoft.Scheduler/jobcollections/nope' \
+                                        under resource group 'RG' was not found.";

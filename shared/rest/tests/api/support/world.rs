@@ -1,0 +1,235 @@
+//! A world that stands still and remembers.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::action::{CertificateFacts, ClientCertificate};
+use domain::name::{Name, Segment};
+use domain::refusal::Refusal;
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
+use ports::{
+    CertificateReader, Clock, Dispatch, DispatchQueue, IdSource, JobStore, QueueError, SealError,
+    Sealer, StoreError,
+};
+
+/// When everything happens.
+const NOW: i64 = 1_459_370_434; // 2016-03-30T20:40:34Z
+
+/// What the store does instead of answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Trouble {
+    #[default]
+    None,
+    Unavailable,
+    Throttled,
+    Corrupt,
+    /// Whatever is changed has just been changed by others.
+    Stale,
+}
+
+/// All ports in one.
+#[derive(Default)]
+pub(crate) struct World {
+    collections: Mutex<BTreeMap<[String; 3], CollectionRecord>>,
+    jobs: Mutex<BTreeMap<[String; 2], JobRecord>>,
+    pub(crate) sent: Mutex<Vec<Dispatch>>,
+    pub(crate) trouble: Mutex<Trouble>,
+    ids: AtomicU64,
+}
+
+impl World {
+    /// Changes a job as the scheduler would.
+    pub(crate) fn change_job(&self, name: &str, change: impl FnOnce(&mut JobRecord)) {
+        let mut jobs = self.jobs.lock().unwrap();
+        change(jobs.values_mut().find(|job| job.name.as_str() == name).unwrap());
+    }
+
+    fn check(&self) -> Result<bool, StoreError> {
+        match *self.trouble.lock().unwrap() {
+            Trouble::None => Ok(false),
+            Trouble::Stale => Ok(true),
+            Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
+            Trouble::Throttled => Err(StoreError::Throttled("table secret-table".into())),
+            Trouble::Corrupt => {
+                let (key, what) = ("secret-key".to_owned(), "cut short".to_owned());
+                Err(StoreError::Corrupt { key, what })
+            }
+        }
+    }
+}
+
+fn collection_key(place: &Place, name: &Name) -> [String; 3] {
+    [place.subscription.key(), place.group.key(), name.key()]
+}
+
+/// The items after a position, which is the key of the last item before it.
+fn page<T>(items: impl Iterator<Item = (String, T)>, page: PageRequest) -> Page<T> {
+    let from = page.from.unwrap_or_default();
+    let mut items = items.filter(|(key, _)| *key > from).peekable();
+    let (mut taken, mut last) = (Vec::new(), None);
+    while let Some((key, item)) = items.next_if(|_| taken.len() < page.items_max as usize) {
+        taken.push(item);
+        last = Some(key);
+    }
+    Page { items: taken, next: last.filter(|_| items.peek().is_some()) }
+}
+
+#[async_trait]
+impl JobStore for World {
+    async fn find_collection(
+        &self,
+        place: &Place,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        self.check()?;
+        Ok(self.collections.lock().unwrap().get(&collection_key(place, name)).cloned())
+    }
+
+    async fn list_collections(
+        &self,
+        subscription: &Segment,
+        group: Option<&Segment>,
+        request: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError> {
+        self.check()?;
+        let collections = self.collections.lock().unwrap();
+        let mut found: Vec<_> = collections
+            .iter()
+            .filter(|([of, in_group, _], _)| {
+                *of == subscription.key() && group.is_none_or(|group| *in_group == group.key())
+            })
+            .map(|([_, group, name], record)| (format!("{name}#{group}"), record.clone()))
+            .collect();
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(page(found.into_iter(), request))
+    }
+
+    async fn create_collection(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+        self.replace_collection(record).await
+    }
+
+    async fn replace_collection(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+        if self.check()? {
+            return Ok(Saved::Stale);
+        }
+        let key = collection_key(&record.place, &record.collection.name);
+        self.collections.lock().unwrap().insert(key, record.clone());
+        Ok(Saved::Kept)
+    }
+
+    async fn delete_collection(
+        &self,
+        record: &CollectionRecord,
+        _now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
+        if self.check()? {
+            return Ok(Saved::Stale);
+        }
+        let key = collection_key(&record.place, &record.collection.name);
+        self.collections.lock().unwrap().remove(&key);
+        Ok(Saved::Kept)
+    }
+
+    async fn find_job(&self, uid: &str, name: &Name) -> Result<Option<JobRecord>, StoreError> {
+        self.check()?;
+        Ok(self.jobs.lock().unwrap().get(&[uid.to_owned(), name.key()]).cloned())
+    }
+
+    async fn list_jobs(
+        &self,
+        uid: &str,
+        request: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        self.check()?;
+        let jobs = self.jobs.lock().unwrap();
+        let found = jobs.iter().filter(|([of, _], _)| of == uid);
+        Ok(page(found.map(|([_, name], job)| (name.clone(), job.clone())), request))
+    }
+
+    async fn create_job(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+    ) -> Result<Saved, StoreError> {
+        if self.check()? {
+            return Ok(Saved::Stale);
+        }
+        let uid = &save.collection.collection.uid;
+        let mut jobs = self.jobs.lock().unwrap();
+        let count = jobs.keys().filter(|[of, _]| of == uid).count();
+        if jobs_max.is_some_and(|max| count >= max as usize) {
+            return Ok(Saved::Full);
+        }
+        jobs.insert([uid.clone(), save.job.name.key()], save.job.clone());
+        Ok(Saved::Kept)
+    }
+
+    async fn replace_job(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
+        if self.check()? {
+            return Ok(Saved::Stale);
+        }
+        let key = [save.collection.collection.uid.clone(), save.job.name.key()];
+        self.jobs.lock().unwrap().insert(key, save.job.clone());
+        Ok(Saved::Kept)
+    }
+
+    async fn delete_job(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+    ) -> Result<Saved, StoreError> {
+        if self.check()? {
+            return Ok(Saved::Stale);
+        }
+        let key = [collection.collection.uid.clone(), job.name.key()];
+        self.jobs.lock().unwrap().remove(&key);
+        Ok(Saved::Kept)
+    }
+}
+
+#[async_trait]
+impl DispatchQueue for World {
+    async fn send(
+        &self,
+        messages: &[(Dispatch, DateTime<Utc>)],
+        _now: DateTime<Utc>,
+    ) -> Result<(), QueueError> {
+        self.sent.lock().unwrap().extend(messages.iter().map(|(dispatch, _)| dispatch.clone()));
+        Ok(())
+    }
+}
+
+impl Sealer for World {
+    fn seal(&self, _place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
+        Ok(plain.as_bytes().to_vec())
+    }
+
+    fn open(&self, _place: &str, sealed: &[u8]) -> Result<String, SealError> {
+        String::from_utf8(sealed.to_vec()).map_err(|_| SealError::NotOurs)
+    }
+}
+
+impl CertificateReader for World {
+    fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
+        Ok(CertificateFacts {
+            thumbprint: "77ED5AD8B6E3CDCF68E29FA8C41309EB3A128CEA".to_owned(),
+            subject_name: "CN=May14SchedulerMgmt".to_owned(),
+            expires_at: self.now(),
+        })
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> DateTime<Utc> {
+        DateTime::from_timestamp(NOW, 0).unwrap()
+    }
+}
+
+impl IdSource for World {
+    fn new_id(&self) -> String {
+        format!("id{}", self.ids.fetch_add(1, Ordering::Relaxed))
+    }
+}
