@@ -22,7 +22,7 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 	@.ci/timed clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" .ci/timed doc cargo doc --no-deps --workspace --locked
 	@if command -v cargo-deny >/dev/null; then \
-		.ci/timed deny cargo deny --locked check bans licenses sources; \
+		.ci/timed deny cargo deny --locked check --hide-inclusion-graph bans licenses sources; \
 	else \
 		echo '== deny: skipped, cargo-deny is not installed'; \
 	fi

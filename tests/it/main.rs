@@ -7,3 +7,5 @@
 // they may expect and index as tests do.
 #[cfg(test)]
 mod arrows;
+#[cfg(test)]
+mod manage;

@@ -12,7 +12,9 @@ use ports::store::{CollectionRecord, Page, PageRequest, Place, Saved};
 
 use crate::DynamoJobStore;
 use crate::error::{failed_conditions, store_error};
-use crate::item::{Growing, Item, Reader, date, key, number, text, ticks};
+use crate::item::{
+    Growing, Item, Reader, date, key, list_position, list_start, number, text, ticks,
+};
 use crate::keys;
 
 /// The most requests that read one page of a list, however little each of them finds.
@@ -49,8 +51,7 @@ pub(crate) async fn list(
             break;
         }
         let pk = keys::subscription(subscription);
-        let start =
-            from.as_ref().map(|sk| Growing::default().text("pk", &pk).text("sk", sk).done());
+        let start = from.as_ref().map(|position| list_start(&pk, keys::COLLECTIONS, position));
         let found = store
             .client
             .query()
@@ -70,7 +71,7 @@ pub(crate) async fn list(
             items.push(read(item)?);
         }
         from = match &found.last_evaluated_key {
-            Some(last) => Some(Reader::of(last).text("sk")?.to_owned()),
+            Some(last) => Some(list_position(last, keys::COLLECTIONS)?),
             None => return Ok(Page { items, next: None }),
         };
     }

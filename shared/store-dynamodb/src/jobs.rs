@@ -14,7 +14,9 @@ use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Save
 use crate::DynamoJobStore;
 use crate::collections::item;
 use crate::error::{failed_conditions, store_error};
-use crate::item::{Growing, Item, Reader, bytes, date, key, number, text, ticks};
+use crate::item::{
+    Growing, Item, Reader, bytes, date, key, list_position, list_start, number, text, ticks,
+};
 use crate::keys;
 
 /// The most keys that one request reads.
@@ -59,8 +61,7 @@ pub(crate) async fn list(
         if wanted == 0 {
             break;
         }
-        let start =
-            from.as_ref().map(|sk| Growing::default().text("pk", &pk).text("sk", sk).done());
+        let start = from.as_ref().map(|position| list_start(&pk, keys::JOBS, position));
         let found = store
             .client
             .query()
@@ -74,7 +75,7 @@ pub(crate) async fn list(
             .await
             .map_err(store_error)?;
         from = match &found.last_evaluated_key {
-            Some(last) => Some(Reader::of(last).text("sk")?.to_owned()),
+            Some(last) => Some(list_position(last, keys::JOBS)?),
             None => None,
         };
         definitions.extend(found.items.unwrap_or_default());
@@ -261,7 +262,7 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
     let mut remove = String::new();
     let optional = [
         ("anchor", timer.timing.anchor.map(date)),
-        ("rule", timer.rule.clone().map(text)),
+        ("timetable", timer.rule.clone().map(text)),
         ("due_at", timer.due_at.map(ticks)),
         ("due_shard", timer.due_at.map(|_| number(keys::shard(&save.job.uid)))),
     ];
@@ -309,7 +310,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .maybe("anchor", timer.timing.anchor.map(date))
         .date("since", timer.timing.since)
         .number("used", timer.timing.used)
-        .maybe("rule", timer.rule.clone().map(text))
+        .maybe("timetable", timer.rule.clone().map(text))
         .maybe("due_at", timer.due_at.map(ticks))
         .maybe("due_shard", timer.due_at.map(|_| number(keys::shard(&job.uid))))
         .number("executions", counters.executions)
@@ -345,7 +346,7 @@ fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError> {
             since: reader.date("since")?,
             used: reader.number("used")?,
         },
-        rule: reader.optional_text("rule").map(str::to_owned),
+        rule: reader.optional_text("timetable").map(str::to_owned),
         counters: Counters {
             executions: reader.number("executions")?,
             failures: reader.number("failures")?,

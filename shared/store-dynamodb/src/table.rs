@@ -16,7 +16,7 @@ pub const DUE_INDEX: &str = "due";
 
 /// What a sweep needs of a timer, and no firing changes.
 const DUE_PROJECTION: [&str; 7] =
-    ["state", "generation", "rule", "collection_uid", "job_key", "since", "used"];
+    ["state", "generation", "timetable", "collection_uid", "job_key", "since", "used"];
 
 /// Creates the table, if it is not there. On AWS the template creates it.
 ///

@@ -357,7 +357,10 @@ impl Manage {
         let start_time = start_time.transpose().ok()?;
         let now = self.ports.clock.now();
         let timing = &job.timer.timing;
-        timing.timetable_of(start_time, recurrence.as_ref(), now).ok()?.at_or_after(now)
+        let timetable = timing.timetable_of(start_time, recurrence.as_ref(), now).ok()?;
+        // What runs once is still to come until it has run, and may be a moment late.
+        let waiting = recurrence.is_none() && job.timer.counters.last_execution_at.is_none();
+        timetable.at_or_after(now).or_else(|| timetable.iter().next().filter(|_| waiting))
     }
 }
 

@@ -8,7 +8,7 @@
 //! The data is the IANA database as TZif, compiled into the program; a [`Zone`] borrows it and is
 //! read where it lies, so that a zone is `Copy`, needs no cache and no lock, and costs nothing
 //! until it is asked. What follows the last recorded change is the zone's POSIX rule, for ever:
-//! a table that ends in 2037 or 2100 would silently stop changing the clock.
+//! a table that ends in 2037 or 2099 would silently stop changing the clock.
 
 mod posix;
 mod tzif;

@@ -1,0 +1,108 @@
+//! The API over the real store: a request in, an answer out.
+
+use std::sync::{Arc, RwLock};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::BodyExt;
+use rest::{Access, BuildInfo, Rest, Scheme, router};
+use tower::ServiceExt;
+
+use super::world::{Counting, World};
+
+const COLLECTION: &str =
+    "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
+
+fn api(world: &World) -> Router {
+    let text = || "test".to_owned();
+    let build = BuildInfo { version: text(), commit: text(), store: text(), time_zones: text() };
+    router(Rest {
+        manage: world.manage.clone(),
+        clock: world.clock.clone(),
+        ids: Arc::new(Counting::default()),
+        access: Arc::new(RwLock::new(Access::Open)),
+        scheme: Scheme::Http,
+        build,
+    })
+}
+
+async fn ask(api: &Router, method: &str, path: &str, body: &str) -> (u16, String) {
+    let uri = format!("{path}{}api-version=2016-03-01", if path.contains('?') { '&' } else { '?' });
+    let request = Request::builder().method(method).uri(uri).header("host", "localhost");
+    let request = request.body(Body::from(body.to_owned())).unwrap();
+    let answer = api.clone().oneshot(request).await.unwrap();
+    let status = answer.status().as_u16();
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn a_job_lives_through_the_api() {
+    let world = World::at("2016-03-30T19:35:16Z").await;
+    let api = api(&world);
+    let (status, _) = ask(&api, "PUT", COLLECTION, r#"{"location":"South Central US"}"#).await;
+    assert_eq!(status, 201);
+    let job = format!("{COLLECTION}/jobs/j1");
+    let body = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"uri":"http://www.bing.com/","method":"GET","authentication":{"type":"Basic","username":"u","password":"hunter2"}}},"recurrence":{"frequency":"Week"}}}"#;
+    let (status, answer) = ask(&api, "PUT", &job, body).await;
+    assert_eq!(status, 201);
+    assert_eq!(
+        answer,
+        r#"{"id":"/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc/jobs/j1","type":"Microsoft.Scheduler/jobCollections/jobs","name":"jc/j1","properties":{"startTime":"2015-07-13T00:00:00Z","action":{"request":{"uri":"http://www.bing.com/","method":"GET","authentication":{"username":"u","type":"Basic"}},"type":"Http"},"recurrence":{"frequency":"week","interval":1},"state":"enabled","status":{"nextExecutionTime":"2016-04-04T00:00:00Z","executionCount":0,"failureCount":0,"faultedCount":0}}}"#,
+    );
+    assert_eq!(ask(&api, "PUT", &job, body).await.0, 200);
+    let (_, list) =
+        ask(&api, "GET", &format!("{COLLECTION}/jobs?$filter=state%20eq%20Enabled"), "").await;
+    assert_eq!(list, format!(r#"{{"value":[{answer}],"nextLink":null}}"#));
+    let (status, _) = ask(&api, "PATCH", &job, r#"{"properties":{"state":"Disabled"}}"#).await;
+    assert_eq!(status, 200);
+    assert_eq!(ask(&api, "POST", &format!("{job}/run"), "").await, (200, String::new()));
+    assert_eq!(ask(&api, "DELETE", &job, "").await, (200, String::new()));
+    let gone = r#"{"error":{"code":"NotFound","message":"Job 'j1' cannot be found."}}"#;
+    assert_eq!(ask(&api, "GET", &job, "").await, (404, gone.to_owned()));
+    assert_eq!(ask(&api, "DELETE", COLLECTION, "").await, (200, String::new()));
+}
+
+#[tokio::test]
+async fn a_list_is_followed_to_its_end_through_its_links() {
+    let world = World::at("2016-03-30T19:35:16Z").await;
+    let api = api(&world);
+    ask(&api, "PUT", COLLECTION, r#"{"properties":{"sku":{"name":"P20Premium"}}}"#).await;
+    let body = r#"{"properties":{"startTime":"2020-01-01","action":{"type":"Http","request":{"uri":"http://x","method":"GET"}}}}"#;
+    for n in 0..520 {
+        assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j{n:03}"), body).await.0, 201);
+    }
+    let (mut names, mut path) = (Vec::new(), format!("{COLLECTION}/jobs"));
+    loop {
+        let (status, list) = ask(&api, "GET", &path, "").await;
+        assert_eq!(status, 200, "{list}");
+        let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+        let jobs = list["value"].as_array().unwrap();
+        names.extend(jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()));
+        match list["nextLink"].as_str() {
+            Some(link) => {
+                let link = link.strip_prefix("http://localhost").unwrap();
+                path = link
+                    .replace("api-version=2016-03-01&", "")
+                    .replace("&api-version=2016-03-01", "");
+            }
+            None => break,
+        }
+    }
+    let expected: Vec<_> = (0..520).map(|n| format!("jc/j{n:03}")).collect();
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn a_position_that_is_not_ours_is_no_fault_of_ours() {
+    let world = World::at("2016-03-30T19:35:16Z").await;
+    let api = api(&world);
+    ask(&api, "PUT", COLLECTION, "{}").await;
+    // base64url of "C" and of "zzz": no positions of this list.
+    for token in ["Qw", "enp6"] {
+        let path = format!("{COLLECTION}/jobs?$skiptoken={token}");
+        let (status, answer) = ask(&api, "GET", &path, "").await;
+        assert_eq!((status, answer.as_str()), (200, r#"{"value":[],"nextLink":null}"#));
+    }
+}

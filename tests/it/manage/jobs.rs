@@ -1,0 +1,191 @@
+//! Jobs: created, changed, run, listed, deleted.
+
+use app::{AppError, Put};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::collection::CollectionState;
+use ports::store::PageRequest;
+
+use super::world::{HTTP, World, json, named, place, refused, with_action};
+
+const NOW: &str = "2027-01-01T12:00:00Z";
+
+async fn world() -> World {
+    let world = World::at(NOW).await;
+    world.collection("jc", "{}").await.unwrap();
+    world
+}
+
+#[tokio::test]
+async fn a_job_is_created_replaced_read_and_deleted() {
+    let world = world().await;
+    let manage = &world.manage;
+    let put = |properties: &'static str| async move {
+        manage.put_job(&place(), &named("jc"), &named("J"), with_action(properties)).await
+    };
+    let (created, how) = put(r#"{"recurrence":{"frequency":"day"}}"#).await.unwrap();
+    assert_eq!(how, Put::Created);
+    assert_eq!(
+        created.properties.to_string(),
+        r#"{"action":{"request":{"uri":"http://example.org","method":"GET","authentication":{"username":"u","type":"Basic"}},"type":"Http"},"recurrence":{"frequency":"day","interval":1},"state":"enabled"}"#,
+    );
+    assert_eq!(world.next("j").await.as_deref(), Some("2027-01-01T12:00:00Z"));
+    let (replaced, how) = put(r#"{"state":"Disabled"}"#).await.unwrap();
+    assert_eq!((how, replaced.status), (Put::Replaced, None));
+    assert_eq!(replaced.name.as_str(), "J");
+    world.manage.delete_job(&place(), &named("jc"), &named("j")).await.unwrap();
+    let gone = world.manage.get_job(&place(), &named("jc"), &named("j")).await;
+    assert!(matches!(gone, Err(AppError::NoJob { .. })));
+}
+
+#[tokio::test]
+async fn a_patch_keeps_the_secret_and_it_does_not_move() {
+    let world = world().await;
+    world.job("j", "{}").await.unwrap();
+    world.patch("j", r#"{"properties":{"recurrence":{"frequency":"hour"}}}"#).await.unwrap();
+    // A PUT without the password is refused, a PATCH after the PATCH is not: it is still there.
+    let without = HTTP.replace(r#","password":"hunter2""#, "");
+    let put = world.job("j", &format!(r#"{{"action":{without}}}"#)).await;
+    assert_eq!(refused(put), "BadRequest");
+    world.patch("j", r#"{"properties":{"action":{"request":{"method":"POST"}}}}"#).await.unwrap();
+    let elsewhere = r#"{"properties":{"action":{"request":{"uri":"http://evil.example/"}}}}"#;
+    assert_eq!(refused(world.patch("j", elsewhere).await), "BadRequest");
+}
+
+#[tokio::test]
+async fn secrets_are_not_plain_in_the_store() {
+    let world = world().await;
+    world.job("j", "{}").await.unwrap();
+    let scan = world.store.client().scan().table_name("minutehand").send().await.unwrap();
+    let everything = format!("{:?}", scan.items());
+    assert!(everything.contains("example.org") && !everything.contains("hunter2"));
+    let sealed = scan.items().iter().find_map(|item| item.get("sealed")).unwrap();
+    let sealed = sealed.as_b().unwrap().as_ref();
+    assert!(!sealed.windows(7).any(|bytes| bytes == b"hunter2"));
+}
+
+#[tokio::test]
+async fn a_certificate_is_opened_and_described() {
+    let world = world().await;
+    let file = include_bytes!("../../../shared/pfx/tests/fixtures/makecert.p12");
+    let action = |password: &str| {
+        let pfx = STANDARD.encode(file);
+        format!(
+            r#"{{"action":{{"type":"Http","request":{{"uri":"http://x","method":"GET","authentication":{{"type":"ClientCertificate","pfx":"{pfx}","password":"{password}"}}}}}}}}"#
+        )
+    };
+    let job = world.job("j", &action("minutehand")).await.unwrap();
+    let authentication = &job["action"]["request"]["authentication"];
+    assert_eq!(authentication["certificateSubjectName"], "CN=May14SchedulerMgmt");
+    assert_eq!(refused(world.job("k", &action("wrong")).await), "BadRequest");
+    // A patch of something else does not lose what is known of it.
+    let patched = world.patch("j", r#"{"properties":{"state":"disabled"}}"#).await.unwrap();
+    assert_eq!(&patched["action"]["request"]["authentication"], authentication);
+}
+
+#[tokio::test]
+async fn what_is_due_within_the_horizon_is_sent_at_once() {
+    let world = world().await;
+    world.job("soon", r#"{"recurrence":{"frequency":"minute","interval":5}}"#).await.unwrap();
+    assert_eq!(
+        world.queue.taken(),
+        ["2027-01-01T12:00:00Z", "2027-01-01T12:05:00Z", "2027-01-01T12:10:00Z"],
+    );
+    world.job("later", r#"{"startTime":"2027-01-01T12:15:00Z"}"#).await.unwrap();
+    world.job("off", r#"{"state":"disabled"}"#).await.unwrap();
+    assert_eq!(world.queue.taken(), [""; 0]);
+    // A change that leaves the timing alone sends nothing.
+    world.patch("soon", r#"{"properties":{"action":{"request":{"method":"PUT"}}}}"#).await.unwrap();
+    assert_eq!(world.queue.taken(), [""; 0]);
+    world.now_is("2027-01-01T12:02:00Z");
+    world.patch("soon", r#"{"properties":{"recurrence":{"interval":10}}}"#).await.unwrap();
+    assert_eq!(world.queue.taken(), ["2027-01-01T12:02:00Z", "2027-01-01T12:12:00Z"]);
+}
+
+#[tokio::test]
+async fn a_run_is_sent_now_unless_the_collection_is_off() {
+    let world = world().await;
+    world.job("j", r#"{"startTime":"2028-01-01","state":"disabled"}"#).await.unwrap();
+    world.manage.run_job(&place(), &named("jc"), &named("j")).await.unwrap();
+    assert_eq!(world.queue.taken(), [NOW]);
+    let off = CollectionState::Disabled;
+    world.manage.switch_collection(&place(), &named("jc"), off).await.unwrap();
+    let run = world.manage.run_job(&place(), &named("jc"), &named("j")).await;
+    assert_eq!(refused(run), "JobCollectionDisabled");
+}
+
+#[tokio::test]
+async fn a_count_goes_on_over_a_pause() {
+    let world = world().await;
+    let daily = r#"{"recurrence":{"frequency":"day","count":3}}"#;
+    world.job("j", daily).await.unwrap();
+    world.now_is("2027-01-02T20:00:00Z");
+    world.patch("j", r#"{"properties":{"state":"disabled"}}"#).await.unwrap();
+    world.now_is("2027-02-01T00:00:00Z");
+    world.patch("j", r#"{"properties":{"state":"enabled"}}"#).await.unwrap();
+    assert_eq!(world.next("j").await.as_deref(), Some("2027-02-01T12:00:00Z"));
+    world.now_is("2027-02-01T12:00:01Z");
+    assert_eq!(world.next("j").await, None);
+}
+
+#[tokio::test]
+async fn what_runs_once_is_next_until_it_has_run() {
+    let world = world().await;
+    world.job("j", "{}").await.unwrap();
+    world.now_is("2027-01-01T12:00:01Z");
+    assert_eq!(world.next("j").await.as_deref(), Some("2027-01-01T12:00:00Z"));
+}
+
+#[tokio::test]
+async fn limits_of_the_collection_are_kept() {
+    let world = World::at(NOW).await;
+    let quota =
+        r#"{"properties":{"quota":{"maxJobCount":1,"maxRecurrence":{"frequency":"hour"}}}}"#;
+    world.collection("jc", quota).await.unwrap();
+    let often = world.job("j", r#"{"recurrence":{"frequency":"minute","interval":59}}"#).await;
+    assert_eq!(refused(often), "RecurrenceQuotaExceeded");
+    world.job("j", r#"{"recurrence":{"frequency":"minute","interval":60}}"#).await.unwrap();
+    assert_eq!(refused(world.job("k", "{}").await), "JobQuotaExceeded");
+    let never = r#"{"startTime":"2027-02-01","recurrence":{"frequency":"month","interval":12,"schedule":{"monthDays":[31]}}}"#;
+    assert_eq!(refused(world.job("j", never).await), "RecurrenceNeverOccurs");
+
+    let free = World::at(NOW).await;
+    free.collection("jc", r#"{"properties":{"sku":{"name":"Free"}}}"#).await.unwrap();
+    assert_eq!(refused(free.job("j", "{}").await), "AuthenticationNotInPlan");
+}
+
+#[tokio::test]
+async fn a_full_collection_lists_in_order_over_its_pages() {
+    let world = World::at(NOW).await;
+    world.collection("jc", r#"{"properties":{"sku":{"name":"P20Premium"}}}"#).await.unwrap();
+    let body = "x".repeat(8_000);
+    let queue = format!(
+        r#"{{"type":"StorageQueue","queueMessage":{{"storageAccount":"a","queueName":"q","sasToken":"s","message":"{body}{body}"}}}}"#
+    );
+    let properties = format!(r#"{{"action":{queue},"startTime":"2028-01-01"}}"#);
+    for n in 0..300 {
+        world.job(&format!("job-{n:03}"), &properties).await.unwrap();
+    }
+    let (mut names, mut from) = (Vec::new(), None);
+    loop {
+        let page = PageRequest { from, items_max: 130 };
+        let list = world.manage.list_jobs(&place(), &named("jc"), page).await.unwrap();
+        names.extend(list.items.into_iter().map(|view| view.name.to_string()));
+        from = list.next;
+        if from.is_none() {
+            break;
+        }
+    }
+    let expected: Vec<_> = (0..300).map(|n| format!("job-{n:03}")).collect();
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_to_be() {
+    let world = world().await;
+    let place = place();
+    let nowhere = world.manage.put_job(&place, &named("no"), &named("j"), json("{}")).await;
+    assert!(matches!(nowhere, Err(AppError::NoCollection { .. })));
+    let none = world.manage.delete_job(&place, &named("jc"), &named("no")).await;
+    assert!(matches!(none, Err(AppError::NoJob { .. })));
+}

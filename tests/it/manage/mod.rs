@@ -1,0 +1,7 @@
+//! Managing collections and jobs over the real store: every condition that the services rely on.
+
+mod api;
+mod collections;
+mod jobs;
+mod races;
+mod world;

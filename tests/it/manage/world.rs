@@ -1,0 +1,166 @@
+//! The services over an embedded store of their own, with a clock that stands still.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use app::{AppError, Manage, ManagePorts, Settings};
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::action::{CertificateFacts, ClientCertificate};
+use domain::name::{Name, Segment};
+use domain::plan::PlanLimits;
+use domain::refusal::Refusal;
+use embedded::Store;
+use ports::store::Place;
+use ports::{CertificateReader, Clock, Dispatch, DispatchQueue, IdSource, QueueError};
+use recurrence::WrittenDate;
+use sealer_aes::AesSealer;
+use serde_json::Value;
+use store_dynamodb::{DynamoJobStore, ensure_table};
+
+/// What was sent, with the instants at which it is to be delivered.
+type Sent = Mutex<Vec<(Dispatch, DateTime<Utc>)>>;
+
+pub(super) struct World {
+    pub(super) manage: Manage,
+    pub(super) store: Store,
+    pub(super) queue: Arc<Recorded>,
+    pub(super) clock: Arc<Standing>,
+}
+
+/// A queue that shows what it was given.
+#[derive(Default)]
+pub(super) struct Recorded(Sent);
+
+pub(super) struct Standing(Mutex<DateTime<Utc>>);
+
+#[derive(Default)]
+pub(super) struct Counting(AtomicU64);
+
+/// Opens files with the real thing.
+struct Opener;
+
+impl World {
+    pub(super) async fn at(now: &str) -> Self {
+        let store = Store::in_memory().unwrap();
+        ensure_table(&store.client(), "minutehand").await.unwrap();
+        let queue = Arc::new(Recorded::default());
+        let clock = Arc::new(Standing(Mutex::new(instant(now))));
+        let ports = ManagePorts {
+            store: Arc::new(DynamoJobStore::new(store.client(), "minutehand")),
+            queue: queue.clone(),
+            sealer: Arc::new(AesSealer::new(&AesSealer::new_key().unwrap())),
+            certificates: Arc::new(Opener),
+            clock: clock.clone(),
+            ids: Arc::new(Counting::default()),
+        };
+        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+        Self { manage: Manage::new(ports, settings), store, queue, clock }
+    }
+
+    pub(super) fn now_is(&self, now: &str) {
+        *self.clock.0.lock().unwrap() = instant(now);
+    }
+
+    pub(super) async fn collection(&self, name: &str, body: &str) -> Result<Value, AppError> {
+        let view = self.manage.put_collection(&place(), &named(name), json(body)).await?;
+        Ok(view.document)
+    }
+
+    /// Puts a job with these properties beside its action, into the collection `jc`.
+    pub(super) async fn job(&self, name: &str, properties: &str) -> Result<Value, AppError> {
+        let body = with_action(properties);
+        let (view, _) = self.manage.put_job(&place(), &named("jc"), &named(name), body).await?;
+        Ok(view.properties)
+    }
+
+    pub(super) async fn patch(&self, name: &str, body: &str) -> Result<Value, AppError> {
+        let patch = self.manage.patch_job(&place(), &named("jc"), &named(name), json(body)).await?;
+        Ok(patch.properties)
+    }
+
+    pub(super) async fn next(&self, name: &str) -> Option<String> {
+        let view = self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap();
+        view.status.and_then(|status| status.next_execution_at).map(recurrence::written)
+    }
+}
+
+impl Recorded {
+    /// The instants of what was sent since the last look.
+    pub(super) fn taken(&self) -> Vec<String> {
+        let sent = std::mem::take(&mut *self.0.lock().unwrap());
+        sent.into_iter().map(|(_, at)| recurrence::written(at)).collect()
+    }
+}
+
+pub(super) fn with_action(properties: &str) -> Value {
+    let mut properties = json(properties);
+    if properties.get("action").is_none() {
+        properties["action"] = json(HTTP);
+    }
+    serde_json::json!({"properties": properties})
+}
+
+pub(super) const HTTP: &str = r#"{"type":"Http","request":{"uri":"http://example.org","method":"GET","authentication":{"type":"Basic","username":"u","password":"hunter2"}}}"#;
+
+pub(super) fn place() -> Place {
+    let segment = |text| Segment::new(text).unwrap();
+    Place { subscription: segment("Sub"), group: segment("Group") }
+}
+
+pub(super) fn named(name: &str) -> Name {
+    Name::new(name).unwrap()
+}
+
+pub(super) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+pub(super) fn instant(text: &str) -> DateTime<Utc> {
+    WrittenDate::parse(text).unwrap().instant(None).unwrap()
+}
+
+/// The code of a refusal.
+#[track_caller]
+pub(super) fn refused<T: std::fmt::Debug>(result: Result<T, AppError>) -> &'static str {
+    match result {
+        Err(AppError::Refused(refusal)) => refusal.code.as_str(),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[async_trait]
+impl DispatchQueue for Recorded {
+    async fn send(
+        &self,
+        messages: &[(Dispatch, DateTime<Utc>)],
+        _now: DateTime<Utc>,
+    ) -> Result<(), QueueError> {
+        self.0.lock().unwrap().extend_from_slice(messages);
+        Ok(())
+    }
+}
+
+impl Clock for Standing {
+    fn now(&self) -> DateTime<Utc> {
+        *self.0.lock().unwrap()
+    }
+}
+
+impl IdSource for Counting {
+    fn new_id(&self) -> String {
+        format!("id{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl CertificateReader for Opener {
+    fn read(&self, client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
+        let opened = pfx::open_base64(client.pfx.expose(), client.password.expose());
+        let opened = opened.map_err(|error| Refusal::invalid(error.to_string()))?;
+        Ok(CertificateFacts {
+            thumbprint: opened.thumbprint,
+            expires_at: opened.expires_at,
+            subject_name: opened.subject,
+        })
+    }
+}
