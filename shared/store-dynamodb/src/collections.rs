@@ -12,13 +12,9 @@ use ports::store::{CollectionRecord, Page, PageRequest, Place, Saved};
 
 use crate::DynamoJobStore;
 use crate::error::{failed_conditions, store_error};
-use crate::item::{
-    Growing, Item, Reader, date, key, list_position, list_start, number, text, ticks,
-};
+use crate::item::{Growing, Item, Reader, date, key, number, text, ticks};
 use crate::keys;
-
-/// The most requests that read one page of a list, however little each of them finds.
-const REQUESTS_MAX: usize = 1_000;
+use crate::list::List;
 
 pub(crate) async fn find(
     store: &DynamoJobStore,
@@ -43,39 +39,14 @@ pub(crate) async fn list(
     group: Option<&Segment>,
     page: PageRequest,
 ) -> Result<Page<CollectionRecord>, StoreError> {
-    let mut items = Vec::new();
-    let mut from = page.from;
-    for _ in 0..REQUESTS_MAX {
-        let wanted = page.items_max.saturating_sub(u32::try_from(items.len()).unwrap_or(u32::MAX));
-        if wanted == 0 {
-            break;
-        }
-        let pk = keys::subscription(subscription);
-        let start = from.as_ref().map(|position| list_start(&pk, keys::COLLECTIONS, position));
-        let found = store
-            .client
-            .query()
-            .table_name(&store.table)
-            .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
-            .expression_attribute_values(":pk", text(&pk))
-            .expression_attribute_values(":sk", text(keys::COLLECTIONS))
-            .set_filter_expression(group.map(|_| "group_key = :group".to_owned()))
-            .set_exclusive_start_key(start)
-            .limit(i32::try_from(wanted).unwrap_or(i32::MAX));
-        let found = match group {
-            Some(group) => found.expression_attribute_values(":group", text(group.key())),
-            None => found,
-        };
-        let found = found.send().await.map_err(store_error)?;
-        for item in found.items() {
-            items.push(read(item)?);
-        }
-        from = match &found.last_evaluated_key {
-            Some(last) => Some(list_position(last, keys::COLLECTIONS)?),
-            None => return Ok(Page { items, next: None }),
-        };
-    }
-    Ok(Page { items, next: from })
+    let list = List {
+        pk: keys::subscription(subscription),
+        prefix: keys::COLLECTIONS,
+        only: group.map(|group| ("group_key", text(group.key()))),
+    };
+    let page = list.page(store, page).await?;
+    let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
+    Ok(Page { items, next: page.next })
 }
 
 pub(crate) async fn create(

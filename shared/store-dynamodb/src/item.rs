@@ -83,19 +83,6 @@ pub(crate) fn key(key: Key) -> Item {
     Growing::at(key).done()
 }
 
-/// Where a list goes on behind a position, which the client gives back to us.
-///
-/// A position is what follows the list's own prefix, so that none leads out of the list.
-pub(crate) fn list_start(pk: &str, prefix: &str, position: &str) -> Item {
-    Growing::default().text("pk", pk).text("sk", format!("{prefix}{position}")).done()
-}
-
-/// The position of the last key that a page of a list has seen.
-pub(crate) fn list_position(last: &Item, prefix: &str) -> Result<String, StoreError> {
-    let sk = Reader::of(last).text("sk")?;
-    Ok(sk.strip_prefix(prefix).unwrap_or(sk).to_owned())
-}
-
 /// An item that is being read.
 pub(crate) struct Reader<'a> {
     item: &'a Item,

@@ -14,17 +14,14 @@ use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Save
 use crate::DynamoJobStore;
 use crate::collections::item;
 use crate::error::{failed_conditions, store_error};
-use crate::item::{
-    Growing, Item, Reader, bytes, date, key, list_position, list_start, number, text, ticks,
-};
+use crate::item::{Growing, Item, Reader, bytes, date, key, number, text, ticks};
 use crate::keys;
+use crate::list::List;
 
 /// The most keys that one request reads.
 const BATCH_MAX: usize = 100;
 /// The most times that a batch is asked for what it left out.
 const BATCH_ROUNDS_MAX: usize = 20;
-/// The most requests that read one page of a list, however little each of them finds.
-const REQUESTS_MAX: usize = 1_000;
 
 pub(crate) async fn find(
     store: &DynamoJobStore,
@@ -52,37 +49,9 @@ pub(crate) async fn list(
     collection_uid: &str,
     page: PageRequest,
 ) -> Result<Page<JobRecord>, StoreError> {
-    let pk = keys::inside(collection_uid);
-    let mut definitions: Vec<Item> = Vec::new();
-    let mut from = page.from;
-    for _ in 0..REQUESTS_MAX {
-        let had = u32::try_from(definitions.len()).unwrap_or(u32::MAX);
-        let wanted = page.items_max.saturating_sub(had);
-        if wanted == 0 {
-            break;
-        }
-        let start = from.as_ref().map(|position| list_start(&pk, keys::JOBS, position));
-        let found = store
-            .client
-            .query()
-            .table_name(&store.table)
-            .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
-            .expression_attribute_values(":pk", text(&pk))
-            .expression_attribute_values(":sk", text(keys::JOBS))
-            .set_exclusive_start_key(start)
-            .limit(i32::try_from(wanted).unwrap_or(i32::MAX))
-            .send()
-            .await
-            .map_err(store_error)?;
-        from = match &found.last_evaluated_key {
-            Some(last) => Some(list_position(last, keys::JOBS)?),
-            None => None,
-        };
-        definitions.extend(found.items.unwrap_or_default());
-        if from.is_none() {
-            break;
-        }
-    }
+    let list = List { pk: keys::inside(collection_uid), prefix: keys::JOBS, only: None };
+    let page = list.page(store, page).await?;
+    let definitions = page.items;
     let timers = timers_of(store, &definitions).await?;
     let mut items = Vec::new();
     for definition in &definitions {
@@ -91,7 +60,7 @@ pub(crate) async fn list(
             items.push(read(definition, timer)?);
         }
     }
-    Ok(Page { items, next: from })
+    Ok(Page { items, next: page.next })
 }
 
 /// The timers of some jobs, by the jobs' identities.

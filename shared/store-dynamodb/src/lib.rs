@@ -18,6 +18,7 @@ mod error;
 mod item;
 mod jobs;
 mod keys;
+mod list;
 mod table;
 
 use async_trait::async_trait;

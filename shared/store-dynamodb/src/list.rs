@@ -1,0 +1,88 @@
+//! Lists: the items of one partition whose sort keys begin alike, page by page.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use ports::StoreError;
+use ports::store::{Page, PageRequest};
+
+use crate::DynamoJobStore;
+use crate::error::store_error;
+use crate::item::{Growing, Item, Reader, text};
+
+/// The most requests that read one page, however little each of them finds.
+const REQUESTS_MAX: usize = 1_000;
+
+/// Which items a list holds.
+pub(crate) struct List {
+    /// Their partition.
+    pub(crate) pk: String,
+    /// What their sort keys begin with.
+    pub(crate) prefix: &'static str,
+    /// An attribute that they have to have with this value.
+    pub(crate) only: Option<(&'static str, AttributeValue)>,
+}
+
+impl List {
+    /// Reads one page.
+    ///
+    /// A position is what follows the prefix in a sort key. It comes from the client, and whatever
+    /// it says, it does not lead out of the list.
+    pub(crate) async fn page(
+        &self,
+        store: &DynamoJobStore,
+        page: PageRequest,
+    ) -> Result<Page<Item>, StoreError> {
+        let mut items: Vec<Item> = Vec::new();
+        let mut from = page.from;
+        for _ in 0..REQUESTS_MAX {
+            let had = u32::try_from(items.len()).unwrap_or(u32::MAX);
+            let wanted = page.items_max.saturating_sub(had);
+            if wanted == 0 {
+                break;
+            }
+            let found = self.query(store, from.as_deref(), wanted).await?;
+            items.extend(found.items);
+            from = found.next;
+            if from.is_none() {
+                break;
+            }
+        }
+        Ok(Page { items, next: from })
+    }
+
+    async fn query(
+        &self,
+        store: &DynamoJobStore,
+        from: Option<&str>,
+        items_max: u32,
+    ) -> Result<Page<Item>, StoreError> {
+        let start = from.map(|position| {
+            let sk = format!("{}{position}", self.prefix);
+            Growing::default().text("pk", &self.pk).text("sk", sk).done()
+        });
+        let mut query = store
+            .client
+            .query()
+            .table_name(&store.table)
+            .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
+            .expression_attribute_values(":pk", text(&self.pk))
+            .expression_attribute_values(":sk", text(self.prefix))
+            // What was just created is in the list.
+            .consistent_read(true)
+            .set_exclusive_start_key(start)
+            .limit(i32::try_from(items_max).unwrap_or(i32::MAX));
+        if let Some((name, value)) = &self.only {
+            query = query
+                .filter_expression("#only = :only")
+                .expression_attribute_names("#only", *name)
+                .expression_attribute_values(":only", value.clone());
+        }
+        let found = query.send().await.map_err(store_error)?;
+        let next = found.last_evaluated_key.as_ref().map(|last| self.position(last));
+        Ok(Page { items: found.items.unwrap_or_default(), next: next.transpose()? })
+    }
+
+    fn position(&self, last: &Item) -> Result<String, StoreError> {
+        let sk = Reader::of(last).text("sk")?;
+        Ok(sk.strip_prefix(self.prefix).unwrap_or(sk).to_owned())
+    }
+}
