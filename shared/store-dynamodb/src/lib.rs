@@ -1,6 +1,6 @@
 //! The job store on DynamoDB, the only one there is.
 //!
-//! One table holds everything; [`keys`] says under which keys. Every change that depends on what
+//! One table holds everything; `keys` says under which keys. Every change that depends on what
 //! was read carries that as a condition, and changes that belong together are one transaction:
 //! a crash leaves all of such a change or nothing of it, so there is nothing to repair.
 //!
