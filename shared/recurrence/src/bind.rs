@@ -126,15 +126,10 @@ fn minutely(interval: i64, civil: &CivilStart, parts: &Parts) -> Option<crate::g
 
 /// The times of day, and the fraction of their seconds.
 fn times(civil: &CivilStart, parts: &Parts, start_nanos: u32) -> (Times, u32) {
-    let hours = match (parts.hours, parts.minutes) {
-        (Some(hours), _) => hours,
-        (None, Some(_)) => ALL_HOURS,
-        (None, None) => 1 << civil.hour(),
-    };
-    if let Some(minutes) = parts.minutes {
+    let (hours, minutes) = parts.times_of_day(civil.hour(), civil.minute());
+    if parts.minutes.is_some() {
         return (Times { hours, minutes, second: 0 }, 0);
     }
-    let minutes = 1 << civil.minute();
     (Times { hours, minutes, second: civil.second_of_minute() }, start_nanos)
 }
 

@@ -125,5 +125,6 @@ pub use error::Refused;
 pub use rule::Rule;
 pub use sent::{Recurrence, read_start_time};
 pub use text::UnreadableTimetable;
-pub use timetable::{ClockChange, Start, Timetable};
+pub use timeline::ClockChange;
+pub use timetable::{Start, Timetable};
 pub use words::{Frequency, Weekday};

@@ -86,6 +86,16 @@ impl Rule {
 }
 
 impl Parts {
+    /// The hours and minutes of a day, what is left open taken from the start.
+    pub(crate) fn times_of_day(&self, start_hour: u32, start_minute: u32) -> (u32, u64) {
+        let hours = match (self.hours, self.minutes) {
+            (Some(hours), _) => hours,
+            (None, Some(_)) => ALL_HOURS,
+            (None, None) => 1 << start_hour,
+        };
+        (hours, self.minutes.unwrap_or(1 << start_minute))
+    }
+
     /// The same set of times in one way only: `minutes` with all 24 hours is `minutes` alone.
     pub(crate) fn canonical(self) -> Self {
         let redundant = self.minutes.is_some() && self.hours == Some(ALL_HOURS);

@@ -153,12 +153,7 @@ fn month_names(set: u16) -> String {
 
 /// The times of the days of a calendar.
 fn times(parts: &Parts, start: NaiveDateTime) -> String {
-    let hours = match (parts.hours, parts.minutes) {
-        (Some(hours), _) => hours,
-        (None, Some(_)) => ALL_HOURS,
-        (None, None) => 1 << start.hour(),
-    };
-    let minutes = parts.minutes.unwrap_or(1 << start.minute());
+    let (hours, minutes) = parts.times_of_day(start.hour(), start.minute());
     let second = if parts.minutes.is_some() { 0 } else { start.second() };
     if hours.count_ones() * minutes.count_ones() > TIMES_LISTED_MAX {
         let hours =

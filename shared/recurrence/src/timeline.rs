@@ -13,6 +13,8 @@
 //! (a fold shows times again, but times that were searched when they were first shown; the one
 //! exception, a fold right where the search began, is looked at).
 
+use chrono::{DateTime, NaiveDateTime};
+
 use crate::civil::{CALENDAR_END, CALENDAR_START};
 use crate::pattern::Pattern;
 use crate::zone::{Segment, Zone};
@@ -122,9 +124,7 @@ impl Timeline<'_> {
         }
         None
     }
-}
 
-impl Timeline<'_> {
     /// How many matches lie from one instant (inclusive) to another (exclusive).
     pub(crate) fn count(&self, from: i64, to: i64) -> i64 {
         let (mut at, to) = (from.max(CALENDAR_START), to.min(CALENDAR_END + 1));
@@ -162,37 +162,35 @@ impl Timeline<'_> {
         skipped.map(|civil| i64::from(!self.pattern.contains(civil + jump))).sum()
     }
 
-    /// What a change of the clock did to a match.
-    pub(crate) fn clock_change(&self, instant: i64) -> ClockChange {
+    /// What a change of the clock did to a match; all matches have this fraction of a second.
+    pub(crate) fn clock_change(&self, instant: i64, nanos: u32) -> Option<ClockChange> {
         let segment = self.zone.segment_at(instant);
         let jump = segment.jump();
         let shown = instant + segment.offset;
         if jump != 0 && instant.saturating_sub(segment.start) < jump.abs() {
             if jump < 0 {
-                return ClockChange::SecondOfTwo;
+                return Some(ClockChange::SecondOfTwo);
             }
             let skipped = instant + segment.before;
             if self.reading == Reading::Named && self.pattern.contains(skipped) {
-                return ClockChange::Moved { skipped };
+                let skipped = DateTime::from_timestamp(skipped, nanos)?.naive_utc();
+                return Some(ClockChange::Moved { skipped });
             }
         }
         let following = self.zone.segment_at(segment.end);
-        if segment.end != i64::MAX && shown >= segment.end + following.offset {
-            return ClockChange::FirstOfTwo;
-        }
-        ClockChange::None
+        let again = segment.end != i64::MAX && shown >= segment.end + following.offset;
+        again.then_some(ClockChange::FirstOfTwo)
     }
 }
 
-/// What a change of the clock did to a match.
+/// What a change of the clock did to an occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClockChange {
-    /// Nothing.
-    None,
-    /// The civil time was skipped, and the match moved forward by the gap.
+pub enum ClockChange {
+    /// The clock never showed the civil time, so the occurrence moved forward by the gap (even
+    /// where the rule names the time that it moved to, as well).
     Moved {
-        /// The civil second that was never shown.
-        skipped: i64,
+        /// The time that was skipped.
+        skipped: NaiveDateTime,
     },
     /// The clock shows this time twice, and this is the first.
     FirstOfTwo,

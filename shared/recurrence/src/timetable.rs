@@ -8,7 +8,7 @@ use crate::date::TICK;
 use crate::error::Refused;
 use crate::pattern::Pattern;
 use crate::rule::Rule;
-use crate::timeline::{self, Reading, Timeline};
+use crate::timeline::{ClockChange, Reading, Timeline};
 use crate::zone::Zone;
 
 /// Where a rule takes what it does not say itself: the phase of its interval, and the parts of
@@ -56,21 +56,6 @@ pub(crate) enum Grid {
     Elapsed { step: i64 },
     /// Times that a clock on the wall shows.
     Civil { pattern: Pattern, reading: Reading },
-}
-
-/// What a change of the clock did to an occurrence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClockChange {
-    /// The clock never showed the civil time, so the occurrence moved forward by the gap (even
-    /// where the rule names the time that it moved to, as well).
-    Moved {
-        /// The time that was skipped.
-        skipped: NaiveDateTime,
-    },
-    /// The clock shows this time twice, and this is the first.
-    FirstOfTwo,
-    /// The clock shows this time twice, and this is the second.
-    SecondOfTwo,
 }
 
 impl Timetable {
@@ -251,15 +236,7 @@ impl Timetable {
             return None;
         };
         let timeline = Timeline { zone: self.zone()?, pattern, reading: *reading };
-        match timeline.clock_change(occurrence.timestamp()) {
-            timeline::ClockChange::None => None,
-            timeline::ClockChange::Moved { skipped } => {
-                let skipped = DateTime::from_timestamp(skipped, self.nanos)?.naive_utc();
-                Some(ClockChange::Moved { skipped })
-            }
-            timeline::ClockChange::FirstOfTwo => Some(ClockChange::FirstOfTwo),
-            timeline::ClockChange::SecondOfTwo => Some(ClockChange::SecondOfTwo),
-        }
+        timeline.clock_change(occurrence.timestamp(), self.nanos)
     }
 
     fn next_second(&self, second: i64) -> Option<i64> {
