@@ -1,8 +1,7 @@
 //! Collections: under their names, with a switch that executions read.
 
 use aws_sdk_dynamodb::error::BuildError;
-use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
 use domain::document::{read_collection, write_collection};
@@ -11,26 +10,18 @@ use ports::StoreError;
 use ports::store::{CollectionRecord, Page, PageRequest, Place, Saved};
 
 use crate::DynamoJobStore;
-use crate::error::{failed_conditions, store_error};
 use crate::item::{Growing, Item, Reader, date, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
+use crate::transaction::item;
 
 pub(crate) async fn find(
     store: &DynamoJobStore,
     place: &Place,
     name: &Name,
 ) -> Result<Option<CollectionRecord>, StoreError> {
-    let found = store
-        .client
-        .get_item()
-        .table_name(&store.table)
-        .set_key(Some(key(keys::collection(place, name))))
-        .consistent_read(true)
-        .send()
-        .await
-        .map_err(store_error)?;
-    found.item.as_ref().map(read).transpose()
+    let found = store.get(keys::collection(place, name)).await?;
+    found.as_ref().map(read).transpose()
 }
 
 pub(crate) async fn list(
@@ -58,11 +49,8 @@ pub(crate) async fn create(
         .set_item(Some(write(record)))
         .condition_expression("attribute_not_exists(pk)")
         .build();
-    save(
-        store,
-        [item(|it| Ok(it.put(put?)))?, item(|it| Ok(it.put(switch(store, record)?)))?].into(),
-    )
-    .await
+    let items = vec![item(|it| Ok(it.put(put?)))?, item(|it| Ok(it.put(switch(store, record)?)))?];
+    store.save(items).await
 }
 
 pub(crate) async fn replace(
@@ -84,11 +72,9 @@ pub(crate) async fn replace(
         .expression_attribute_values(":uid", text(&record.collection.uid))
         .expression_attribute_values(":job_count", number(record.job_count))
         .build();
-    save(
-        store,
-        [item(|it| Ok(it.update(update?)))?, item(|it| Ok(it.put(switch(store, record)?)))?].into(),
-    )
-    .await
+    let items =
+        vec![item(|it| Ok(it.update(update?)))?, item(|it| Ok(it.put(switch(store, record)?)))?];
+    store.save(items).await
 }
 
 pub(crate) async fn delete(
@@ -112,29 +98,12 @@ pub(crate) async fn delete(
         .set("due_at", ticks(now))
         .done();
     let purge = Put::builder().table_name(&store.table).set_item(Some(purge)).build();
-    let items = [
+    let items = vec![
         item(|it| Ok(it.delete(name?)))?,
         item(|it| Ok(it.delete(switch?)))?,
         item(|it| Ok(it.put(purge?)))?,
     ];
-    save(store, items.into()).await
-}
-
-/// Performs a transaction whose conditions are about a collection.
-async fn save(store: &DynamoJobStore, items: Vec<TransactWriteItem>) -> Result<Saved, StoreError> {
-    let request = store.client.transact_write_items().set_transact_items(Some(items));
-    match request.send().await {
-        Ok(_) => Ok(Saved::Kept),
-        Err(error) => failed_conditions(error).map(|_| Saved::Stale),
-    }
-}
-
-/// One item of a transaction.
-pub(crate) fn item(
-    build: impl FnOnce(TransactWriteItemBuilder) -> Result<TransactWriteItemBuilder, BuildError>,
-) -> Result<TransactWriteItem, StoreError> {
-    let item = build(TransactWriteItem::builder()).map(TransactWriteItemBuilder::build);
-    item.map_err(|error| StoreError::Refused(Box::new(error)))
+    store.save(items).await
 }
 
 fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, BuildError> {

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{
-    AttributeValue, Delete, KeysAndAttributes, Put, TransactWriteItem, Update,
-};
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, KeysAndAttributes, Put, Update};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
 use domain::timing::Timing;
@@ -12,11 +10,11 @@ use ports::StoreError;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
 
 use crate::DynamoJobStore;
-use crate::collections::item;
-use crate::error::{failed_conditions, store_error};
+use crate::error::store_error;
 use crate::item::{Growing, Item, Reader, bytes, date, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
+use crate::transaction::item;
 
 /// The most keys that one request reads.
 const BATCH_MAX: usize = 100;
@@ -28,20 +26,15 @@ pub(crate) async fn find(
     collection_uid: &str,
     name: &Name,
 ) -> Result<Option<JobRecord>, StoreError> {
-    let Some(definition) = get(store, keys::job(collection_uid, name)).await? else {
+    let Some(definition) = store.get(keys::job(collection_uid, name)).await? else {
         return Ok(None);
     };
     let uid = Reader::of(&definition).text("uid")?;
-    match get(store, keys::timer(uid)).await? {
+    match store.get(keys::timer(uid)).await? {
         Some(timer) => read(&definition, &timer).map(Some),
         // It was deleted between the two reads.
         None => Ok(None),
     }
-}
-
-async fn get(store: &DynamoJobStore, at: keys::Key) -> Result<Option<Item>, StoreError> {
-    let request = store.client.get_item().table_name(&store.table).set_key(Some(key(at)));
-    Ok(request.consistent_read(true).send().await.map_err(store_error)?.item)
 }
 
 pub(crate) async fn list(
@@ -115,7 +108,7 @@ pub(crate) async fn create(
         item(|it| Ok(it.put(definition?)))?,
         item(|it| Ok(it.put(timer?)))?,
     ];
-    let Some(failed) = transact(store, items).await? else {
+    let Some(failed) = store.transact(items).await? else {
         return Ok(Saved::Kept);
     };
     // Full, unless it was something else that changed: then the caller reads again anyway.
@@ -152,10 +145,7 @@ pub(crate) async fn replace(
         let timing = timing_update(store, &save)?;
         items.push(item(|it| Ok(it.update(timing)))?);
     }
-    Ok(match transact(store, items).await? {
-        None => Saved::Kept,
-        Some(_) => Saved::Stale,
-    })
+    store.save(items).await
 }
 
 pub(crate) async fn delete(
@@ -180,22 +170,7 @@ pub(crate) async fn delete(
         item(|it| Ok(it.delete(timer?)))?,
         item(|it| Ok(it.update(count?)))?,
     ];
-    Ok(match transact(store, items).await? {
-        None => Saved::Kept,
-        Some(_) => Saved::Stale,
-    })
-}
-
-/// Performs a transaction; what comes back is which conditions failed.
-async fn transact(
-    store: &DynamoJobStore,
-    items: Vec<TransactWriteItem>,
-) -> Result<Option<Vec<bool>>, StoreError> {
-    let request = store.client.transact_write_items().set_transact_items(Some(items));
-    match request.send().await {
-        Ok(_) => Ok(None),
-        Err(error) => failed_conditions(error).map(Some),
-    }
+    store.save(items).await
 }
 
 /// Counts a job on or off.

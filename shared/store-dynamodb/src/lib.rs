@@ -20,6 +20,7 @@ mod jobs;
 mod keys;
 mod list;
 mod table;
+mod transaction;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;

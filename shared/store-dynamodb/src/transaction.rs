@@ -1,0 +1,48 @@
+//! Transactions, and the read of one item: what collections and jobs have in common.
+
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::types::TransactWriteItem;
+use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
+use ports::StoreError;
+use ports::store::Saved;
+
+use crate::DynamoJobStore;
+use crate::error::{failed_conditions, store_error};
+use crate::item::{Item, key};
+use crate::keys::Key;
+
+/// One item of a transaction.
+pub(crate) fn item(
+    build: impl FnOnce(TransactWriteItemBuilder) -> Result<TransactWriteItemBuilder, BuildError>,
+) -> Result<TransactWriteItem, StoreError> {
+    let item = build(TransactWriteItem::builder()).map(TransactWriteItemBuilder::build);
+    item.map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
+impl DynamoJobStore {
+    /// Reads an item as it is now.
+    pub(crate) async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {
+        let request = self.client.get_item().table_name(&self.table).set_key(Some(key(at)));
+        Ok(request.consistent_read(true).send().await.map_err(store_error)?.item)
+    }
+
+    /// Performs a transaction; what comes back is which conditions failed, item by item.
+    pub(crate) async fn transact(
+        &self,
+        items: Vec<TransactWriteItem>,
+    ) -> Result<Option<Vec<bool>>, StoreError> {
+        let request = self.client.transact_write_items().set_transact_items(Some(items));
+        match request.send().await {
+            Ok(_) => Ok(None),
+            Err(error) => failed_conditions(error).map(Some),
+        }
+    }
+
+    /// Performs a transaction whose every condition says that nothing changed.
+    pub(crate) async fn save(&self, items: Vec<TransactWriteItem>) -> Result<Saved, StoreError> {
+        Ok(match self.transact(items).await? {
+            None => Saved::Kept,
+            Some(_) => Saved::Stale,
+        })
+    }
+}
