@@ -11,7 +11,7 @@ use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
 };
 use ports::{Dispatch, Occurrence};
-use recurrence::{Recurrence, read_start_time};
+use recurrence::{Recurrence, Timetable, read_start_time};
 use serde_json::{Value, json};
 
 use super::secrets::{Kept, authenticates, open_certificates};
@@ -194,22 +194,21 @@ impl Manage {
         let now = self.ports.clock.now();
         let limits = self.check(collection, &mut wanted)?;
         let timing = Timing::created(&wanted, now);
-        self.check_timing(&limits, &timing, &wanted, now)?;
+        let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
         let uid = self.ports.ids.new_id();
         let Kept { document, sealed } = self.keep(&uid, &wanted)?;
-        let timer = timer(JobState::from(wanted.switch), timing, Counters::default(), &wanted, now);
+        let timer = timer(wanted.switch, timing, &timetable, Counters::default());
         let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
         match self.ports.store.create_job(save, limits.jobs_max).await? {
             Saved::Kept => {
-                self.send_what_is_near(collection, &job, &wanted, now).await;
+                self.send_what_is_near(collection, &job, &timetable, now).await;
                 Ok(Some(job))
             }
             Saved::Stale => Ok(None),
             Saved::Full => {
-                let full = limits.check_job_count(collection.job_count.saturating_add(1));
-                // Others may have filled it since it was read.
-                full.and_then(|()| limits.check_job_count(u32::MAX))?;
+                // Whatever the count was when it was read, one more is too many.
+                limits.check_job_count(u32::MAX)?;
                 Ok(None)
             }
         }
@@ -226,21 +225,21 @@ impl Manage {
         let now = self.ports.clock.now();
         let limits = self.check(collection, &mut wanted)?;
         let change = old.timer.timing.changed(before, &wanted, now).map_err(Refusal::from)?;
-        let timer = match change {
-            Change::Keeps => old.timer.clone(),
+        let (timer, new_timetable) = match change {
+            Change::Keeps => (old.timer.clone(), None),
             Change::Becomes(timing) => {
-                self.check_timing(&limits, &timing, &wanted, now)?;
-                timer(JobState::from(wanted.switch), timing, old.timer.counters, &wanted, now)
+                let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
+                let timer = timer(wanted.switch, timing, &timetable, old.timer.counters);
+                (timer, Some(timetable))
             }
         };
         let Kept { document, sealed } = self.keep(&old.uid, &wanted)?;
         let job = JobRecord { document, sealed, timer, ..old };
-        let timer_changes = matches!(change, Change::Becomes(_));
-        let save = SaveJob { collection, job: &job, timer_changes };
+        let save = SaveJob { collection, job: &job, timer_changes: new_timetable.is_some() };
         match self.ports.store.replace_job(save).await? {
             Saved::Kept => {
-                if timer_changes {
-                    self.send_what_is_near(collection, &job, &wanted, now).await;
+                if let Some(timetable) = new_timetable {
+                    self.send_what_is_near(collection, &job, &timetable, now).await;
                 }
                 Ok(Some(job))
             }
@@ -262,33 +261,17 @@ impl Manage {
         Ok(limits)
     }
 
-    /// Checks that a job ever fires, and not too often.
-    #[expect(clippy::unused_self, reason = "one of a kind with `check`")]
-    fn check_timing(
-        &self,
-        limits: &Limits,
-        timing: &Timing,
-        wanted: &JobDefinition,
-        now: DateTime<Utc>,
-    ) -> Result<(), Refusal> {
-        let timetable = timing.timetable(wanted, now)?;
-        limits.check_gap(timetable.smallest_gap())
-    }
-
     /// Hands what falls due within the horizon to the queue; a sweep does what is not done here.
     async fn send_what_is_near(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
-        wanted: &JobDefinition,
+        timetable: &Timetable,
         now: DateTime<Utc>,
     ) {
         if job.timer.state != JobState::Enabled {
             return;
         }
-        let Ok(timetable) = job.timer.timing.timetable(wanted, now) else {
-            return;
-        };
         let near = timetable.iter().take_while(|nominal_at| *nominal_at <= now + HORIZON);
         let messages: Vec<_> = near
             .take(NEAR_TERM_MAX)
@@ -364,18 +347,23 @@ impl Manage {
     }
 }
 
-fn timer(
-    state: JobState,
-    timing: Timing,
-    counters: Counters,
+/// The timetable of a job that ever fires, and not too often.
+fn allowed_timetable(
+    limits: &Limits,
+    timing: &Timing,
     wanted: &JobDefinition,
     now: DateTime<Utc>,
-) -> TimerRecord {
-    let on = wanted.switch == Switch::Enabled;
-    let timetable = timing.timetable(wanted, now).ok().filter(|_| on);
-    let due_at = timetable.and_then(|timetable| timetable.iter().next());
-    let rule = timetable.map(|timetable| timetable.to_string());
-    TimerRecord { state, timing, rule, counters, due_at }
+) -> Result<Timetable, Refusal> {
+    let timetable = timing.timetable(wanted, now)?;
+    limits.check_gap(timetable.smallest_gap())?;
+    Ok(timetable)
+}
+
+fn timer(switch: Switch, timing: Timing, timetable: &Timetable, counters: Counters) -> TimerRecord {
+    let on = switch == Switch::Enabled;
+    let due_at = timetable.iter().next().filter(|_| on);
+    let rule = on.then(|| timetable.to_string());
+    TimerRecord { state: JobState::from(switch), timing, rule, counters, due_at }
 }
 
 fn dispatch(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Dispatch {
