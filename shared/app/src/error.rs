@@ -48,3 +48,20 @@ pub enum AppError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+impl AppError {
+    /// Whether asking again may help, as what failed is not ours.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_retryable(),
+            Self::Queue(error) => error.is_retryable(),
+            Self::Busy { .. } => true,
+            Self::NoCollection { .. }
+            | Self::NoJob { .. }
+            | Self::Refused(_)
+            | Self::Seal(_)
+            | Self::Unreadable { .. } => false,
+        }
+    }
+}

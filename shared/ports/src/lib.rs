@@ -5,14 +5,18 @@
 
 mod certificate;
 mod clock;
+pub mod firing;
 mod id;
 mod queue;
 mod seal;
 pub mod store;
+mod wire;
 
 pub use certificate::CertificateReader;
 pub use clock::Clock;
+pub use firing::FiringStore;
 pub use id::IdSource;
-pub use queue::{Dispatch, DispatchQueue, Occurrence, QueueError};
+pub use queue::{DispatchQueue, Message, QueueError};
 pub use seal::{SealError, Sealer};
 pub use store::{JobStore, StoreError};
+pub use wire::{UnreadableErrand, decode, encode};

@@ -1,55 +1,46 @@
-//! Handing occurrences to the queue.
+//! Handing errands to the workers.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use domain::errand::Errand;
 
-/// One occurrence that has to run.
+/// An errand on its way to the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dispatch {
-    /// Whose it is.
-    pub job_uid: String,
-    /// Its collection.
-    pub collection_uid: String,
-    /// The name of the job, as its definition is found.
-    pub job_key: String,
-    /// The timing under which it was sent: an older one does not start.
-    pub generation: u64,
-    /// The occurrence.
-    pub what: Occurrence,
+pub struct Message {
+    /// What is to be done.
+    pub errand: Errand,
+    /// When, at the earliest.
+    pub due_at: DateTime<Utc>,
 }
 
-/// What is to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Occurrence {
-    /// What the recurrence yields.
-    Scheduled {
-        /// The instant it yields.
-        nominal_at: DateTime<Utc>,
-    },
-    /// One execution that a user asked for.
-    Run {
-        /// The instant of the call.
-        asked_at: DateTime<Utc>,
-        /// Tells it from other calls.
-        run_id: String,
-    },
-}
-
-/// A queue that delivers each message at least once, not before its delay is over.
+/// A queue that delivers each message at least once, not long before it is due.
 #[async_trait]
 pub trait DispatchQueue: Send + Sync {
-    /// Sends messages, each to be delivered at its instant or later.
+    /// Sends messages.
     ///
     /// When it answers, all are kept. After an error some may be, and sending all again is safe:
-    /// whoever receives them counts each occurrence once.
-    async fn send(
-        &self,
-        messages: &[(Dispatch, DateTime<Utc>)],
-        now: DateTime<Utc>,
-    ) -> Result<(), QueueError>;
+    /// whoever receives a message knows what of it is done.
+    async fn send(&self, messages: &[Message], now: DateTime<Utc>) -> Result<(), QueueError>;
 }
 
 /// Why messages were not taken.
 #[derive(Debug, thiserror::Error)]
-#[error("the queue does not take messages")]
-pub struct QueueError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub enum QueueError {
+    /// It is not there, or asks for patience: sending again may help.
+    #[error("the queue is not available")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It refused what should have been right.
+    #[error("the queue refused a message")]
+    Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl QueueError {
+    /// Whether sending again may help.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        match self {
+            Self::Unavailable(_) => true,
+            Self::Refused(_) => false,
+        }
+    }
+}

@@ -154,7 +154,7 @@ impl From<AppError> for Failure {
                 ErrorCode::Conflict,
                 format!("Others are changing the {what} at the same time. Try again."),
             ),
-            AppError::Store(ref store) if store.is_retryable() => Self {
+            AppError::Store(_) | AppError::Queue(_) if error.may_pass() => Self {
                 inside: Some(error),
                 ..Self::new(
                     ErrorCode::ServiceUnavailable,

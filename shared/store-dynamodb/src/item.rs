@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
+use domain::tick;
 use ports::StoreError;
 use recurrence::{WrittenDate, written};
 
@@ -12,9 +13,6 @@ use crate::keys::Key;
 
 /// An item as the SDK has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
-
-/// Ticks of 100 ns in a second.
-const TICKS: i64 = 10_000_000;
 
 /// An item that grows.
 #[derive(Default)]
@@ -74,8 +72,7 @@ pub(crate) fn date(value: DateTime<Utc>) -> AttributeValue {
 
 /// A date as an index sorts it: ticks of 100 ns since 1970.
 pub(crate) fn ticks(value: DateTime<Utc>) -> AttributeValue {
-    let fraction = i64::from(value.timestamp_subsec_nanos() / 100);
-    number(value.timestamp().saturating_mul(TICKS).saturating_add(fraction))
+    number(tick::ticks(value))
 }
 
 /// The key of an item as a request has it.
@@ -125,9 +122,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let ticks: i64 = self.number(name)?;
-        let nanos = u32::try_from(ticks.rem_euclid(TICKS) * 100).unwrap_or(0);
-        let instant = DateTime::from_timestamp(ticks.div_euclid(TICKS), nanos);
-        instant.map(Some).ok_or_else(|| self.corrupt(name, "it is no instant"))
+        tick::from_ticks(ticks).map(Some).ok_or_else(|| self.corrupt(name, "it is no instant"))
     }
 
     pub(crate) fn optional_bytes(&self, name: &str) -> Option<Vec<u8>> {

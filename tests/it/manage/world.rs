@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use app::{AppError, Manage, ManagePorts, Settings};
 use async_trait::async_trait;
@@ -12,14 +13,11 @@ use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
 use ports::store::Place;
-use ports::{CertificateReader, Clock, Dispatch, DispatchQueue, IdSource, QueueError};
+use ports::{CertificateReader, Clock, DispatchQueue, IdSource, Message, QueueError};
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;
 use store_dynamodb::{DynamoJobStore, ensure_table};
-
-/// What was sent, with the instants at which it is to be delivered.
-type Sent = Mutex<Vec<(Dispatch, DateTime<Utc>)>>;
 
 pub(super) struct World {
     pub(super) manage: Manage,
@@ -30,7 +28,7 @@ pub(super) struct World {
 
 /// A queue that shows what it was given.
 #[derive(Default)]
-pub(super) struct Recorded(Sent);
+pub(super) struct Recorded(Mutex<Vec<Message>>);
 
 pub(super) struct Standing(Mutex<DateTime<Utc>>);
 
@@ -89,7 +87,7 @@ impl Recorded {
     /// The instants of what was sent since the last look.
     pub(super) fn taken(&self) -> Vec<String> {
         let sent = std::mem::take(&mut *self.0.lock().unwrap());
-        sent.into_iter().map(|(_, at)| recurrence::written(at)).collect()
+        sent.into_iter().map(|message| recurrence::written(message.due_at)).collect()
     }
 }
 
@@ -131,20 +129,21 @@ pub(super) fn refused<T: std::fmt::Debug>(result: Result<T, AppError>) -> &'stat
 
 #[async_trait]
 impl DispatchQueue for Recorded {
-    async fn send(
-        &self,
-        messages: &[(Dispatch, DateTime<Utc>)],
-        _now: DateTime<Utc>,
-    ) -> Result<(), QueueError> {
+    async fn send(&self, messages: &[Message], _now: DateTime<Utc>) -> Result<(), QueueError> {
         self.0.lock().unwrap().extend_from_slice(messages);
         Ok(())
     }
 }
 
+#[async_trait]
 impl Clock for Standing {
     fn now(&self) -> DateTime<Utc> {
         *self.0.lock().unwrap()
     }
+
+    async fn wait_until(&self, _at: DateTime<Utc>) {}
+
+    async fn wait(&self, _work: Duration) {}
 }
 
 impl IdSource for Counting {

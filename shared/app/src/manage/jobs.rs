@@ -2,15 +2,17 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::document::{JOB, canonical_names, merge_patch, read_job, secrets_carried_elsewhere};
+use domain::errand::{Errand, JobRef};
+use domain::execution::{Attempt, Occurrence};
 use domain::job::{Counters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::plan::{Limits, Plan};
 use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
+use ports::Message;
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
 };
-use ports::{Dispatch, Occurrence};
 use recurrence::{Recurrence, Timetable, read_start_time};
 use serde_json::{Value, json};
 
@@ -180,8 +182,8 @@ impl Manage {
         check_not_final(&job)?;
         let now = self.ports.clock.now();
         let what = Occurrence::Run { asked_at: now, run_id: self.ports.ids.new_id() };
-        let dispatch = dispatch(&collection, &job, what);
-        self.ports.queue.send(&[(dispatch, now)], now).await?;
+        let message = message(&collection, &job, what);
+        self.ports.queue.send(&[message], now).await?;
         Ok(())
     }
 
@@ -275,9 +277,7 @@ impl Manage {
         let near = timetable.iter().take_while(|nominal_at| *nominal_at <= now + HORIZON);
         let messages: Vec<_> = near
             .take(NEAR_TERM_MAX)
-            .map(|nominal_at| {
-                (dispatch(collection, job, Occurrence::Scheduled { nominal_at }), nominal_at)
-            })
+            .map(|nominal_at| message(collection, job, Occurrence::Scheduled { nominal_at }))
             .collect();
         if messages.is_empty() {
             return;
@@ -366,14 +366,15 @@ fn timer(switch: Switch, timing: Timing, timetable: &Timetable, counters: Counte
     TimerRecord { state: JobState::from(switch), timing, rule, counters, due_at }
 }
 
-fn dispatch(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Dispatch {
-    Dispatch {
-        job_uid: job.uid.clone(),
+fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Message {
+    let due_at = what.nominal_at();
+    let attempts = vec![Attempt::first(job.timer.timing.generation, what)];
+    let job = JobRef {
+        uid: job.uid.clone(),
         collection_uid: collection.collection.uid.clone(),
-        job_key: job.name.key(),
-        generation: job.timer.timing.generation,
-        what,
-    }
+        key: job.name.key(),
+    };
+    Message { errand: Errand::Execute { job, attempts }, due_at }
 }
 
 fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {

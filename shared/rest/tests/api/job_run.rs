@@ -1,7 +1,9 @@
 //! `Jobs_Run`.
 
+use domain::errand::Errand;
+use domain::execution::{Attempt, Occurrence};
 use domain::job::JobState;
-use ports::Occurrence;
+use ports::Message;
 
 use crate::support::{Api, NO_COLLECTION};
 
@@ -11,7 +13,10 @@ fn a_job_is_run_and_nothing_is_answered() {
     api.world.sent.lock().unwrap().clear();
     api.ask("POST", "/C1/jobs/J1/run", "").is(200, "");
     let sent = api.world.sent.lock().unwrap();
-    assert!(matches!(sent[..], [ref dispatch] if matches!(dispatch.what, Occurrence::Run { .. })));
+    let [Message { errand: Errand::Execute { attempts, .. }, .. }] = &sent[..] else {
+        panic!("not one execution: {sent:?}");
+    };
+    assert!(matches!(attempts[..], [Attempt { occurrence: Occurrence::Run { .. }, .. }]));
 }
 
 #[test]

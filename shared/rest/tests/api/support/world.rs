@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -11,7 +12,7 @@ use domain::name::{Name, Segment};
 use domain::refusal::Refusal;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{
-    CertificateReader, Clock, Dispatch, DispatchQueue, IdSource, JobStore, QueueError, SealError,
+    CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Message, QueueError, SealError,
     Sealer, StoreError,
 };
 
@@ -35,7 +36,7 @@ pub(crate) enum Trouble {
 pub(crate) struct World {
     collections: Mutex<BTreeMap<[String; 3], CollectionRecord>>,
     jobs: Mutex<BTreeMap<[String; 2], JobRecord>>,
-    pub(crate) sent: Mutex<Vec<Dispatch>>,
+    pub(crate) sent: Mutex<Vec<Message>>,
     pub(crate) trouble: Mutex<Trouble>,
     ids: AtomicU64,
 }
@@ -192,12 +193,8 @@ impl JobStore for World {
 
 #[async_trait]
 impl DispatchQueue for World {
-    async fn send(
-        &self,
-        messages: &[(Dispatch, DateTime<Utc>)],
-        _now: DateTime<Utc>,
-    ) -> Result<(), QueueError> {
-        self.sent.lock().unwrap().extend(messages.iter().map(|(dispatch, _)| dispatch.clone()));
+    async fn send(&self, messages: &[Message], _now: DateTime<Utc>) -> Result<(), QueueError> {
+        self.sent.lock().unwrap().extend_from_slice(messages);
         Ok(())
     }
 }
@@ -222,10 +219,15 @@ impl CertificateReader for World {
     }
 }
 
+#[async_trait]
 impl Clock for World {
     fn now(&self) -> DateTime<Utc> {
         DateTime::from_timestamp(NOW, 0).unwrap()
     }
+
+    async fn wait_until(&self, _at: DateTime<Utc>) {}
+
+    async fn wait(&self, _work: Duration) {}
 }
 
 impl IdSource for World {

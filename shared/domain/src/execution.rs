@@ -1,0 +1,143 @@
+//! Executions: one attempt at the action of an occurrence, and what became of it.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+
+use crate::tick::ticks;
+
+/// What is to run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Occurrence {
+    /// What the recurrence yields.
+    Scheduled {
+        /// The instant it yields.
+        nominal_at: DateTime<Utc>,
+    },
+    /// One execution that a user asked for.
+    Run {
+        /// The instant of the call.
+        asked_at: DateTime<Utc>,
+        /// Tells it from other calls.
+        run_id: String,
+    },
+}
+
+impl Occurrence {
+    /// The instant it is about, however late it runs.
+    #[must_use]
+    pub const fn nominal_at(&self) -> DateTime<Utc> {
+        match self {
+            Self::Scheduled { nominal_at } => *nominal_at,
+            Self::Run { asked_at, .. } => *asked_at,
+        }
+    }
+}
+
+/// Which of a job's actions runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// What the job does.
+    Main,
+    /// What it does when that has failed for good.
+    Error,
+}
+
+/// One attempt. It is the same whoever computes it, so whoever receives it twice knows it again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Attempt {
+    /// The timing under which it was sent: one of an older timing does not start.
+    pub generation: u64,
+    /// The occurrence.
+    pub occurrence: Occurrence,
+    /// Which action.
+    pub role: Role,
+    /// 0 is the first, 1 the first retry.
+    pub number: u32,
+    /// When it may start: its occurrence's instant; a retry's, that of its predecessor's end and the
+    /// interval; an error action's, that of the end of what failed.
+    pub due_at: DateTime<Utc>,
+}
+
+impl Attempt {
+    /// The first attempt at an occurrence.
+    #[must_use]
+    pub const fn first(generation: u64, occurrence: Occurrence) -> Self {
+        let due_at = occurrence.nominal_at();
+        Self { generation, occurrence, role: Role::Main, number: 0, due_at }
+    }
+
+    /// What tells it from the other attempts of its job. When it is due is not part of it.
+    #[must_use]
+    pub const fn id(&self) -> AttemptId<'_> {
+        AttemptId(self)
+    }
+}
+
+/// The identity of an attempt within its job, as one short text.
+#[derive(Debug, Clone, Copy)]
+pub struct AttemptId<'a>(&'a Attempt);
+
+impl fmt::Display for AttemptId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Attempt { generation, occurrence, role, number, .. } = self.0;
+        match occurrence {
+            Occurrence::Scheduled { nominal_at } => {
+                write!(f, "{generation}.{}", ticks(*nominal_at))?;
+            }
+            // An id is letters and digits, so no run is taken for an instant.
+            Occurrence::Run { run_id, .. } => write!(f, "{generation}.r{run_id}")?,
+        }
+        let role = match role {
+            Role::Main => 'm',
+            Role::Error => 'e',
+        };
+        write!(f, ".{role}{number}")
+    }
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The action was done.
+    Succeeded,
+    /// It was not.
+    Failed,
+}
+
+/// What is kept of an attempt that ended: an item of history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// When it started.
+    pub started_at: DateTime<Utc>,
+    /// When it ended; a retry counts from here.
+    pub ended_at: DateTime<Utc>,
+    /// How.
+    pub outcome: Outcome,
+    /// What happened, in words that clients know how to read.
+    pub message: String,
+    /// The number of the occurrence, from 1.
+    pub repeat_count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_of_one_job_have_identities_of_their_own() {
+        let at = |second| DateTime::from_timestamp(second, 0).unwrap();
+        let first = Attempt::first(3, Occurrence::Scheduled { nominal_at: at(60) });
+        let run = Occurrence::Run { asked_at: at(60), run_id: "5f".to_owned() };
+        assert_eq!(first.id().to_string(), "3.600000000.m0");
+        assert_eq!(Attempt { number: 2, ..first.clone() }.id().to_string(), "3.600000000.m2");
+        assert_eq!(
+            Attempt { role: Role::Error, ..first.clone() }.id().to_string(),
+            "3.600000000.e0"
+        );
+        assert_eq!(Attempt::first(3, run).id().to_string(), "3.r5f.m0");
+        // A retry that is computed twice is one, whenever it is due.
+        let late = Attempt { due_at: at(90), ..first.clone() };
+        assert_eq!(late.id().to_string(), first.id().to_string());
+    }
+}

@@ -1,0 +1,310 @@
+//! What sweeping and executing ask of the store.
+//!
+//! Requests come in groups, and each of a group ends by itself: on one machine a group is one
+//! transaction, on AWS as many single writes, since a transaction costs twice as much there.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Record};
+use domain::job::{Counters, JobState};
+use domain::name::Name;
+use domain::settled::Settled;
+use domain::timing::Timing;
+
+use crate::StoreError;
+use crate::store::{Page, PageRequest};
+
+/// What the index of timers shows to be due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// When.
+    pub due_at: DateTime<Utc>,
+    /// What.
+    pub what: DueTimer,
+}
+
+/// A timer, as the index shows it: possibly a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DueTimer {
+    /// The timer of a job.
+    Job(JobTimer),
+    /// A retry that is too far away for a message.
+    Retry {
+        /// Whose.
+        job: JobRef,
+        /// Which.
+        attempt: Attempt,
+    },
+    /// The jobs of a collection that is deleted.
+    Purge {
+        /// The collection.
+        collection_uid: String,
+    },
+}
+
+/// What a sweep has to know of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobTimer {
+    /// Whose it is.
+    pub job: JobRef,
+    /// Enabled; or final, and to be deleted.
+    pub state: JobState,
+    /// Under which timing.
+    pub generation: u64,
+    /// Its timetable as one line.
+    pub rule: String,
+    /// Whether every occurrence has been handed over, so that it is due to be looked at only.
+    pub is_spent: bool,
+}
+
+/// A timer that moves on, if it is where it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advance {
+    /// Which.
+    pub timer: TimerKey,
+    /// When it was due.
+    pub from: DateTime<Utc>,
+    /// When it is due next.
+    pub to: DateTime<Utc>,
+}
+
+/// Which timer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TimerKey {
+    /// A job's.
+    Job {
+        /// The job.
+        job_uid: String,
+        /// If this is its timing still, and its state.
+        generation: u64,
+        /// Its state as it was seen: enabled, or final.
+        state: JobState,
+        /// Whether every occurrence has been handed over now.
+        is_spent: bool,
+    },
+    /// A retry's.
+    Retry {
+        /// The job.
+        job_uid: String,
+        /// The attempt.
+        attempt: Attempt,
+    },
+    /// That of a collection that is deleted.
+    Purge {
+        /// The collection.
+        collection_uid: String,
+    },
+}
+
+/// The wish to perform an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Whose attempt.
+    pub job_uid: String,
+    /// Which.
+    pub attempt: Attempt,
+    /// Tells this claim from all others.
+    pub claim_id: String,
+    /// Now, in which work is done.
+    pub now: DateTime<Utc>,
+    /// Until when nobody else may have it.
+    pub lease_until: DateTime<Utc>,
+    /// A claim that is void though its lease lasts, as its worker's process has ended. It is not
+    /// counted among the claims that led to nothing.
+    pub over: Option<String>,
+}
+
+/// How a claim ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed {
+    /// It is ours, also if it was before and the answer was lost.
+    Won,
+    /// Another has it.
+    Held {
+        /// Whose claim.
+        claim_id: String,
+        /// Until when.
+        lease_until: DateTime<Utc>,
+    },
+    /// Its workers were lost, again and again: it is ours to be recorded as failed.
+    Exhausted,
+    /// It has ended.
+    Ended(Record),
+}
+
+/// The most claims of one attempt; what ends none of them is taken to kill its workers.
+pub const CLAIMS_MAX: u32 = 10;
+
+/// Who holds an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Whose attempt.
+    pub job_uid: String,
+    /// Which.
+    pub attempt: Attempt,
+    /// The claim.
+    pub claim_id: String,
+}
+
+/// The end of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    /// Whose claim it is.
+    pub held: Held,
+    /// What became of it.
+    pub record: Record,
+}
+
+/// How a recording ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is kept, also if it was before and the answer was lost.
+    Kept,
+    /// Another has recorded it.
+    Already(Record),
+    /// Another has claimed it, and is at it.
+    Lost,
+}
+
+/// All that decides whether an attempt may start, and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    /// The job's name, as it was first given.
+    pub name: Name,
+    /// Its properties without secrets.
+    pub document: String,
+    /// Its secrets, sealed.
+    pub sealed: Option<Vec<u8>>,
+    /// Its state.
+    pub state: JobState,
+    /// Its timing.
+    pub timing: Timing,
+    /// Its timetable as one line; `None` while it is switched off.
+    pub rule: Option<String>,
+    /// What it has done so far.
+    pub counters: Counters,
+    /// What of it is counted.
+    pub settled: Settled,
+    /// How many retries are too far away for a message.
+    pub long_retries: u32,
+    /// Since when its collection is on; `None` if it is off.
+    pub collection_on_since: Option<DateTime<Utc>>,
+}
+
+/// What a job's counters get, if nobody counted in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// Whose.
+    pub job_uid: String,
+    /// What was counted when it was read.
+    pub as_read: Settled,
+    /// What is counted now.
+    pub settled: Settled,
+    /// What comes to the counters.
+    pub add: CountersAdd,
+}
+
+/// What comes to a job's counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountersAdd {
+    /// Attempts of the main action.
+    pub executions: u64,
+    /// Those that failed.
+    pub failures: u64,
+    /// Occurrences that failed for good.
+    pub faulted: u64,
+    /// Occurrences that were not owed.
+    pub skipped: u64,
+    /// Retries that wait in timers of their own, more or fewer.
+    pub long_retries: i64,
+    /// When the latest of the attempts began.
+    pub last_execution_at: Option<DateTime<Utc>>,
+}
+
+/// The end of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finish {
+    /// Which.
+    pub job_uid: String,
+    /// If this is its timing still.
+    pub generation: u64,
+    /// Completed or faulted.
+    pub state: JobState,
+    /// When it is to be deleted.
+    pub delete_at: DateTime<Utc>,
+}
+
+/// A retry that is too far away for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LongRetry {
+    /// Whose.
+    pub job: JobRef,
+    /// Which; it is due when the attempt is.
+    pub attempt: Attempt,
+}
+
+/// An execution as it is kept: a claim until it ends, then an item of history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Execution {
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// What became of it; `None` while it is only claimed.
+    pub record: Option<Record>,
+}
+
+/// Keeps timers, claims and history.
+///
+/// Answers of a group are in its order.
+#[async_trait]
+pub trait FiringStore: Send + Sync {
+    /// How many shards the index of timers has.
+    fn shards(&self) -> u32;
+
+    /// Timers of a shard that are due until then, the oldest first.
+    async fn due(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError>;
+
+    /// Moves timers on; `false` for one that is no longer where it was.
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>>;
+
+    /// Claims attempts.
+    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>>;
+
+    /// Gives claims back that led to nothing.
+    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>>;
+
+    /// Reads, as they are now, the jobs that are there and whose collections are.
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError>;
+
+    /// Records how attempts ended.
+    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>>;
+
+    /// Counts attempts; `false` if others were counted in between, or the job is gone. No job is
+    /// twice in a group.
+    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>>;
+
+    /// Ends a job that is enabled and spent; `false` if it is not, or no longer.
+    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError>;
+
+    /// Keeps retries for later; one that is kept already stays as it is.
+    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>>;
+
+    /// Drops the timers of retries that are settled; those that are gone are no error.
+    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>>;
+
+    /// Whether a job has retries that wait in timers of their own.
+    async fn has_retries(&self, job_uid: &str) -> Result<bool, StoreError>;
+
+    /// What a job has executed and is executing: the newest occurrence first, and in it the newest
+    /// attempt first. An error action is newer than what it answers.
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError>;
+}
