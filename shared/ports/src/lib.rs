@@ -3,6 +3,7 @@
 //! A port is named by intent and knows neither HTTP nor AWS. Losing a race is an answer, not an
 //! error; not found is `None`. Whatever records time takes it as a parameter.
 
+mod action;
 mod certificate;
 mod clock;
 pub mod firing;
@@ -12,6 +13,7 @@ mod seal;
 pub mod store;
 mod wire;
 
+pub use action::{ActionSender, Occasion, Sent};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
 pub use firing::FiringStore;
