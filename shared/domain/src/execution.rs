@@ -57,6 +57,8 @@ pub struct Attempt {
     /// When it may start: its occurrence's instant; a retry's, that of its predecessor's end and the
     /// interval; an error action's, that of the end of what failed.
     pub due_at: DateTime<Utc>,
+    /// Whether it waits in a timer of its own, as it is too far away for a message.
+    pub is_long: bool,
 }
 
 impl Attempt {
@@ -64,10 +66,11 @@ impl Attempt {
     #[must_use]
     pub const fn first(generation: u64, occurrence: Occurrence) -> Self {
         let due_at = occurrence.nominal_at();
-        Self { generation, occurrence, role: Role::Main, number: 0, due_at }
+        Self { generation, occurrence, role: Role::Main, number: 0, due_at, is_long: false }
     }
 
-    /// What tells it from the other attempts of its job. When it is due is not part of it.
+    /// What tells it from the other attempts of its job. When it is due, and where it waits, is not
+    /// part of it.
     #[must_use]
     pub const fn id(&self) -> AttemptId<'_> {
         AttemptId(self)

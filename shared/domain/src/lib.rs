@@ -9,6 +9,7 @@ pub mod document;
 pub mod duration;
 pub mod errand;
 pub mod execution;
+pub mod firing;
 pub mod job;
 pub mod name;
 pub mod plan;

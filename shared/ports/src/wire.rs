@@ -157,6 +157,9 @@ struct WireAttempt {
     /// When it is due, if that is another instant.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     due: Option<i64>,
+    /// Whether it waits in a timer of its own.
+    #[serde(rename = "l", default, skip_serializing_if = "is_default")]
+    is_long: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -175,6 +178,7 @@ fn wire(attempt: &Attempt) -> WireAttempt {
         error: attempt.role == Role::Error,
         number: attempt.number,
         due: (attempt.due_at != nominal_at).then(|| ticks(attempt.due_at)),
+        is_long: attempt.is_long,
     }
 }
 
@@ -189,6 +193,7 @@ fn attempt(wire: WireAttempt) -> Result<Attempt, UnreadableErrand> {
         role: if wire.error { Role::Error } else { Role::Main },
         number: wire.number,
         due_at: wire.due.map_or(Ok(nominal_at), instant)?,
+        is_long: wire.is_long,
     })
 }
 
@@ -211,7 +216,7 @@ mod tests {
     #[test]
     fn an_errand_reads_back_as_it_was() {
         let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) });
-        let retry = Attempt { number: 2, due_at: at(95), ..first.clone() };
+        let retry = Attempt { number: 2, due_at: at(95), is_long: true, ..first.clone() };
         let failed = Attempt { role: Role::Error, due_at: at(99), ..first.clone() };
         let run = Occurrence::Run { asked_at: at(7), run_id: "ab".to_owned() };
         for errand in [

@@ -1,0 +1,303 @@
+//! Whether a job is over, and how it ended.
+//!
+//! It is over when every occurrence is handed over, none is open, and no retry is pending; then the
+//! last occurrence that was owed decides. What stopped on its way (a worker died, a message was
+//! lost) is not guessed at: it is sent again where it stands.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use recurrence::Timetable;
+
+use super::follow::{Follow, follow};
+use super::limits::Spans;
+use super::plan::{is_owed, latest_until};
+use crate::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use crate::job::JobState;
+use crate::retry::Retries;
+
+/// What is known of a job that has handed over its last occurrence.
+#[derive(Debug)]
+pub struct Chain<'a> {
+    /// When it fires.
+    pub timetable: &'a Timetable,
+    /// Its timing's generation.
+    pub generation: u64,
+    /// Since when its occurrences are owed.
+    pub since: DateTime<Utc>,
+    /// Its retries.
+    pub retries: Retries,
+    /// Since when its collection is on; `None` if it is off.
+    pub collection_on_since: Option<DateTime<Utc>>,
+    /// What it has executed and is executing, as far back as [`seen_from`].
+    pub executions: &'a [(Attempt, Option<Record>)],
+    /// How many of its retries wait in timers of their own.
+    pub long_retries: u32,
+}
+
+/// What comes of looking.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Conclusion {
+    /// What is sent again, as it stopped long ago.
+    pub resend: Vec<Attempt>,
+    /// The state in which the job ends, if it does.
+    pub over: Option<JobState>,
+}
+
+/// How one occurrence stands.
+#[derive(Debug)]
+enum Stand {
+    Succeeded,
+    Failed,
+    /// It was never owed.
+    Void,
+    /// An attempt is to come, or under way.
+    Open(Attempt),
+}
+
+/// What bounds that an occurrence is owed, and that a retry is short.
+#[derive(Clone, Copy)]
+struct Bounds {
+    on_since: DateTime<Utc>,
+    floor: DateTime<Utc>,
+    horizon: TimeDelta,
+}
+
+/// From which occurrence on the executions have to be seen, given the last one: as far back as a
+/// chain of short retries can last.
+#[must_use]
+pub fn seen_from(last: DateTime<Utc>, retries: Retries, spans: &Spans) -> DateTime<Utc> {
+    let interval = i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX);
+    let interval = TimeDelta::try_milliseconds(interval).unwrap_or(TimeDelta::MAX);
+    let round = interval.min(spans.horizon) + spans.stuck;
+    let count = i32::try_from(retries.count).unwrap_or(i32::MAX);
+    let chain = round.checked_mul(count).unwrap_or(TimeDelta::MAX);
+    let back = chain.checked_add(&(spans.look_again * 2)).unwrap_or(TimeDelta::MAX);
+    last.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
+}
+
+/// Looks whether a job is over.
+#[must_use]
+pub fn conclude(
+    chain: &Chain<'_>,
+    now: DateTime<Utc>,
+    floor: DateTime<Utc>,
+    spans: &Spans,
+) -> Conclusion {
+    let Some(on_since) = chain.collection_on_since else {
+        // What it owes is decided when its collection is on again.
+        return Conclusion::default();
+    };
+    let until = now + spans.horizon + spans.look_again;
+    let Some(last) = latest_until(chain.timetable, chain.since, until) else {
+        return Conclusion { resend: Vec::new(), over: Some(JobState::Completed) };
+    };
+    let mut seen = HashMap::new();
+    for (attempt, record) in chain.executions {
+        if let (Role::Main, Occurrence::Scheduled { nominal_at }) =
+            (attempt.role, &attempt.occurrence)
+            && attempt.generation == chain.generation
+        {
+            seen.insert((*nominal_at, attempt.number), record.as_ref());
+        }
+    }
+    let mut conclusion = Conclusion::default();
+    let mut state = JobState::Completed;
+    let mut is_open = false;
+    let mut next = chain.timetable.at_or_after(seen_from(last, chain.retries, spans));
+    // Bounded: a chain of retries lasts hours, and occurrences are a minute apart.
+    while let Some(nominal_at) = next.filter(|at| *at <= last) {
+        match stand(chain, nominal_at, &seen, Bounds { on_since, floor, horizon: spans.horizon }) {
+            Stand::Succeeded => state = JobState::Completed,
+            Stand::Failed => state = JobState::Faulted,
+            Stand::Void => {}
+            Stand::Open(attempt) => {
+                is_open = true;
+                // A long retry has a timer that sends it.
+                if !attempt.is_long && attempt.due_at <= now - spans.stuck {
+                    conclusion.resend.push(attempt);
+                }
+            }
+        }
+        next = chain.timetable.after(nominal_at);
+    }
+    if !is_open && chain.long_retries == 0 {
+        conclusion.over = Some(state);
+    }
+    conclusion
+}
+
+fn stand(
+    chain: &Chain<'_>,
+    nominal_at: DateTime<Utc>,
+    seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
+    Bounds { on_since, floor, horizon }: Bounds,
+) -> Stand {
+    let mut attempt = Attempt::first(chain.generation, Occurrence::Scheduled { nominal_at });
+    // Bounded by the number of retries.
+    loop {
+        let record = match seen.get(&(nominal_at, attempt.number)) {
+            Some(Some(record)) => record,
+            None if attempt.number == 0 => {
+                let is_void =
+                    attempt.due_at < on_since || !is_owed(chain.timetable, nominal_at, floor);
+                return if is_void { Stand::Void } else { Stand::Open(attempt) };
+            }
+            None if attempt.due_at < on_since => return Stand::Failed,
+            // It is claimed, or to come.
+            Some(None) | None => return Stand::Open(attempt),
+        };
+        if record.outcome == Outcome::Succeeded {
+            return Stand::Succeeded;
+        }
+        match follow(&attempt, record, chain.retries, false, horizon) {
+            Follow::Retry(next) => attempt = next,
+            Follow::Nothing | Follow::ErrorAction(_) => return Stand::Failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recurrence::{Recurrence, Rule};
+
+    use super::*;
+    use crate::duration::Span;
+
+    fn at(minute: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(60 * minute, 0).unwrap()
+    }
+
+    /// Three occurrences, at the minutes 0, 10 and 20.
+    fn thrice() -> Timetable {
+        let rule = serde_json::json!({"frequency": "minute", "interval": 10, "count": 3});
+        let rule = Rule::of(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        Timetable::new(&rule, None, at(0)).unwrap()
+    }
+
+    fn ended(minute: i64, number: u32, outcome: Outcome) -> (Attempt, Option<Record>) {
+        let (attempt, _) = claimed(minute, number);
+        let ended_at = at(minute) + TimeDelta::seconds(30 * i64::from(number) + 1);
+        let message = String::new();
+        let record = Record { started_at: at(minute), ended_at, outcome, message, repeat_count: 1 };
+        (attempt, Some(record))
+    }
+
+    fn claimed(minute: i64, number: u32) -> (Attempt, Option<Record>) {
+        let occurrence = Occurrence::Scheduled { nominal_at: at(minute) };
+        (Attempt { number, ..Attempt::first(1, occurrence) }, None)
+    }
+
+    struct Case<'a> {
+        executions: &'a [(Attempt, Option<Record>)],
+        interval: u64,
+        on_since: Option<DateTime<Utc>>,
+        now: i64,
+        floor: i64,
+        long_retries: u32,
+    }
+
+    const GOOD: Case<'_> = Case {
+        executions: &[],
+        interval: 30,
+        on_since: Some(DateTime::UNIX_EPOCH),
+        now: 40,
+        floor: -60,
+        long_retries: 0,
+    };
+
+    /// What is sent again, as minute and number; and the state.
+    fn look(case: &Case<'_>) -> (Vec<(i64, u32)>, Option<JobState>) {
+        let timetable = thrice();
+        let chain = Chain {
+            timetable: &timetable,
+            generation: 1,
+            since: at(0),
+            retries: Retries { count: 1, interval: Span::seconds(case.interval) },
+            collection_on_since: case.on_since,
+            executions: case.executions,
+            long_retries: case.long_retries,
+        };
+        let conclusion = conclude(&chain, at(case.now), at(case.floor), &Spans::WORK);
+        let resend = conclusion.resend.iter();
+        let minute = |attempt: &Attempt| attempt.occurrence.nominal_at().timestamp() / 60;
+        let resend = resend.map(|attempt| (minute(attempt), attempt.number)).collect();
+        (resend, conclusion.over)
+    }
+
+    use Outcome::{Failed, Succeeded};
+
+    #[test]
+    fn the_last_occurrence_decides() {
+        let ok = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Succeeded)];
+        let over = |executions: &[_]| look(&Case { executions, ..GOOD });
+        assert_eq!(over(&ok), (vec![], Some(JobState::Completed)));
+        let failed = [
+            ended(0, 0, Succeeded),
+            ended(10, 0, Succeeded),
+            ended(20, 0, Failed),
+            ended(20, 1, Failed),
+        ];
+        assert_eq!(over(&failed), (vec![], Some(JobState::Faulted)));
+        let recovered = [
+            ended(0, 0, Failed),
+            ended(0, 1, Failed),
+            ended(10, 0, Succeeded),
+            ended(20, 0, Failed),
+            ended(20, 1, Succeeded),
+        ];
+        assert_eq!(over(&recovered), (vec![], Some(JobState::Completed)));
+    }
+
+    #[test]
+    fn what_is_open_keeps_it_open_and_what_stopped_is_sent_again() {
+        let early = [ended(0, 0, Failed), ended(10, 0, Succeeded), ended(20, 0, Succeeded)];
+        // The retry of the first has never been seen.
+        assert_eq!(look(&Case { executions: &early, ..GOOD }), (vec![(0, 1)], None));
+        let claim = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), claimed(20, 0)];
+        assert_eq!(look(&Case { executions: &claim, ..GOOD }), (vec![(20, 0)], None));
+        // A moment ago is not long ago.
+        assert_eq!(look(&Case { executions: &claim, now: 21, ..GOOD }), (vec![], None));
+        assert_eq!(look(&GOOD), (vec![(0, 0), (10, 0), (20, 0)], None));
+    }
+
+    #[test]
+    fn a_long_retry_keeps_it_open_and_is_sent_by_its_timer() {
+        let executions = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Failed)];
+        let case = Case { executions: &executions, interval: 3_600, now: 300, ..GOOD };
+        assert_eq!(look(&case), (vec![], None));
+        // One of an occurrence that is too long ago to be seen.
+        let ok = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Succeeded)];
+        assert_eq!(look(&Case { executions: &ok, long_retries: 1, ..GOOD }), (vec![], None));
+    }
+
+    #[test]
+    fn what_was_not_owed_does_not_count() {
+        let first = [ended(0, 0, Failed), ended(0, 1, Failed)];
+        let case = Case { executions: &first, ..GOOD };
+        // The collection was off when the others fell due, and is on again.
+        let again = Case { on_since: Some(at(35)), ..case };
+        assert_eq!(look(&again), (vec![], Some(JobState::Faulted)));
+        let off = Case { on_since: None, ..again };
+        assert_eq!(look(&off), (vec![], None));
+        // An outage overtook the second; the last always runs.
+        let late = Case { floor: 25, now: 60, on_since: GOOD.on_since, ..off };
+        assert_eq!(look(&late), (vec![(20, 0)], None));
+        // A retry that fell due while the collection was off never comes.
+        let pending = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Failed)];
+        let gone = Case { executions: &pending, on_since: Some(at(35)), ..GOOD };
+        assert_eq!(look(&gone), (vec![], Some(JobState::Faulted)));
+        // With none owed at all it completed.
+        assert_eq!(look(&Case { on_since: Some(at(35)), ..GOOD }).1, Some(JobState::Completed));
+    }
+
+    #[test]
+    fn attempts_of_another_generation_are_of_another_timetable() {
+        let mut executions =
+            [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Succeeded)];
+        for (attempt, _) in &mut executions {
+            attempt.generation = 0;
+        }
+        assert_eq!(look(&Case { executions: &executions, ..GOOD }).1, None);
+    }
+}

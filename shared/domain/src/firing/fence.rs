@@ -1,0 +1,155 @@
+//! The last look before an attempt starts.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use recurrence::Timetable;
+
+use super::plan::is_owed;
+use crate::execution::{Attempt, Occurrence, Role};
+use crate::job::JobState;
+
+/// How a job stands at that moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    /// Its state.
+    pub state: JobState,
+    /// Its timing's generation.
+    pub generation: u64,
+    /// Its timetable; `None` while it is switched off.
+    pub timetable: Option<&'a Timetable>,
+    /// Since when its collection is on; `None` if it is off.
+    pub collection_on_since: Option<DateTime<Utc>>,
+}
+
+/// Why an attempt does not start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The job or its collection is deleted.
+    Gone,
+    /// The job's collection is off, or was when it fell due.
+    CollectionOff,
+    /// The job's start, recurrence or state changed since it was sent.
+    TimingChanged,
+    /// The job is switched off or over.
+    NotEnabled,
+    /// Its successor fell due long ago.
+    Overtaken,
+}
+
+impl Why {
+    /// Whether an occurrence was left out that the user would look for.
+    #[must_use]
+    pub const fn is_skip(self) -> bool {
+        match self {
+            Self::CollectionOff | Self::Overtaken => true,
+            Self::Gone | Self::TimingChanged | Self::NotEnabled => false,
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gone => "the job is deleted",
+            Self::CollectionOff => "its collection is off, or was when it fell due",
+            Self::TimingChanged => "the job's start, recurrence or state changed",
+            Self::NotEnabled => "the job is not enabled",
+            Self::Overtaken => "its successor fell due long ago",
+        })
+    }
+}
+
+/// Whether an attempt may start; `floor` is that of [`is_owed`].
+///
+/// # Errors
+///
+/// Why it may not.
+pub fn fence(
+    attempt: &Attempt,
+    standing: Option<Standing<'_>>,
+    floor: DateTime<Utc>,
+) -> Result<(), Why> {
+    let standing = standing.ok_or(Why::Gone)?;
+    // By the attempt and not by its occurrence: a retry that was pending when the collection was
+    // switched off is owed when it falls due after it is on again.
+    if standing.collection_on_since.is_none_or(|since| attempt.due_at < since) {
+        return Err(Why::CollectionOff);
+    }
+    let nominal_at = match attempt.occurrence {
+        // Asked for by a user, and accepted then.
+        Occurrence::Run { .. } => return Ok(()),
+        Occurrence::Scheduled { nominal_at } => nominal_at,
+    };
+    if standing.generation != attempt.generation {
+        return Err(Why::TimingChanged);
+    }
+    match (standing.state, attempt.role) {
+        (JobState::Enabled, _) | (JobState::Completed | JobState::Faulted, Role::Error) => {}
+        (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
+            return Err(Why::NotEnabled);
+        }
+    }
+    let is_first = attempt.role == Role::Main && attempt.number == 0;
+    match standing.timetable {
+        Some(timetable) if is_first && !is_owed(timetable, nominal_at, floor) => {
+            Err(Why::Overtaken)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recurrence::{Recurrence, Rule};
+
+    use super::*;
+
+    fn at(minute: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(60 * minute, 0).unwrap()
+    }
+
+    fn minutely() -> Timetable {
+        let rule = serde_json::json!({"frequency": "minute"});
+        let rule = Rule::of(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        Timetable::new(&rule, None, at(0)).unwrap()
+    }
+
+    /// Everything as it should be, and what each change of it comes to.
+    #[test]
+    fn the_table() {
+        let timetable = minutely();
+        let good = Standing {
+            state: JobState::Enabled,
+            generation: 3,
+            timetable: Some(&timetable),
+            collection_on_since: Some(at(0)),
+        };
+        let first = Attempt::first(3, Occurrence::Scheduled { nominal_at: at(60) });
+        let retry = Attempt { number: 1, due_at: at(62), ..first.clone() };
+        let error = Attempt { role: Role::Error, due_at: at(62), ..first.clone() };
+        let run = Attempt::first(1, Occurrence::Run { asked_at: at(60), run_id: String::new() });
+        let all = [&first, &retry, &error, &run];
+        let floor = at(50);
+        let check = |what: &str, standing, floor, expected: [Result<(), Why>; 4]| {
+            assert_eq!(all.map(|attempt| fence(attempt, standing, floor)), expected, "{what}");
+        };
+        let (ok, changed) = (Ok(()), Err(Why::TimingChanged));
+        let (off, not) = (Err(Why::CollectionOff), Err(Why::NotEnabled));
+        check("good", Some(good), floor, [ok; 4]);
+        check("gone", None, floor, [Err(Why::Gone); 4]);
+        let with = |state| Some(Standing { state, ..good });
+        check("disabled", with(JobState::Disabled), floor, [not, not, not, ok]);
+        check("completed", with(JobState::Completed), floor, [not, not, ok, ok]);
+        check("faulted", with(JobState::Faulted), floor, [not, not, ok, ok]);
+        let other = Some(Standing { generation: 4, ..good });
+        check("another timing", other, floor, [changed, changed, changed, ok]);
+        let since = |since| Some(Standing { collection_on_since: since, ..good });
+        check("collection off", since(None), floor, [off; 4]);
+        check("on again between", since(Some(at(61))), floor, [off, ok, ok, off]);
+        check("on again at the instant", since(Some(at(60))), floor, [ok; 4]);
+        // Its successor, 01:01, is at the floor.
+        check("overtaken", Some(good), at(61), [Err(Why::Overtaken), ok, ok, ok]);
+        check("not quite", Some(good), at(61) - chrono::TimeDelta::seconds(1), [ok; 4]);
+    }
+}

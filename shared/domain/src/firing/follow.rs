@@ -1,0 +1,123 @@
+//! What follows an attempt, from its record alone: whoever looks at the record comes to the same.
+
+use chrono::TimeDelta;
+
+use crate::execution::{Attempt, Outcome, Record, Role};
+use crate::retry::Retries;
+
+/// What follows an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Follow {
+    /// Nothing.
+    Nothing,
+    /// Another attempt at the same action.
+    Retry(Attempt),
+    /// The error action.
+    ErrorAction(Attempt),
+}
+
+/// Whether an attempt that ended so is the last one of its action, and failed.
+#[must_use]
+pub fn is_final_failure(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
+    record.outcome == Outcome::Failed && attempt.number >= retries.count
+}
+
+/// What follows an attempt that ended so. `retries` are those of its action.
+///
+/// `horizon` is how far a message may be delayed; a retry that is further away waits in a timer of
+/// its own.
+#[must_use]
+pub fn follow(
+    attempt: &Attempt,
+    record: &Record,
+    retries: Retries,
+    has_error_action: bool,
+    horizon: TimeDelta,
+) -> Follow {
+    if record.outcome == Outcome::Succeeded {
+        return Follow::Nothing;
+    }
+    if attempt.number < retries.count {
+        let interval = TimeDelta::try_milliseconds(
+            i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX),
+        )
+        .unwrap_or(TimeDelta::MAX);
+        let Some(due_at) = record.ended_at.checked_add_signed(interval) else {
+            // After the end of the calendar.
+            return Follow::Nothing;
+        };
+        let number = attempt.number + 1;
+        let is_long = interval > horizon;
+        return Follow::Retry(Attempt { number, due_at, is_long, ..attempt.clone() });
+    }
+    if attempt.role == Role::Main && has_error_action {
+        return Follow::ErrorAction(Attempt {
+            role: Role::Error,
+            number: 0,
+            due_at: record.ended_at,
+            is_long: false,
+            ..attempt.clone()
+        });
+    }
+    Follow::Nothing
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::*;
+    use crate::duration::Span;
+    use crate::execution::Occurrence;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    fn record(outcome: Outcome) -> Record {
+        Record {
+            started_at: at(60),
+            ended_at: at(61),
+            outcome,
+            message: String::new(),
+            repeat_count: 1,
+        }
+    }
+
+    #[test]
+    fn the_table() {
+        let retries = |count, seconds| Retries { count, interval: Span::seconds(seconds) };
+        let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) });
+        let nth = |number| Attempt { number, ..first.clone() };
+        let error = |number| Attempt { role: Role::Error, number, ..first.clone() };
+        let next = |attempt: &Attempt, outcome, retries, has_error_action| {
+            let horizon = TimeDelta::minutes(14);
+            match follow(attempt, &record(outcome), retries, has_error_action, horizon) {
+                Follow::Nothing => "nothing".to_owned(),
+                Follow::Retry(next) | Follow::ErrorAction(next) => format!(
+                    "{:?} {} at {}{}",
+                    next.role,
+                    next.number,
+                    next.due_at.timestamp(),
+                    if next.is_long { " long" } else { "" },
+                ),
+            }
+        };
+        let (ok, failed) = (Outcome::Succeeded, Outcome::Failed);
+        assert_eq!(next(&first, ok, retries(4, 30), true), "nothing");
+        assert_eq!(next(&first, failed, retries(4, 30), true), "Main 1 at 91");
+        assert_eq!(next(&nth(3), failed, retries(4, 30), true), "Main 4 at 91");
+        assert_eq!(next(&nth(4), failed, retries(4, 30), true), "Error 0 at 61");
+        assert_eq!(next(&nth(4), failed, retries(4, 30), false), "nothing");
+        assert_eq!(next(&first, failed, retries(0, 30), true), "Error 0 at 61");
+        assert_eq!(next(&first, failed, retries(1, 840), false), "Main 1 at 901");
+        assert_eq!(next(&first, failed, retries(1, 841), false), "Main 1 at 902 long");
+        assert_eq!(next(&error(0), failed, retries(1, 30), true), "Error 1 at 91");
+        assert_eq!(next(&error(1), failed, retries(1, 30), true), "nothing");
+        // A policy that was made shorter meanwhile ends the chain.
+        assert_eq!(next(&nth(3), failed, retries(1, 30), false), "nothing");
+        assert!(is_final_failure(&nth(4), &record(failed), retries(4, 30)));
+        assert!(!is_final_failure(&nth(3), &record(failed), retries(4, 30)));
+        assert!(!is_final_failure(&nth(4), &record(ok), retries(4, 30)));
+    }
+}

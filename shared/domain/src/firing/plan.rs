@@ -1,0 +1,259 @@
+//! What a pass does with a timer: which occurrences are handed over, and when it is due next.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use recurrence::Timetable;
+
+use crate::tick::{from_ticks, ticks};
+
+/// The times by which a timer is planned.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// Now.
+    pub now: DateTime<Utc>,
+    /// What falls due until then is handed over.
+    pub until: DateTime<Utc>,
+    /// An occurrence is overtaken if its successor fell due at this time or before.
+    pub floor: DateTime<Utc>,
+    /// The most occurrences of one plan.
+    pub occurrences_max: usize,
+    /// How far ahead a timer with nothing left is looked at again.
+    pub look_again: TimeDelta,
+}
+
+/// What to do with a timer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// What to hand over, in order.
+    pub send: Vec<DateTime<Utc>>,
+    /// How many occurrences were overtaken: they are not handed over, and used up.
+    pub overtaken: u64,
+    /// When the timer is due next.
+    pub next: NextLook,
+}
+
+/// When a timer is due next, and for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextLook {
+    /// At the next occurrence that is not handed over.
+    Occurrence(DateTime<Utc>),
+    /// Nothing is left: to see whether the job is over.
+    Spent(DateTime<Utc>),
+}
+
+impl NextLook {
+    /// When.
+    #[must_use]
+    pub const fn at(self) -> DateTime<Utc> {
+        match self {
+            Self::Occurrence(at) | Self::Spent(at) => at,
+        }
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub const fn is_spent(self) -> bool {
+        matches!(self, Self::Spent(_))
+    }
+}
+
+/// Plans a timer whose next occurrence that is not handed over is at `from` or after.
+#[must_use]
+pub fn plan(timetable: &Timetable, from: DateTime<Utc>, window: &Window) -> Plan {
+    let mut overtaken = 0;
+    let mut next = timetable.at_or_after(from);
+    if let Some(first) = next.filter(|first| !is_owed(timetable, *first, window.floor)) {
+        // All but the last one before the floor have a successor there.
+        next = latest_until(timetable, first, window.floor);
+        overtaken = next.map_or(0, |latest| timetable.count_between(first, latest));
+    }
+    let mut send = Vec::new();
+    while let Some(at) = next.filter(|at| *at <= window.until) {
+        if send.len() == window.occurrences_max {
+            break;
+        }
+        send.push(at);
+        next = timetable.after(at);
+    }
+    let next = next.map_or_else(
+        || {
+            let last = send.last().copied().unwrap_or(window.now);
+            NextLook::Spent(last.max(window.now) + window.look_again)
+        },
+        NextLook::Occurrence,
+    );
+    Plan { send, overtaken, next }
+}
+
+/// Whether an occurrence still has to run: it has if its successor is after the floor, or if it has
+/// none.
+#[must_use]
+pub fn is_owed(timetable: &Timetable, nominal_at: DateTime<Utc>, floor: DateTime<Utc>) -> bool {
+    timetable.after(nominal_at).is_none_or(|successor| successor > floor)
+}
+
+/// The latest occurrence from `from` until `until`, both inclusive.
+///
+/// It halves the time in between, so that a year of minutes takes twenty questions.
+#[must_use]
+pub fn latest_until(
+    timetable: &Timetable,
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Option<DateTime<Utc>> {
+    let mut latest = timetable.at_or_after(from).filter(|first| *first <= until)?;
+    let mut beyond = until;
+    // Bounded: each round halves what is left of at most 2^63 ticks.
+    while let Some(next) = timetable.after(latest).filter(|next| *next <= until) {
+        let (low, high) = (ticks(next), ticks(beyond));
+        let middle = from_ticks(low + (high - low) / 2).unwrap_or(next);
+        if let Some(found) = timetable.at_or_after(middle).filter(|found| *found <= beyond) {
+            latest = found;
+        } else {
+            beyond = middle;
+            latest = next;
+        }
+    }
+    Some(latest)
+}
+
+#[cfg(test)]
+mod tests {
+    use recurrence::{Recurrence, Rule, WrittenDate, written};
+
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        WrittenDate::parse(text).unwrap().instant(None).unwrap()
+    }
+
+    fn timetable(rule: &str, since: &str) -> Timetable {
+        let rule = serde_json::from_str(rule).unwrap();
+        let rule = Rule::of(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        Timetable::new(&rule, None, at(since)).unwrap()
+    }
+
+    fn window(now: &str) -> Window {
+        let now = at(now);
+        Window {
+            now,
+            until: now + TimeDelta::minutes(14),
+            floor: now - TimeDelta::minutes(10),
+            occurrences_max: 16,
+            look_again: TimeDelta::minutes(20),
+        }
+    }
+
+    /// What is handed over, how many were overtaken, and when the timer is due next.
+    fn planned(rule: &str, from: &str, now: &str) -> (Vec<String>, u64, String) {
+        let timetable = timetable(rule, "2027-01-01T00:00");
+        let plan = plan(&timetable, at(from), &window(now));
+        let handed = plan.send.iter().map(|at| written(*at)[11..16].to_owned()).collect();
+        let spent = if plan.next.is_spent() { " spent" } else { "" };
+        (handed, plan.overtaken, format!("{}{spent}", &written(plan.next.at())[..16]))
+    }
+
+    #[track_caller]
+    fn check([rule, from, now]: [&str; 3], send: &[&str], overtaken: u64, next: &str) {
+        let send = send.iter().copied().map(str::to_owned).collect();
+        assert_eq!(planned(rule, from, now), (send, overtaken, next.to_owned()));
+    }
+
+    const MINUTELY: &str = r#"{"frequency":"minute","interval":5}"#;
+
+    #[test]
+    fn what_is_within_the_horizon_is_handed_over() {
+        check(
+            [MINUTELY, "2027-01-01T00:00", "2027-01-01T00:00"],
+            &["00:00", "00:05", "00:10"],
+            0,
+            "2027-01-01T00:15",
+        );
+        check([MINUTELY, "2027-01-01T00:15", "2027-01-01T00:00"], &[], 0, "2027-01-01T00:15");
+        check(
+            [r#"{"frequency":"day"}"#, "2027-01-02T00:00", "2027-01-01T23:50"],
+            &["00:00"],
+            0,
+            "2027-01-03T00:00",
+        );
+    }
+
+    #[test]
+    fn a_delay_of_minutes_overtakes_nothing() {
+        check(
+            [MINUTELY, "2027-01-01T00:00", "2027-01-01T00:14"],
+            &["00:00", "00:05", "00:10", "00:15", "00:20", "00:25"],
+            0,
+            "2027-01-01T00:30",
+        );
+    }
+
+    #[test]
+    fn after_an_outage_only_the_latest_is_owed() {
+        check(
+            [MINUTELY, "2027-01-01T00:00", "2027-01-01T03:02"],
+            &["02:50", "02:55", "03:00", "03:05", "03:10", "03:15"],
+            34,
+            "2027-01-01T03:20",
+        );
+        // A daily one that was missed by hours still runs: its successor is not due yet.
+        check(
+            [r#"{"frequency":"day"}"#, "2027-01-02T00:00", "2027-01-02T05:00"],
+            &["00:00"],
+            0,
+            "2027-01-03T00:00",
+        );
+    }
+
+    #[test]
+    fn a_restart_owes_exactly_one_however_short_it_was() {
+        let timetable = timetable(MINUTELY, "2027-01-01T00:00");
+        let window = Window { floor: at("2027-01-01T00:16"), ..window("2027-01-01T00:16") };
+        let plan = plan(&timetable, at("2027-01-01T00:00"), &window);
+        assert_eq!(plan.send[0], at("2027-01-01T00:15"));
+        assert_eq!(plan.overtaken, 3);
+    }
+
+    #[test]
+    fn with_nothing_left_it_is_looked_at_again() {
+        let thrice = r#"{"frequency":"minute","count":3}"#;
+        check(
+            [thrice, "2027-01-01T00:00", "2027-01-01T00:00"],
+            &["00:00", "00:01", "00:02"],
+            0,
+            "2027-01-01T00:22 spent",
+        );
+        // Also if an outage overtook what was left but the last.
+        check(
+            [thrice, "2027-01-01T00:00", "2027-01-01T09:00"],
+            &["00:02"],
+            2,
+            "2027-01-01T09:20 spent",
+        );
+        check([thrice, "2027-01-01T00:03", "2027-01-01T00:05"], &[], 0, "2027-01-01T00:25 spent");
+    }
+
+    #[test]
+    fn a_pass_hands_over_so_many_and_goes_on_there() {
+        let timetable = timetable(r#"{"frequency":"minute"}"#, "2027-01-01T00:00");
+        let mut window = window("2027-01-01T00:00");
+        window.until = at("2027-01-02T00:00");
+        let plan = plan(&timetable, at("2027-01-01T00:00"), &window);
+        assert_eq!(plan.send.len(), 16);
+        assert_eq!(plan.next, NextLook::Occurrence(at("2027-01-01T00:16")));
+    }
+
+    #[test]
+    fn the_latest_is_found_without_walking() {
+        let minutely = timetable(r#"{"frequency":"minute"}"#, "2020-01-01T00:00:30");
+        let latest = |from: &str, until: &str| latest_until(&minutely, at(from), at(until));
+        assert_eq!(latest("2020-01-01", "2030-01-01"), Some(at("2029-12-31T23:59:30")));
+        assert_eq!(latest("2020-01-01", "2020-01-01T00:00:30"), Some(at("2020-01-01T00:00:30")));
+        assert_eq!(latest("2020-01-01", "2020-01-01T00:00:29"), None);
+        let monthly = timetable(
+            r#"{"frequency":"month","schedule":{"monthDays":[31]},"count":5}"#,
+            "2020-01-01T00:00",
+        );
+        let latest = latest_until(&monthly, at("2020-01-01"), at("2030-01-01"));
+        assert_eq!(latest.map(written).as_deref(), Some("2020-07-31T00:00:00Z"));
+    }
+}
