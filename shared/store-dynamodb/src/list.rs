@@ -11,6 +11,9 @@ use crate::item::{Growing, Item, Reader, text};
 /// The most requests that read one page, however little each of them finds.
 const REQUESTS_MAX: usize = 1_000;
 
+/// What is read at once of a partition of which a filter drops an unknown part.
+const FILTERED_READ: u32 = 100;
+
 /// Which items a list holds.
 pub(crate) struct List {
     /// Their partition.
@@ -39,9 +42,17 @@ impl List {
             if wanted == 0 {
                 break;
             }
-            let found = self.query(store, from.as_deref(), wanted).await?;
+            // Of what is filtered most may be dropped: it is read in larger parts, and what turns
+            // out to be too much is left to the next page.
+            let at_least = if self.only.is_some() { FILTERED_READ } else { 0 };
+            let found = self.query(store, from.as_deref(), wanted.max(at_least)).await?;
             items.extend(found.items);
             from = found.next;
+            let items_max = usize::try_from(page.items_max).unwrap_or(usize::MAX);
+            if items.len() > items_max {
+                items.truncate(items_max);
+                from = items.last().map(|last| self.position(last)).transpose()?;
+            }
             if from.is_none() {
                 break;
             }

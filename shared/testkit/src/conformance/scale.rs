@@ -81,6 +81,10 @@ async fn a_thousand_collections_are_listed_by_queries(subject: &Subject) {
     let few = subject.collection_names(&sub, Some(&segment("Few")), 500).await;
     assert_eq!(few.len(), 10);
     assert_requests(&subject.requests(), &[("Query", 3)]);
+    // However little of it is wanted, its neighbours do not cost a request each.
+    let few = subject.collection_names(&sub, Some(&segment("Few")), 1).await;
+    assert_eq!(few.len(), 10);
+    assert_requests(&subject.requests(), &[("Query", 20)]);
 }
 
 async fn a_change_costs_one_transaction_however_many_jobs_there_are(subject: &Subject) {
