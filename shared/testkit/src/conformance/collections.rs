@@ -83,16 +83,23 @@ async fn a_name_matches_in_any_case_and_is_answered_as_first_given(subject: &Sub
 }
 
 async fn the_same_name_elsewhere_is_another_collection(subject: &Subject) {
-    // The last two would be one if names were only put side by side.
-    let places = [("s", "g"), ("s", "h"), ("t", "g"), ("s", "gn"), ("sg", "g")];
-    for (subscription, group) in places {
-        subject.with_collection(&collection_in(subscription, group, "n")).await;
+    // The last four would be two if names were only put side by side.
+    let all = [
+        ("s", "g", "n"),
+        ("s", "h", "n"),
+        ("t", "g", "n"),
+        ("s", "x", "n1"),
+        ("s", "1x", "n"),
+        ("s", "y-n", "n"),
+        ("s-y", "n", "n"),
+    ]
+    .map(|(subscription, group, name)| collection_in(subscription, group, name));
+    for record in &all {
+        subject.with_collection(record).await;
     }
-    let kept = subject.find_collection(&collection_in("s", "g", "n")).await.unwrap();
-    assert_eq!(subject.delete_collection(&kept).await, Saved::Kept);
-    for (subscription, group) in places.into_iter().skip(1) {
-        let found = subject.find_collection(&collection_in(subscription, group, "n")).await;
-        assert_eq!(found.unwrap().place, place(subscription, group));
+    for record in &all {
+        assert_eq!(subject.find_collection(record).await.as_ref(), Some(record));
+        assert_eq!(subject.delete_collection(record).await, Saved::Kept);
     }
 }
 
@@ -209,6 +216,9 @@ async fn the_jobs_of_a_deleted_collection_are_out_of_reach(subject: &Subject) {
     let before = subject.collection("jc").await;
     let j = subject.job(&before, "j").await;
     assert_eq!(subject.delete_collection(&before).await, Saved::Kept);
+    // There is nothing to count off, and nothing comes of trying.
+    assert_eq!(subject.delete_job(&before, &j).await, Saved::Stale);
+    assert_eq!(subject.find_collection(&before).await, None);
     let after = subject.with_collection(&namesake(&before)).await;
     assert_eq!(subject.find_job(&after, &j.name).await, None);
     assert!(subject.job_names(&after, 10).await.is_empty());
