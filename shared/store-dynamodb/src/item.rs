@@ -122,8 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn optional_ticks(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let instant =
-            |value: &AttributeValue| tick::from_ticks(value.as_n().ok()?.parse().ok()?);
+        let instant = |value: &AttributeValue| tick::from_ticks(value.as_n().ok()?.parse().ok()?);
         self.optional(name, instant, "it is no instant")
     }
 
