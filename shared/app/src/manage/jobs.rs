@@ -363,7 +363,7 @@ fn timer(switch: Switch, timing: Timing, timetable: &Timetable, counters: Counte
     let on = switch == Switch::Enabled;
     let due_at = timetable.iter().next().filter(|_| on);
     let rule = on.then(|| timetable.to_string());
-    TimerRecord { state: JobState::from(switch), timing, rule, counters, due_at }
+    TimerRecord { state: JobState::from(switch), timing, rule, counters, due_at, is_spent: false }
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Message {
