@@ -70,7 +70,7 @@ pub(crate) fn date(value: DateTime<Utc>) -> AttributeValue {
     text(written(value))
 }
 
-/// A date as an index sorts it: ticks of 100 ns since 1970.
+/// A date as an index sorts it, and in half the bytes: ticks of 100 ns since 1970.
 pub(crate) fn ticks(value: DateTime<Utc>) -> AttributeValue {
     number(tick::ticks(value))
 }
@@ -122,15 +122,12 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn date(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
-        self.optional_date(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
+        let date = WrittenDate::parse(self.text(name)?).and_then(|date| date.instant(None));
+        date.map_err(|_| self.corrupt(name, "it is no date"))
     }
 
-    pub(crate) fn optional_date(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let read = |text| WrittenDate::parse(text).and_then(|date| date.instant(None));
-        self.optional_text(name)
-            .map(read)
-            .transpose()
-            .map_err(|_| self.corrupt(name, "it is no date"))
+    pub(crate) fn ticks(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
+        self.optional_ticks(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
     }
 
     pub(crate) fn optional_ticks(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {

@@ -72,8 +72,7 @@ fn read_position(shard: u32, position: &str) -> Result<Item, StoreError> {
 
 fn read_due(item: &Item) -> Result<Due, StoreError> {
     let reader = Reader::of(item);
-    let due_at = reader.optional_ticks("due_at")?;
-    let due_at = due_at.ok_or_else(|| reader.corrupt("due_at", "it is missing"))?;
+    let due_at = reader.ticks("due_at")?;
     let uid = reader.text("pk")?.strip_prefix(TIMERS);
     let uid = uid.ok_or_else(|| reader.corrupt("pk", "it is no timer's"))?.to_owned();
     let job = |uid| -> Result<JobRef, StoreError> {

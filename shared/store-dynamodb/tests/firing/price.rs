@@ -2,12 +2,12 @@
 
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
+use chrono::TimeDelta;
 use domain::execution::{Attempt, Record};
 use domain::job::JobState;
 use domain::settled::Settled;
 use ports::FiringStore;
 use ports::firing::{Advance, Claimed, CountersAdd, Recorded, Settlement, TimerKey};
-use ports::store::JobRecord;
 use store_dynamodb::{Call, DynamoJobStore, Groups};
 
 use crate::world::{
@@ -68,9 +68,13 @@ async fn counting_costs_one_though_the_memory_is_full() {
 }
 
 #[tokio::test]
-async fn counting_costs_one_for_a_job_of_the_longest_name() {
+async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     let world = World::new(Groups::Singles).await;
-    world.put_job(&collection(), &JobRecord { ..job(&"j".repeat(100)) }).await;
+    let mut job = job(&"j".repeat(100));
+    // As much as a schedule in a time zone comes to.
+    job.timer.rule = Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
+    job.timer.timing.anchor = Some(at(0) + TimeDelta::nanoseconds(123_456_700));
+    world.put_job(&collection(), &job).await;
     let mut read = Settled::default();
     for n in 0..70 {
         let mut settled = read.clone();

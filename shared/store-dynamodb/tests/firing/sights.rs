@@ -83,3 +83,23 @@ async fn many_jobs_are_seen_in_the_order_in_which_they_were_asked_for() {
     let expected: Vec<String> = (0..120).map(|n| format!("J{n}")).collect();
     assert_eq!(names, expected);
 }
+
+#[tokio::test]
+async fn what_a_batch_leaves_out_is_asked_for_again() {
+    let world = World::new(Groups::Singles).await;
+    let job_of = |n: u32| JobRecord {
+        uid: format!("{JOB}{n}"),
+        // Of all of them more than the sixteen megabytes that one answer holds.
+        document: "x".repeat(390_000),
+        ..job(&format!("J{n}"))
+    };
+    for n in 0..45 {
+        world.put_job(&collection(), &job_of(n)).await;
+    }
+    let refs: Vec<JobRef> = (0..45)
+        .map(|n| JobRef { uid: format!("{JOB}{n}"), key: format!("j{n}"), ..job_ref() })
+        .collect();
+    let seen = world.store.look(&refs).await.unwrap();
+    assert_eq!(seen.iter().flatten().filter(|sight| sight.document.len() == 390_000).count(), 45);
+    assert!(world.meter.of(Call::Look).requests > 1);
+}
