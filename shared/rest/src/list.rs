@@ -26,8 +26,8 @@ const WORTH_READING: usize = 8;
 /// What is read at first of a window of which a filter drops an unknown part; each further read is
 /// twice as long, up to [`ITEMS_MAX`].
 const FILTERED_READ: usize = 100;
-/// The most items that are looked at for an answer that can be followed, however few are wanted: it
-/// is on its way within a second, and its link goes on from there.
+/// The most items, give or take one read, that are looked at for an answer that can be followed: a
+/// filter that matches little does not hold a request up, as its link goes on from there.
 const LOOKED_AT_MAX: usize = 5_000;
 
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
