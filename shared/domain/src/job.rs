@@ -97,6 +97,8 @@ pub struct Counters {
     pub failures: u64,
     /// Occurrences that failed for good.
     pub faulted: u64,
+    /// Occurrences that were not owed.
+    pub skipped: u64,
     /// When its latest attempt began.
     pub last_execution_at: Option<DateTime<Utc>>,
 }

@@ -65,6 +65,8 @@ pub struct TimerRecord {
     pub counters: Counters,
     /// The next occurrence that has not been handed to the queue; `None` if there is none.
     pub due_at: Option<DateTime<Utc>>,
+    /// Whether every occurrence has been handed over, so that it is due to be looked at only.
+    pub is_spent: bool,
 }
 
 /// How a change ended.

@@ -71,7 +71,7 @@ pub(crate) fn date(value: DateTime<Utc>) -> AttributeValue {
     text(written(value))
 }
 
-/// A date as an index sorts it: ticks of 100 ns since 1970.
+/// A date as an index sorts it, and in half the bytes: ticks of 100 ns since 1970.
 pub(crate) fn ticks(value: DateTime<Utc>) -> AttributeValue {
     number(tick::ticks(value))
 }
@@ -104,21 +104,28 @@ impl<'a> Reader<'a> {
         self.optional_number(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
     }
 
-    fn optional_number<T: FromStr>(&self, name: &str) -> Result<Option<T>, StoreError> {
+    pub(crate) fn optional_number<T: FromStr>(&self, name: &str) -> Result<Option<T>, StoreError> {
         let number = |value: &AttributeValue| value.as_n().ok()?.parse().ok();
         self.optional(name, number, "it is no number that fits")
     }
 
-    pub(crate) fn date(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
-        self.optional_date(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
+    /// Whether a mark is there.
+    pub(crate) fn is_set(&self, name: &str) -> Result<bool, StoreError> {
+        let mark = |value: &AttributeValue| value.as_bool().ok().copied();
+        Ok(self.optional(name, mark, "it is no mark")?.unwrap_or(false))
     }
 
-    pub(crate) fn optional_date(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let date = |value: &AttributeValue| {
-            let date = WrittenDate::parse(value.as_s().ok()?).ok()?;
-            date.instant(None).ok()
-        };
-        self.optional(name, date, "it is no date")
+    pub(crate) fn value(&self, name: &str) -> Option<&'a AttributeValue> {
+        self.item.get(name)
+    }
+
+    pub(crate) fn date(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
+        let date = WrittenDate::parse(self.text(name)?).and_then(|date| date.instant(None));
+        date.map_err(|_| self.corrupt(name, "it is no date"))
+    }
+
+    pub(crate) fn ticks(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
+        self.optional_ticks(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
     }
 
     pub(crate) fn optional_ticks(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
@@ -169,7 +176,7 @@ mod tests {
         assert!(matches!(reader.optional_bytes("absent"), Ok(None)));
         for error in [
             reader.optional_text("wrong").unwrap_err(),
-            reader.optional_date("wrong").unwrap_err(),
+            reader.date("wrong").unwrap_err(),
             reader.optional_bytes("wrong").unwrap_err(),
         ] {
             let message = error.to_string();

@@ -11,10 +11,10 @@ use tower::ServiceExt;
 
 use super::world::{Counting, World};
 
-const COLLECTION: &str =
+pub(super) const COLLECTION: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
 
-fn api(world: &World) -> Router {
+pub(super) fn api(world: &World) -> Router {
     let text = || "test".to_owned();
     let build = BuildInfo { version: text(), commit: text(), store: text(), time_zones: text() };
     router(Rest {
@@ -27,7 +27,7 @@ fn api(world: &World) -> Router {
     })
 }
 
-async fn ask(api: &Router, method: &str, path: &str, body: &str) -> (u16, String) {
+pub(super) async fn ask(api: &Router, method: &str, path: &str, body: &str) -> (u16, String) {
     let uri = format!("{path}{}api-version=2016-03-01", if path.contains('?') { '&' } else { '?' });
     let request = Request::builder().method(method).uri(uri).header("host", "localhost");
     let request = request.body(Body::from(body.to_owned())).unwrap();

@@ -17,11 +17,12 @@ use ports::{CertificateReader, Clock, DispatchQueue, IdSource, Message, QueueErr
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
 
 pub(super) struct World {
     pub(super) manage: Manage,
     pub(super) store: Store,
+    pub(super) firing: Arc<DynamoJobStore>,
     pub(super) queue: Arc<Recorded>,
     pub(super) clock: Arc<Standing>,
 }
@@ -44,8 +45,11 @@ impl World {
         ensure_table(&store.client(), "minutehand").await.unwrap();
         let queue = Arc::new(Recorded::default());
         let clock = Arc::new(Standing(Mutex::new(instant(now))));
+        let dynamo = DynamoJobStore::new(store.client(), "minutehand");
+        let dynamo = Arc::new(dynamo.with_groups(Groups::Transactions));
         let ports = ManagePorts {
-            store: Arc::new(DynamoJobStore::new(store.client(), "minutehand")),
+            store: dynamo.clone(),
+            firing: dynamo.clone(),
             queue: queue.clone(),
             sealer: Arc::new(AesSealer::new(&AesSealer::new_key().unwrap())),
             certificates: Arc::new(Opener),
@@ -53,7 +57,7 @@ impl World {
             ids: Arc::new(Counting::default()),
         };
         let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
-        Self { manage: Manage::new(ports, settings), store, queue, clock }
+        Self { manage: Manage::new(ports, settings), store, firing: dynamo, queue, clock }
     }
 
     pub(super) fn now_is(&self, now: &str) {

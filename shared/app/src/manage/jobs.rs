@@ -287,7 +287,11 @@ impl Manage {
     }
 
     /// The record of a job that has to be there.
-    async fn job(&self, collection: &CollectionRecord, name: &Name) -> Result<JobRecord, AppError> {
+    pub(super) async fn job(
+        &self,
+        collection: &CollectionRecord,
+        name: &Name,
+    ) -> Result<JobRecord, AppError> {
         let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
         found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
     }
@@ -363,7 +367,7 @@ fn timer(switch: Switch, timing: Timing, timetable: &Timetable, counters: Counte
     let on = switch == Switch::Enabled;
     let due_at = timetable.iter().next().filter(|_| on);
     let rule = on.then(|| timetable.to_string());
-    TimerRecord { state: JobState::from(switch), timing, rule, counters, due_at }
+    TimerRecord { state: JobState::from(switch), timing, rule, counters, due_at, is_spent: false }
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Message {
