@@ -102,5 +102,5 @@ test('a token that is not ours opens nothing', async () => {
   const world = new World();
   const collection = await world.standard();
   const get = world.stranger().jobCollections.get(GROUP, collection);
-  await refused(get, 401, 'AuthenticationFailed');
+  await refused(get, 401, 'InvalidAuthenticationToken');
 });

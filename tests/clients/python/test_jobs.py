@@ -106,4 +106,4 @@ def test_a_token_that_is_not_ours_opens_nothing(client, collection):
     with pytest.raises(Refused) as refused:
         stranger.get_collection(collection)
     assert refused.value.status == 401
-    assert refused.value.code == "AuthenticationFailed"
+    assert refused.value.code == "InvalidAuthenticationToken"
