@@ -28,13 +28,15 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 	fi
 
 # nextest runs no documentation tests, cargo does.
-test: ## every test, the examples in the documentation included
+test: ## every test, the examples in the documentation and the official Azure clients included
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
 		.ci/timed doctests cargo test --doc --workspace --locked; \
 	else \
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
+	@.ci/timed build cargo build -p local --locked
+	@.ci/timed clients tests/clients/run
 
 bench-recurrence: ## time the recurrence engine, beside others
 	cargo bench -p recurrence --bench next --locked
