@@ -7,8 +7,9 @@ use std::process::ExitCode;
 
 use chrono::{DateTime, Utc};
 use clap::{Parser, Subcommand};
+use local::backup::backup;
 use local::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
-use local::serve::{BUILD, ServeArgs, Settings, TOKEN_VARIABLE, serve};
+use local::serve::{BUILD, DATA_DIR, ServeArgs, Settings, TOKEN_VARIABLE, serve};
 use recurrence::WrittenDate;
 
 /// The work could not be done: a file cannot be read, the output cannot be written.
@@ -19,7 +20,7 @@ const REFUSED: u8 = 2;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the work could not be done: a file cannot be read, the output cannot be written
+  1  the work could not be done: a file cannot be read or written, the data directory is in use
   2  what was given is refused: an argument, or a job (with the message the API would answer)";
 
 const SERVE_EXAMPLES: &str = "\
@@ -68,6 +69,18 @@ enum Command {
     /// Show when a job would fire, without a scheduler
     #[command(after_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
+    /// Copy a data directory that no server uses; to restore, serve from the copy
+    #[command(after_help = EXIT_CODES)]
+    Backup(BackupArgs),
+}
+
+#[derive(clap::Args)]
+struct BackupArgs {
+    /// Where the copy will be; nothing may be there
+    target: PathBuf,
+    /// The data directory
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
+    data: PathBuf,
 }
 
 #[derive(clap::Args)]
@@ -90,6 +103,10 @@ pub(crate) fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
+        Command::Backup(args) => match backup(&args.data, &args.target) {
+            Ok(bytes) => print(&format!("{bytes} bytes are in {}\n", args.target.display())),
+            Err(error) => fail(FAILED, format!("{error:#}"), None),
+        },
     }
 }
 

@@ -26,4 +26,4 @@ mod token;
 
 pub use args::{ServeArgs, TOKEN_VARIABLE};
 pub use run::{BUILD, Build, serve};
-pub use settings::{Settings, TargetPolicy};
+pub use settings::{DATA_DIR, Settings, TargetPolicy};

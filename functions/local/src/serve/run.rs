@@ -110,6 +110,7 @@ async fn run(settings: Settings) -> Result<()> {
         let tls = protection.as_ref().map(|protection| protection.acceptor.clone());
         tasks.start("api", |stop| listen(listener, tls, api, stop));
         let scheme = if protection.is_some() { "https" } else { "http" };
+        tracing::info!(%address, "listening");
         say(&format!("listening on {scheme}://{address}"));
     } else {
         say("running without the API: nothing listens");

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::args::{Format, Level, Role, ServeArgs, Switch, Sync, TOKEN_VARIABLE};
 
 /// The data directory, where none is given.
-const DATA_DIR: &str = ".minutehand";
+pub const DATA_DIR: &str = ".minutehand";
 
 /// What a process of `serve` runs with.
 #[derive(Debug)]
