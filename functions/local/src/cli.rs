@@ -24,6 +24,8 @@ Exit codes:
   2  what was given is refused: an argument, or a job (with the message the API would answer)";
 
 const SERVE_EXAMPLES: &str = "\
+In this version jobs are kept and answered, and do not fire yet.
+
 Examples:
   minutehand serve
   minutehand serve --memory --no-auth --listen 127.0.0.1:0

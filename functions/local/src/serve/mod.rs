@@ -8,7 +8,7 @@
 //! 3. services are put on them, and each role becomes a task;
 //! 4. the first signal asks the tasks to stop, and the store is closed after them.
 //!
-//! What a crash leaves is said where it is written: [`private_file`] for keys and tokens, `embedded`
+//! What a crash leaves is said where it is written: `private_file` for keys and tokens, `embedded`
 //! for the store. No step needs a repair by hand.
 
 mod args;
