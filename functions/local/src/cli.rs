@@ -1,5 +1,6 @@
 //! The command line: arguments in, exit code out.
 
+use std::env::VarError;
 use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -130,7 +131,12 @@ fn run_server(args: &ServeArgs) -> ExitCode {
 
 #[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
 fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    match std::env::var(name) {
+        Ok(value) => Some(value),
+        Err(VarError::NotPresent) => None,
+        // Refused by whoever reads it, where ignoring it would surprise.
+        Err(VarError::NotUnicode(value)) => Some(value.to_string_lossy().into_owned()),
+    }
 }
 
 fn preview(args: &PreviewArgs) -> ExitCode {

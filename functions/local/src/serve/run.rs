@@ -134,7 +134,7 @@ async fn until_ended(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
         error = tasks.failed() => Some(error),
     };
     tokio::select! {
-        stopped = tasks.stop(STOPPING_MAX) => stopped?,
+        () = tasks.stop(STOPPING_MAX) => {}
         signal = signals.next() => bail!("ended at once by a second signal, {signal}"),
     }
     failed.map_or(Ok(()), Err)

@@ -61,6 +61,19 @@ fn a_connection_that_is_kept_alive_holds_up_nothing() {
 }
 
 #[test]
+fn a_request_that_never_ends_is_dropped_in_time() {
+    let mut server = memory();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let path = versioned("/jc");
+    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
+    stream.write_all(&request.as_bytes()[..request.len() - 1]).unwrap();
+    server.send("GET", "/healthz", "");
+    server.signal("TERM");
+    server.wait_for("what is left is dropped");
+    server.wait().is_clean();
+}
+
+#[test]
 fn a_second_signal_ends_it_at_once() {
     let mut server = memory();
     let mut stream = TcpStream::connect(server.address).unwrap();

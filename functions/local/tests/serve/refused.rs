@@ -1,7 +1,9 @@
 //! What is refused at the start: everything that is wrong, each with what to change.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -43,6 +45,18 @@ fn arguments_that_do_not_go_together_are_refused() {
     refuses(&both, 2, &["--tls-self-signed and --insecure-http exclude each other"]);
     let both = ["--allow-private-targets", "--public-targets-only"];
     refuses(&both, 2, &["--allow-private-targets and --public-targets-only exclude each other"]);
+}
+
+#[test]
+fn a_token_from_the_environment_is_looked_at_like_one_that_is_an_argument() {
+    for bad in [&b""[..], b"two words", b"\xff"] {
+        let mut command = command();
+        command.arg("--memory").env("MINUTEHAND_TOKEN", OsStr::from_bytes(bad));
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("error: MINUTEHAND_TOKEN holds no token"), "{said}");
+    }
 }
 
 #[test]
