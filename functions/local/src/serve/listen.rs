@@ -23,6 +23,7 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::impatient::Impatient;
 use super::tasks::Stop;
 
 /// The most connections at once: half of the files that a process may usually have open.
@@ -73,6 +74,7 @@ async fn pause_after(error: &io::Error) {
 async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut stop: Stop) {
     // An answer is written in one piece, and does not wait for another to go with it.
     let _ = socket.set_nodelay(true);
+    let socket = Impatient::new(socket);
     let Some(tls) = tls else {
         return converse(socket, api, stop).await;
     };

@@ -13,6 +13,7 @@
 
 mod args;
 mod home;
+mod impatient;
 mod key;
 mod listen;
 mod private_file;
