@@ -48,10 +48,16 @@
 mod connector;
 mod data_dir;
 mod database;
+mod error;
+mod log;
 mod operation;
+mod serving;
 mod store;
 mod thread;
 
 pub use data_dir::{DataDir, DataDirError, FORMAT};
-pub use store::{OpenError, Store, SyncMode};
-pub use thread::{CHECKPOINT_EVERY, IN_FLIGHT_MAX, PASS_MAX};
+pub use error::OpenError;
+pub use log::SyncMode;
+pub use serving::IN_FLIGHT_MAX;
+pub use store::Store;
+pub use thread::{CHECKPOINT_EVERY, PASS_MAX};
