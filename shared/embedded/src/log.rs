@@ -20,7 +20,9 @@ use crate::data_dir::{DataDir, private};
 /// When a write is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SyncMode {
-    /// Within [`CHECKPOINT_EVERY`](crate::CHECKPOINT_EVERY): a power cut loses at most that.
+    /// Within [`CHECKPOINT_EVERY`](crate::CHECKPOINT_EVERY): a power cut loses at most that. What
+    /// must not be lost even then, a message of the [`Queue`](crate::Queue), is on the disk before
+    /// it is answered in this mode too.
     #[default]
     Normal,
     /// Before it is answered: a power cut loses nothing.

@@ -52,7 +52,11 @@ pub(crate) struct Waiting<'a, R> {
     closing: Option<oneshot::Sender<()>>,
 }
 
-impl<R> Waiting<'_, R> {
+impl<'a, R> Waiting<'a, R> {
+    pub(crate) const fn on(messages: &'a Receiver<Message<R>>) -> Self {
+        Self { messages, closing: None }
+    }
+
     /// Takes the next one; `None` if none waits, or the thread is told to stop.
     pub(crate) fn take(&mut self) -> Option<R> {
         if self.closing.is_some() {
@@ -95,7 +99,7 @@ pub(crate) async fn close<R>(messages: Sender<Message<R>>) {
 
 /// Serves until there is nobody left to serve.
 pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<Message<S::Request>>) {
-    let mut waiting = Waiting { messages, closing: None };
+    let mut waiting = Waiting::on(messages);
     let mut checkpoint_at = None;
     while waiting.closing.is_none() {
         match wait(messages, checkpoint_at) {
