@@ -4,4 +4,5 @@ mod api;
 mod collections;
 mod jobs;
 mod races;
+mod restart;
 mod world;

@@ -43,17 +43,8 @@ impl World {
         let store = Store::in_memory().unwrap();
         ensure_table(&store.client(), "minutehand").await.unwrap();
         let queue = Arc::new(Recorded::default());
-        let clock = Arc::new(Standing(Mutex::new(instant(now))));
-        let ports = ManagePorts {
-            store: Arc::new(DynamoJobStore::new(store.client(), "minutehand")),
-            queue: queue.clone(),
-            sealer: Arc::new(AesSealer::new(&AesSealer::new_key().unwrap())),
-            certificates: Arc::new(Opener),
-            clock: clock.clone(),
-            ids: Arc::new(Counting::default()),
-        };
-        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
-        Self { manage: Manage::new(ports, settings), store, queue, clock }
+        let clock = standing(now);
+        Self { manage: manage(&store, queue.clone(), clock.clone()), store, queue, clock }
     }
 
     pub(super) fn now_is(&self, now: &str) {
@@ -89,6 +80,28 @@ impl Recorded {
         let sent = std::mem::take(&mut *self.0.lock().unwrap());
         sent.into_iter().map(|message| recurrence::written(message.due_at)).collect()
     }
+}
+
+/// The services over this store and this queue.
+pub(super) fn manage(
+    store: &Store,
+    queue: Arc<dyn DispatchQueue>,
+    clock: Arc<dyn Clock>,
+) -> Manage {
+    let ports = ManagePorts {
+        store: Arc::new(DynamoJobStore::new(store.client(), "minutehand")),
+        queue,
+        sealer: Arc::new(AesSealer::new(&AesSealer::new_key().unwrap())),
+        certificates: Arc::new(Opener),
+        clock,
+        ids: Arc::new(Counting::default()),
+    };
+    let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+    Manage::new(ports, settings)
+}
+
+pub(super) fn standing(now: &str) -> Arc<Standing> {
+    Arc::new(Standing(Mutex::new(instant(now))))
 }
 
 pub(super) fn with_action(properties: &str) -> Value {
