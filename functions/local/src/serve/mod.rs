@@ -17,7 +17,6 @@ mod impatient;
 mod key;
 mod listen;
 mod private_file;
-mod queue;
 mod run;
 mod settings;
 mod signals;

@@ -15,7 +15,6 @@ use tokio::time::timeout;
 
 use super::home::Home;
 use super::listen::listen;
-use super::queue::NoQueue;
 use super::settings::{Auth, Roles, Settings};
 use super::signals::Signals;
 use super::tasks::Tasks;
@@ -69,14 +68,14 @@ pub fn serve(settings: Settings) -> Result<()> {
 
 async fn run(settings: Settings) -> Result<()> {
     let mut signals = Signals::hear().context("cannot hear signals")?;
-    let home = Home::open(&settings.storage)?;
+    let clock = clock(&settings);
+    let home = Home::open(&settings.storage, clock.clone())?;
     ensure_table(&home.store.client(), TABLE).await.context("cannot create the table")?;
     if let Some(path) = home.path() {
         say(&format!("data: {}", path.display()));
     }
     let mut tasks = Tasks::new();
-    let Home { dir, sealer, store } = home;
-    let clock = clock(&settings);
+    let Home { dir, sealer, store, queue } = home;
     let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
     // One commit for what comes together: here a commit is the price, and not a write.
     let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
@@ -85,7 +84,7 @@ async fn run(settings: Settings) -> Result<()> {
         ManagePorts {
             store: jobs.clone(),
             firing: jobs,
-            queue: Arc::new(NoQueue),
+            queue: Arc::new(queue.clone()),
             sealer: Arc::new(sealer),
             certificates: Arc::new(PfxReader),
             clock: clock.clone(),
@@ -117,7 +116,11 @@ async fn run(settings: Settings) -> Result<()> {
     }
 
     let ended = until_ended(tasks, &mut signals).await;
-    let closed = timeout(CLOSING_MAX, store.close()).await;
+    let closing = async {
+        queue.close().await;
+        store.close().await;
+    };
+    let closed = timeout(CLOSING_MAX, closing).await;
     ended?;
     closed.context("the store did not close in time")?;
     tracing::info!("ended");
