@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use embedded::{DataDir, DataDirError};
+use embedded::{DataDir, DataDirError, sync_entries};
 
 /// Files that say who uses the directory, and nothing of what is in it.
 const LEFT_OUT: [&str; 2] = ["lock", "store.db-shm"];
@@ -93,14 +93,4 @@ fn finish(partial: &Path, target: &Path, parent: &Path) -> io::Result<()> {
     sync_entries(partial)?;
     fs::rename(partial, target)?;
     sync_entries(parent)
-}
-
-#[cfg(unix)]
-fn sync_entries(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_entries(_dir: &Path) -> io::Result<()> {
-    Ok(())
 }

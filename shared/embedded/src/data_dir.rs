@@ -223,16 +223,14 @@ fn write_format(dir: &Path) -> Result<(), DataDirError> {
     write().map_err(io_error("write", &dir.join(FORMAT_FILE)))
 }
 
-#[cfg(unix)]
-fn sync_entries(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
-}
-
-/// Elsewhere a directory is not a file that could be opened; its entries are the file system's own
-/// care.
-#[cfg(not(unix))]
-fn sync_entries(_dir: &Path) -> io::Result<()> {
-    Ok(())
+/// Waits until the entries of a directory are on the disk: that a file is there is written apart from
+/// the file. Where a directory cannot be opened its entries are the file system's own care.
+///
+/// # Errors
+///
+/// If the file system refuses.
+pub fn sync_entries(dir: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
 fn read_small(file: &mut File) -> io::Result<String> {

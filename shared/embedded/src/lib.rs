@@ -63,7 +63,7 @@ mod serving;
 mod store;
 mod thread;
 
-pub use data_dir::{DataDir, DataDirError, FORMAT};
+pub use data_dir::{DataDir, DataDirError, FORMAT, sync_entries};
 pub use error::OpenError;
 pub use log::SyncMode;
 pub use queue::Queue;

@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use embedded::sync_entries;
 use zeroize::Zeroizing;
 
 /// More than any of these files holds.
@@ -73,15 +74,5 @@ fn check_mode(path: &Path, metadata: &fs::Metadata) -> Result<()> {
 
 #[cfg(not(unix))]
 fn check_mode(_path: &Path, _metadata: &fs::Metadata) -> Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn sync_entries(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_entries(_dir: &Path) -> io::Result<()> {
     Ok(())
 }
