@@ -47,7 +47,8 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 		echo '== deny: skipped, cargo-deny is not installed'; \
 	fi
 
-# nextest runs no documentation tests, cargo does.
+# nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
+# build of it alone would choose other features of what it stands on, and compile that once more.
 test: ## every test, the examples in the documentation and the official Azure clients included
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
@@ -55,7 +56,6 @@ test: ## every test, the examples in the documentation and the official Azure cl
 	else \
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
-	@.ci/timed build cargo build -p local --locked
 	@.ci/timed clients tests/clients/run
 
 bench-recurrence: ## time the recurrence engine, beside others
