@@ -22,6 +22,8 @@ use std::sync::Arc;
 use domain::plan::PlanLimits;
 use ports::{CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Sealer};
 
+use crate::fire::Dispatcher;
+
 pub use jobs::Put;
 pub use view::{CollectionView, JobStatus, JobView};
 
@@ -35,6 +37,8 @@ pub struct ManagePorts {
     pub store: Arc<dyn JobStore>,
     /// Where occurrences go.
     pub queue: Arc<dyn DispatchQueue>,
+    /// Hands over what is due soon, as a sweep does.
+    pub dispatcher: Dispatcher,
     /// Seals secrets.
     pub sealer: Arc<dyn Sealer>,
     /// Opens client certificates.

@@ -63,6 +63,18 @@ struct Bounds {
     horizon: TimeDelta,
 }
 
+/// The last occurrence that may have been handed over.
+#[must_use]
+pub fn last_until_now(
+    timetable: &Timetable,
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+    spans: &Spans,
+) -> Option<DateTime<Utc>> {
+    // Whoever handed it over may have had a clock that is ahead.
+    latest_until(timetable, since, now + spans.horizon + spans.look_again)
+}
+
 /// From which occurrence on the executions have to be seen, given the last one: as far back as a
 /// chain of short retries can last.
 #[must_use]
@@ -88,8 +100,7 @@ pub fn conclude(
         // What it owes is decided when its collection is on again.
         return Conclusion::default();
     };
-    let until = now + spans.horizon + spans.look_again;
-    let Some(last) = latest_until(chain.timetable, chain.since, until) else {
+    let Some(last) = last_until_now(chain.timetable, chain.since, now, spans) else {
         return Conclusion { resend: Vec::new(), over: Some(JobState::Completed) };
     };
     let mut seen = HashMap::new();
