@@ -11,7 +11,7 @@ use crate::error::AppError;
 /// The whole document of a job, secrets included. They were sealed for this job, and open in no
 /// other.
 pub(crate) fn whole_document(
-    sealer: &dyn Sealer,
+    opener: &dyn Sealer,
     uid: &str,
     document: &str,
     sealed: Option<&[u8]>,
@@ -20,20 +20,20 @@ pub(crate) fn whole_document(
     let Some(sealed) = sealed else {
         return Ok(shown);
     };
-    let secrets = sealer.open(uid, sealed)?;
+    let secrets = opener.open(uid, sealed)?;
     let secrets = serde_json::from_str(&secrets).map_err(unreadable(uid))?;
     Ok(merge_patch(shown, secrets, Shape::Leaf))
 }
 
 /// The definition of a job, secrets included.
 pub(crate) fn definition(
-    sealer: &dyn Sealer,
+    opener: &dyn Sealer,
     uid: &str,
     document: &str,
     sealed: Option<&[u8]>,
     plan: Plan,
 ) -> Result<JobDefinition, AppError> {
-    let whole = whole_document(sealer, uid, document, sealed)?;
+    let whole = whole_document(opener, uid, document, sealed)?;
     read_job(&json!({"properties": whole}), plan)
         .map_err(|refusal| AppError::Unreadable { name: uid.to_owned(), source: Box::new(refusal) })
 }

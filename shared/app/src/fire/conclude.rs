@@ -6,7 +6,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence, Record};
+use domain::execution::{Attempt, Occurrence, Record, Role};
 use domain::firing::limits::KEPT;
 use domain::firing::{Chain, conclude, last_until_now, seen_from};
 use domain::job::JobState;
@@ -14,9 +14,9 @@ use ports::Event;
 use ports::firing::Finish;
 use ports::store::PageRequest;
 
-use super::attempt::Seen;
 use super::dispatch::execute;
 use super::execute::Executor;
+use super::seen::Seen;
 use super::{floor, spans};
 use crate::error::AppError;
 
@@ -75,7 +75,7 @@ impl Executor {
         }
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
-        let retries = self.main_retries(job, seen)?;
+        let retries = self.policy(job, Role::Main, seen)?.retries;
         let last = last_until_now(timetable, sight.timing.since, now, &spans);
         let from = last.map_or(now, |last| seen_from(last, retries, &spans));
         let Some(executions) = self.executions_since(job, from).await? else {

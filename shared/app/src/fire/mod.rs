@@ -7,18 +7,24 @@ mod attempt;
 mod conclude;
 mod dispatch;
 mod execute;
+mod follow;
+mod seen;
 mod sweep;
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use domain::firing::limits::Spans;
-use ports::{ActionSender, Clock, DispatchQueue, EventSink, FiringStore, IdSource, Sealer};
+use ports::{
+    ActionSender, Clock, DispatchQueue, EventSink, FiringStore, IdSource, Sealer, StoreError,
+};
 
 pub(crate) use dispatch::execute;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
 pub use sweep::{Pass, Sweeper};
+
+use crate::error::AppError;
 
 /// What firing needs from the world.
 #[derive(Clone)]
@@ -70,4 +76,10 @@ fn spans(clock: &dyn Clock) -> Spans {
 fn floor(process: Option<&Process>, clock: &dyn Clock) -> DateTime<Utc> {
     let floor = clock.now() - spans(clock).catch_up;
     process.map_or(floor, |process| floor.max(process.started_at))
+}
+
+/// The answer to a group of one.
+fn one<T>(answers: Vec<Result<T, StoreError>>) -> Result<T, AppError> {
+    let missing = || StoreError::Unavailable("a group was answered with nothing".into());
+    Ok(answers.into_iter().next().ok_or_else(missing)??)
 }
