@@ -2,9 +2,18 @@
 
 use std::fmt;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::tick::ticks;
+
+/// How long an item of history is kept after its attempt ended.
+pub const KEPT_FOR: TimeDelta = TimeDelta::days(60);
+
+/// The most bytes of a message that are kept; what is longer is cut.
+///
+/// It leaves room for the head of an answer and as much of its body as is shown, and keeps a
+/// hundred records within what one transaction may hold.
+pub const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
 /// What is to run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -117,10 +126,18 @@ pub struct Record {
     pub ended_at: DateTime<Utc>,
     /// How.
     pub outcome: Outcome,
-    /// What happened, in words that clients know how to read.
+    /// What happened, in words that clients know how to read; see [`MESSAGE_BYTES_MAX`].
     pub message: String,
     /// The number of the occurrence, from 1.
     pub repeat_count: u64,
+}
+
+impl Record {
+    /// When it is no longer answered, whether or not it has been removed.
+    #[must_use]
+    pub fn expires_at(&self) -> DateTime<Utc> {
+        self.ended_at.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
+    }
 }
 
 #[cfg(test)]

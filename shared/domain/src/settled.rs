@@ -56,6 +56,12 @@ impl Settled {
         }
     }
 
+    /// Whether nothing was ever counted.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.recent.is_empty() && self.floor.is_none()
+    }
+
     /// As bytes, about half a kilobyte when it is full.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

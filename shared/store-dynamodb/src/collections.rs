@@ -31,9 +31,8 @@ pub(crate) async fn list(
     page: PageRequest,
 ) -> Result<Page<CollectionRecord>, StoreError> {
     let list = List {
-        pk: keys::subscription(subscription),
-        prefix: keys::COLLECTIONS,
         only: group.map(|group| ("group_key", text(group.key()))),
+        ..List::of(keys::subscription(subscription), keys::COLLECTIONS)
     };
     let page = list.page(store, page).await?;
     let items = page.items.iter().map(read).collect::<Result<_, _>>()?;

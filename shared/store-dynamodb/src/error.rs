@@ -4,6 +4,8 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use ports::StoreError;
 
+use crate::groups::Wrote;
+
 /// Codes that ask for patience.
 const THROTTLING: [&str; 5] = [
     "ProvisionedThroughputExceededException",
@@ -12,6 +14,9 @@ const THROTTLING: [&str; 5] = [
     "TransactionConflictException",
     "TransactionInProgressException",
 ];
+
+/// The code of an item of a transaction whose condition failed.
+const REFUSED: &str = "ConditionalCheckFailed";
 
 /// Codes that say that asking again may help.
 const UNAVAILABLE: [&str; 2] = ["InternalServerError", "ServiceUnavailable"];
@@ -29,6 +34,38 @@ where
         Some(_) => StoreError::Refused(Box::new(error)),
         None => StoreError::Unavailable(Box::new(error)),
     }
+}
+
+/// Which writes of a transaction were refused for their conditions, in its order; `None` for one that
+/// would have been done.
+///
+/// # Errors
+///
+/// If none was: it failed for another reason.
+pub(crate) fn refused_items<R>(
+    error: SdkError<TransactWriteItemsError, R>,
+) -> Result<Vec<Option<Wrote>>, StoreError>
+where
+    R: std::fmt::Debug + Send + Sync + 'static,
+{
+    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+        error.as_service_error()
+    else {
+        return Err(store_error(error));
+    };
+    let reasons = cancelled.cancellation_reasons();
+    let has = |code: &str| reasons.iter().any(|reason| reason.code() == Some(code));
+    if has(REFUSED) {
+        let refused = reasons.iter().map(|reason| {
+            let image = reason.item().filter(|item| !item.is_empty()).cloned();
+            (reason.code() == Some(REFUSED)).then_some(Wrote::Refused(image))
+        });
+        return Ok(refused.collect());
+    }
+    // An item that is not allowed to be is refused for good; whatever else it was passes.
+    let for_good = has("ValidationError") || has("ItemCollectionSizeLimitExceeded");
+    let error = Box::new(error);
+    Err(if for_good { StoreError::Refused(error) } else { StoreError::Throttled(error) })
 }
 
 /// Which conditions of a transaction failed, in the order of its items.
@@ -50,7 +87,7 @@ where
     let failed: Vec<_> = cancelled
         .cancellation_reasons()
         .iter()
-        .map(|reason| reason.code() == Some("ConditionalCheckFailed"))
+        .map(|reason| reason.code() == Some(REFUSED))
         .collect();
     // Others were in the way, or the throughput was: nothing is kept, and asking again may help.
     if failed.contains(&true) { Ok(failed) } else { Err(StoreError::Throttled(Box::new(error))) }

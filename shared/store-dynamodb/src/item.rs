@@ -105,6 +105,22 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.corrupt(name, "it is missing, or no number that fits"))
     }
 
+    pub(crate) fn optional_number<T: std::str::FromStr>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, StoreError> {
+        if self.item.contains_key(name) { self.number(name).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether a mark is there.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.item.get(name) == Some(&AttributeValue::Bool(true))
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&'a AttributeValue> {
+        self.item.get(name)
+    }
+
     pub(crate) fn date(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
         self.optional_date(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
     }
@@ -118,10 +134,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn optional_ticks(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
-        if !self.item.contains_key(name) {
+        let Some(ticks) = self.optional_number(name)? else {
             return Ok(None);
-        }
-        let ticks: i64 = self.number(name)?;
+        };
         tick::from_ticks(ticks).map(Some).ok_or_else(|| self.corrupt(name, "it is no instant"))
     }
 

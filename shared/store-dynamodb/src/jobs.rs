@@ -1,8 +1,6 @@
 //! Jobs: a definition in the collection, and a timer of its own.
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, KeysAndAttributes, Put, Update};
+use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
 use domain::timing::Timing;
@@ -10,16 +8,11 @@ use ports::StoreError;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
 
 use crate::DynamoJobStore;
-use crate::error::store_error;
 use crate::item::{Growing, Item, Reader, bytes, date, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
+use crate::timers::read_state;
 use crate::transaction::item;
-
-/// The most keys that one request reads.
-const BATCH_MAX: usize = 100;
-/// The most times that a batch is asked for what it left out.
-const BATCH_ROUNDS_MAX: usize = 20;
 
 pub(crate) async fn find(
     store: &DynamoJobStore,
@@ -42,50 +35,20 @@ pub(crate) async fn list(
     collection_uid: &str,
     page: PageRequest,
 ) -> Result<Page<JobRecord>, StoreError> {
-    let list = List { pk: keys::inside(collection_uid), prefix: keys::JOBS, only: None };
+    let list = List::of(keys::inside(collection_uid), keys::JOBS);
     let page = list.page(store, page).await?;
     let definitions = page.items;
-    let timers = timers_of(store, &definitions).await?;
+    let uids = definitions.iter().map(|definition| Reader::of(definition).text("uid"));
+    let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
+    let timers = store.get_many(None, wanted?).await?;
     let mut items = Vec::new();
     for definition in &definitions {
         // One whose timer is gone was deleted in between.
-        if let Some(timer) = timers.get(Reader::of(definition).text("uid")?) {
+        if let Some(timer) = timers.get(&keys::timer(Reader::of(definition).text("uid")?)) {
             items.push(read(definition, timer)?);
         }
     }
     Ok(Page { items, next: page.next })
-}
-
-/// The timers of some jobs, by the jobs' identities.
-async fn timers_of(
-    store: &DynamoJobStore,
-    definitions: &[Item],
-) -> Result<HashMap<String, Item>, StoreError> {
-    let mut timers = HashMap::new();
-    for batch in definitions.chunks(BATCH_MAX) {
-        let uids = batch.iter().map(|definition| Reader::of(definition).text("uid"));
-        let wanted: Result<Vec<_>, _> = uids.map(|uid| Ok(key(keys::timer(uid?)))).collect();
-        let mut wanted = Some(wanted?);
-        for _ in 0..BATCH_ROUNDS_MAX {
-            let Some(keys) = wanted.take() else {
-                break;
-            };
-            let keys = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true);
-            let keys = keys.build().map_err(|error| StoreError::Refused(Box::new(error)))?;
-            let request = store.client.batch_get_item().request_items(&store.table, keys);
-            let answer = request.send().await.map_err(store_error)?;
-            for timer in answer.responses.unwrap_or_default().into_values().flatten() {
-                let uid = Reader::of(&timer).text("job_uid")?.to_owned();
-                timers.insert(uid, timer);
-            }
-            let left = answer.unprocessed_keys.unwrap_or_default().into_values().next();
-            wanted = left.map(|left| left.keys).filter(|keys| !keys.is_empty());
-        }
-        if wanted.is_some() {
-            return Err(StoreError::Throttled("keys stay unprocessed".into()));
-        }
-    }
-    Ok(timers)
 }
 
 pub(crate) async fn create(
@@ -209,6 +172,7 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
         ("timetable", timer.rule.clone().map(text)),
         ("due_at", timer.due_at.map(ticks)),
         ("due_shard", timer.due_at.map(|_| number(keys::shard(&save.job.uid)))),
+        ("spent", timer.is_spent.then_some(AttributeValue::Bool(true))),
     ];
     for (name, value) in optional {
         match value {
@@ -246,7 +210,6 @@ fn timer(save: &SaveJob<'_>) -> Item {
     let (job, timer) = (save.job, &save.job.timer);
     let counters = &timer.counters;
     Growing::at(keys::timer(&job.uid))
-        .text("job_uid", &job.uid)
         .text("collection_uid", &save.collection.collection.uid)
         .text("job_key", job.name.key())
         .text("state", timer.state.name())
@@ -260,14 +223,13 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .number("executions", counters.executions)
         .number("failures", counters.failures)
         .number("faulted", counters.faulted)
+        .maybe("skipped", Some(counters.skipped).filter(|n| *n > 0).map(number))
         .maybe("last_execution_at", counters.last_execution_at.map(date))
+        .maybe("spent", timer.is_spent.then_some(AttributeValue::Bool(true)))
         .done()
 }
 
-fn read(
-    definition: &Item,
-    timer: &HashMap<String, AttributeValue>,
-) -> Result<JobRecord, StoreError> {
+fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
     let reader = Reader::of(definition);
     Ok(JobRecord {
         uid: reader.text("uid")?.to_owned(),
@@ -280,10 +242,9 @@ fn read(
     })
 }
 
-fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError> {
-    let state = reader.text("state")?;
+pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError> {
     Ok(TimerRecord {
-        state: JobState::read(state).ok_or_else(|| reader.corrupt("state", "it is none"))?,
+        state: read_state(reader)?,
         timing: Timing {
             generation: reader.number("generation")?,
             anchor: reader.optional_date("anchor")?,
@@ -295,8 +256,10 @@ fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError> {
             executions: reader.number("executions")?,
             failures: reader.number("failures")?,
             faulted: reader.number("faulted")?,
+            skipped: reader.optional_number("skipped")?.unwrap_or(0),
             last_execution_at: reader.optional_date("last_execution_at")?,
         },
         due_at: reader.optional_ticks("due_at")?,
+        is_spent: reader.is_set("spent"),
     })
 }

@@ -10,7 +10,7 @@ use ports::store::Place;
 pub(crate) const SHARDS: u32 = 64;
 
 /// The key of an item.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) pk: String,
     pub(crate) sk: String,
@@ -46,7 +46,12 @@ pub(crate) fn switch(collection_uid: &str) -> Key {
 
 /// The definition of a job.
 pub(crate) fn job(collection_uid: &str, name: &Name) -> Key {
-    key(inside(collection_uid), format!("{JOBS}{}", name.key()))
+    job_of_key(collection_uid, &name.key())
+}
+
+/// The definition of a job whose name is at hand as keys have it.
+pub(crate) fn job_of_key(collection_uid: &str, name_key: &str) -> Key {
+    key(inside(collection_uid), format!("{JOBS}{name_key}"))
 }
 
 /// What begins the sort key of every job.
@@ -54,12 +59,40 @@ pub(crate) const JOBS: &str = "J#";
 
 /// When a job is next due.
 pub(crate) fn timer(job_uid: &str) -> Key {
-    key(format!("T#{job_uid}"), "T")
+    key(timers(job_uid), TIMER)
+}
+
+/// A retry that waits in a timer of its own, by its attempt.
+pub(crate) fn retry(job_uid: &str, attempt: &str) -> Key {
+    key(timers(job_uid), format!("{RETRIES}{attempt}"))
 }
 
 /// That the jobs of a collection that is deleted are to be purged.
 pub(crate) fn purge(collection_uid: &str) -> Key {
-    key(format!("T#{collection_uid}"), "P")
+    key(timers(collection_uid), PURGE)
+}
+
+fn timers(uid: &str) -> String {
+    format!("{TIMERS}{uid}")
+}
+
+/// What begins the partition key of every timer, before the job or the collection.
+pub(crate) const TIMERS: &str = "T#";
+/// The sort key of the timer of a job.
+pub(crate) const TIMER: &str = "T";
+/// The sort key of the timer of a collection that is deleted.
+pub(crate) const PURGE: &str = "P";
+/// What begins the sort key of every retry in a timer of its own.
+pub(crate) const RETRIES: &str = "R#";
+
+/// What a job has executed and is executing.
+pub(crate) fn executions(job_uid: &str) -> String {
+    format!("H#{job_uid}")
+}
+
+/// One of it, by its attempt: they sort from the oldest to the newest.
+pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
+    key(executions(job_uid), attempt)
 }
 
 /// The shard of a job or a collection in the index of timers.

@@ -12,15 +12,42 @@
 //! | create a job | definition, timer, the collection's count | it is not there; the collection is the version that was read, and not full |
 //! | replace a job | definition; timer if its timing changes | the version and the generation that were read |
 //! | delete a job | definition, timer, the collection's count | the version that was read |
+//!
+//! What a firing changes is one item each time, so there is nothing to repair between two of them
+//! either. It comes in groups; see [`Groups`].
+//!
+//! | change | item | condition |
+//! |---|---|---|
+//! | move a timer on | timer | it is due when it was seen to be; of a job, its generation and state are those that were seen |
+//! | claim | execution | it is not there |
+//! | take a claim over | execution | it is the claim that was seen, and has not ended |
+//! | release a claim | execution | it is the caller's, and has not ended |
+//! | record | execution | the claim is the caller's, and has not ended |
+//! | settle | timer | what is counted is what was read |
+//! | finish a job | timer | its generation, and it is enabled and spent |
+//! | keep a retry | retry timer | it is not there |
+//! | drop a retry | retry timer | none |
 
+mod attempts;
+mod batch;
 mod collections;
 mod error;
+mod executions;
+mod firing;
+mod groups;
 mod item;
 mod jobs;
 mod keys;
 mod list;
+mod message;
+mod meter;
+mod settle;
+mod sights;
 mod table;
+mod timers;
 mod transaction;
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
@@ -29,20 +56,36 @@ use domain::name::{Name, Segment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{JobStore, StoreError};
 
+pub use groups::Groups;
+pub use meter::{Call, Consumed, Meter};
 pub use table::{DUE_INDEX, ensure_table};
 
-/// Keeps collections and jobs in one table.
+/// Keeps collections, jobs, timers and history in one table.
 #[derive(Debug, Clone)]
 pub struct DynamoJobStore {
     client: Client,
     table: String,
+    groups: Groups,
+    meter: Option<Arc<Meter>>,
 }
 
 impl DynamoJobStore {
-    /// A store in a table that exists.
+    /// A store in a table that exists, which performs groups as [`Groups::Singles`].
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into() }
+        Self { client, table: table.into(), groups: Groups::default(), meter: None }
+    }
+
+    /// It with another way to perform groups.
+    #[must_use]
+    pub fn with_groups(self, groups: Groups) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// It with a meter, which sums what the calls of [`FiringStore`](ports::FiringStore) consume.
+    #[must_use]
+    pub fn with_meter(self, meter: Arc<Meter>) -> Self {
+        Self { meter: Some(meter), ..self }
     }
 }
 

@@ -7,6 +7,7 @@ use ports::store::{Page, PageRequest};
 use crate::DynamoJobStore;
 use crate::error::store_error;
 use crate::item::{Growing, Item, Reader, text};
+use crate::meter::Call;
 
 /// The most requests that read one page, however little each of them finds.
 const REQUESTS_MAX: usize = 1_000;
@@ -15,13 +16,22 @@ const REQUESTS_MAX: usize = 1_000;
 pub(crate) struct List {
     /// Their partition.
     pub(crate) pk: String,
-    /// What their sort keys begin with.
+    /// What their sort keys begin with; empty for all of the partition.
     pub(crate) prefix: &'static str,
     /// An attribute that they have to have with this value.
     pub(crate) only: Option<(&'static str, AttributeValue)>,
+    /// Whether the order is that of sort keys turned round.
+    pub(crate) newest_first: bool,
+    /// As what it is counted.
+    pub(crate) call: Option<Call>,
 }
 
 impl List {
+    /// All of them, in the order of their sort keys.
+    pub(crate) fn of(pk: String, prefix: &'static str) -> Self {
+        Self { pk, prefix, only: None, newest_first: false, call: None }
+    }
+
     /// Reads one page.
     ///
     /// A position is what follows the prefix in a sort key. It comes from the client, and whatever
@@ -63,13 +73,20 @@ impl List {
             .client
             .query()
             .table_name(&store.table)
-            .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
             .expression_attribute_values(":pk", text(&self.pk))
-            .expression_attribute_values(":sk", text(self.prefix))
+            .scan_index_forward(!self.newest_first)
+            .set_return_consumed_capacity(self.call.and_then(|_| store.asks_for_capacity()))
             // What was just created is in the list.
             .consistent_read(true)
             .set_exclusive_start_key(start)
             .limit(i32::try_from(items_max).unwrap_or(i32::MAX));
+        query = if self.prefix.is_empty() {
+            query.key_condition_expression("pk = :pk")
+        } else {
+            query
+                .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
+                .expression_attribute_values(":sk", text(self.prefix))
+        };
         if let Some((name, value)) = &self.only {
             query = query
                 .filter_expression("#only = :only")
@@ -77,6 +94,9 @@ impl List {
                 .expression_attribute_values(":only", value.clone());
         }
         let found = query.send().await.map_err(store_error)?;
+        if let Some(call) = self.call {
+            store.consumed(call, found.consumed_capacity());
+        }
         let next = found.last_evaluated_key.as_ref().map(|last| self.position(last));
         Ok(Page { items: found.items.unwrap_or_default(), next: next.transpose()? })
     }

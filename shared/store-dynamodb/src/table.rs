@@ -14,9 +14,10 @@ use crate::error::store_error;
 /// The index of timers by when they are due; only timers that are due some day are in it.
 pub const DUE_INDEX: &str = "due";
 
-/// What a sweep needs of a timer, and no firing changes.
+/// What a sweep needs of a timer beside its keys, and no counting changes: of a job's the first six,
+/// of a retry's the last three.
 const DUE_PROJECTION: [&str; 7] =
-    ["state", "generation", "timetable", "collection_uid", "job_key", "since", "used"];
+    ["state", "generation", "timetable", "spent", "collection_uid", "job_key", "attempt_due_at"];
 
 /// Creates the table, if it is not there. On AWS the template creates it.
 ///

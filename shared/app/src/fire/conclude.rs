@@ -6,8 +6,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence, Record, Role};
-use domain::firing::limits::KEPT;
+use domain::execution::{Attempt, KEPT_FOR, Occurrence, Record, Role};
 use domain::firing::{Chain, conclude, last_until_now, seen_from};
 use domain::job::JobState;
 use ports::Event;
@@ -99,7 +98,7 @@ impl Executor {
                 job_uid: job.uid.clone(),
                 generation: sight.timing.generation,
                 state,
-                delete_at: now + KEPT,
+                delete_at: now + KEPT_FOR,
             };
             if self.ports.store.finish(&finish).await? {
                 tracing::info!(job.uid, job.key, state = state.name(), "a job is over");

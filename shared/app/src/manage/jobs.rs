@@ -3,8 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::document::{JOB, canonical_names, merge_patch, read_job, secrets_carried_elsewhere};
 use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence};
-use domain::firing::limits::KEPT;
+use domain::execution::{Attempt, KEPT_FOR, Occurrence};
 use domain::job::{Counters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::plan::{Limits, Plan};
@@ -372,7 +371,7 @@ fn timer(
     let (state, due_at) = match (switch, timetable.iter().next()) {
         (Switch::Disabled, _) => (JobState::Disabled, None),
         (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(first)),
-        (Switch::Enabled, None) => (JobState::Completed, Some(now + KEPT)),
+        (Switch::Enabled, None) => (JobState::Completed, Some(now + KEPT_FOR)),
     };
     let rule = (switch == Switch::Enabled).then(|| timetable.to_string());
     TimerRecord { state, timing, rule, counters, due_at, is_spent: state.is_final() }

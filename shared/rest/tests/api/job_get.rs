@@ -23,7 +23,13 @@ fn what_a_job_has_done_is_told_in_order() {
     api.world.change_job("J1", |job| {
         job.timer.state = JobState::Completed;
         let last_execution_at = chrono::DateTime::from_timestamp_millis(1_459_000_000_250);
-        job.timer.counters = Counters { executions: 3, failures: 2, faulted: 1, last_execution_at };
+        job.timer.counters = Counters {
+            executions: 3,
+            failures: 2,
+            faulted: 1,
+            last_execution_at,
+            ..Counters::default()
+        };
     });
     let properties = &api.get("/C1/jobs/J1").json()["properties"];
     assert_eq!(

@@ -1,0 +1,77 @@
+//! The port of sweeping and executing: which call is performed where.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::errand::JobRef;
+use ports::firing::{
+    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
+    Settlement, Sight,
+};
+use ports::store::{Page, PageRequest};
+use ports::{FiringStore, StoreError};
+
+use crate::{DynamoJobStore, executions, keys, settle, sights, timers};
+
+#[async_trait]
+impl FiringStore for DynamoJobStore {
+    fn shards(&self) -> u32 {
+        keys::SHARDS
+    }
+
+    async fn due(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
+        timers::due(self, shard, until, page).await
+    }
+
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        timers::advance(self, advances).await
+    }
+
+    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
+        executions::claim(self, claims).await
+    }
+
+    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>> {
+        executions::release(self, claims).await
+    }
+
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+        sights::look(self, jobs).await
+    }
+
+    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
+        executions::record(self, recordings).await
+    }
+
+    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+        settle::settle(self, settlements).await
+    }
+
+    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
+        timers::finish(self, finish).await
+    }
+
+    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        timers::keep_retries(self, retries).await
+    }
+
+    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        timers::drop_retries(self, retries).await
+    }
+
+    async fn has_retries(&self, job_uid: &str) -> Result<bool, StoreError> {
+        timers::has_retries(self, job_uid).await
+    }
+
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        executions::list(self, job_uid, page).await
+    }
+}

@@ -1,0 +1,78 @@
+//! Messages of history: as text, or deflated where that saves a write unit.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::execution::MESSAGE_BYTES_MAX;
+use miniz_oxide::deflate::compress_to_vec;
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
+
+use crate::item::{bytes, text};
+
+/// The longest message that is kept as it is. With it an item stays below a kilobyte, which is one
+/// write unit.
+const PLAIN_BYTES_MAX: usize = 700;
+/// How hard to try: beyond it the time goes up, and the size hardly down.
+const EFFORT: u8 = 6;
+
+/// A message as an attribute. What is longer than is kept of one is cut.
+pub(crate) fn write_message(message: &str) -> AttributeValue {
+    let (kept, _) = message.split_at(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+    if kept.len() <= PLAIN_BYTES_MAX {
+        return text(kept);
+    }
+    let deflated = compress_to_vec(kept.as_bytes(), EFFORT);
+    if deflated.len() < kept.len() { bytes(&deflated) } else { text(kept) }
+}
+
+/// Reads what [`write_message`] wrote; `None` if it did not.
+pub(crate) fn read_message(value: &AttributeValue) -> Option<String> {
+    if let Ok(plain) = value.as_s() {
+        return Some(plain.clone());
+    }
+    let deflated = value.as_b().ok()?;
+    let plain = decompress_to_vec_with_limit(deflated.as_ref(), MESSAGE_BYTES_MAX).ok()?;
+    String::from_utf8(plain).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_deflated_and_comes_back() {
+        let line = "Http Action - Response from host 'example.org': 'OK' Response Headers: \r\n";
+        for (length, is_plain) in [(0, true), (700, true), (701, false), (MESSAGE_BYTES_MAX, false)]
+        {
+            let message: String = line.chars().cycle().take(length).collect();
+            let written = write_message(&message);
+            assert_eq!(written.is_s(), is_plain, "{length}");
+            assert_eq!(read_message(&written), Some(message));
+        }
+    }
+
+    #[test]
+    fn what_does_not_get_smaller_stays_as_it_is() {
+        // Hashes of numbers, as text of many letters: hardly anything to save.
+        let noise: String = (0_u32..400)
+            .filter_map(|n| char::from_u32(0x4e00 + n.wrapping_mul(2_654_435_761) % 20_000))
+            .collect();
+        let written = write_message(&noise);
+        assert_eq!(read_message(&written).as_deref(), Some(noise.as_str()));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_between_two_characters() {
+        let message = "ä".repeat(MESSAGE_BYTES_MAX);
+        let kept = read_message(&write_message(&format!("x{message}"))).unwrap();
+        assert_eq!(kept.len(), MESSAGE_BYTES_MAX - 1);
+        assert!(kept.ends_with('ä'));
+    }
+
+    #[test]
+    fn damage_is_seen() {
+        for damaged in [bytes(&[1, 2, 3]), AttributeValue::Bool(true)] {
+            assert_eq!(read_message(&damaged), None);
+        }
+        let bomb = compress_to_vec(&vec![b'x'; MESSAGE_BYTES_MAX + 1], EFFORT);
+        assert_eq!(read_message(&bytes(&bomb)), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! Counting attempts, each once.
+//!
+//! The counters and the memory of what is in them change in one write, on the condition that the
+//! memory is the one that was read: so a crash leaves an attempt counted or not, and whoever gets
+//! its message again sees which. None of it is in the index of timers: it costs one write unit.
+
+use ports::StoreError;
+use ports::firing::Settlement;
+
+use crate::DynamoJobStore;
+use crate::groups::{Write, Wrote};
+use crate::item::{Reader, bytes, date, number};
+use crate::keys;
+use crate::meter::Call;
+
+pub(crate) async fn settle(
+    store: &DynamoJobStore,
+    settlements: &[Settlement],
+) -> Vec<Result<bool, StoreError>> {
+    let writes = settlements.iter().map(count).collect();
+    let wrote = store.write_group(Call::Settle, writes).await;
+    settlements
+        .iter()
+        .zip(wrote)
+        .map(|(settlement, wrote)| {
+            Ok(match wrote? {
+                Wrote::Done => true,
+                Wrote::Refused(None) => false,
+                // What is to be remembered is remembered: it was done, and the answer was lost.
+                Wrote::Refused(Some(item)) => {
+                    let now = Reader::of(&item).optional_bytes("settled").unwrap_or_default();
+                    settlement.settled != settlement.as_read && now == settlement.settled.to_bytes()
+                }
+            })
+        })
+        .collect()
+}
+
+fn count(settlement: &Settlement) -> Write {
+    let Settlement { job_uid, as_read, settled, add } = settlement;
+    let mut set = "SET settled = :settled".to_owned();
+    let mut values =
+        vec![(":settled", bytes(&settled.to_bytes())), (":as_read", bytes(&as_read.to_bytes()))];
+    // The first three are there since the job was created, the others since they were needed.
+    let sums = [
+        ("executions", ":executions", i128::from(add.executions)),
+        ("failures", ":failures", i128::from(add.failures)),
+        ("faulted", ":faulted", i128::from(add.faulted)),
+        ("skipped", ":skipped", i128::from(add.skipped)),
+        ("long_retries", ":long_retries", i128::from(add.long_retries)),
+    ];
+    for (name, value, by) in sums {
+        if by != 0 {
+            set.extend([", ", name, " = if_not_exists(", name, ", :none) + ", value]);
+            values.push((value, number(by)));
+        }
+    }
+    if set.contains(":none") {
+        values.push((":none", number(0)));
+    }
+    if let Some(at) = add.last_execution_at {
+        set.push_str(", last_execution_at = :at");
+        values.push((":at", date(at)));
+    }
+    let nothing_yet = if as_read.is_empty() { "attribute_not_exists(settled) OR " } else { "" };
+    let write = Write::update(keys::timer(job_uid), set)
+        .only_if(format!("attribute_exists(pk) AND ({nothing_yet}settled = :as_read)"));
+    values.into_iter().fold(write, |write, (name, value)| write.with(name, value))
+}
