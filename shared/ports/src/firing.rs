@@ -300,8 +300,8 @@ pub trait FiringStore: Send + Sync {
     /// Drops the timers of retries that are settled; those that are gone are no error.
     async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>>;
 
-    /// How many retries of a job wait in timers of their own; it counts no further than `max`.
-    async fn count_retries(&self, job_uid: &str, max: u32) -> Result<u32, StoreError>;
+    /// The retries of a job that wait in timers of their own, at most so many of them.
+    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError>;
 
     /// Deletes a job that is over and has this timing, and counts it off. One that is gone, or is
     /// not, stays as it is.

@@ -7,6 +7,7 @@
 use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
 use domain::execution::{Attempt, KEPT_FOR, Occurrence, Record, Role};
+use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{Chain, conclude, last_until_now, seen_from};
 use domain::job::JobState;
 use ports::Event;
@@ -81,7 +82,7 @@ impl Executor {
             tracing::warn!(job.uid, job.key, "too many executions to see whether a job is over");
             return Ok(Vec::new());
         };
-        let long_retries = self.ports.store.count_retries(&job.uid, 1).await?;
+        let pending = self.ports.store.retries(&job.uid, LONG_RETRIES_MAX).await?;
         let chain = Chain {
             timetable,
             generation: sight.timing.generation,
@@ -89,7 +90,7 @@ impl Executor {
             retries,
             collection_on_since: sight.collection_on_since,
             executions: &executions,
-            long_retries,
+            pending: &pending,
         };
         let floor = floor(self.settings.only_process.as_ref(), clock);
         let conclusion = conclude(&chain, now, floor, &spans);

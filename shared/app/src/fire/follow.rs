@@ -120,9 +120,9 @@ impl Executor {
         if !matches!(next, Follow::Retry(next) if next.is_long) {
             return false;
         }
-        let count = self.ports.store.count_retries(&job.uid, LONG_RETRIES_MAX).await;
+        let pending = self.ports.store.retries(&job.uid, LONG_RETRIES_MAX).await;
         // The action was done: what is not known must not keep it from being recorded.
-        count.is_ok_and(|count| count >= LONG_RETRIES_MAX)
+        pending.is_ok_and(|pending| pending.len() >= LONG_RETRIES_MAX as usize)
     }
 
     /// Counts an attempt, once. Returns the job as it was last seen; `None` if it is gone.
