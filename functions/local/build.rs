@@ -1,17 +1,32 @@
-//! Tells the program which commit it was built from.
+//! Tells the program which commit it was built from, and with which version of the store.
 
 use std::process::Command;
 
 fn main() {
-    let commit = Command::new("git")
-        .args(["rev-parse", "--short=12", "HEAD"])
-        .output()
-        .ok()
-        .filter(|output| output.status.success())
-        .and_then(|output| String::from_utf8(output.stdout).ok());
     // A source archive has no history.
-    let commit = commit.as_deref().map_or("unknown", str::trim);
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=MINUTEHAND_COMMIT={commit}");
-    println!("cargo::rerun-if-changed=../../.git/HEAD");
-    println!("cargo::rerun-if-changed=../../.git/logs/HEAD");
+    for file in ["HEAD", "logs/HEAD"] {
+        // In a second working tree they are not in `.git`, which is a file there.
+        if let Some(path) = git(&["rev-parse", "--path-format=absolute", "--git-path", file]) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    let lock = "../../Cargo.lock";
+    let locked = std::fs::read_to_string(lock).unwrap_or_default();
+    let store = version_of("dynoxide-rs", &locked).unwrap_or("unknown");
+    println!("cargo::rustc-env=MINUTEHAND_STORE=dynoxide {store}");
+    println!("cargo::rerun-if-changed={lock}");
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+    Some(text.trim().to_owned())
+}
+
+/// The version of a package, from the text of `Cargo.lock`.
+fn version_of<'a>(package: &str, lock: &'a str) -> Option<&'a str> {
+    let (_, after) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
+    after.split('"').next()
 }

@@ -1,11 +1,13 @@
 //! The system from the outside: what no single crate can test about itself.
 //!
-//! One module per subject, one binary for all of them. No test here reaches the network, sleeps or
-//! depends on another.
+//! One module per subject, one binary for all of them. No test here sleeps, depends on another,
+//! or reaches the network, unless `conformance` is told to.
 
 // The attribute is always true here. It tells clippy that a module's helpers are tests too, so that
 // they may expect and index as tests do.
 #[cfg(test)]
 mod arrows;
+#[cfg(test)]
+mod conformance;
 #[cfg(test)]
 mod manage;

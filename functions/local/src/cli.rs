@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use chrono::{DateTime, Utc};
 use clap::{Parser, Subcommand};
 use local::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
+use local::serve::{BUILD, ServeArgs, Settings, TOKEN_VARIABLE, serve};
 use recurrence::WrittenDate;
 
 /// The work could not be done: a file cannot be read, the output cannot be written.
@@ -20,6 +21,26 @@ Exit codes:
   0  done
   1  the work could not be done: a file cannot be read, the output cannot be written
   2  what was given is refused: an argument, or a job (with the message the API would answer)";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  minutehand serve
+  minutehand serve --memory --no-auth --listen 127.0.0.1:0
+  minutehand serve --data /var/lib/minutehand --listen 10.0.0.5:7070 --tls-self-signed
+  minutehand serve --memory --clock-start 2027-03-28T00:00:00Z --clock-rate 3600
+
+Environment:
+  MINUTEHAND_TOKEN  the token, as --token; an argument comes first
+
+What a user has to know is printed on standard output; its last line says where the server listens.
+The log goes to standard error. SIGTERM and SIGINT end it within 10 s, a second one at once.
+The data directory holds everything, the key that seals secrets included: whoever has a copy has all
+of it. One process has it at a time.
+
+Exit codes:
+  0  ended by a signal
+  1  it could not start or go on: a port or the data directory is in use, a file cannot be read
+  2  an argument is refused";
 
 const PREVIEW_EXAMPLES: &str = "\
 Examples:
@@ -41,6 +62,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run the scheduler on this machine
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(Box<ServeArgs>),
     /// Show when a job would fire, without a scheduler
     #[command(after_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
@@ -64,8 +88,30 @@ struct PreviewArgs {
 /// Reads the arguments and does what they say.
 pub(crate) fn run() -> ExitCode {
     match Cli::parse().command {
+        Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
     }
+}
+
+fn run_server(args: &ServeArgs) -> ExitCode {
+    let settings = match Settings::read(args, environment(TOKEN_VARIABLE)) {
+        Ok(settings) => settings,
+        Err(problems) => {
+            for problem in problems {
+                fail(REFUSED, problem, None);
+            }
+            return ExitCode::from(REFUSED);
+        }
+    };
+    match serve(settings) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(FAILED, format!("{error:#}"), None),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn preview(args: &PreviewArgs) -> ExitCode {
@@ -109,9 +155,10 @@ fn instant(text: &str) -> Result<DateTime<Utc>, String> {
 
 fn version() -> String {
     format!(
-        "{} (commit {}, time zones {})",
-        env!("CARGO_PKG_VERSION"),
-        env!("MINUTEHAND_COMMIT"),
+        "{} (commit {}, store {}, time zones {})",
+        BUILD.version,
+        BUILD.commit,
+        BUILD.store,
         recurrence::zone::database_version()
     )
 }

@@ -1,3 +1,4 @@
 //! What the binary `minutehand` is made of; `main` only wires it to the process.
 
 pub mod preview;
+pub mod serve;

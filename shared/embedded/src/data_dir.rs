@@ -127,6 +127,12 @@ impl DataDir {
         &self.0.path
     }
 
+    /// Returns whether a store was ever opened here.
+    #[must_use]
+    pub fn has_store(&self) -> bool {
+        self.store_file().exists()
+    }
+
     /// Returns the path of the store's database.
     pub(crate) fn store_file(&self) -> PathBuf {
         self.path().join(STORE_FILE)

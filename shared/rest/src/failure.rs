@@ -124,6 +124,12 @@ impl Failure {
         Self { code, message: message.into(), allow: Vec::new(), inside: None }
     }
 
+    /// A failure that is ours to mend.
+    pub(crate) fn internal(inside: Option<AppError>) -> Self {
+        let message = "The service failed. The log says why, under the id in 'x-ms-request-id'.";
+        Self { inside, ..Self::new(ErrorCode::InternalError, message) }
+    }
+
     /// A value in the request that is missing or not allowed.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Refusal::invalid(message).into()
@@ -164,13 +170,7 @@ impl From<AppError> for Failure {
             AppError::Store(_)
             | AppError::Seal(_)
             | AppError::Queue(_)
-            | AppError::Unreadable { .. } => Self {
-                inside: Some(error),
-                ..Self::new(
-                    ErrorCode::InternalError,
-                    "The service failed. The log says why, under the id in 'x-ms-request-id'.",
-                )
-            },
+            | AppError::Unreadable { .. } => Self::internal(Some(error)),
         }
     }
 }

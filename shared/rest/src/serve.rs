@@ -1,8 +1,12 @@
 //! The way of a request: a route, a token, an `api-version`, a body, an operation.
 
 use std::error::Error;
+use std::future::poll_fn;
 use std::iter::successors;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
+use std::task::Poll;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -51,7 +55,7 @@ impl Call<'_> {
 pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
     let request_id = guid(&rest.ids.new_id());
-    let answer = match answer(&rest, &head, body).await {
+    let answer = match guard(Box::pin(answer(&rest, &head, body)), &request_id).await {
         Ok(answer) => answer,
         Err(failure) => {
             report(&failure, &request_id);
@@ -62,6 +66,21 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let status = answer.status().as_u16();
     tracing::info!(%method, path, status, request.id = request_id, "answered a request");
     answer.into_response(&request_id, &head.headers, rest.clock.now())
+}
+
+/// A request that trips over itself is one failed request, and no more.
+async fn guard(
+    mut answer: Pin<Box<impl Future<Output = Result<Answer, Failure>>>>,
+    request_id: &str,
+) -> Result<Answer, Failure> {
+    poll_fn(|context| {
+        // It is not polled again, so nobody sees what it left half done.
+        catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))).unwrap_or_else(|_| {
+            tracing::error!(request.id = request_id, "a request tripped over itself");
+            Poll::Ready(Err(Failure::internal(None)))
+        })
+    })
+    .await
 }
 
 async fn answer(rest: &Rest, head: &Parts, body: Body) -> Result<Answer, Failure> {

@@ -1,6 +1,7 @@
 //! Reading and writing the attributes of items; what cannot be read names the item.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -91,25 +92,21 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn text(&self, name: &str) -> Result<&'a str, StoreError> {
-        self.optional_text(name).ok_or_else(|| self.corrupt(name, "it is missing, or no text"))
+        self.optional_text(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
     }
 
-    pub(crate) fn optional_text(&self, name: &str) -> Option<&'a str> {
-        self.item.get(name).and_then(|value| value.as_s().ok()).map(String::as_str)
+    pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, StoreError> {
+        let text = |value: &'a AttributeValue| value.as_s().ok().map(String::as_str);
+        self.optional(name, text, "it is no text")
     }
 
-    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<T, StoreError> {
-        let value = self.item.get(name).and_then(|value| value.as_n().ok());
-        value
-            .and_then(|value| value.parse().ok())
-            .ok_or_else(|| self.corrupt(name, "it is missing, or no number that fits"))
+    pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<T, StoreError> {
+        self.optional_number(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
     }
 
-    pub(crate) fn optional_number<T: std::str::FromStr>(
-        &self,
-        name: &str,
-    ) -> Result<Option<T>, StoreError> {
-        if self.item.contains_key(name) { self.number(name).map(Some) } else { Ok(None) }
+    pub(crate) fn optional_number<T: FromStr>(&self, name: &str) -> Result<Option<T>, StoreError> {
+        let number = |value: &AttributeValue| value.as_n().ok()?.parse().ok();
+        self.optional(name, number, "it is no number that fits")
     }
 
     /// Whether a mark is there.
@@ -126,30 +123,67 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn optional_date(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let read = |text| WrittenDate::parse(text).and_then(|date| date.instant(None));
-        self.optional_text(name)
-            .map(read)
-            .transpose()
-            .map_err(|_| self.corrupt(name, "it is no date"))
+        let date = |value: &AttributeValue| {
+            let date = WrittenDate::parse(value.as_s().ok()?).ok()?;
+            date.instant(None).ok()
+        };
+        self.optional(name, date, "it is no date")
     }
 
     pub(crate) fn optional_ticks(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
-        let Some(ticks) = self.optional_number(name)? else {
-            return Ok(None);
-        };
-        tick::from_ticks(ticks).map(Some).ok_or_else(|| self.corrupt(name, "it is no instant"))
+        let instant = |value: &AttributeValue| tick::from_ticks(value.as_n().ok()?.parse().ok()?);
+        self.optional(name, instant, "it is no instant")
     }
 
-    pub(crate) fn optional_bytes(&self, name: &str) -> Option<Vec<u8>> {
-        let value = self.item.get(name).and_then(|value| value.as_b().ok());
-        value.map(|blob| blob.as_ref().to_vec())
+    pub(crate) fn optional_bytes(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let bytes = |value: &AttributeValue| value.as_b().ok().map(|blob| blob.as_ref().to_vec());
+        self.optional(name, bytes, "it is no bytes")
+    }
+
+    /// An attribute that may be absent; one that is there and cannot be read is not absent.
+    fn optional<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&'a AttributeValue) -> Option<T>,
+        wrong: &str,
+    ) -> Result<Option<T>, StoreError> {
+        let Some(value) = self.item.get(name) else {
+            return Ok(None);
+        };
+        read(value).map(Some).ok_or_else(|| self.corrupt(name, wrong))
     }
 
     pub(crate) fn corrupt(&self, name: &str, what: &str) -> StoreError {
-        let part = |name| self.optional_text(name).unwrap_or("?");
+        let part = |name| {
+            let text = self.item.get(name).and_then(|value| value.as_s().ok());
+            text.map_or("?", String::as_str)
+        };
         StoreError::Corrupt {
             key: format!("{} / {}", part("pk"), part("sk")),
             what: format!("{name}: {what}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_and_cannot_be_read_is_not_absent() {
+        let key = Key { pk: "p".to_owned(), sk: "s".to_owned() };
+        let item = Growing::at(key).number("wrong", 1).text("text", "t").done();
+        let reader = Reader::of(&item);
+        assert!(matches!(reader.optional_text("absent"), Ok(None)));
+        assert!(matches!(reader.optional_bytes("absent"), Ok(None)));
+        for error in [
+            reader.optional_text("wrong").unwrap_err(),
+            reader.optional_date("wrong").unwrap_err(),
+            reader.optional_bytes("wrong").unwrap_err(),
+        ] {
+            let message = error.to_string();
+            assert!(message.starts_with("item p / s is corrupt: wrong: it is no "), "{message}");
+        }
+        assert!(reader.optional_ticks("text").is_err());
     }
 }

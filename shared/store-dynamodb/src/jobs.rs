@@ -236,7 +236,7 @@ fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
         name: Name::new(reader.text("name")?)
             .map_err(|error| reader.corrupt("name", &error.message))?,
         document: reader.text("document")?.to_owned(),
-        sealed: reader.optional_bytes("sealed"),
+        sealed: reader.optional_bytes("sealed")?,
         version: reader.number("version")?,
         timer: read_timer(&Reader::of(timer))?,
     })
@@ -251,7 +251,7 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             since: reader.date("since")?,
             used: reader.number("used")?,
         },
-        rule: reader.optional_text("timetable").map(str::to_owned),
+        rule: reader.optional_text("timetable")?.map(str::to_owned),
         counters: Counters {
             executions: reader.number("executions")?,
             failures: reader.number("failures")?,

@@ -12,6 +12,11 @@ use crate::meter::Call;
 /// The most requests that read one page, however little each of them finds.
 const REQUESTS_MAX: usize = 1_000;
 
+/// The most bytes of a sort key: DynamoDB refuses a request with a longer one.
+const SORT_KEY_BYTES_MAX: usize = 1_024;
+/// What is read at once of a partition of which a filter drops an unknown part.
+const FILTERED_READ: u32 = 100;
+
 /// Which items a list holds.
 pub(crate) struct List {
     /// Their partition.
@@ -49,9 +54,17 @@ impl List {
             if wanted == 0 {
                 break;
             }
-            let found = self.query(store, from.as_deref(), wanted).await?;
+            // Of what is filtered most may be dropped: it is read in larger parts, and what turns
+            // out to be too much is left to the next page.
+            let at_least = if self.only.is_some() { FILTERED_READ } else { 0 };
+            let found = self.query(store, from.as_deref(), wanted.max(at_least)).await?;
             items.extend(found.items);
             from = found.next;
+            let items_max = usize::try_from(page.items_max).unwrap_or(usize::MAX);
+            if items.len() > items_max {
+                items.truncate(items_max);
+                from = items.last().map(|last| self.position(last)).transpose()?;
+            }
             if from.is_none() {
                 break;
             }
@@ -66,7 +79,7 @@ impl List {
         items_max: u32,
     ) -> Result<Page<Item>, StoreError> {
         let start = from.map(|position| {
-            let sk = format!("{}{position}", self.prefix);
+            let sk = self.sort_key(position);
             Growing::default().text("pk", &self.pk).text("sk", sk).done()
         });
         let mut query = store
@@ -101,8 +114,29 @@ impl List {
         Ok(Page { items: found.items.unwrap_or_default(), next: next.transpose()? })
     }
 
+    /// The sort key at a position; one that is longer than any of ours is cut.
+    fn sort_key(&self, position: &str) -> String {
+        let mut sk = format!("{}{position}", self.prefix);
+        sk.truncate(sk.floor_char_boundary(SORT_KEY_BYTES_MAX));
+        sk
+    }
+
     fn position(&self, last: &Item) -> Result<String, StoreError> {
         let sk = Reader::of(last).text("sk")?;
         Ok(sk.strip_prefix(self.prefix).unwrap_or(sk).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_position_makes_a_longer_sort_key_than_is_allowed() {
+        let list = List { pk: "p".to_owned(), prefix: "J#", only: None };
+        assert_eq!(list.sort_key("job-1"), "J#job-1");
+        assert_eq!(list.sort_key(&"x".repeat(1_024)).len(), 1_024);
+        // Letters stay whole.
+        assert_eq!(list.sort_key(&"\u{10FFFF}".repeat(256)).len(), 1_022);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) async fn settle(
                 Wrote::Refused(None) => false,
                 // What is to be remembered is remembered: it was done, and the answer was lost.
                 Wrote::Refused(Some(item)) => {
-                    let now = Reader::of(&item).optional_bytes("settled").unwrap_or_default();
+                    let now = Reader::of(&item).optional_bytes("settled")?.unwrap_or_default();
                     settlement.settled != settlement.as_read && now == settlement.settled.to_bytes()
                 }
             })

@@ -51,13 +51,13 @@ fn sight(job: &JobRef, items: &HashMap<Key, Item>) -> Result<Option<Sight>, Stor
         return Ok(None);
     }
     let record = read_timer(&timer)?;
-    let settled = Settled::from_bytes(&timer.optional_bytes("settled").unwrap_or_default());
+    let settled = Settled::from_bytes(&timer.optional_bytes("settled")?.unwrap_or_default());
     let on_since = switch.date("on_since")?;
     Ok(Some(Sight {
         name: Name::new(definition.text("name")?)
             .map_err(|error| definition.corrupt("name", &error.message))?,
         document: definition.text("document")?.to_owned(),
-        sealed: definition.optional_bytes("sealed"),
+        sealed: definition.optional_bytes("sealed")?,
         state: record.state,
         timing: record.timing,
         rule: record.rule,

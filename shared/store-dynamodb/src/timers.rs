@@ -91,7 +91,7 @@ fn read_due(item: &Item) -> Result<Due, StoreError> {
             state: read_state(&reader)?,
             generation: reader.number("generation")?,
             // One without is nothing that can be planned, and one of a job that is over needs none.
-            rule: reader.optional_text("timetable").unwrap_or_default().to_owned(),
+            rule: reader.optional_text("timetable")?.unwrap_or_default().to_owned(),
             is_spent: reader.is_set("spent"),
         }),
         keys::PURGE => DueTimer::Purge { collection_uid: uid },

@@ -27,6 +27,8 @@ pub(crate) enum Trouble {
     Unavailable,
     Throttled,
     Corrupt,
+    /// It has a bug.
+    Panic,
     /// Whatever is changed has just been changed by others.
     Stale,
 }
@@ -52,6 +54,7 @@ impl World {
         match *self.trouble.lock().unwrap() {
             Trouble::None => Ok(false),
             Trouble::Stale => Ok(true),
+            Trouble::Panic => panic!("a bug in the store"),
             Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
             Trouble::Throttled => Err(StoreError::Throttled("table secret-table".into())),
             Trouble::Corrupt => {

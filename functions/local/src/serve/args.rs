@@ -1,0 +1,148 @@
+//! The arguments of `serve`, as they are given: each by itself is right or refused.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use clap::ValueEnum;
+use recurrence::WrittenDate;
+use runtime::Rate;
+
+/// The variable of the environment that may hold the token, so that no list of processes shows it.
+pub const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
+
+const TOKEN_HELP: &str = "\
+The token that clients send as 'Authorization: Bearer T'; or set MINUTEHAND_TOKEN, which no list of \
+processes shows [default: one that is made at the first start, and printed]";
+
+const DATA: &str = "Data";
+const ACCESS: &str = "Access";
+const TLS: &str = "TLS";
+const FIRING: &str = "Scheduling";
+const LOG: &str = "Log";
+
+/// What `minutehand serve` is given.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct ServeArgs {
+    /// Where to listen; port 0 takes a free one, which the last start-up line names
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070", value_parser = address)]
+    pub(super) listen: SocketAddr,
+
+    /// The directory in which everything is kept [default: .minutehand]
+    #[arg(long, value_name = "DIR", help_heading = DATA)]
+    pub(super) data: Option<PathBuf>,
+    /// Keep everything in memory: it is gone when the process ends
+    #[arg(long, help_heading = DATA)]
+    pub(super) memory: bool,
+    /// What a power cut may take: the last 100 ms, or with full nothing [default: normal]
+    #[arg(long, help_heading = DATA, value_name = "MODE")]
+    pub(super) sync: Option<Sync>,
+
+    /// The token that clients send as `Authorization: Bearer T`
+    #[arg(long, value_name = "T", help_heading = ACCESS, help = TOKEN_HELP)]
+    pub(super) token: Option<String>,
+    /// The SHA-256 of each token, in hexadecimal, one a line, # for comments; a change is taken
+    /// within a second, without a restart
+    #[arg(long, value_name = "FILE", help_heading = ACCESS)]
+    pub(super) token_file: Option<PathBuf>,
+    /// Let everybody in; only on a loopback address
+    #[arg(long, help_heading = ACCESS)]
+    pub(super) no_auth: bool,
+
+    /// The certificate, and the chain that leads to its issuer, as PEM
+    #[arg(long, value_name = "FILE", help_heading = TLS)]
+    pub(super) tls_cert: Option<PathBuf>,
+    /// Its private key, as PEM
+    #[arg(long, value_name = "FILE", help_heading = TLS)]
+    pub(super) tls_key: Option<PathBuf>,
+    /// Make a certificate for the address and localhost at the first start, and print where it is
+    #[arg(long, help_heading = TLS)]
+    pub(super) tls_self_signed: bool,
+    /// Listen without TLS on other than a loopback address
+    #[arg(long, help_heading = TLS)]
+    pub(super) insecure_http: bool,
+
+    /// Which parts to run
+    #[arg(
+        long,
+        value_name = "ROLES",
+        value_delimiter = ',',
+        default_value = "api,sweeper,executor",
+        help_heading = FIRING
+    )]
+    pub(super) roles: Vec<Role>,
+    /// Start the schedule's clock at another time; requests and time limits stay in real time
+    #[arg(long, value_name = "RFC3339", value_parser = instant, help_heading = FIRING)]
+    pub(super) clock_start: Option<DateTime<Utc>>,
+    /// How many times as fast the schedule's clock runs, 0.1 to 100000
+    #[arg(long, value_name = "N", help_heading = FIRING)]
+    pub(super) clock_rate: Option<Rate>,
+    /// Let jobs call private and loopback addresses [default: if listening on a loopback address]
+    #[arg(long, help_heading = FIRING)]
+    pub(super) allow_private_targets: bool,
+    /// Let jobs call public addresses alone [default: if listening on any other address]
+    #[arg(long, help_heading = FIRING)]
+    pub(super) public_targets_only: bool,
+    /// Whether the limits of plans hold: jobs in a collection, how often they may fire
+    #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
+    pub(super) plan_limits: Switch,
+
+    /// How the log is written, on standard error
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = LOG)]
+    pub(super) log: Format,
+    /// What is logged: from here on
+    #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = LOG)]
+    pub(super) log_level: Level,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Sync {
+    Normal,
+    Full,
+}
+
+/// A part of the scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Role {
+    /// Answers requests.
+    Api,
+    /// Finds what is due.
+    Sweeper,
+    /// Performs it.
+    Executor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    local
+        .as_deref()
+        .unwrap_or(text)
+        .parse()
+        .map_err(|_| "give an IP address and a port, like 127.0.0.1:7070 or [::1]:7070".to_owned())
+}
+
+fn instant(text: &str) -> Result<DateTime<Utc>, String> {
+    WrittenDate::parse(text).and_then(|date| date.instant(None)).map_err(|error| error.to_string())
+}

@@ -1,0 +1,41 @@
+//! Where things are kept: a data directory, or memory.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use embedded::{DataDir, Store};
+use sealer_aes::AesSealer;
+
+use super::key;
+use super::settings::Storage;
+
+/// What is kept, opened.
+pub(super) struct Home {
+    /// The data directory; `None` if everything is in memory.
+    pub(super) dir: Option<DataDir>,
+    pub(super) sealer: AesSealer,
+    pub(super) store: Store,
+}
+
+impl Home {
+    /// Opens what is kept; the key first, see [`key`].
+    pub(super) fn open(storage: &Storage) -> Result<Self> {
+        match storage {
+            Storage::Memory => {
+                let store = Store::in_memory().context("cannot start")?;
+                Ok(Self { dir: None, sealer: key::passing_sealer()?, store })
+            }
+            Storage::Directory { path, sync } => {
+                let dir = DataDir::open(path)?;
+                let sealer = key::open_sealer(&dir)?;
+                let store = Store::open(&dir, *sync)?;
+                Ok(Self { dir: Some(dir), sealer, store })
+            }
+        }
+    }
+
+    /// The path of the data directory.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.dir.as_ref().map(|dir| dir.path().to_owned())
+    }
+}

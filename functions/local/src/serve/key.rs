@@ -1,0 +1,92 @@
+//! The key under which secrets are sealed: a file in the data directory, made at the first start.
+//!
+//! `key` is written before the store is created, so a crash leaves no store without its key; a
+//! store whose key is gone is refused, as a new one would open nothing that is sealed in it.
+//! `key.check` holds a known text, sealed with the key: another key is noticed at the start, and
+//! not when the first job asks for its secrets. It is written right after the key, and again
+//! whenever it is missing.
+
+use anyhow::{Context, Result, anyhow, bail};
+use embedded::DataDir;
+use ports::Sealer;
+use sealer_aes::{AesSealer, KEY};
+use zeroize::Zeroizing;
+
+use super::private_file;
+
+const KEY_FILE: &str = "key";
+const CHECK_FILE: &str = "key.check";
+/// What is sealed in it, and for where.
+const CHECK: &str = "minutehand";
+
+/// The sealer of a data directory.
+pub(super) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
+    let path = dir.path().join(KEY_FILE);
+    let key = match private_file::read(&path)? {
+        Some(text) => read_key(&text).with_context(|| {
+            format!("{} holds no key, which is {} hexadecimal digits", path.display(), 2 * KEY)
+        })?,
+        None if dir.has_store() => bail!(
+            "{} is missing, and without it the secrets in {} cannot be opened: restore it from \
+             your backup, or choose another data directory",
+            path.display(),
+            dir.path().display()
+        ),
+        None => {
+            let key = new_key()?;
+            private_file::write(dir.path(), KEY_FILE, &format!("{}\n", *hex(key.as_slice())))?;
+            key
+        }
+    };
+    let sealer = AesSealer::new(&key);
+    check(dir, &sealer)?;
+    Ok(sealer)
+}
+
+/// A sealer whose key is gone with the process.
+pub(super) fn passing_sealer() -> Result<AesSealer> {
+    Ok(AesSealer::new(&new_key()?))
+}
+
+fn new_key() -> Result<Zeroizing<[u8; KEY]>> {
+    AesSealer::new_key().context("cannot make a key")
+}
+
+/// Finds out whether it is the key that was used here before.
+fn check(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
+    let path = dir.path().join(CHECK_FILE);
+    let Some(text) = private_file::read(&path)? else {
+        let known = sealer.seal(CHECK, CHECK).context("cannot seal")?;
+        private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
+        return Ok(());
+    };
+    let known = unhex(text.trim()).unwrap_or_default();
+    if sealer.open(CHECK, &known).is_ok_and(|known| known == CHECK) {
+        return Ok(());
+    }
+    bail!(
+        "{} is not the key with which secrets here were sealed: restore both it and {CHECK_FILE} \
+         from your backup",
+        dir.path().join(KEY_FILE).display()
+    )
+}
+
+fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY]>> {
+    let bytes = unhex(text.trim()).map(Zeroizing::new).context("not hexadecimal")?;
+    let key = <[u8; KEY]>::try_from(bytes.as_slice()).map_err(|_| anyhow!("not {KEY} bytes"))?;
+    Ok(Zeroizing::new(key))
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> Zeroizing<String> {
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or_default();
+    Zeroizing::new(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect())
+}
+
+/// The bytes of hexadecimal digits.
+pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect();
+    let (pairs, rest) = digits.as_deref()?.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}

@@ -1,0 +1,115 @@
+//! Connections: accepted, protected, served, and closed in good order.
+//!
+//! Every wait on a client has a limit, so that clients that are slow or gone hold nothing up, and
+//! there is a limit to how many are served at once; more wait until they are accepted. HTTP/1.1
+//! alone is spoken: every client of the original does, and an intermediary does the rest.
+
+use std::io;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use ports::Clock;
+use runtime::SystemClock;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+use super::tasks::Stop;
+
+/// The most connections at once: half of the files that a process may usually have open.
+const CONNECTIONS_MAX: usize = 512;
+/// How long a TLS handshake may take.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
+/// How long a connection may be idle, and a request's head take.
+const HEAD_MAX: Duration = Duration::from_secs(30);
+/// The most bytes of a request's head.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// How long a request may take, its body included.
+const REQUEST_MAX: Duration = Duration::from_mins(1);
+/// How long to wait after the system refused a connection, for want of files or memory.
+const REFUSED_PAUSE: Duration = Duration::from_millis(200);
+
+/// Serves an API until asked to stop; then ends when the requests that are under way are answered.
+pub(super) async fn listen(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    api: Router,
+    mut stop: Stop,
+) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+                Ok((socket, _)) => {
+                    connections.spawn(serve(socket, tls.clone(), api.clone(), stop.clone()));
+                }
+                Err(error) => pause_after(&error).await,
+            },
+            Some(_) = connections.join_next() => {}
+            () = stop.requested() => break,
+        }
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// A client that went away before it was accepted is nobody's concern; any other refusal is.
+async fn pause_after(error: &io::Error) {
+    if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
+        tracing::error!(%error, "cannot accept a connection");
+        SystemClock.wait(REFUSED_PAUSE).await;
+    }
+}
+
+async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut stop: Stop) {
+    // An answer is written in one piece, and does not wait for another to go with it.
+    let _ = socket.set_nodelay(true);
+    let Some(tls) = tls else {
+        return converse(socket, api, stop).await;
+    };
+    let handshake = timeout(HANDSHAKE_MAX, tls.accept(socket));
+    tokio::select! {
+        shaken = handshake => match shaken {
+            Ok(Ok(stream)) => converse(stream, api, stop).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake took too long"),
+        },
+        () = stop.requested() => {}
+    }
+}
+
+/// Answers the requests of a connection, one after the other.
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, mut stop: Stop) {
+    let api = TowerToHyperService::new(api);
+    let limited = service_fn(move |request| {
+        let answer = timeout(REQUEST_MAX, api.call(request));
+        async {
+            answer.await.inspect_err(|_| tracing::warn!("a request took too long")).map(|answer| {
+                let Ok(answer) = answer;
+                answer
+            })
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), limited);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.requested() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended before its time");
+    }
+}

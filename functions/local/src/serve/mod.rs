@@ -1,0 +1,29 @@
+//! `minutehand serve`: the scheduler on one machine, as one process.
+//!
+//! A start goes through these steps, and says on standard output what a user has to know; the last
+//! line says where it listens:
+//!
+//! 1. arguments become [`Settings`], or a list of all that is wrong with them;
+//! 2. the data directory is opened, its keys are read or made, then the store is opened;
+//! 3. services are put on them, and each role becomes a task;
+//! 4. the first signal asks the tasks to stop, and the store is closed after them.
+//!
+//! What a crash leaves is said where it is written: [`private_file`] for keys and tokens, `embedded`
+//! for the store. No step needs a repair by hand.
+
+mod args;
+mod home;
+mod key;
+mod listen;
+mod private_file;
+mod queue;
+mod run;
+mod settings;
+mod signals;
+mod tasks;
+mod tls;
+mod token;
+
+pub use args::{ServeArgs, TOKEN_VARIABLE};
+pub use run::{BUILD, Build, serve};
+pub use settings::{Settings, TargetPolicy};

@@ -1,0 +1,254 @@
+//! What `serve` runs with: arguments and environment, read together and found to fit.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use domain::plan::PlanLimits;
+use embedded::SyncMode;
+use runtime::{LogFormat, LogLevel, Rate};
+use zeroize::Zeroizing;
+
+use super::args::{Format, Level, Role, ServeArgs, Switch, Sync, TOKEN_VARIABLE};
+
+/// The data directory, where none is given.
+const DATA_DIR: &str = ".minutehand";
+
+/// What a process of `serve` runs with.
+#[derive(Debug)]
+pub struct Settings {
+    /// Where it listens.
+    pub(super) listen: SocketAddr,
+    /// Where it keeps things.
+    pub(super) storage: Storage,
+    /// Who may call.
+    pub(super) auth: Auth,
+    /// How connections are protected.
+    pub(super) tls: Tls,
+    /// Which parts it runs.
+    pub(super) roles: Roles,
+    /// The schedule's clock; `None` for the real one.
+    pub(super) clock: Option<ClockSettings>,
+    /// Where jobs may call.
+    pub targets: TargetPolicy,
+    /// Whether plans limit anything.
+    pub(super) plan_limits: PlanLimits,
+    /// How the log is written.
+    pub(super) log: LogFormat,
+    /// What is logged.
+    pub(super) log_level: LogLevel,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Storage {
+    Memory,
+    Directory { path: PathBuf, sync: SyncMode },
+}
+
+/// Not `Debug` as it is: a token is a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Auth {
+    /// A token that we make, and keep.
+    Generated,
+    /// The token that was given.
+    Token(Zeroizing<String>),
+    /// The hashes in a file.
+    File(PathBuf),
+    /// Nobody is asked.
+    Open,
+}
+
+impl std::fmt::Debug for Auth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Generated => f.write_str("Generated"),
+            Self::Token(_) => f.write_str("Token(..)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Open => f.write_str("Open"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Tls {
+    Off,
+    Files { certificate: PathBuf, key: PathBuf },
+    SelfSigned,
+}
+
+/// Which parts of the scheduler run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Roles {
+    pub(super) api: bool,
+    pub(super) sweeper: bool,
+    pub(super) executor: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ClockSettings {
+    /// Where it starts; `None` for now.
+    pub(super) start: Option<DateTime<Utc>>,
+    pub(super) rate: Rate,
+}
+
+/// Where jobs may call. Link-local and metadata addresses are never among it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetPolicy {
+    /// Public, private and loopback addresses.
+    AllowPrivate,
+    /// Public addresses alone.
+    PublicOnly,
+}
+
+impl Settings {
+    /// The settings of these arguments, and of the token that the environment holds. What is given
+    /// as an argument comes before the environment.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with them, each as a sentence that says what to change.
+    pub fn read(args: &ServeArgs, token: Option<String>) -> Result<Self, Vec<String>> {
+        let mut problems = Problems(Vec::new());
+        let settings = Self {
+            listen: args.listen,
+            storage: storage(args, &mut problems),
+            auth: auth(args, token, &mut problems),
+            tls: tls(args, &mut problems),
+            roles: roles(&args.roles),
+            clock: clock(args),
+            targets: targets(args, &mut problems),
+            plan_limits: match args.plan_limits {
+                Switch::On => PlanLimits::On,
+                Switch::Off => PlanLimits::Off,
+            },
+            log: match args.log {
+                Format::Text => LogFormat::Text,
+                Format::Json => LogFormat::Json,
+            },
+            log_level: match args.log_level {
+                Level::Error => LogLevel::Error,
+                Level::Warn => LogLevel::Warn,
+                Level::Info => LogLevel::Info,
+                Level::Debug => LogLevel::Debug,
+                Level::Trace => LogLevel::Trace,
+            },
+        };
+        if problems.0.is_empty() { Ok(settings) } else { Err(problems.0) }
+    }
+}
+
+struct Problems(Vec<String>);
+
+impl Problems {
+    fn add(&mut self, problem: impl Into<String>) {
+        self.0.push(problem.into());
+    }
+
+    /// Of these flags, one may be given.
+    fn only_one(&mut self, flags: &[(&str, bool)]) {
+        let given: Vec<&str> =
+            flags.iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| *flag).collect();
+        if given.len() > 1 {
+            self.add(format!("{} exclude each other: give one of them", given.join(" and ")));
+        }
+    }
+}
+
+fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
+    problems.only_one(&[("--memory", args.memory), ("--data", args.data.is_some())]);
+    problems.only_one(&[("--memory", args.memory), ("--sync", args.sync.is_some())]);
+    if args.memory {
+        return Storage::Memory;
+    }
+    let path = args.data.clone().unwrap_or_else(|| DATA_DIR.into());
+    let sync = match args.sync {
+        Some(Sync::Full) => SyncMode::Full,
+        Some(Sync::Normal) | None => SyncMode::Normal,
+    };
+    Storage::Directory { path, sync }
+}
+
+fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Problems) -> Auth {
+    problems.only_one(&[
+        ("--token", args.token.is_some()),
+        ("--token-file", args.token_file.is_some()),
+        ("--no-auth", args.no_auth),
+    ]);
+    if args.no_auth {
+        if !args.listen.ip().is_loopback() {
+            problems.add(format!(
+                "--no-auth would let everybody in who reaches {}: leave it out, or listen on a \
+                 loopback address",
+                args.listen
+            ));
+        }
+        return Auth::Open;
+    }
+    if let Some(path) = &args.token_file {
+        return Auth::File(path.clone());
+    }
+    let given = args.token.clone().map(|token| ("--token", token));
+    let given = given.or(from_environment.map(|token| (TOKEN_VARIABLE, token)));
+    let Some((name, token)) = given else {
+        return Auth::Generated;
+    };
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        problems.add(format!(
+            "{name} holds no token: it has to be letters, digits and signs of ASCII, without spaces"
+        ));
+    }
+    Auth::Token(token.into())
+}
+
+fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
+    let has_files = args.tls_cert.is_some() || args.tls_key.is_some();
+    problems.only_one(&[
+        ("--tls-cert", has_files),
+        ("--tls-self-signed", args.tls_self_signed),
+        ("--insecure-http", args.insecure_http),
+    ]);
+    match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => {
+            return Tls::Files { certificate: certificate.clone(), key: key.clone() };
+        }
+        (Some(_), None) => problems.add("--tls-cert needs its private key: add --tls-key"),
+        (None, Some(_)) => problems.add("--tls-key needs its certificate: add --tls-cert"),
+        (None, None) => {}
+    }
+    if args.tls_self_signed {
+        return Tls::SelfSigned;
+    }
+    if !has_files && !args.insecure_http && !args.listen.ip().is_loopback() {
+        problems.add(format!(
+            "{} can be reached from elsewhere, and tokens would go there in the clear: add \
+             --tls-cert and --tls-key, or --tls-self-signed, or --insecure-http if something in \
+             front of it does TLS",
+            args.listen
+        ));
+    }
+    Tls::Off
+}
+
+fn roles(given: &[Role]) -> Roles {
+    let has = |role| given.contains(&role);
+    Roles { api: has(Role::Api), sweeper: has(Role::Sweeper), executor: has(Role::Executor) }
+}
+
+fn clock(args: &ServeArgs) -> Option<ClockSettings> {
+    let is_given = args.clock_start.is_some() || args.clock_rate.is_some();
+    let rate = args.clock_rate.unwrap_or(Rate::REAL);
+    is_given.then_some(ClockSettings { start: args.clock_start, rate })
+}
+
+fn targets(args: &ServeArgs, problems: &mut Problems) -> TargetPolicy {
+    problems.only_one(&[
+        ("--allow-private-targets", args.allow_private_targets),
+        ("--public-targets-only", args.public_targets_only),
+    ]);
+    let is_private = args.allow_private_targets || args.listen.ip().is_loopback();
+    if is_private && !args.public_targets_only {
+        TargetPolicy::AllowPrivate
+    } else {
+        TargetPolicy::PublicOnly
+    }
+}

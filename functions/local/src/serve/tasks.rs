@@ -1,0 +1,61 @@
+//! What runs until the process is asked to end: one task for each role, and small ones beside them.
+
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// The tasks of the process.
+pub(super) struct Tasks {
+    running: JoinSet<&'static str>,
+    stop: watch::Sender<bool>,
+}
+
+/// Tells a task when to stop. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Stop(watch::Receiver<bool>);
+
+impl Stop {
+    /// Waits until the tasks are asked to stop.
+    pub(super) async fn requested(&mut self) {
+        // Whoever asks being gone is asking, too.
+        let _ = self.0.wait_for(|stop| *stop).await;
+    }
+}
+
+impl Tasks {
+    pub(super) fn new() -> Self {
+        Self { running: JoinSet::new(), stop: watch::Sender::new(false) }
+    }
+
+    /// Starts a task, which is to end when it is asked to, and not before.
+    pub(super) fn start<F>(&mut self, name: &'static str, task: impl FnOnce(Stop) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let task = task(Stop(self.stop.subscribe()));
+        self.running.spawn(async move {
+            task.await;
+            name
+        });
+    }
+
+    /// Waits for a task that ends without having been asked: the process cannot go on as promised.
+    pub(super) async fn failed(&mut self) -> anyhow::Error {
+        match self.running.join_next().await {
+            Some(Ok(name)) => anyhow!("the task '{name}' ended by itself"),
+            Some(Err(_)) => anyhow!("a task tripped over itself; the log says where"),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Asks all to stop, and waits until they have, or until this much time has passed.
+    pub(super) async fn stop(mut self, time_max: Duration) -> Result<()> {
+        self.stop.send_replace(true);
+        let all = async { while self.running.join_next().await.is_some() {} };
+        tokio::time::timeout(time_max, all)
+            .await
+            .map_err(|_| anyhow!("not all work ended within {} s", time_max.as_secs()))
+    }
+}

@@ -1,0 +1,232 @@
+//! The system's clock, and one that runs the schedule at another pace.
+
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use ports::Clock;
+
+/// The digits of a second that instants have, on the wire and in the store: ticks of 100 ns.
+const FRACTION_DIGITS: u16 = 7;
+/// The longest sleep before the clock is read again: clocks are set, and machines suspended.
+const NAP_MAX: Duration = Duration::from_secs(1);
+/// The end of the calendar, 9999-12-31T23:59:59Z, in seconds.
+const LAST_SECOND: i64 = 253_402_300_799;
+/// The parts of one that a rate is counted in.
+const RATE_UNIT: u32 = 1_000_000;
+/// The digits behind its point.
+const RATE_DIGITS: usize = 6;
+
+/// The time, as the system has it.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is where processes read the clock")]
+pub fn system_now() -> DateTime<Utc> {
+    Utc::now().trunc_subsecs(FRACTION_DIGITS)
+}
+
+/// The time as the system has it, for schedule and work alike.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+#[async_trait]
+impl Clock for SystemClock {
+    fn now(&self) -> DateTime<Utc> {
+        system_now()
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        nap_until(at, Rate::REAL, system_now).await;
+    }
+
+    async fn wait(&self, work: Duration) {
+        sleep(work).await;
+    }
+}
+
+/// A clock that starts where it is told, and whose schedule goes by faster or slower than its work.
+#[derive(Debug, Clone)]
+pub struct TestClock {
+    start: DateTime<Utc>,
+    rate: Rate,
+    since: Instant,
+}
+
+impl TestClock {
+    /// A clock that is at `start` now.
+    #[must_use]
+    pub fn new(start: DateTime<Utc>, rate: Rate) -> Self {
+        Self { start, rate, since: Instant::now() }
+    }
+}
+
+#[async_trait]
+impl Clock for TestClock {
+    fn now(&self) -> DateTime<Utc> {
+        let elapsed = TimeDelta::from_std(self.since.elapsed()).unwrap_or(TimeDelta::MAX);
+        let end = DateTime::from_timestamp(LAST_SECOND, 0).unwrap_or(DateTime::<Utc>::MAX_UTC);
+        let now = self.start.checked_add_signed(self.rate.of(elapsed)).unwrap_or(end);
+        now.min(end).trunc_subsecs(FRACTION_DIGITS)
+    }
+
+    fn work_now(&self) -> DateTime<Utc> {
+        system_now()
+    }
+
+    fn scheduled_during(&self, work: TimeDelta) -> TimeDelta {
+        self.rate.of(work)
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        nap_until(at, self.rate, || self.now()).await;
+    }
+
+    async fn wait(&self, work: Duration) {
+        sleep(work).await;
+    }
+}
+
+/// Sleeps until `now` is there, by naps of real time.
+async fn nap_until(at: DateTime<Utc>, rate: Rate, now: impl Fn() -> DateTime<Utc>) {
+    loop {
+        // Nothing is left at the instant itself, and what is negative is no `Duration`.
+        let left = (at - now()).to_std().unwrap_or_default();
+        if left.is_zero() {
+            return;
+        }
+        sleep(rate.takes(left).min(NAP_MAX)).await;
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is what the clock's waiting is made of")]
+async fn sleep(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
+/// How fast a test clock runs: 0.1 to 100,000 times as fast as the real one, in millionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(u64);
+
+/// Why a text is not a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateError;
+
+impl std::fmt::Display for RateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a rate is a number from 0.1 to 100000, with up to 6 digits behind the point")
+    }
+}
+
+impl std::error::Error for RateError {}
+
+impl Rate {
+    /// As fast as the real clock.
+    pub const REAL: Self = Self(RATE_UNIT as u64);
+    /// The slowest.
+    pub const MIN: Self = Self(RATE_UNIT as u64 / 10);
+    /// The fastest.
+    pub const MAX: Self = Self(RATE_UNIT as u64 * 100_000);
+
+    /// What goes by on this clock during a stretch of real time.
+    fn of(self, real: TimeDelta) -> TimeDelta {
+        let unit = i128::from(RATE_UNIT);
+        let nanos =
+            i128::from(real.num_seconds()) * 1_000_000_000 + i128::from(real.subsec_nanos());
+        let scaled = nanos * i128::from(self.0) / unit;
+        let seconds = i64::try_from(scaled.div_euclid(1_000_000_000)).unwrap_or(i64::MAX);
+        let rest = u32::try_from(scaled.rem_euclid(1_000_000_000)).unwrap_or(0);
+        TimeDelta::new(seconds, rest).unwrap_or(TimeDelta::MAX)
+    }
+
+    /// The real time in which that much goes by on this clock, rounded up.
+    fn takes(self, scheduled: Duration) -> Duration {
+        let nanos = (scheduled.as_nanos() * u128::from(RATE_UNIT)).div_ceil(u128::from(self.0));
+        u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<Self, RateError> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !is_digits(whole) || !is_digits(fraction) || fraction.len() > RATE_DIGITS {
+            return Err(RateError);
+        }
+        let whole: u64 = whole.parse().map_err(|_| RateError)?;
+        let fraction: u64 = format!("{fraction:0<RATE_DIGITS$}").parse().map_err(|_| RateError)?;
+        let rate =
+            whole.checked_mul(u64::from(RATE_UNIT)).and_then(|sum| sum.checked_add(fraction));
+        rate.map(Self).filter(|rate| (Self::MIN..=Self::MAX).contains(rate)).ok_or(RateError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(text: &str) -> Rate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_rate_is_read_exactly_and_only_in_its_bounds() {
+        assert_eq!(rate("1"), Rate::REAL);
+        assert_eq!(rate("0.1"), Rate::MIN);
+        assert_eq!(rate("100000"), Rate::MAX);
+        assert_eq!(rate("60.000001"), Rate(60_000_001));
+        for text in ["0", "0.09", "100000.1", "-1", "+1", "1e3", "", ".", "1.", ".5", "1.1234567"] {
+            assert_eq!(text.parse::<Rate>(), Err(RateError), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_schedule_goes_by_at_the_rate_and_real_time_is_rounded_up() {
+        let work = TimeDelta::milliseconds(1500);
+        assert_eq!(rate("0.1").of(work), TimeDelta::milliseconds(150));
+        assert_eq!(rate("100000").of(work), TimeDelta::seconds(150_000));
+        assert_eq!(rate("2").of(-work), TimeDelta::seconds(-3));
+        assert_eq!(Rate::MAX.of(TimeDelta::MAX), TimeDelta::MAX);
+        let takes = |text, nanos| rate(text).takes(Duration::from_nanos(nanos)).as_nanos();
+        assert_eq!(takes("100000", 100), 1);
+        assert_eq!(takes("0.1", 100), 1000);
+        assert_eq!(takes("3", 100), 34);
+    }
+
+    #[test]
+    fn a_test_clock_starts_where_it_is_told_and_ends_with_the_calendar() {
+        let start = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let clock = TestClock::new(start, Rate::MIN);
+        let now = clock.now();
+        assert!((start..start + TimeDelta::seconds(60)).contains(&now), "{now}");
+        assert!(clock.work_now() < now, "work is done in real time");
+        let end = DateTime::from_timestamp(LAST_SECOND, 0).unwrap();
+        assert_eq!(TestClock::new(end, Rate::MAX).now(), end);
+        assert_eq!(clock.scheduled_during(TimeDelta::seconds(10)), TimeDelta::seconds(1));
+    }
+
+    #[test]
+    fn instants_are_whole_ticks() {
+        assert_eq!(SystemClock.now().timestamp_subsec_nanos() % 100, 0);
+        let start = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        let clock = TestClock::new(start, rate("0.333333"));
+        assert_eq!(clock.now().timestamp_subsec_nanos() % 100, 0);
+    }
+
+    #[tokio::test]
+    async fn a_wait_never_ends_early() {
+        let start = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+        for text in ["0.1", "1", "7", "100000"] {
+            let clock = TestClock::new(start, rate(text));
+            let at = clock.now() + clock.scheduled_during(TimeDelta::microseconds(1500));
+            clock.wait_until(at).await;
+            assert!(clock.now() >= at, "{text}");
+        }
+        let at = system_now() + TimeDelta::microseconds(700);
+        SystemClock.wait_until(at).await;
+        assert!(system_now() >= at);
+        // What is past is not waited for.
+        SystemClock.wait_until(start - TimeDelta::days(3650)).await;
+    }
+}

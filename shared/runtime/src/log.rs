@@ -1,0 +1,137 @@
+//! The log: one line for each event, on standard error, as text for people or JSON for programs.
+//!
+//! The level is ours alone. What other crates log below a warning is dropped at every level: some
+//! of them write whole requests, and nothing of ours may end up there that is not meant to be read.
+//! For the same reason a panic is logged with its place, and with its message only where that is
+//! written out in the program: one that is put together may quote what was being worked on.
+
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+use std::panic::PanicHookInfo;
+
+use tracing::Level;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::{Registry, fmt};
+
+/// The crates that the level is about.
+const OURS: [&str; 12] = [
+    "app",
+    "domain",
+    "embedded",
+    "local",
+    "minutehand",
+    "pfx",
+    "ports",
+    "recurrence",
+    "rest",
+    "runtime",
+    "sealer_aes",
+    "store_dynamodb",
+];
+
+/// How lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: an object a line, its fields beside `timestamp`, `level`, `target`, `message`.
+    Json,
+}
+
+/// From where on events are logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// What failed.
+    Error,
+    /// What may fail soon.
+    Warn,
+    /// One line for each piece of work.
+    Info,
+    /// The steps of each.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl LogLevel {
+    const fn filter(self) -> LevelFilter {
+        match self {
+            Self::Error => LevelFilter::ERROR,
+            Self::Warn => LevelFilter::WARN,
+            Self::Info => LevelFilter::INFO,
+            Self::Debug => LevelFilter::DEBUG,
+            Self::Trace => LevelFilter::TRACE,
+        }
+    }
+}
+
+/// Starts the log of this process, panics included. Only the first call has an effect.
+pub fn start_log(format: LogFormat, level: LogLevel) {
+    let lines = match format {
+        LogFormat::Text => fmt::layer().with_ansi(false).with_writer(io::stderr).boxed(),
+        LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(io::stderr).boxed(),
+    };
+    let log = Registry::default().with(lines.with_filter(wanted(level)));
+    if tracing::subscriber::set_global_default(log).is_ok() {
+        std::panic::set_hook(Box::new(log_panic));
+    }
+}
+
+fn wanted(level: LogLevel) -> Targets {
+    let ours = level.filter();
+    let others = ours.min(LevelFilter::from_level(Level::WARN));
+    Targets::new().with_default(others).with_targets(OURS.map(|name| (name, ours)))
+}
+
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let said = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(not logged)");
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or_default();
+    tracing::error!(place, said, thread, "the program tripped over itself: please report this");
+}
+
+/// An error with everything that led to it, in a line.
+#[must_use]
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let errors = successors(Some(error), |error| (*error).source());
+    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_is_for_every_crate_of_ours() {
+        let manifest = include_str!("../../../Cargo.toml");
+        let ours = manifest.lines().filter(|line| line.contains("{ path = \""));
+        for line in ours {
+            let name = line.split(' ').next().unwrap().replace('-', "_");
+            // It supports tests, and is in no binary.
+            if name == "testkit" {
+                continue;
+            }
+            assert!(OURS.contains(&name.as_str()), "`{name}` is not in OURS");
+        }
+    }
+
+    #[test]
+    fn others_are_heard_only_when_something_is_wrong() {
+        let debug = wanted(LogLevel::Debug);
+        assert!(debug.would_enable("rest::serve", &Level::DEBUG));
+        assert!(!debug.would_enable("rest::serve", &Level::TRACE));
+        assert!(debug.would_enable("hyper::proto", &Level::WARN));
+        assert!(!debug.would_enable("hyper::proto", &Level::INFO));
+        assert!(!wanted(LogLevel::Error).would_enable("hyper::proto", &Level::WARN));
+    }
+
+    #[test]
+    fn a_chain_is_one_line() {
+        let inner = io::Error::other("inner");
+        let outer = ports::StoreError::Unavailable(Box::new(inner));
+        assert_eq!(chain(&outer), "the store is not available: inner");
+    }
+}

@@ -1,0 +1,253 @@
+//! Jobs: what is conditional about creating, replacing and deleting them.
+
+use domain::job::{Counters, JobState};
+use domain::timing::Timing;
+use ports::store::{JobRecord, Saved, TimerRecord};
+
+use super::Subject;
+use super::records::{at, job, named, now, with_document, with_timing};
+
+behaviours! { $ jobs as conformance_of_jobs:
+    what_was_never_created_is_not_found,
+    a_job_is_kept_as_it_was_given,
+    a_name_matches_in_any_case_and_is_answered_as_first_given,
+    the_same_name_in_another_collection_is_another_job,
+    a_second_create_is_stale_and_changes_nothing,
+    a_replace_is_kept_as_the_next_version,
+    a_replace_of_a_definition_leaves_the_timer,
+    a_replace_of_a_timing_changes_both,
+    a_replace_of_an_older_version_is_stale_and_changes_nothing,
+    a_timing_of_another_generation_is_stale_and_changes_nothing,
+    a_timing_of_a_job_that_is_over_is_stale_and_changes_nothing,
+    a_replace_of_what_is_missing_is_stale_and_creates_nothing,
+    a_replace_of_a_namesake_is_stale_and_changes_nothing,
+    counters_survive_a_change_of_the_timing,
+    a_delete_takes_definition_and_timer,
+    a_delete_of_an_older_version_is_stale_and_changes_nothing,
+    a_delete_of_what_is_missing_is_stale,
+    a_delete_of_a_namesake_is_stale_and_changes_nothing,
+    a_deleted_job_begins_anew_when_it_is_created_again,
+}
+
+/// Another job that has the same name and version.
+fn namesake(record: &JobRecord) -> JobRecord {
+    JobRecord { uid: "another".to_owned(), ..record.clone() }
+}
+
+async fn what_was_never_created_is_not_found(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    assert_eq!(subject.find_job(&jc, &named("j")).await, None);
+}
+
+async fn a_job_is_kept_as_it_was_given(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    assert_eq!(subject.create_job(&jc, &job("j"), None).await, Saved::Kept);
+    assert_eq!(subject.find_job(&jc, &named("j")).await, Some(job("j")));
+}
+
+async fn a_name_matches_in_any_case_and_is_answered_as_first_given(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    subject.job(&jc, "My_Job-1.x").await;
+    let asked = named("mY_jOB-1.X");
+    assert_eq!(subject.create_job(&jc, &job(asked.as_str()), None).await, Saved::Stale);
+    let found = subject.find_job(&jc, &asked).await.unwrap();
+    assert_eq!(found.name.as_str(), "My_Job-1.x");
+    assert_eq!(subject.job_names(&jc, 10).await, ["My_Job-1.x"]);
+}
+
+async fn the_same_name_in_another_collection_is_another_job(subject: &Subject) {
+    let (a, b) = (subject.collection("a").await, subject.collection("b").await);
+    let in_a = subject.job(&a, "j").await;
+    let in_b = subject.with_job(&b, &namesake(&with_document(&in_a, r#"{"in":"b"}"#))).await;
+    assert_eq!(subject.delete_job(&a, &in_a).await, Saved::Kept);
+    assert_eq!(subject.find_job(&a, &in_a.name).await, None);
+    assert_eq!(subject.find_job(&b, &in_b.name).await, Some(in_b));
+    assert_eq!((subject.job_count(&a).await, subject.job_count(&b).await), (0, 1));
+}
+
+async fn a_second_create_is_stale_and_changes_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let j = subject.job(&jc, "j").await;
+    let other = with_timing(&with_document(&j, "{}"), None);
+    for second in [j.clone(), other.clone(), namesake(&other)] {
+        assert_eq!(subject.create_job(&jc, &second, None).await, Saved::Stale);
+    }
+    assert_eq!(subject.find_job(&jc, &j.name).await, Some(j));
+}
+
+async fn a_replace_is_kept_as_the_next_version(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let mut j = subject.job(&jc, "j").await;
+    for n in 0..3_u8 {
+        j.document = format!(r#"{{"n":{n}}}"#);
+        j.sealed = (n != 1).then(|| vec![n]);
+        assert_eq!(subject.replace_definition(&jc, &j).await, Saved::Kept);
+        j.version += 1;
+        assert_eq!(subject.find_job(&jc, &j.name).await.as_ref(), Some(&j));
+    }
+}
+
+async fn a_replace_of_a_definition_leaves_the_timer(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let j = subject.job(&jc, "j").await;
+    // What is in the record of it does not matter then.
+    let changed = with_timing(&with_document(&j, "{}"), None);
+    assert_eq!(subject.replace_definition(&jc, &changed).await, Saved::Kept);
+    let kept = subject.find_job(&jc, &j.name).await.unwrap();
+    assert_eq!(kept, JobRecord { version: 2, timer: j.timer, ..changed });
+}
+
+async fn a_replace_of_a_timing_changes_both(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let mut j = subject.job(&jc, "j").await;
+    let due_at = at("2031-01-01T00:00:00Z");
+    for (state, due_at, anchor) in [
+        (JobState::Disabled, None, None),
+        (JobState::Enabled, Some(due_at), Some(at("2030-01-01T00:00:00Z"))),
+        (JobState::Disabled, None, Some(at("2030-01-01T00:00:00Z"))),
+        (JobState::Enabled, None, None),
+    ] {
+        j = with_timing(&with_document(&j, &format!(r#"{{"due":"{due_at:?}"}}"#)), due_at);
+        j.timer.state = state;
+        j.timer.timing =
+            Timing { anchor, since: due_at.unwrap_or_else(now), used: 7, ..j.timer.timing };
+        assert_eq!(subject.replace_timing(&jc, &j).await, Saved::Kept);
+        j.version += 1;
+        assert_eq!(subject.find_job(&jc, &j.name).await.as_ref(), Some(&j));
+    }
+}
+
+async fn a_replace_of_an_older_version_is_stale_and_changes_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let first = subject.job(&jc, "j").await;
+    assert_eq!(subject.replace_definition(&jc, &first).await, Saved::Kept);
+    let second = subject.find_job(&jc, &first.name).await;
+    let mut late = with_timing(&with_document(&first, "{}"), None);
+    for version in [0, 1, 3] {
+        late.version = version;
+        assert_eq!(subject.replace_definition(&jc, &late).await, Saved::Stale, "{version}");
+        assert_eq!(subject.replace_timing(&jc, &late).await, Saved::Stale, "{version}");
+    }
+    assert_eq!(subject.find_job(&jc, &first.name).await, second);
+}
+
+async fn a_timing_of_another_generation_is_stale_and_changes_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let mut j = subject.job(&jc, "j").await;
+    for _ in 0..2 {
+        assert_eq!(subject.replace_timing(&jc, &with_timing(&j, None)).await, Saved::Kept);
+        j = subject.find_job(&jc, &j.name).await.unwrap();
+    }
+    // The definition's version is the one that was read.
+    let mut other = with_document(&j, "{}");
+    for generation in [1, 2, 4] {
+        other.timer.timing.generation = generation;
+        assert_eq!(subject.replace_timing(&jc, &other).await, Saved::Stale, "{generation}");
+    }
+    assert_eq!(subject.find_job(&jc, &j.name).await, Some(j));
+}
+
+async fn a_timing_of_a_job_that_is_over_is_stale_and_changes_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    for state in [JobState::Completed, JobState::Faulted] {
+        let mut over = job(state.name());
+        over.timer = TimerRecord { state, rule: None, due_at: None, ..over.timer };
+        let over = subject.with_job(&jc, &over).await;
+        let mut again = with_timing(&with_document(&over, "{}"), Some(now()));
+        again.timer.state = JobState::Enabled;
+        assert_eq!(subject.replace_timing(&jc, &again).await, Saved::Stale);
+        assert_eq!(subject.find_job(&jc, &over.name).await, Some(over));
+    }
+}
+
+async fn a_replace_of_what_is_missing_is_stale_and_creates_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    assert_eq!(subject.replace_definition(&jc, &job("j")).await, Saved::Stale);
+    let timing = with_timing(&job("j"), Some(now()));
+    assert_eq!(subject.replace_timing(&jc, &timing).await, Saved::Stale);
+    assert_eq!(subject.find_job(&jc, &named("j")).await, None);
+    assert_eq!(subject.job_count(&jc).await, 0);
+    assert!(subject.due_index().await.is_empty());
+}
+
+async fn a_replace_of_a_namesake_is_stale_and_changes_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let before = subject.job(&jc, "j").await;
+    assert_eq!(subject.delete_job(&jc, &before).await, Saved::Kept);
+    let after = subject.with_job(&jc, &namesake(&before)).await;
+    assert_eq!(before.version, after.version);
+    let changed = with_timing(&with_document(&before, "{}"), None);
+    assert_eq!(subject.replace_definition(&jc, &changed).await, Saved::Stale);
+    assert_eq!(subject.replace_timing(&jc, &changed).await, Saved::Stale);
+    assert_eq!(subject.find_job(&jc, &after.name).await, Some(after));
+}
+
+async fn counters_survive_a_change_of_the_timing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let counters = Counters {
+        executions: 12,
+        failures: 3,
+        faulted: 1,
+        last_execution_at: Some(at("2026-12-31T23:59:59.9999999Z")),
+    };
+    let mut ran = job("j");
+    ran.timer.counters = counters;
+    let ran = subject.with_job(&jc, &ran).await;
+    // It ran once more since it was read: what is in the record is not what is kept.
+    let mut changed = with_timing(&ran, None);
+    changed.timer.counters = Counters::default();
+    assert_eq!(subject.replace_timing(&jc, &changed).await, Saved::Kept);
+    let kept = subject.find_job(&jc, &ran.name).await.unwrap();
+    assert_eq!(kept.timer.counters, counters);
+    assert_eq!(kept.timer.timing, changed.timer.timing);
+}
+
+async fn a_delete_takes_definition_and_timer(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let j = subject.job(&jc, "j").await;
+    assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
+    assert_eq!(subject.find_job(&jc, &j.name).await, None);
+    for attribute in ["uid", "job_uid"] {
+        let left = subject.items(attribute, super::subject::text(&j.uid)).await;
+        assert!(left.is_empty(), "{left:?}");
+    }
+    assert!(subject.due_index().await.is_empty());
+}
+
+async fn a_delete_of_an_older_version_is_stale_and_changes_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let first = subject.job(&jc, "j").await;
+    assert_eq!(subject.replace_definition(&jc, &first).await, Saved::Kept);
+    assert_eq!(subject.delete_job(&jc, &first).await, Saved::Stale);
+    let second = JobRecord { version: 2, ..first };
+    assert_eq!(subject.find_job(&jc, &second.name).await.as_ref(), Some(&second));
+    assert_eq!(subject.job_count(&jc).await, 1);
+    assert_eq!(subject.delete_job(&jc, &second).await, Saved::Kept);
+    assert_eq!(subject.job_count(&jc).await, 0);
+}
+
+async fn a_delete_of_what_is_missing_is_stale(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    assert_eq!(subject.delete_job(&jc, &job("j")).await, Saved::Stale);
+    assert_eq!(subject.job_count(&jc).await, 0);
+}
+
+async fn a_delete_of_a_namesake_is_stale_and_changes_nothing(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let j = subject.job(&jc, "j").await;
+    assert_eq!(subject.delete_job(&jc, &namesake(&j)).await, Saved::Stale);
+    assert_eq!(subject.find_job(&jc, &j.name).await, Some(j));
+    assert_eq!(subject.job_count(&jc).await, 1);
+}
+
+async fn a_deleted_job_begins_anew_when_it_is_created_again(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    let mut ran = job("j");
+    ran.sealed = Some(vec![1]);
+    ran.timer.counters =
+        Counters { executions: 12, last_execution_at: Some(now()), ..Counters::default() };
+    let ran = subject.with_job(&jc, &ran).await;
+    assert_eq!(subject.delete_job(&jc, &ran).await, Saved::Kept);
+    let anew = JobRecord { uid: "another".to_owned(), ..job("j") };
+    assert_eq!(subject.with_job(&jc, &anew).await, anew);
+}

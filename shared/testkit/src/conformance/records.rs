@@ -1,0 +1,104 @@
+//! Records to keep: valid, unlike each other, and the same in every run.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::collection::{Collection, CollectionDefinition};
+use domain::job::{Counters, JobState};
+use domain::name::{Name, Segment};
+use domain::timing::Timing;
+use ports::store::{CollectionRecord, JobRecord, Place, TimerRecord};
+
+/// The most bytes of a document.
+pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 * 1_024;
+
+pub(crate) fn at(text: &str) -> DateTime<Utc> {
+    text.parse().unwrap()
+}
+
+/// When the tests play.
+pub(crate) fn now() -> DateTime<Utc> {
+    at("2027-01-01T12:00:00Z")
+}
+
+pub(crate) fn named(name: &str) -> Name {
+    Name::new(name).unwrap()
+}
+
+pub(crate) fn segment(text: &str) -> Segment {
+    Segment::new(text).unwrap()
+}
+
+pub(crate) fn place(subscription: &str, group: &str) -> Place {
+    Place { subscription: segment(subscription), group: segment(group) }
+}
+
+/// A collection that was never kept, in a place that most tests share.
+pub(crate) fn collection(name: &str) -> CollectionRecord {
+    collection_in("Sub", "Group", name)
+}
+
+pub(crate) fn collection_in(subscription: &str, group: &str, name: &str) -> CollectionRecord {
+    CollectionRecord {
+        place: place(subscription, group),
+        collection: Collection {
+            uid: format!("uid-{subscription}-{group}-{name}"),
+            name: named(name),
+            definition: located("West US"),
+        },
+        job_count: 0,
+        on_since: now(),
+        version: 1,
+    }
+}
+
+/// A definition that a test can tell from another.
+pub(crate) fn located(location: &str) -> CollectionDefinition {
+    CollectionDefinition { location: Some(location.to_owned()), ..CollectionDefinition::default() }
+}
+
+/// A job that was never kept: enabled, and due in an hour.
+pub(crate) fn job(name: &str) -> JobRecord {
+    let due_at = now() + TimeDelta::hours(1);
+    JobRecord {
+        uid: format!("uid-{name}"),
+        name: named(name),
+        document: format!(r#"{{"name":"{name}"}}"#),
+        sealed: None,
+        version: 1,
+        timer: TimerRecord {
+            state: JobState::Enabled,
+            timing: Timing { generation: 0, anchor: Some(now()), since: now(), used: 0 },
+            rule: Some("a rule".to_owned()),
+            counters: Counters::default(),
+            due_at: Some(due_at),
+        },
+    }
+}
+
+/// The same job under another definition.
+pub(crate) fn with_document(job: &JobRecord, document: &str) -> JobRecord {
+    JobRecord { document: document.to_owned(), ..job.clone() }
+}
+
+/// The same job with the timing that follows its own, due at another instant or never.
+pub(crate) fn with_timing(job: &JobRecord, due_at: Option<DateTime<Utc>>) -> JobRecord {
+    let generation = job.timer.timing.generation + 1;
+    let timer = TimerRecord {
+        timing: Timing { generation, ..job.timer.timing },
+        rule: due_at.map(|_| "another rule".to_owned()),
+        due_at,
+        ..job.timer.clone()
+    };
+    JobRecord { timer, ..job.clone() }
+}
+
+/// A document as long as one can be, of one letter.
+pub(crate) fn long_document(letter: char) -> String {
+    let shell = r#"{"":""}"#.len();
+    let filling = letter.to_string().repeat(DOCUMENT_BYTES_MAX - shell);
+    format!(r#"{{"":"{filling}"}}"#)
+}
+
+/// Names `prefix-000`, `prefix-001` and so on: their order is their number's.
+pub(crate) fn numbered(prefix: &str, count: u32) -> Vec<String> {
+    (0..count).map(|n| format!("{prefix}-{n:03}")).collect()
+}

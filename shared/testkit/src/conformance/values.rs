@@ -1,0 +1,167 @@
+//! Values: what is kept comes back as it was, to the last byte and tick.
+
+use chrono::{DateTime, Utc};
+use domain::collection::{CollectionDefinition, CollectionState};
+use domain::job::{Counters, JobState};
+use domain::plan::{MaxRecurrence, Plan, Quota};
+use domain::timing::Timing;
+use ports::store::{JobRecord, TimerRecord};
+use recurrence::Frequency;
+
+use super::Subject;
+use super::records::{DOCUMENT_BYTES_MAX, at, collection, job, long_document};
+
+behaviours! { $ values as conformance_of_values:
+    everything_said_of_a_collection_comes_back,
+    what_is_not_said_of_a_collection_stays_unsaid,
+    every_plan_and_state_of_a_collection_comes_back,
+    what_a_job_does_not_have_stays_absent,
+    every_state_of_a_job_comes_back,
+    the_longest_document_comes_back,
+    documents_come_back_to_the_letter,
+    sealed_bytes_come_back,
+    dates_come_back_to_the_tick,
+    counters_come_back_as_large_as_they_get,
+}
+
+/// Keeps a job and reads it back, one way and the other.
+async fn comes_back(subject: &Subject, job: &JobRecord) {
+    let jc = subject.collection(&format!("with-{}", job.name)).await;
+    assert_eq!(&subject.with_job(&jc, job).await, job);
+    let whole_list = ports::store::PageRequest { from: None, items_max: 10 };
+    let listed = subject.jobs_page(&jc, whole_list).await.unwrap();
+    assert_eq!(listed.items.as_slice(), std::slice::from_ref(job));
+}
+
+async fn everything_said_of_a_collection_comes_back(subject: &Subject) {
+    let mut jc = collection("jc");
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    jc.collection.definition = CollectionDefinition {
+        location: Some("Süd \"1\"".to_owned()),
+        // Not in the order of their names.
+        tags: Some(vec![pair("z", "1"), pair("a", ""), pair("Ä \u{1F550}", "\\ \n \u{7f}")]),
+        plan: Plan::P20Premium,
+        state: CollectionState::Suspended,
+        quota: Some(Quota {
+            max_job_count: Some(1_000),
+            max_job_occurrence: Some(2_147_483_647),
+            max_recurrence: Some(MaxRecurrence { frequency: Frequency::Week, interval: 3 }),
+        }),
+    };
+    assert_eq!(subject.with_collection(&jc).await, jc);
+}
+
+async fn what_is_not_said_of_a_collection_stays_unsaid(subject: &Subject) {
+    let mut jc = collection("nothing");
+    jc.collection.definition = CollectionDefinition::default();
+    assert_eq!(subject.with_collection(&jc).await, jc);
+    // An empty list of tags is not the same as none.
+    let mut jc = collection("empty");
+    jc.collection.definition.tags = Some(Vec::new());
+    assert_eq!(subject.with_collection(&jc).await, jc);
+}
+
+async fn every_plan_and_state_of_a_collection_comes_back(subject: &Subject) {
+    for plan in Plan::ALL {
+        for state in CollectionState::ALL {
+            let mut jc = collection(&format!("{}-{}", plan.name(), state.name()));
+            (jc.collection.definition.plan, jc.collection.definition.state) = (plan, state);
+            assert_eq!(subject.with_collection(&jc).await, jc);
+        }
+    }
+}
+
+async fn what_a_job_does_not_have_stays_absent(subject: &Subject) {
+    let bare = job("bare");
+    let bare = JobRecord {
+        sealed: None,
+        timer: TimerRecord {
+            state: JobState::Disabled,
+            timing: Timing { anchor: None, ..bare.timer.timing },
+            rule: None,
+            counters: Counters { last_execution_at: None, ..bare.timer.counters },
+            due_at: None,
+        },
+        ..bare
+    };
+    comes_back(subject, &bare).await;
+}
+
+async fn every_state_of_a_job_comes_back(subject: &Subject) {
+    for state in JobState::ALL {
+        let mut job = job(state.name());
+        job.timer.state = state;
+        comes_back(subject, &job).await;
+    }
+}
+
+async fn the_longest_document_comes_back(subject: &Subject) {
+    let mut long = job("long");
+    long.document = long_document('x');
+    assert_eq!(long.document.len(), DOCUMENT_BYTES_MAX);
+    // Sealed, secrets are kept beside it.
+    long.sealed = Some(vec![0xff; DOCUMENT_BYTES_MAX]);
+    comes_back(subject, &long).await;
+}
+
+async fn documents_come_back_to_the_letter(subject: &Subject) {
+    // Every control character, quotes and escapes, letters of two to four bytes, composed and not,
+    // and numbers that a reader of JSON would write otherwise.
+    let controls: String = ('\0'..='\u{9f}').collect();
+    let texts =
+        [&controls, r#"{"a":"\"\\\u0000\/"}"#, "ü u\u{308} € \u{1F550} \u{10FFFF}", "[1.0,1e2,-0]"];
+    for (n, text) in texts.into_iter().enumerate() {
+        let mut job = job(&format!("j{n}"));
+        text.clone_into(&mut job.document);
+        job.timer.rule = Some(text.to_owned());
+        comes_back(subject, &job).await;
+    }
+}
+
+async fn sealed_bytes_come_back(subject: &Subject) {
+    for (n, sealed) in [Vec::new(), vec![0], (0..=u8::MAX).collect()].into_iter().enumerate() {
+        comes_back(subject, &JobRecord { sealed: Some(sealed), ..job(&format!("j{n}")) }).await;
+    }
+}
+
+async fn dates_come_back_to_the_tick(subject: &Subject) {
+    let dates = [
+        "0001-01-01T00:00:00Z",
+        "0001-01-01T00:00:00.0000001Z",
+        "1969-12-31T23:59:59.9999999Z",
+        "1970-01-01T00:00:00Z",
+        "1970-01-01T00:00:00.0000001Z",
+        "2027-06-30T12:34:56.7Z",
+        "2027-06-30T12:34:56.0123456Z",
+        "9999-12-31T23:59:59.9999999Z",
+    ];
+    for (n, date) in dates.into_iter().enumerate() {
+        let date: DateTime<Utc> = at(date);
+        let mut jc = collection(&format!("jc{n}"));
+        jc.on_since = date;
+        assert_eq!(subject.with_collection(&jc).await, jc);
+        let mut job = job(&format!("j{n}"));
+        job.timer.timing.anchor = Some(date);
+        job.timer.timing.since = date;
+        job.timer.counters.last_execution_at = Some(date);
+        job.timer.due_at = Some(date);
+        comes_back(subject, &job).await;
+    }
+}
+
+async fn counters_come_back_as_large_as_they_get(subject: &Subject) {
+    // 2^53 + 1 is the first that a floating-point number loses.
+    for (n, large) in [(1 << 53) + 1, u64::MAX].into_iter().enumerate() {
+        let mut job = job(&format!("j{n}"));
+        job.version = large;
+        job.timer.timing.generation = large;
+        job.timer.timing.used = u32::MAX;
+        job.timer.counters = Counters {
+            executions: large,
+            failures: large - 1,
+            faulted: large - 2,
+            last_execution_at: None,
+        };
+        comes_back(subject, &job).await;
+    }
+}

@@ -1,0 +1,5 @@
+//! What the tests of several crates share. No binary contains it.
+//!
+//! [`mod@conformance`] is what a job store has to do, as tests that run against any back end.
+
+pub mod conformance;
