@@ -1,21 +1,41 @@
 # The only list of commands: `make` prints it. Each target is something you could type.
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
-EXAMPLE := functions/local/examples/month-end.json
 
-.PHONY: help run check test bench-recurrence bench-store dist
+# `make run`: where it listens, and where it keeps things.
+LISTEN ?= 127.0.0.1:7070
+DATA ?= $(CURDIR)/.minutehand
+
+# `make install`: below which directory, and which one stands for the root.
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.PHONY: help run check test bench-recurrence bench-store dist install
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## build the binary, show the next occurrences of an example, say what to try next
+COLLECTION := http://$(LISTEN)/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections/first
+VERSION := api-version=2016-03-01
+# The token is read when a line is run, so it is in no history.
+CURL := curl -H "Authorization: Bearer $$(cat '$(DATA)/token')"
+JOB := {"properties":{"action":{"type":"Https","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"hour"}}}
+
+define CALLS
+
+Once it says where it listens, paste these into another terminal:
+
+  $(CURL) -X PUT '$(COLLECTION)?$(VERSION)' -d '{}'
+  $(CURL) -X PUT '$(COLLECTION)/jobs/hello?$(VERSION)' -d '$(JOB)'
+  $(CURL) '$(COLLECTION)/jobs/hello?$(VERSION)'
+
+endef
+export CALLS
+
+run: ## build the binary and serve with it; prints calls to try; Ctrl-C ends it
 	cargo build -p local --locked
-	$(TARGET_DIR)/debug/minutehand preview $(EXAMPLE)
-	@echo
-	@echo 'Try next:'
-	@echo '  $(TARGET_DIR)/debug/minutehand preview $(EXAMPLE) --json'
-	@echo '  $(TARGET_DIR)/debug/minutehand preview $(EXAMPLE) --from 2028-02-01T00:00:00Z --count 3'
-	@echo "  echo '{\"recurrence\":{\"frequency\":\"hour\",\"interval\":6}}' | $(TARGET_DIR)/debug/minutehand preview -"
+	@echo "$$CALLS"
+	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
 
 check: ## formatting, lints, documentation, licences and sources of dependencies
 	@.ci/timed fmt cargo fmt --all --check
@@ -28,13 +48,15 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 	fi
 
 # nextest runs no documentation tests, cargo does.
-test: ## every test, the examples in the documentation included
+test: ## every test, the examples in the documentation and the official Azure clients included
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
 		.ci/timed doctests cargo test --doc --workspace --locked; \
 	else \
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
+	@.ci/timed build cargo build -p local --locked
+	@.ci/timed clients tests/clients/run
 
 bench-recurrence: ## time the recurrence engine, beside others
 	cargo bench -p recurrence --bench next --locked
@@ -45,3 +67,9 @@ bench-store: ## time the embedded store: in memory and on a file, beside HTTP ov
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p local --locked
 	@wc -c $(TARGET_DIR)/release/minutehand | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
+
+install: dist ## put the binary, and a unit for systemd, below PREFIX
+	install -D -m 755 $(TARGET_DIR)/release/minutehand '$(DESTDIR)$(PREFIX)/bin/minutehand'
+	install -d '$(DESTDIR)$(PREFIX)/lib/systemd/system'
+	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' infra/systemd/minutehand.service \
+		> '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'

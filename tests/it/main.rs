@@ -11,3 +11,5 @@ mod arrows;
 mod conformance;
 #[cfg(test)]
 mod manage;
+#[cfg(test)]
+mod readme;

@@ -1,5 +1,6 @@
 //! The command line: arguments in, exit code out.
 
+use std::env::VarError;
 use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -7,8 +8,9 @@ use std::process::ExitCode;
 
 use chrono::{DateTime, Utc};
 use clap::{Parser, Subcommand};
+use local::backup::backup;
 use local::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
-use local::serve::{BUILD, ServeArgs, Settings, TOKEN_VARIABLE, serve};
+use local::serve::{BUILD, DATA_DIR, ServeArgs, Settings, TOKEN_VARIABLE, serve};
 use recurrence::WrittenDate;
 
 /// The work could not be done: a file cannot be read, the output cannot be written.
@@ -19,10 +21,12 @@ const REFUSED: u8 = 2;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the work could not be done: a file cannot be read, the output cannot be written
+  1  the work could not be done: a file cannot be read or written, the data directory is in use
   2  what was given is refused: an argument, or a job (with the message the API would answer)";
 
 const SERVE_EXAMPLES: &str = "\
+In this version jobs are kept and answered, and do not fire yet.
+
 Examples:
   minutehand serve
   minutehand serve --memory --no-auth --listen 127.0.0.1:0
@@ -68,6 +72,18 @@ enum Command {
     /// Show when a job would fire, without a scheduler
     #[command(after_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
+    /// Copy a data directory that no server uses; to restore, serve from the copy
+    #[command(after_help = EXIT_CODES)]
+    Backup(BackupArgs),
+}
+
+#[derive(clap::Args)]
+struct BackupArgs {
+    /// Where the copy will be; nothing may be there
+    target: PathBuf,
+    /// The data directory
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
+    data: PathBuf,
 }
 
 #[derive(clap::Args)]
@@ -90,6 +106,10 @@ pub(crate) fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
+        Command::Backup(args) => match backup(&args.data, &args.target) {
+            Ok(bytes) => print(&format!("{bytes} bytes are in {}\n", args.target.display())),
+            Err(error) => fail(FAILED, format!("{error:#}"), None),
+        },
     }
 }
 
@@ -111,7 +131,12 @@ fn run_server(args: &ServeArgs) -> ExitCode {
 
 #[expect(clippy::disallowed_methods, reason = "the binary is where the environment is read")]
 fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    match std::env::var(name) {
+        Ok(value) => Some(value),
+        Err(VarError::NotPresent) => None,
+        // Refused by whoever reads it, where ignoring it would surprise.
+        Err(VarError::NotUnicode(value)) => Some(value.to_string_lossy().into_owned()),
+    }
 }
 
 fn preview(args: &PreviewArgs) -> ExitCode {

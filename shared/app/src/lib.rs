@@ -6,4 +6,6 @@ pub mod fire;
 mod manage;
 
 pub use error::AppError;
-pub use manage::{CollectionView, JobStatus, JobView, Manage, ManagePorts, Put, Settings};
+pub use manage::{
+    CollectionView, ExecutionView, JobStatus, JobView, Manage, ManagePorts, Put, Settings,
+};

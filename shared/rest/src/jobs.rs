@@ -23,7 +23,7 @@ pub(crate) async fn list(call: Call<'_>) -> Result<Answer, Failure> {
         let page = call.rest.manage.list_jobs(&place, &collection, page).await?;
         for view in page.items {
             let state = view.properties.get("state").and_then(|state| state.as_str());
-            if wanted.state.is_none_or(|wanted| state == Some(wanted.name())) {
+            if wanted.only.is_none_or(|wanted| state == Some(wanted.name())) {
                 listing.take(|| wire::job(view, client, Position::Listed));
             }
         }

@@ -17,6 +17,7 @@ mod arm;
 mod collections;
 mod durations;
 mod failure;
+mod history;
 mod jobs;
 mod list;
 mod openapi;

@@ -23,8 +23,12 @@ const ITEMS_MAX: usize = 500;
 const BYTES_MAX: usize = 4_000_000;
 /// With room for fewer items than this, an answer is full: the last ones would cost a read each.
 const WORTH_READING: usize = 8;
-/// What is read at once of a window of which a filter drops an unknown part.
+/// What is read at first of a window of which a filter drops an unknown part; each further read is
+/// twice as long, up to [`ITEMS_MAX`].
 const FILTERED_READ: usize = 100;
+/// The most items, give or take one read, that are looked at for an answer that can be followed: a
+/// filter that matches little does not hold a request up, as its link goes on from there.
+const LOOKED_AT_MAX: usize = 5_000;
 
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 /// What stands for itself in a query.
@@ -60,47 +64,56 @@ pub(crate) struct Listing {
     /// Whether the store has no more.
     ended: bool,
     taken: usize,
+    /// What was asked for so far, wanted or not.
+    asked_for: usize,
+    reads: u32,
     /// The items so far, with commas between them.
     items: String,
 }
 
 impl Listing {
     /// An empty list of what is wanted, of items that are not longer than this.
-    pub(crate) fn of(wanted: &Wanted, item_bytes_max: usize) -> Self {
+    pub(crate) fn of<F>(wanted: &Wanted<F>, item_bytes_max: usize) -> Self {
         Self {
             top: wanted.top,
             skip: wanted.skip,
-            filtered: wanted.state.is_some(),
+            filtered: wanted.only.is_some(),
             item_bytes_max,
             from: wanted.from.clone(),
             ended: false,
             taken: 0,
+            asked_for: 0,
+            reads: 0,
             items: String::new(),
         }
     }
 
     /// What to read next; `None` if nothing is.
-    pub(crate) fn next_page(&self) -> Option<PageRequest> {
+    pub(crate) fn next_page(&mut self) -> Option<PageRequest> {
         if self.ended {
             return None;
         }
         let items_max = match self.top {
             // What is read beyond the window is dropped.
             Some(top) if self.taken < top => {
-                let at_least = if self.filtered { FILTERED_READ } else { 1 };
+                let grown = FILTERED_READ.saturating_mul(2_usize.saturating_pow(self.reads));
+                let at_least = if self.filtered { grown } else { 1 };
                 self.skip.saturating_add(top - self.taken).max(at_least)
             }
             Some(_) => return None,
             None => {
                 let bytes_left = BYTES_MAX.saturating_sub(self.items.len());
                 let room = (ITEMS_MAX - self.taken).min(bytes_left / self.item_bytes_max);
-                if room < WORTH_READING {
+                if room < WORTH_READING || self.asked_for >= LOOKED_AT_MAX {
                     return None;
                 }
                 room
             }
         };
-        let items_max = u32::try_from(items_max.min(ITEMS_MAX)).ok()?;
+        let items_max = items_max.min(ITEMS_MAX);
+        self.asked_for += items_max;
+        self.reads += 1;
+        let items_max = u32::try_from(items_max).ok()?;
         Some(PageRequest { from: self.from.clone(), items_max })
     }
 

@@ -1,8 +1,11 @@
 //! What stands in a query. Names match without regard to case; of one that is sent twice, the first
 //! counts.
 
+use std::convert::Infallible;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::execution::Outcome;
 use domain::job::JobState;
 use url::form_urlencoded;
 
@@ -22,15 +25,15 @@ pub(crate) struct Query(Vec<(String, String)>);
 
 /// What a request wants of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct Wanted<F> {
     /// The most items; `None` is everything, in pages.
     pub(crate) top: Option<usize>,
     /// How many to leave out first.
     pub(crate) skip: usize,
     /// Where a page begins, as a link of ours said.
     pub(crate) from: Option<String>,
-    /// The only state that is wanted.
-    pub(crate) state: Option<JobState>,
+    /// The only items that are wanted.
+    pub(crate) only: Option<F>,
 }
 
 impl Query {
@@ -64,20 +67,24 @@ impl Query {
     }
 
     /// What is wanted of a list of jobs.
-    pub(crate) fn wanted_jobs(&self) -> Result<Wanted, Failure> {
-        let state = self.get("$filter").map(read_state_filter).transpose()?;
-        Ok(Wanted { state, ..self.wanted()? })
+    pub(crate) fn wanted_jobs(&self) -> Result<Wanted<JobState>, Failure> {
+        self.wanted(&STATE)
+    }
+
+    /// What is wanted of the history of a job.
+    pub(crate) fn wanted_history(&self) -> Result<Wanted<Outcome>, Failure> {
+        self.wanted(&STATUS)
     }
 
     /// What is wanted of a list of collections, which has no filter.
-    pub(crate) fn wanted_collections(&self) -> Result<Wanted, Failure> {
+    pub(crate) fn wanted_collections(&self) -> Result<Wanted<Infallible>, Failure> {
         if self.get("$filter").is_some() {
             return Err(Failure::invalid("A list of job collections takes no '$filter'."));
         }
-        self.wanted()
+        self.wanted(&NO_FILTER)
     }
 
-    fn wanted(&self) -> Result<Wanted, Failure> {
+    fn wanted<F>(&self, filter: &Filter<F>) -> Result<Wanted<F>, Failure> {
         let top = self.get("$top").map(|sent| {
             let allowed = |top: &usize| (1..=TOP_MAX).contains(top);
             number(sent).filter(allowed).ok_or_else(|| {
@@ -101,7 +108,8 @@ impl Query {
             })
         });
         let (top, skip, from) = (top.transpose()?, skip.transpose()?, from.transpose()?);
-        Ok(Wanted { top, skip: skip.unwrap_or(0), from, state: None })
+        let only = self.get("$filter").map(|sent| filter.read(sent)).transpose()?;
+        Ok(Wanted { top, skip: skip.unwrap_or(0), from, only })
     }
 }
 
@@ -121,24 +129,52 @@ fn number(sent: &str) -> Option<usize> {
     digits.then(|| sent.parse().ok()).flatten()
 }
 
-/// `state eq X`, where `X` may be in quotes, in any case.
-fn read_state_filter(sent: &str) -> Result<JobState, Failure> {
-    let mut words = sent.split_whitespace();
-    let state = match (words.next(), words.next(), words.next(), words.next()) {
-        (Some(property), Some(operator), Some(literal), None)
-            if property.eq_ignore_ascii_case("state") && operator.eq_ignore_ascii_case("eq") =>
-        {
-            JobState::read(unquoted(literal))
-        }
-        _ => None,
-    };
-    state.ok_or_else(|| {
-        Failure::invalid(format!(
-            "'$filter' is not allowed to be {}; use 'state eq X', where X is Enabled, Disabled, \
-             Completed or Faulted.",
-            shown(sent)
-        ))
-    })
+/// `{property} eq X`, where `X` may be in quotes, all of it in any case.
+struct Filter<F> {
+    property: &'static str,
+    value: fn(&str) -> Option<F>,
+    /// What `X` can be, in a sentence.
+    values_shown: &'static str,
+}
+
+const STATE: Filter<JobState> = Filter {
+    property: "state",
+    value: JobState::read,
+    values_shown: "Enabled, Disabled, Completed or Faulted",
+};
+
+const STATUS: Filter<Outcome> =
+    Filter { property: "status", value: read_status, values_shown: "Completed or Failed" };
+
+const NO_FILTER: Filter<Infallible> =
+    Filter { property: "", value: |_| None, values_shown: "nothing" };
+
+impl<F> Filter<F> {
+    fn read(&self, sent: &str) -> Result<F, Failure> {
+        let Self { property, value, values_shown } = self;
+        let mut words = sent.split_whitespace();
+        let read = match (words.next(), words.next(), words.next(), words.next()) {
+            (Some(sent), Some(operator), Some(literal), None)
+                if sent.eq_ignore_ascii_case(property) && operator.eq_ignore_ascii_case("eq") =>
+            {
+                value(unquoted(literal))
+            }
+            _ => None,
+        };
+        read.ok_or_else(|| {
+            Failure::invalid(format!(
+                "'$filter' is not allowed to be {}; use '{property} eq X', where X is \
+                 {values_shown}.",
+                shown(sent)
+            ))
+        })
+    }
+}
+
+fn read_status(literal: &str) -> Option<Outcome> {
+    let known = [("Completed", Outcome::Succeeded), ("Failed", Outcome::Failed)];
+    let found = known.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(literal));
+    found.map(|(_, outcome)| outcome)
 }
 
 fn unquoted(literal: &str) -> &str {
@@ -158,7 +194,7 @@ fn shown(sent: &str) -> String {
 mod tests {
     use super::*;
 
-    fn wanted(query: &str) -> Result<Wanted, String> {
+    fn wanted(query: &str) -> Result<Wanted<JobState>, String> {
         Query::read(Some(query)).wanted_jobs().map_err(|failure| failure.message)
     }
 
@@ -170,7 +206,7 @@ mod tests {
             "%24filter=state+eq+'Disabled'",
             "$filter=state eq %22DISABLED%22",
         ] {
-            assert_eq!(wanted(sent).unwrap().state, Some(JobState::Disabled), "{sent}");
+            assert_eq!(wanted(sent).unwrap().only, Some(JobState::Disabled), "{sent}");
         }
         for sent in ["", "state", "state eq", "state ne Enabled", "name eq Enabled", "state eq On"]
         {
@@ -187,10 +223,30 @@ mod tests {
     }
 
     #[test]
+    fn a_history_is_filtered_by_status() {
+        let status = |sent: &str| {
+            let query = format!("$filter={sent}");
+            let wanted = Query::read(Some(&query)).wanted_history();
+            wanted.map(|wanted| wanted.only).map_err(|failure| failure.message)
+        };
+        assert_eq!(status("status eq Completed"), Ok(Some(Outcome::Succeeded)));
+        for sent in ["Status+Eq+FAILED", "status eq 'failed'", "status eq %22Failed%22"] {
+            assert_eq!(status(sent), Ok(Some(Outcome::Failed)), "{sent}");
+        }
+        for sent in ["", "status", "status eq", "status eq Postponed", "state eq Completed"] {
+            let expected = format!(
+                "'$filter' is not allowed to be '{sent}'; use 'status eq X', where X is Completed \
+                 or Failed."
+            );
+            assert_eq!(status(sent), Err(expected));
+        }
+    }
+
+    #[test]
     fn top_and_skip_are_numbers_in_their_ranges() {
         let window = wanted("$top=100&$skip=7").unwrap();
         assert_eq!((window.top, window.skip), (Some(100), 7));
-        assert_eq!(wanted("").unwrap(), Wanted { top: None, skip: 0, from: None, state: None });
+        assert_eq!(wanted("").unwrap(), Wanted { top: None, skip: 0, from: None, only: None });
         for top in ["0", "101", "-1", "+5", "5.0", "x", "", "99999999999999999999"] {
             assert!(wanted(&format!("$top={}", top.replace('+', "%2B"))).is_err(), "{top}");
         }

@@ -46,6 +46,8 @@ pub enum Operation {
     DeleteJob,
     /// `Jobs_Run`.
     RunJob,
+    /// `Jobs_ListJobHistory`.
+    ListJobHistory,
 }
 
 impl Operation {
@@ -105,7 +107,7 @@ const fn route(method: Method, path: &'static str, operation: Operation) -> Rout
 }
 
 /// All routes.
-pub static ROUTES: [Route; 19] = [
+pub static ROUTES: [Route; 20] = [
     route(Method::GET, "/healthz", Operation::Health),
     route(Method::GET, "/openapi.json", Operation::OpenApi),
     route(
@@ -137,6 +139,11 @@ pub static ROUTES: [Route; 19] = [
     route(Method::PATCH, in_group!("/{jobCollectionName}/jobs/{jobName}"), Operation::PatchJob),
     route(Method::DELETE, in_group!("/{jobCollectionName}/jobs/{jobName}"), Operation::DeleteJob),
     route(Method::POST, in_group!("/{jobCollectionName}/jobs/{jobName}/run"), Operation::RunJob),
+    route(
+        Method::GET,
+        in_group!("/{jobCollectionName}/jobs/{jobName}/history"),
+        Operation::ListJobHistory,
+    ),
 ];
 
 /// The route of a request, and what stands in its path.

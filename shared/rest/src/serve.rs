@@ -24,7 +24,7 @@ use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::query::Query;
 use crate::route::{Operation, find_route};
-use crate::{Rest, arm, collections, jobs, openapi};
+use crate::{Rest, arm, collections, history, jobs, openapi};
 
 /// The most bytes of a request's body.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -124,6 +124,7 @@ async fn operate(operation: Operation, call: Call<'_>) -> Result<Answer, Failure
         Operation::PatchJob => jobs::patch(call).await,
         Operation::DeleteJob => jobs::delete(call).await,
         Operation::RunJob => jobs::run(call).await,
+        Operation::ListJobHistory => history::list(call).await,
     }
 }
 

@@ -1,10 +1,14 @@
 //! Collections and jobs as they are answered.
 
-use app::{CollectionView, JobStatus, JobView};
+use app::{CollectionView, ExecutionView, JobStatus, JobView};
+use chrono::{DateTime, Utc};
+use domain::execution::{Attempt, Outcome, Role};
 use domain::name::Name;
+use domain::tick::ticks;
 use ports::store::Place;
 use recurrence::written;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::durations::{Client, Position};
 
@@ -35,6 +39,57 @@ pub(crate) fn job(view: JobView, client: Client, position: Position) -> Value {
         "name": format!("{collection}/{}", view.name),
         "properties": properties,
     })
+}
+
+/// An item of history: id, type, name, properties.
+pub(crate) fn history(view: &ExecutionView) -> Value {
+    let ExecutionView { place, collection, job, attempt, record } = view;
+    let own = history_name(attempt, record.started_at);
+    let mut properties = Map::new();
+    let instants = [
+        ("startTime", record.started_at),
+        ("endTime", record.ended_at),
+        ("expectedExecutionTime", view.expected_at()),
+    ];
+    for (name, instant) in instants {
+        properties.insert(name.to_owned(), written(instant).into());
+    }
+    match record.outcome {
+        // As the original did, and its clients' tests expect.
+        Outcome::Succeeded => {}
+        Outcome::Failed => {
+            properties.insert("status".to_owned(), "failed".into());
+        }
+    }
+    let action = match attempt.role {
+        Role::Main => "MainAction",
+        Role::Error => "ErrorAction",
+    };
+    properties.insert("message".to_owned(), record.message.as_str().into());
+    properties.insert("retryCount".to_owned(), attempt.number.into());
+    properties.insert("repeatCount".to_owned(), record.repeat_count.into());
+    properties.insert("actionName".to_owned(), action.into());
+    json!({
+        "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
+        "type": "Microsoft.Scheduler/jobCollections/jobs/history",
+        "name": format!("{collection}/{job}/{own}"),
+        "properties": properties,
+    })
+}
+
+/// What an item of history is called: `{A}:{B}`, twenty digits each. A is how much time is left
+/// from its start to the end of the calendar, as .NET counts it, so that names sort from the newest
+/// to the oldest. B was a number that went down from the largest there is; ours comes from the
+/// attempt's identity, so that an item is always called the same.
+fn history_name(attempt: &Attempt, started_at: DateTime<Utc>) -> String {
+    /// The last tick of the year 9999, counted from the year 1.
+    const LAST_TICK: i64 = 3_155_378_975_999_999_999;
+    /// The first tick of 1970.
+    const TICK_OF_1970: i64 = 621_355_968_000_000_000;
+    let left = LAST_TICK.saturating_sub(TICK_OF_1970.saturating_add(ticks(started_at)));
+    let hash: [u8; 32] = Sha256::digest(attempt.id().to_string()).into();
+    let own = hash.into_iter().take(8).fold(0_u64, |bits, byte| bits << 8 | u64::from(byte));
+    format!("{:020}:{:020}", left.max(0), own >> 1)
 }
 
 /// The path of a collection, in the case of the original for what is ours, and of whoever created
@@ -74,6 +129,32 @@ fn spell_occurrences_twice(properties: &mut Value) {
         };
         if let Some(occurrence) = day.get("occurrence").cloned() {
             day.insert("Occurrence".to_owned(), occurrence);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::execution::Occurrence;
+
+    use super::*;
+
+    #[test]
+    fn history_is_called_as_the_recordings_call_it() {
+        let instant = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
+        for (started_at, a) in [
+            ("2016-03-30T20:39:53.8021951Z", "02519429304061978048"),
+            ("2015-06-14T06:28:54.1459279Z", "02519680374658540720"),
+            ("9999-12-31T23:59:59.9999999Z", "00000000000000000000"),
+        ] {
+            let nominal_at = instant("2016-03-30T20:39:52Z");
+            let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });
+            let name = history_name(&attempt, instant(started_at));
+            let (first, second) = name.split_once(':').unwrap();
+            assert_eq!((first, second.len()), (a, 20));
+            assert!(second.parse::<i64>().is_ok(), "{second}");
+            let retry = Attempt { number: 1, ..attempt };
+            assert_ne!(history_name(&retry, instant(started_at)), name);
         }
     }
 }

@@ -269,10 +269,9 @@ fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {
     let Some(ended_at) = reader.optional_ticks("ended_at")? else {
         return Ok(None);
     };
-    let started_at = reader.optional_ticks("started_at")?;
     let message = reader.value("message").and_then(read_message);
     Ok(Some(Record {
-        started_at: started_at.ok_or_else(|| reader.corrupt("started_at", "it is missing"))?,
+        started_at: reader.ticks("started_at")?,
         ended_at,
         outcome: read_outcome(reader.text("outcome")?)
             .ok_or_else(|| reader.corrupt("outcome", "it is none"))?,

@@ -8,7 +8,7 @@ use ports::StoreError;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
 
 use crate::DynamoJobStore;
-use crate::item::{Growing, Item, Reader, bytes, date, key, number, text, ticks};
+use crate::item::{Growing, Item, Reader, bytes, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
 use crate::timers::read_state;
@@ -159,7 +159,7 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
     let mut values = Growing::default()
         .text(":state", timer.state.name())
         .number(":generation", timer.timing.generation)
-        .date(":since", timer.timing.since)
+        .set(":since", ticks(timer.timing.since))
         .number(":used", timer.timing.used)
         .number(":before", timer.timing.generation.saturating_sub(1))
         .text(":completed", JobState::Completed.name())
@@ -168,7 +168,7 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
         "SET #state = :state, generation = :generation, since = :since, used = :used".to_owned();
     let mut remove = String::new();
     let optional = [
-        ("anchor", timer.timing.anchor.map(date)),
+        ("anchor", timer.timing.anchor.map(ticks)),
         ("timetable", timer.rule.clone().map(text)),
         ("due_at", timer.due_at.map(ticks)),
         ("due_shard", timer.due_at.map(|_| number(keys::shard(&save.job.uid)))),
@@ -206,6 +206,7 @@ fn definition(save: &SaveJob<'_>) -> Item {
         .done()
 }
 
+/// A timer stays below a kilobyte, which is one write unit, so its instants are numbers.
 fn timer(save: &SaveJob<'_>) -> Item {
     let (job, timer) = (save.job, &save.job.timer);
     let counters = &timer.counters;
@@ -214,8 +215,8 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .text("job_key", job.name.key())
         .text("state", timer.state.name())
         .number("generation", timer.timing.generation)
-        .maybe("anchor", timer.timing.anchor.map(date))
-        .date("since", timer.timing.since)
+        .maybe("anchor", timer.timing.anchor.map(ticks))
+        .set("since", ticks(timer.timing.since))
         .number("used", timer.timing.used)
         .maybe("timetable", timer.rule.clone().map(text))
         .maybe("due_at", timer.due_at.map(ticks))
@@ -224,7 +225,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .number("failures", counters.failures)
         .number("faulted", counters.faulted)
         .maybe("skipped", Some(counters.skipped).filter(|n| *n > 0).map(number))
-        .maybe("last_execution_at", counters.last_execution_at.map(date))
+        .maybe("last_execution_at", counters.last_execution_at.map(ticks))
         .maybe("spent", timer.is_spent.then_some(AttributeValue::Bool(true)))
         .done()
 }
@@ -247,8 +248,8 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
         state: read_state(reader)?,
         timing: Timing {
             generation: reader.number("generation")?,
-            anchor: reader.optional_date("anchor")?,
-            since: reader.date("since")?,
+            anchor: reader.optional_ticks("anchor")?,
+            since: reader.ticks("since")?,
             used: reader.number("used")?,
         },
         rule: reader.optional_text("timetable")?.map(str::to_owned),
@@ -257,9 +258,9 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             failures: reader.number("failures")?,
             faulted: reader.number("faulted")?,
             skipped: reader.optional_number("skipped")?.unwrap_or(0),
-            last_execution_at: reader.optional_date("last_execution_at")?,
+            last_execution_at: reader.optional_ticks("last_execution_at")?,
         },
         due_at: reader.optional_ticks("due_at")?,
-        is_spent: reader.is_set("spent"),
+        is_spent: reader.is_set("spent")?,
     })
 }

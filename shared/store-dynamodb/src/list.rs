@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn no_position_makes_a_longer_sort_key_than_is_allowed() {
-        let list = List { pk: "p".to_owned(), prefix: "J#", only: None };
+        let list = List::of("p".to_owned(), "J#");
         assert_eq!(list.sort_key("job-1"), "J#job-1");
         assert_eq!(list.sort_key(&"x".repeat(1_024)).len(), 1_024);
         // Letters stay whole.

@@ -9,7 +9,7 @@ use ports::firing::Settlement;
 
 use crate::DynamoJobStore;
 use crate::groups::{Write, Wrote};
-use crate::item::{Reader, bytes, date, number};
+use crate::item::{Reader, bytes, number, ticks};
 use crate::keys;
 use crate::meter::Call;
 
@@ -59,7 +59,7 @@ fn count(settlement: &Settlement) -> Write {
     }
     if let Some(at) = add.last_execution_at {
         set.push_str(", last_execution_at = :at");
-        values.push((":at", date(at)));
+        values.push((":at", ticks(at)));
     }
     let nothing_yet = if as_read.is_empty() { "attribute_not_exists(settled) OR " } else { "" };
     let write = Write::update(keys::timer(job_uid), set)

@@ -65,6 +65,6 @@ fn sight(job: &JobRef, items: &HashMap<Key, Item>) -> Result<Option<Sight>, Stor
         settled: settled.ok_or_else(|| timer.corrupt("settled", "it is damaged"))?,
         is_spent: record.is_spent,
         plan: read_plan(&switch)?,
-        collection_on_since: switch.is_set("on").then_some(on_since),
+        collection_on_since: switch.is_set("on")?.then_some(on_since),
     }))
 }

@@ -74,8 +74,7 @@ fn read_position(shard: u32, position: &str) -> Result<Item, StoreError> {
 
 fn read_due(item: &Item) -> Result<Due, StoreError> {
     let reader = Reader::of(item);
-    let due_at = reader.optional_ticks("due_at")?;
-    let due_at = due_at.ok_or_else(|| reader.corrupt("due_at", "it is missing"))?;
+    let due_at = reader.ticks("due_at")?;
     let uid = reader.text("pk")?.strip_prefix(TIMERS);
     let uid = uid.ok_or_else(|| reader.corrupt("pk", "it is no timer's"))?.to_owned();
     let job = |uid| -> Result<JobRef, StoreError> {
@@ -92,7 +91,7 @@ fn read_due(item: &Item) -> Result<Due, StoreError> {
             generation: reader.number("generation")?,
             // One without is nothing that can be planned, and one of a job that is over needs none.
             rule: reader.optional_text("timetable")?.unwrap_or_default().to_owned(),
-            is_spent: reader.is_set("spent"),
+            is_spent: reader.is_set("spent")?,
         }),
         keys::PURGE => DueTimer::Purge { collection_uid: uid },
         _ => DueTimer::Retry { job: job(uid)?, attempt: read_retry(&reader)? },

@@ -11,10 +11,10 @@ use tower::ServiceExt;
 
 use super::world::{Counting, World};
 
-const COLLECTION: &str =
+pub(super) const COLLECTION: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
 
-fn api(world: &World) -> Router {
+pub(super) fn api(world: &World) -> Router {
     let text = || "test".to_owned();
     let build = BuildInfo { version: text(), commit: text(), store: text(), time_zones: text() };
     router(Rest {
@@ -27,7 +27,7 @@ fn api(world: &World) -> Router {
     })
 }
 
-async fn ask(api: &Router, method: &str, path: &str, body: &str) -> (u16, String) {
+pub(super) async fn ask(api: &Router, method: &str, path: &str, body: &str) -> (u16, String) {
     let uri = format!("{path}{}api-version=2016-03-01", if path.contains('?') { '&' } else { '?' });
     let request = Request::builder().method(method).uri(uri).header("host", "localhost");
     let request = request.body(Body::from(body.to_owned())).unwrap();
@@ -105,4 +105,22 @@ async fn a_position_that_is_not_ours_is_no_fault_of_ours() {
         let (status, answer) = ask(&api, "GET", &path, "").await;
         assert_eq!((status, answer.as_str()), (200, r#"{"value":[],"nextLink":null}"#));
     }
+}
+
+#[tokio::test]
+async fn a_resource_of_a_template_is_a_put_of_itself() {
+    let readme = include_str!("../../../README.md");
+    let section = readme.split("### An ARM template").nth(1).unwrap();
+    let resource = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let world = World::at("2026-12-01T00:00:00Z").await;
+    let api = api(&world);
+    ask(&api, "PUT", COLLECTION, r#"{"properties":{"sku":{"name":"Standard"}}}"#).await;
+    let (status, answer) = ask(&api, "PUT", &format!("{COLLECTION}/jobs/nightly"), resource).await;
+    assert_eq!(
+        (status, answer.as_str()),
+        (
+            201,
+            r#"{"id":"/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc/jobs/nightly","type":"Microsoft.Scheduler/jobCollections/jobs","name":"jc/nightly","properties":{"startTime":"2027-01-01T00:00:00Z","action":{"request":{"uri":"https://example.org/reports","method":"POST","headers":{"Content-Type":"application/json"},"body":"{\"kind\":\"nightly\"}","authentication":{"username":"reports","type":"Basic"}},"type":"Https","retryPolicy":{"retryType":"fixed","retryInterval":"00:01:00","retryCount":3},"errorAction":{"queueMessage":{"storageAccount":"contoso","queueName":"failed-reports","message":"the nightly report failed"},"type":"StorageQueue"}},"recurrence":{"frequency":"week","interval":1,"schedule":{"minutes":[30],"hours":[2],"weekDays":["monday","friday"]}},"state":"enabled","status":{"nextExecutionTime":"2027-01-01T02:30:00Z","executionCount":0,"failureCount":0,"faultedCount":0}}}"#,
+        ),
+    );
 }

@@ -2,6 +2,7 @@
 
 mod api;
 mod collections;
+mod history;
 mod jobs;
 mod races;
 mod world;

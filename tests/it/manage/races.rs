@@ -60,6 +60,55 @@ async fn concurrent_patches_lose_no_field() {
     assert_eq!(headers, 12);
 }
 
+/// What writer `n` puts or patches: a name and a password that go together, and a header.
+fn written_by(n: usize) -> String {
+    format!(
+        r#"{{"properties":{{"action":{{"type":"Http","request":{{"uri":"http://example.org","method":"GET","headers":{{"h{n}":"{n}"}},"authentication":{{"type":"Basic","username":"w{n}","password":"w{n}"}}}}}}}}}}"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn puts_and_patches_at_once_lose_no_change_and_tear_no_secret() {
+    let world = Arc::new(World::at("2027-01-01T12:00:00Z").await);
+    world.collection("jc", "{}").await.unwrap();
+    world.job("j", r#"{"startTime":"2028-01-01"}"#).await.unwrap();
+    let (first, _) = world.kept("j").await;
+    let changes = (0..50).map(|n| {
+        let world = world.clone();
+        tokio::spawn(async move {
+            // Others may be first more often than a change begins again; then its caller does.
+            loop {
+                let (place, jc, j, body) = (place(), named("jc"), named("j"), json(&written_by(n)));
+                let changed = if n % 2 == 0 {
+                    world.manage.put_job(&place, &jc, &j, body).await.map(|(view, _)| view)
+                } else {
+                    world.manage.patch_job(&place, &jc, &j, body).await
+                };
+                match changed {
+                    Ok(view) => return view.properties,
+                    Err(AppError::Busy { .. }) => {}
+                    Err(other) => panic!("{other:?}"),
+                }
+            }
+        })
+    });
+    for (n, change) in changes.collect::<Vec<_>>().into_iter().enumerate() {
+        let request = &change.await.unwrap()["action"]["request"];
+        assert_eq!(request["headers"][format!("h{n}")], n.to_string(), "its own change is in it");
+        let headers = request["headers"].as_object().unwrap();
+        assert!(n % 2 == 1 || headers.len() == 1, "a PUT replaces everything: {headers:?}");
+        assert_eq!(request["authentication"]["username"], format!("w{n}"));
+    }
+    let (last, secrets) = world.kept("j").await;
+    assert_eq!(last.version, first.version + 50, "each change was made on the one before it");
+    let request = &json(&last.document)["action"]["request"];
+    let password = &secrets["action"]["request"]["authentication"]["password"];
+    assert_eq!(&request["authentication"]["username"], password);
+    for (name, value) in request["headers"].as_object().unwrap() {
+        assert_eq!(*name, format!("h{}", value.as_str().unwrap()));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_creates_of_one_job_make_one() {
     let world = Arc::new(World::at("2027-01-01T12:00:00Z").await);

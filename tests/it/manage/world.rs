@@ -12,18 +12,22 @@ use domain::name::{Name, Segment};
 use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
-use ports::store::Place;
-use ports::{CertificateReader, Clock, DispatchQueue, IdSource, Message, QueueError};
+use ports::store::{JobRecord, Place};
+use ports::{
+    CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Message, QueueError, Sealer,
+};
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
 
 pub(super) struct World {
     pub(super) manage: Manage,
     pub(super) store: Store,
+    pub(super) firing: Arc<DynamoJobStore>,
     pub(super) queue: Arc<Recorded>,
     pub(super) clock: Arc<Standing>,
+    pub(super) sealer: Arc<AesSealer>,
 }
 
 /// A queue that shows what it was given.
@@ -44,16 +48,20 @@ impl World {
         ensure_table(&store.client(), "minutehand").await.unwrap();
         let queue = Arc::new(Recorded::default());
         let clock = Arc::new(Standing(Mutex::new(instant(now))));
+        let dynamo = DynamoJobStore::new(store.client(), "minutehand");
+        let dynamo = Arc::new(dynamo.with_groups(Groups::Transactions));
+        let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
         let ports = ManagePorts {
-            store: Arc::new(DynamoJobStore::new(store.client(), "minutehand")),
+            store: dynamo.clone(),
+            firing: dynamo.clone(),
             queue: queue.clone(),
-            sealer: Arc::new(AesSealer::new(&AesSealer::new_key().unwrap())),
+            sealer: sealer.clone(),
             certificates: Arc::new(Opener),
             clock: clock.clone(),
             ids: Arc::new(Counting::default()),
         };
         let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
-        Self { manage: Manage::new(ports, settings), store, queue, clock }
+        Self { manage: Manage::new(ports, settings), store, firing: dynamo, queue, clock, sealer }
     }
 
     pub(super) fn now_is(&self, now: &str) {
@@ -75,6 +83,15 @@ impl World {
     pub(super) async fn patch(&self, name: &str, body: &str) -> Result<Value, AppError> {
         let patch = self.manage.patch_job(&place(), &named("jc"), &named(name), json(body)).await?;
         Ok(patch.properties)
+    }
+
+    /// A job as it is kept, and its secrets.
+    pub(super) async fn kept(&self, name: &str) -> (JobRecord, Value) {
+        let store = DynamoJobStore::new(self.store.client(), "minutehand");
+        let found = store.find_collection(&place(), &named("jc")).await.unwrap().unwrap();
+        let job = store.find_job(&found.collection.uid, &named(name)).await.unwrap().unwrap();
+        let secrets = self.sealer.open(&job.uid, job.sealed.as_deref().unwrap()).unwrap();
+        (job, json(&secrets))
     }
 
     pub(super) async fn next(&self, name: &str) -> Option<String> {

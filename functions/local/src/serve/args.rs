@@ -18,7 +18,7 @@ processes shows [default: one that is made at the first start, and printed]";
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
 const TLS: &str = "TLS";
-const FIRING: &str = "Scheduling";
+const FIRING: &str = "Jobs";
 const LOG: &str = "Log";
 
 /// What `minutehand serve` is given.
@@ -63,7 +63,7 @@ pub struct ServeArgs {
     #[arg(long, help_heading = TLS)]
     pub(super) insecure_http: bool,
 
-    /// Which parts to run
+    /// Which parts to run, with commas between them; with api alone nothing fires
     #[arg(
         long,
         value_name = "ROLES",
@@ -91,7 +91,7 @@ pub struct ServeArgs {
     /// How the log is written, on standard error
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = LOG)]
     pub(super) log: Format,
-    /// What is logged: from here on
+    /// The least that is logged
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = LOG)]
     pub(super) log_level: Level,
 }
@@ -102,14 +102,11 @@ pub(super) enum Sync {
     Full,
 }
 
-/// A part of the scheduler.
+/// A part of the scheduler: one answers requests, one finds what is due, one performs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Role {
-    /// Answers requests.
     Api,
-    /// Finds what is due.
     Sweeper,
-    /// Performs it.
     Executor,
 }
 

@@ -8,6 +8,8 @@ use std::io;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_LENGTH;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -17,9 +19,11 @@ use runtime::SystemClock;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::impatient::Impatient;
 use super::tasks::Stop;
 
 /// The most connections at once: half of the files that a process may usually have open.
@@ -70,6 +74,7 @@ async fn pause_after(error: &io::Error) {
 async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut stop: Stop) {
     // An answer is written in one piece, and does not wait for another to go with it.
     let _ = socket.set_nodelay(true);
+    let socket = Impatient::new(socket);
     let Some(tls) = tls else {
         return converse(socket, api, stop).await;
     };
@@ -90,10 +95,14 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, mut 
     let limited = service_fn(move |request| {
         let answer = timeout(REQUEST_MAX, api.call(request));
         async {
-            answer.await.inspect_err(|_| tracing::warn!("a request took too long")).map(|answer| {
-                let Ok(answer) = answer;
-                answer
-            })
+            let Ok(mut answer) = answer
+                .await
+                .inspect_err(|_| tracing::warn!("a request took too long: its connection ends"))?;
+            // The router gives every answer to HEAD a length, which HTTP forbids here.
+            if answer.status() == StatusCode::NO_CONTENT {
+                answer.headers_mut().remove(CONTENT_LENGTH);
+            }
+            Ok::<_, Elapsed>(answer)
         }
     });
     let connection = http1::Builder::new()

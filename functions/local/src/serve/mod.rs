@@ -8,11 +8,12 @@
 //! 3. services are put on them, and each role becomes a task;
 //! 4. the first signal asks the tasks to stop, and the store is closed after them.
 //!
-//! What a crash leaves is said where it is written: [`private_file`] for keys and tokens, `embedded`
+//! What a crash leaves is said where it is written: `private_file` for keys and tokens, `embedded`
 //! for the store. No step needs a repair by hand.
 
 mod args;
 mod home;
+mod impatient;
 mod key;
 mod listen;
 mod private_file;
@@ -26,4 +27,4 @@ mod token;
 
 pub use args::{ServeArgs, TOKEN_VARIABLE};
 pub use run::{BUILD, Build, serve};
-pub use settings::{Settings, TargetPolicy};
+pub use settings::{DATA_DIR, Settings, TargetPolicy};

@@ -9,7 +9,7 @@ use app::{Manage, ManagePorts};
 use ports::{Clock, IdSource};
 use rest::{Access, BuildInfo, Rest, Scheme};
 use runtime::{PfxReader, RandomIds, SystemClock, TestClock, start_log, system_now};
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
@@ -78,9 +78,13 @@ async fn run(settings: Settings) -> Result<()> {
     let Home { dir, sealer, store } = home;
     let clock = clock(&settings);
     let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
+    // One commit for what comes together: here a commit is the price, and not a write.
+    let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
+    let jobs = Arc::new(jobs);
     let manage = Manage::new(
         ManagePorts {
-            store: Arc::new(DynamoJobStore::new(store.client(), TABLE)),
+            store: jobs.clone(),
+            firing: jobs,
             queue: Arc::new(NoQueue),
             sealer: Arc::new(sealer),
             certificates: Arc::new(PfxReader),
@@ -106,6 +110,7 @@ async fn run(settings: Settings) -> Result<()> {
         let tls = protection.as_ref().map(|protection| protection.acceptor.clone());
         tasks.start("api", |stop| listen(listener, tls, api, stop));
         let scheme = if protection.is_some() { "https" } else { "http" };
+        tracing::info!(%address, "listening");
         say(&format!("listening on {scheme}://{address}"));
     } else {
         say("running without the API: nothing listens");
@@ -129,7 +134,7 @@ async fn until_ended(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
         error = tasks.failed() => Some(error),
     };
     tokio::select! {
-        stopped = tasks.stop(STOPPING_MAX) => stopped?,
+        () = tasks.stop(STOPPING_MAX) => {}
         signal = signals.next() => bail!("ended at once by a second signal, {signal}"),
     }
     failed.map_or(Ok(()), Err)

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::args::{Format, Level, Role, ServeArgs, Switch, Sync, TOKEN_VARIABLE};
 
 /// The data directory, where none is given.
-const DATA_DIR: &str = ".minutehand";
+pub const DATA_DIR: &str = ".minutehand";
 
 /// What a process of `serve` runs with.
 #[derive(Debug)]
@@ -250,5 +250,65 @@ fn targets(args: &ServeArgs, problems: &mut Problems) -> TargetPolicy {
         TargetPolicy::AllowPrivate
     } else {
         TargetPolicy::PublicOnly
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    fn read(line: &str, token: Option<&str>) -> Settings {
+        let words = ["serve"].into_iter().chain(line.split_whitespace());
+        let args = Line::try_parse_from(words).unwrap().args;
+        Settings::read(&args, token.map(str::to_owned)).unwrap()
+    }
+
+    #[test]
+    fn jobs_may_call_private_addresses_where_only_this_machine_creates_them() {
+        use TargetPolicy::{AllowPrivate, PublicOnly};
+        let far = "--listen 10.0.0.5:1 --insecure-http";
+        for (line, policy) in [
+            ("", AllowPrivate),
+            ("--listen [::1]:1", AllowPrivate),
+            ("--listen localhost:1", AllowPrivate),
+            ("--public-targets-only", PublicOnly),
+            (far, PublicOnly),
+            (&format!("{far} --allow-private-targets"), AllowPrivate),
+        ] {
+            assert_eq!(read(line, None).targets, policy, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_argument_comes_before_the_environment() {
+        let token = |text: &str| Auth::Token(text.to_owned().into());
+        assert_eq!(read("", None).auth, Auth::Generated);
+        assert_eq!(read("", Some("e")).auth, token("e"));
+        assert_eq!(read("--token a", Some("e")).auth, token("a"));
+        assert_eq!(read("--token-file f", Some("e")).auth, Auth::File("f".into()));
+        assert_eq!(read("--no-auth", Some("e")).auth, Auth::Open);
+        assert_eq!(format!("{:?}", read("--token secret", None).auth), "Token(..)");
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let settings = read("", None);
+        let path = PathBuf::from(DATA_DIR);
+        assert_eq!(settings.storage, Storage::Directory { path, sync: SyncMode::Normal });
+        assert_eq!(settings.roles, Roles { api: true, sweeper: true, executor: true });
+        assert_eq!((settings.clock, settings.tls), (None, Tls::Off));
+        assert_eq!(settings.plan_limits, PlanLimits::On);
+        let settings = read("--roles executor,api --clock-rate 60", None);
+        assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
+        let rate = "60".parse().unwrap();
+        assert_eq!(settings.clock, Some(ClockSettings { start: None, rate }));
     }
 }

@@ -288,7 +288,11 @@ impl Manage {
     }
 
     /// The record of a job that has to be there.
-    async fn job(&self, collection: &CollectionRecord, name: &Name) -> Result<JobRecord, AppError> {
+    pub(super) async fn job(
+        &self,
+        collection: &CollectionRecord,
+        name: &Name,
+    ) -> Result<JobRecord, AppError> {
         let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
         found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
     }

@@ -13,6 +13,7 @@
 //! 3. the timer moves on, if it is still the one that was written.
 
 mod collections;
+mod history;
 mod jobs;
 mod secrets;
 mod view;
@@ -20,12 +21,12 @@ mod view;
 use std::sync::Arc;
 
 use domain::plan::PlanLimits;
-use ports::{CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Sealer};
+use ports::{CertificateReader, Clock, DispatchQueue, FiringStore, IdSource, JobStore, Sealer};
 
 use crate::fire::Dispatcher;
 
 pub use jobs::Put;
-pub use view::{CollectionView, JobStatus, JobView};
+pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
 /// How often a change begins again when others were first.
 const ATTEMPTS_MAX: usize = 20;
@@ -35,6 +36,8 @@ const ATTEMPTS_MAX: usize = 20;
 pub struct ManagePorts {
     /// Where collections and jobs are kept.
     pub store: Arc<dyn JobStore>,
+    /// Where history is.
+    pub firing: Arc<dyn FiringStore>,
     /// Where occurrences go.
     pub queue: Arc<dyn DispatchQueue>,
     /// Hands over what is due soon, as a sweep does.

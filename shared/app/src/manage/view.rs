@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::document::write_collection;
+use domain::execution::{Attempt, Record};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
 use ports::store::{CollectionRecord, Place};
@@ -58,5 +59,33 @@ impl JobStatus {
     ) -> Option<Self> {
         let silent = state == JobState::Disabled && counters.last_execution_at.is_none();
         (!silent).then_some(Self { counters, next_execution_at })
+    }
+}
+
+/// An attempt that ended, as it is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutionView {
+    /// Where its job's collection is, as it was first given.
+    pub place: Place,
+    /// Its job's collection, as it was first given.
+    pub collection: Name,
+    /// Its job, as it was first given.
+    pub job: Name,
+    /// Which attempt it was.
+    pub attempt: Attempt,
+    /// What became of it.
+    pub record: Record,
+}
+
+impl ExecutionView {
+    /// When it was expected: at the instant of its occurrence, however late it was, and of a retry
+    /// when that was due itself. The first attempt of an error action is no retry: it is expected
+    /// with what it answers, so that the two are found together.
+    #[must_use]
+    pub const fn expected_at(&self) -> DateTime<Utc> {
+        match self.attempt.number {
+            0 => self.attempt.occurrence.nominal_at(),
+            _ => self.attempt.due_at,
+        }
     }
 }

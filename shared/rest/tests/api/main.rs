@@ -32,6 +32,8 @@ mod job_delete;
 #[cfg(test)]
 mod job_get;
 #[cfg(test)]
+mod job_history;
+#[cfg(test)]
 mod job_list;
 #[cfg(test)]
 mod job_patch;

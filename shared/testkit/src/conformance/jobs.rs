@@ -6,6 +6,7 @@ use ports::store::{JobRecord, Saved, TimerRecord};
 
 use super::Subject;
 use super::records::{at, job, named, now, with_document, with_timing};
+use super::subject::{text, timers_of};
 
 behaviours! { $ jobs as conformance_of_jobs:
     what_was_never_created_is_not_found,
@@ -188,6 +189,7 @@ async fn counters_survive_a_change_of_the_timing(subject: &Subject) {
         executions: 12,
         failures: 3,
         faulted: 1,
+        skipped: 2,
         last_execution_at: Some(at("2026-12-31T23:59:59.9999999Z")),
     };
     let mut ran = job("j");
@@ -207,8 +209,8 @@ async fn a_delete_takes_definition_and_timer(subject: &Subject) {
     let j = subject.job(&jc, "j").await;
     assert_eq!(subject.delete_job(&jc, &j).await, Saved::Kept);
     assert_eq!(subject.find_job(&jc, &j.name).await, None);
-    for attribute in ["uid", "job_uid"] {
-        let left = subject.items(attribute, super::subject::text(&j.uid)).await;
+    for (attribute, value) in [("uid", j.uid.clone()), ("pk", timers_of(&j))] {
+        let left = subject.items(attribute, text(&value)).await;
         assert!(left.is_empty(), "{left:?}");
     }
     assert!(subject.due_index().await.is_empty());

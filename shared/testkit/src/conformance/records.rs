@@ -70,6 +70,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
             rule: Some("a rule".to_owned()),
             counters: Counters::default(),
             due_at: Some(due_at),
+            is_spent: false,
         },
     }
 }

@@ -210,7 +210,7 @@ impl Subject {
 
     /// The timer of a job.
     pub(crate) async fn timer(&self, job: &JobRecord) -> Item {
-        self.item("job_uid", AttributeValue::S(job.uid.clone())).await
+        self.item("pk", text(&timers_of(job))).await
     }
 
     /// The index of what is due.
@@ -305,4 +305,9 @@ async fn all(scan: ScanFluentBuilder) -> Vec<Item> {
 /// A text as an attribute has it.
 pub(crate) fn text(value: &str) -> AttributeValue {
     AttributeValue::S(value.to_owned())
+}
+
+/// Where the timers of a job are: its own, and those of retries that are far away.
+pub(crate) fn timers_of(job: &JobRecord) -> String {
+    format!("T#{}", job.uid)
 }

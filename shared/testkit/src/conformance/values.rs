@@ -81,6 +81,7 @@ async fn what_a_job_does_not_have_stays_absent(subject: &Subject) {
             rule: None,
             counters: Counters { last_execution_at: None, ..bare.timer.counters },
             due_at: None,
+            is_spent: true,
         },
         ..bare
     };
@@ -160,6 +161,7 @@ async fn counters_come_back_as_large_as_they_get(subject: &Subject) {
             executions: large,
             failures: large - 1,
             faulted: large - 2,
+            skipped: large - 3,
             last_execution_at: None,
         };
         comes_back(subject, &job).await;

@@ -43,6 +43,7 @@ impl Api {
         let world = Arc::new(World::default());
         let ports = ManagePorts {
             store: world.clone(),
+            firing: world.clone(),
             queue: world.clone(),
             sealer: world.clone(),
             certificates: world.clone(),

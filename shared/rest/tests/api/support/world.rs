@@ -8,12 +8,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::errand::JobRef;
 use domain::name::{Name, Segment};
 use domain::refusal::Refusal;
+use ports::firing::{
+    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
+    Settlement, Sight,
+};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{
-    CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Message, QueueError, SealError,
-    Sealer, StoreError,
+    CertificateReader, Clock, DispatchQueue, FiringStore, IdSource, JobStore, Message, QueueError,
+    SealError, Sealer, StoreError,
 };
 
 /// When everything happens.
@@ -38,6 +43,10 @@ pub(crate) enum Trouble {
 pub(crate) struct World {
     collections: Mutex<BTreeMap<[String; 3], CollectionRecord>>,
     jobs: Mutex<BTreeMap<[String; 2], JobRecord>>,
+    /// What the only job has executed, the newest first.
+    pub(crate) executions: Mutex<Vec<Execution>>,
+    /// How many executions were asked for, each time.
+    pub(crate) asked_for: Mutex<Vec<u32>>,
     pub(crate) sent: Mutex<Vec<Message>>,
     pub(crate) trouble: Mutex<Trouble>,
     ids: AtomicU64,
@@ -191,6 +200,70 @@ impl JobStore for World {
         let key = [collection.collection.uid.clone(), job.name.key()];
         self.jobs.lock().unwrap().remove(&key);
         Ok(Saved::Kept)
+    }
+}
+
+/// Managing only reads what was executed.
+#[async_trait]
+impl FiringStore for World {
+    async fn executions(
+        &self,
+        _job_uid: &str,
+        request: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        self.check()?;
+        self.asked_for.lock().unwrap().push(request.items_max);
+        let executions = self.executions.lock().unwrap().clone();
+        let executions = executions.into_iter().enumerate();
+        Ok(page(executions.map(|(n, execution)| (format!("{n:06}"), execution)), request))
+    }
+
+    fn shards(&self) -> u32 {
+        unimplemented!()
+    }
+
+    async fn due(&self, _: u32, _: DateTime<Utc>, _: PageRequest) -> Result<Page<Due>, StoreError> {
+        unimplemented!()
+    }
+
+    async fn advance(&self, _: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        unimplemented!()
+    }
+
+    async fn claim(&self, _: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
+        unimplemented!()
+    }
+
+    async fn release(&self, _: &[Held]) -> Vec<Result<(), StoreError>> {
+        unimplemented!()
+    }
+
+    async fn look(&self, _: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+        unimplemented!()
+    }
+
+    async fn record(&self, _: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
+        unimplemented!()
+    }
+
+    async fn settle(&self, _: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+        unimplemented!()
+    }
+
+    async fn finish(&self, _: &Finish) -> Result<bool, StoreError> {
+        unimplemented!()
+    }
+
+    async fn keep_retries(&self, _: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        unimplemented!()
+    }
+
+    async fn drop_retries(&self, _: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        unimplemented!()
+    }
+
+    async fn has_retries(&self, _: &str) -> Result<bool, StoreError> {
+        unimplemented!()
     }
 }
 

@@ -1,0 +1,45 @@
+//! What one run has written is there for the next.
+
+use crate::server::{Server, job};
+
+#[test]
+fn collections_jobs_and_secrets_outlive_the_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::open(dir.path());
+    server.must("PUT", "/jc", r#"{"location":"West Europe","tags":{"a":"b"}}"#);
+    server.must("PUT", "/jc/jobs/j", &job("a secret to keep"));
+    let before = ["/jc", "/jc/jobs/j", "/jc/jobs"].map(|path| server.must("GET", path, "").body);
+    server.stop().is_clean();
+
+    let server = Server::start(
+        ["--no-auth", "--sync", "full", "--data"]
+            .map(AsRef::as_ref)
+            .into_iter()
+            .chain([dir.path().as_os_str()]),
+    );
+    let after = ["/jc", "/jc/jobs/j", "/jc/jobs"].map(|path| server.must("GET", path, "").body);
+    assert_eq!(before, after);
+    // The secret is needed for the change to be accepted, and is not sent again.
+    let patch = r#"{"properties":{"action":{"request":{"method":"POST"}}}}"#;
+    let patched = server.must("PATCH", "/jc/jobs/j", patch).json();
+    let request = &patched["properties"]["action"]["request"];
+    assert_eq!(
+        (&request["method"], &request["authentication"]["username"]),
+        (&"POST".into(), &"u".into())
+    );
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_limit_of_plans_holds_unless_it_is_switched_off() {
+    let often =
+        job("p").replace("2050-01-01\"", "2050-01-01\",\"recurrence\":{\"frequency\":\"minute\"}");
+    let often =
+        often.replace(r#","authentication":{"type":"Basic","username":"u","password":"p"}"#, "");
+    for (limits, status) in [("on", 409), ("off", 201)] {
+        let server = Server::start(["--memory", "--no-auth", "--plan-limits", limits]);
+        server.must("PUT", "/jc", r#"{"properties":{"sku":{"name":"Free"}}}"#);
+        assert_eq!(server.ask("PUT", "/jc/jobs/j", &often).status, status, "{limits}");
+        server.stop().is_clean();
+    }
+}

@@ -1,0 +1,166 @@
+//! How it starts, what it says, and how it ends.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use crate::client::{Request, read_answer};
+use crate::server::{Server, command, job, versioned};
+
+fn memory() -> Server {
+    Server::start(["--memory", "--no-auth"])
+}
+
+#[test]
+fn it_says_where_it_listens_and_what_it_is_and_ends_with_a_signal() {
+    for signal in ["TERM", "INT"] {
+        let server = memory();
+        assert_eq!(server.notes, [format!("listening on http://{}", server.address)]);
+        let health = server.send("GET", "/healthz", "");
+        assert_eq!(health.status, 200);
+        let health = health.json();
+        assert_eq!(health["status"], "ready");
+        assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
+        assert!(health["store"].as_str().unwrap().starts_with("dynoxide 3."), "{health}");
+        for name in ["commit", "timeZones"] {
+            assert!(health[name].as_str().is_some_and(|text| !text.is_empty()), "{health}");
+        }
+        server.signal(signal);
+        server.wait().is_clean();
+    }
+}
+
+#[test]
+fn a_request_that_is_under_way_is_answered_before_the_end() {
+    let mut server = memory();
+    let path = versioned("/jc");
+    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
+    let (head, body) = request.split_at(request.len() - 1);
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    // It was accepted before this one, which was answered.
+    server.send("GET", "/healthz", "");
+    server.signal("TERM");
+    server.wait_for("ending");
+    stream.write_all(body.as_bytes()).unwrap();
+    assert_eq!(read_answer(stream).unwrap().status, 201);
+    let address = server.address;
+    server.wait().is_clean();
+    assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn a_connection_that_is_kept_alive_holds_up_nothing() {
+    let server = memory();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut first = [0; 12];
+    stream.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_request_that_never_ends_is_dropped_in_time() {
+    let mut server = memory();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let path = versioned("/jc");
+    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
+    stream.write_all(&request.as_bytes()[..request.len() - 1]).unwrap();
+    server.send("GET", "/healthz", "");
+    server.signal("TERM");
+    server.wait_for("what is left is dropped");
+    server.wait().is_clean();
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let mut server = memory();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let path = versioned("/jc");
+    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
+    stream.write_all(&request.as_bytes()[..request.len() - 1]).unwrap();
+    server.send("GET", "/healthz", "");
+    server.signal("TERM");
+    server.wait_for("ending");
+    server.signal("INT");
+    let ended = server.wait();
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(ended.took.as_secs() < 5, "{:?}", ended.took);
+    assert!(
+        ended.log.ends_with("error: ended at once by a second signal, SIGINT"),
+        "{}",
+        ended.log
+    );
+}
+
+#[test]
+fn an_answer_without_a_body_has_no_length_where_none_may_be() {
+    let server = memory();
+    let group = server.send("HEAD", "/subscriptions/s/resourceGroups/g?api-version=2016-09-01", "");
+    assert_eq!((group.status, group.header("content-length")), (204, None));
+    server.must("PUT", "/jc", "{}");
+    let gone = server.must("DELETE", "/jc", "");
+    assert_eq!((gone.status, gone.body.as_str()), (200, ""));
+    assert_eq!(gone.header("content-type"), None);
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_second_process_is_kept_from_the_data_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::open(dir.path());
+    let mut second = command();
+    second.arg("--data").arg(dir.path()).args(["--listen", "127.0.0.1:0"]);
+    let second = second.output().unwrap();
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(said.contains("is in use by process"), "{said}");
+    assert_eq!(second.stdout, b"");
+    // The first goes on.
+    assert_eq!(server.send("GET", "/healthz", "").status, 200);
+    server.stop().is_clean();
+    Server::open(dir.path()).stop().is_clean();
+}
+
+#[test]
+fn in_memory_it_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    for extra in [&["--log", "json"][..], &["--tls-self-signed"]] {
+        let mut command = command();
+        command.args(["--memory", "--listen", "127.0.0.1:0"]).args(extra);
+        let server = Server::spawn({
+            command.current_dir(dir.path()).env("TMPDIR", dir.path());
+            command
+        });
+        if extra.len() == 2 {
+            server.must("PUT", "/jc", "{}");
+            server.must("PUT", "/jc/jobs/j", &job("p"));
+        }
+        server.stop().is_clean();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "{extra:?}");
+    }
+}
+
+#[test]
+fn the_data_directory_is_in_the_working_directory_unless_it_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = command();
+    command.args(["--no-auth", "--listen", "127.0.0.1:0"]).current_dir(dir.path());
+    Server::spawn(command).stop().is_clean();
+    assert!(dir.path().join(".minutehand/store.db").exists());
+}
+
+#[test]
+fn the_log_is_json_if_that_is_asked_for() {
+    let server = Server::start(["--memory", "--no-auth", "--log", "json"]);
+    server.send("GET", "/healthz", "");
+    let ended = server.stop();
+    ended.is_clean();
+    let lines: Vec<serde_json::Value> =
+        ended.log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let request = lines.iter().find(|line| line["message"] == "answered a request").unwrap();
+    assert_eq!(request["path"], "/healthz");
+    assert_eq!(request["status"], 200);
+    assert_eq!(request["request.id"].as_str().unwrap().len(), 36);
+}

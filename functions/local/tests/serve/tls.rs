@@ -1,0 +1,115 @@
+//! TLS: certificates of ours, and certificates that are given.
+
+use std::fs;
+use std::io::Read;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+
+use rcgen::{CertificateParams, KeyPair};
+
+use crate::client::{Answer, Request};
+use crate::server::{Server, versioned};
+
+fn self_signed(data: &Path) -> Server {
+    let server = ["--no-auth", "--tls-self-signed", "--data"].map(AsRef::as_ref);
+    Server::start(server.into_iter().chain([data.as_os_str()]))
+}
+
+/// The path and the fingerprint that were printed.
+fn certificate(server: &Server) -> (PathBuf, String) {
+    let note = server.notes.iter().find_map(|line| line.strip_prefix("certificate: ")).unwrap();
+    let (path, fingerprint) = note.split_once(" (SHA-256 ").unwrap();
+    (path.into(), fingerprint.trim_end_matches(')').to_owned())
+}
+
+fn health(server: &Server, name: &str, certificate: &Path) -> std::io::Result<Answer> {
+    Request { method: "GET", path: "/healthz", token: None, body: "" }.send_tls(
+        server.address,
+        name,
+        certificate,
+    )
+}
+
+#[test]
+fn a_certificate_of_ours_is_good_for_the_address_and_localhost_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = self_signed(dir.path());
+    assert_eq!(server.notes.last().unwrap(), &format!("listening on https://{}", server.address));
+    let (path, fingerprint) = certificate(&server);
+    assert_eq!(path, dir.path().canonicalize().unwrap().join("tls-cert.pem"));
+    assert_eq!((fingerprint.len(), fingerprint.matches(':').count()), (95, 31));
+    for name in ["127.0.0.1", "localhost", "::1"] {
+        assert_eq!(health(&server, name, &path).unwrap().status, 200, "{name}");
+    }
+    assert!(health(&server, "example.org", &path).is_err());
+    // Links lead to where they can be followed.
+    for n in 0..2 {
+        let put = versioned(&format!("/jc{n}"));
+        Request { method: "PUT", path: &put, token: None, body: "{}" }
+            .send_tls(server.address, "localhost", &path)
+            .unwrap();
+    }
+    server.stop().is_clean();
+
+    let again = self_signed(dir.path());
+    assert_eq!(certificate(&again), (path.clone(), fingerprint.clone()));
+    assert_eq!(health(&again, "localhost", &path).unwrap().status, 200);
+    again.stop().is_clean();
+
+    // A crash left half of it.
+    fs::remove_file(&path).unwrap();
+    let anew = self_signed(dir.path());
+    assert_ne!(certificate(&anew).1, fingerprint);
+    assert_eq!(health(&anew, "localhost", &path).unwrap().status, 200);
+    anew.stop().is_clean();
+}
+
+#[test]
+fn in_memory_the_certificate_is_in_a_file_for_as_long_as_it_runs() {
+    let server = Server::start(["--no-auth", "--memory", "--tls-self-signed"]);
+    let (path, _) = certificate(&server);
+    assert_eq!(health(&server, "127.0.0.1", &path).unwrap().status, 200);
+    let files = fs::read_dir(path.parent().unwrap()).unwrap();
+    assert_eq!(files.count(), 1, "the key is in memory alone");
+    server.stop().is_clean();
+    assert!(!path.parent().unwrap().exists());
+}
+
+#[test]
+fn a_certificate_that_is_given_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = KeyPair::generate().unwrap();
+    let names = ["scheduler.example".to_owned()];
+    let made = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let (cert, private) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
+    fs::write(&cert, made.pem()).unwrap();
+    fs::write(&private, key.serialize_pem()).unwrap();
+    let server = Server::start([
+        "--no-auth",
+        "--memory",
+        "--tls-cert",
+        cert.to_str().unwrap(),
+        "--tls-key",
+        private.to_str().unwrap(),
+    ]);
+    assert_eq!(health(&server, "scheduler.example", &cert).unwrap().status, 200);
+    assert!(health(&server, "localhost", &cert).is_err());
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_client_that_never_shakes_hands_holds_up_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = self_signed(dir.path());
+    let silent: Vec<TcpStream> =
+        (0..20).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let path = certificate(&server).0;
+    assert_eq!(health(&server, "localhost", &path).unwrap().status, 200);
+    // Nor does one that speaks in the clear.
+    let clear = Request { method: "GET", path: "/healthz", token: None, body: "" };
+    assert!(clear.send(server.address).is_err());
+    server.stop().is_clean();
+    for mut stream in silent {
+        assert!(matches!(stream.read(&mut [0; 8]), Ok(0) | Err(_)));
+    }
+}

@@ -1,0 +1,43 @@
+//! What a job has executed.
+
+use domain::name::Name;
+use ports::firing::Execution;
+use ports::store::{Page, PageRequest, Place};
+
+use super::{ExecutionView, Manage};
+use crate::error::AppError;
+
+impl Manage {
+    /// A page of what a job has executed: the newest occurrence first, and in it the newest attempt.
+    ///
+    /// What is only claimed is no history, and neither is what has expired, whether or not it has
+    /// been removed; so a page may hold less than was asked for, or nothing, and not be the last.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job is not there.
+    pub async fn list_history(
+        &self,
+        place: &Place,
+        collection: &Name,
+        name: &Name,
+        page: PageRequest,
+    ) -> Result<Page<ExecutionView>, AppError> {
+        let collection = self.collection(place, collection).await?;
+        let job = self.job(&collection, name).await?;
+        let page = self.ports.firing.executions(&job.uid, page).await?;
+        let now = self.ports.clock.now();
+        let ended = page.items.into_iter().filter_map(|Execution { attempt, record }| {
+            let record = record.filter(|record| record.expires_at() > now)?;
+            Some((attempt, record))
+        });
+        let views = ended.map(|(attempt, record)| ExecutionView {
+            place: collection.place.clone(),
+            collection: collection.collection.name.clone(),
+            job: job.name.clone(),
+            attempt,
+            record,
+        });
+        Ok(Page { items: views.collect(), next: page.next })
+    }
+}

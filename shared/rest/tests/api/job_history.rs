@@ -1,0 +1,271 @@
+//! `Jobs_ListJobHistory`.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use ports::Clock;
+use ports::firing::Execution;
+use serde_json::Value;
+
+use crate::support::{Api, GROUP, NO_COLLECTION, VERSION};
+
+fn instant(text: &str) -> DateTime<Utc> {
+    text.parse().unwrap()
+}
+
+fn scheduled(nominal_at: DateTime<Utc>) -> Attempt {
+    Attempt::first(1, Occurrence::Scheduled { nominal_at })
+}
+
+/// The last item of the recordings, with a shorter message.
+fn success() -> Execution {
+    Execution {
+        attempt: scheduled(instant("2016-03-30T20:39:52.6597062Z")),
+        record: Some(Record {
+            started_at: instant("2016-03-30T20:39:53.8021951Z"),
+            ended_at: instant("2016-03-30T20:39:53.8646988Z"),
+            outcome: Outcome::Succeeded,
+            message: "Http Action - Response from host 'www.bing.com': 'OK' Response Headers: \
+                      Vary: Accept-Encoding\r\nDate: Wed, 30 Mar 2016 20:39:53 GMT\r\n Body: \
+                      <!DOCTYPE html>"
+                .to_owned(),
+            repeat_count: 135,
+        }),
+    }
+}
+
+/// The failure of the recordings, on a day that has not expired.
+fn failure() -> Execution {
+    Execution {
+        attempt: scheduled(instant("2016-03-13T23:17:00Z")),
+        record: Some(Record {
+            started_at: instant("2016-03-13T23:17:02.4047908Z"),
+            ended_at: instant("2016-03-13T23:17:02.4984965Z"),
+            outcome: Outcome::Failed,
+            message: "Http Action - Request to host 'www.bing1111.com' failed: \
+                      NameResolutionFailure The remote name could not be resolved: \
+                      'www.bing1111.com'"
+                .to_owned(),
+            repeat_count: 9,
+        }),
+    }
+}
+
+/// So many executions, a minute apart, of which every tenth failed: the newest is number 0.
+fn executions(api: &Api, count: i64) -> Vec<Execution> {
+    (0..count)
+        .map(|n| {
+            let nominal_at = api.world.now() - TimeDelta::minutes(n + 1);
+            let outcome = if n % 10 == 9 { Outcome::Failed } else { Outcome::Succeeded };
+            let record = Record {
+                started_at: nominal_at,
+                ended_at: nominal_at,
+                outcome,
+                message: n.to_string(),
+                repeat_count: 1,
+            };
+            Execution { attempt: scheduled(nominal_at), record: Some(record) }
+        })
+        .collect()
+}
+
+fn api_with(executions: impl FnOnce(&Api) -> Vec<Execution>) -> Api {
+    let api = Api::with_job();
+    let executions = executions(&api);
+    *api.world.executions.lock().unwrap() = executions;
+    api
+}
+
+/// Which of [`executions`] a list holds.
+fn numbers(list: &Value) -> Vec<usize> {
+    let items = list["value"].as_array().unwrap();
+    let messages = items.iter().map(|item| item["properties"]["message"].as_str().unwrap());
+    messages.map(|message| message.parse().unwrap()).collect()
+}
+
+#[test]
+fn an_item_is_as_it_was_recorded() {
+    let api = api_with(|_| vec![success(), failure()]);
+    api.get("/C1/jobs/J1/history").is(
+        200,
+        concat!(
+            r#"{"value":[{"id":"/subscriptions/S1/resourceGroups/RG/providers/Microsoft.Scheduler/jobCollections/C1/jobs/J1/history/02519429304061978048:01197219572068310780","#,
+            r#""type":"Microsoft.Scheduler/jobCollections/jobs/history","name":"C1/J1/02519429304061978048:01197219572068310780","properties":{"#,
+            r#""startTime":"2016-03-30T20:39:53.8021951Z","endTime":"2016-03-30T20:39:53.8646988Z","expectedExecutionTime":"2016-03-30T20:39:52.6597062Z","#,
+            r#""message":"Http Action - Response from host 'www.bing.com': 'OK' Response Headers: Vary: Accept-Encoding\r\nDate: Wed, 30 Mar 2016 20:39:53 GMT\r\n Body: <!DOCTYPE html>","#,
+            r#""retryCount":0,"repeatCount":135,"actionName":"MainAction"}},"#,
+            r#"{"id":"/subscriptions/S1/resourceGroups/RG/providers/Microsoft.Scheduler/jobCollections/C1/jobs/J1/history/02519443897775952091:07432268882031022252","#,
+            r#""type":"Microsoft.Scheduler/jobCollections/jobs/history","name":"C1/J1/02519443897775952091:07432268882031022252","properties":{"#,
+            r#""startTime":"2016-03-13T23:17:02.4047908Z","endTime":"2016-03-13T23:17:02.4984965Z","expectedExecutionTime":"2016-03-13T23:17:00Z","status":"failed","#,
+            r#""message":"Http Action - Request to host 'www.bing1111.com' failed: NameResolutionFailure The remote name could not be resolved: 'www.bing1111.com'","#,
+            r#""retryCount":0,"repeatCount":9,"actionName":"MainAction"}}],"nextLink":null}"#,
+        ),
+    );
+}
+
+#[test]
+fn retries_and_error_actions_say_so_and_when_they_were_expected() {
+    let Execution { attempt: first, record } = success();
+    let later = first.due_at + TimeDelta::seconds(30);
+    let error = Attempt { role: Role::Error, due_at: later, ..first.clone() };
+    let attempts = [
+        Attempt { number: 2, ..error.clone() },
+        error,
+        Attempt { number: 1, due_at: later, ..first.clone() },
+        first,
+    ];
+    let of = |attempt| Execution { attempt, record: record.clone() };
+    let api = api_with(|_| attempts.map(of).to_vec());
+    let list = api.get("/C1/jobs/J1/history").json();
+    let told = |item: &Value| {
+        let properties = &item["properties"];
+        let text = |name: &str| properties[name].as_str().unwrap().to_owned();
+        let retries = properties["retryCount"].as_u64().unwrap();
+        (text("actionName"), retries, text("expectedExecutionTime"))
+    };
+    let told: Vec<_> = list["value"].as_array().unwrap().iter().map(told).collect();
+    let (at_first, later) = ("2016-03-30T20:39:52.6597062Z", "2016-03-30T20:40:22.6597062Z");
+    let expected = [
+        ("ErrorAction", 2, later),
+        ("ErrorAction", 0, at_first),
+        ("MainAction", 1, later),
+        ("MainAction", 0, at_first),
+    ];
+    assert_eq!(told, expected.map(|(action, n, at)| (action.to_owned(), n, at.to_owned())));
+    // They began at the same instant, and are called differently for all that, and always the same.
+    let names = |list: &Value| -> std::collections::BTreeSet<String> {
+        list["value"].as_array().unwrap().iter().map(|item| item["name"].to_string()).collect()
+    };
+    assert_eq!(names(&list).len(), 4);
+    assert_eq!(names(&list), names(&api.get("/C1/jobs/J1/history").json()));
+}
+
+#[test]
+fn what_has_not_ended_is_no_history_and_what_has_expired_is_none_any_more() {
+    let api = api_with(|api| {
+        let mut executions = executions(api, 4);
+        executions[1].record = None;
+        let sixty_days_ago = api.world.now() - TimeDelta::days(60);
+        executions[2].record.as_mut().unwrap().ended_at = sixty_days_ago;
+        executions[3].record.as_mut().unwrap().ended_at = sixty_days_ago + TimeDelta::seconds(1);
+        executions
+    });
+    assert_eq!(numbers(&api.get("/C1/jobs/J1/history").json()), [0, 3]);
+    assert_eq!(numbers(&api.get("/C1/jobs/J1/history?$top=1&$skip=1").json()), [3]);
+}
+
+#[test]
+fn a_window_is_answered_as_asked_and_reads_no_more() {
+    let api = api_with(|api| executions(api, 40));
+    let list = |query: &str| api.get(&format!("/C1/jobs/J1/history?{query}")).json();
+    let window = list("$top=5");
+    assert_eq!(numbers(&window), [0, 1, 2, 3, 4]);
+    assert!(window["nextLink"].is_null());
+    assert_eq!(numbers(&list("$top=5&$skip=5")), [5, 6, 7, 8, 9]);
+    assert_eq!(numbers(&list("$top=100&$skip=38")), [38, 39]);
+    assert_eq!(numbers(&list("$skip=38")), [38, 39]);
+    assert_eq!(api.world.asked_for.lock().unwrap()[..2], [5, 10]);
+}
+
+#[test]
+fn a_filter_comes_before_the_window() {
+    let api = api_with(|api| executions(api, 1_000));
+    let list = |query: &str| api.get(&format!("/C1/jobs/J1/history?$filter={query}")).json();
+    assert_eq!(numbers(&list("status%20eq%20Failed&$top=3&$skip=1")), [19, 29, 39]);
+    assert_eq!(numbers(&list("STATUS+EQ+'completed'&$top=2&$skip=8")), [8, 10]);
+    let all = list("status%20eq%20%22failed%22");
+    assert_eq!(numbers(&all), (0..100).map(|n| 10 * n + 9).collect::<Vec<_>>());
+    assert!(all["nextLink"].is_null());
+    // A window that is far away is looked for in longer and longer reads.
+    api.world.asked_for.lock().unwrap().clear();
+    assert_eq!(numbers(&list("status%20eq%20Failed&$top=1&$skip=70")), [709]);
+    assert_eq!(*api.world.asked_for.lock().unwrap(), [100, 200, 400, 500]);
+}
+
+#[test]
+fn a_long_history_is_followed_to_its_end() {
+    let api = api_with(|api| executions(api, 1_200));
+    let mut target = format!("{GROUP}/C1/jobs/J1/history?{VERSION}");
+    let (mut sizes, mut all) = (Vec::new(), Vec::new());
+    loop {
+        let list = api.send("GET", &target, &[("host", "localhost")], "").json();
+        sizes.push(numbers(&list).len());
+        all.extend(numbers(&list));
+        match list["nextLink"].as_str() {
+            Some(link) => target = link.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!(all, (0..1_200).collect::<Vec<_>>());
+    assert!(sizes.iter().all(|size| *size <= 500), "{sizes:?}");
+    assert_eq!(sizes.len(), 3);
+}
+
+#[test]
+fn an_answer_stays_below_six_megabytes_whatever_the_messages() {
+    let api = api_with(|api| {
+        let mut executions = executions(api, 400);
+        for execution in &mut executions {
+            let record = execution.record.as_mut().unwrap();
+            record.message = "\"".repeat(domain::execution::MESSAGE_BYTES_MAX);
+        }
+        executions
+    });
+    let mut target = format!("{GROUP}/C1/jobs/J1/history?{VERSION}");
+    let (mut items, mut answers) = (0, 0);
+    loop {
+        let answer = api.send("GET", &target, &[("host", "localhost")], "");
+        assert!(answer.body.len() < 4_100_000, "{}", answer.body.len());
+        let list = answer.json();
+        items += list["value"].as_array().unwrap().len();
+        answers += 1;
+        match list["nextLink"].as_str() {
+            Some(link) => target = link.to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!((items, answers), (400, 4));
+}
+
+#[test]
+fn an_answer_looks_at_so_much_and_no_more_and_leads_on() {
+    let api = api_with(|api| executions(api, 9_005));
+    for execution in &mut *api.world.executions.lock().unwrap() {
+        execution.record.as_mut().unwrap().outcome = Outcome::Succeeded;
+    }
+    let target = format!("{GROUP}/C1/jobs/J1/history?{VERSION}&$filter=status%20eq%20Failed");
+    let first = api.send("GET", &target, &[("host", "localhost")], "").json();
+    assert_eq!(numbers(&first), Vec::<usize>::new());
+    let asked_for: u32 = api.world.asked_for.lock().unwrap().iter().sum();
+    assert!((5_000..5_500).contains(&asked_for), "{asked_for}");
+    let link = first["nextLink"].as_str().unwrap();
+    let second = api.send("GET", link, &[("host", "localhost")], "").json();
+    assert!(second["nextLink"].is_null());
+}
+
+#[test]
+fn what_no_history_can_be_asked_for_is_refused() {
+    let api = Api::with_job();
+    let fails = |query: &str, message: &str| {
+        api.get(&format!("/C1/jobs/J1/history?{query}")).fails(400, "BadRequest", message);
+    };
+    fails("$top=0", "'$top' is not allowed to be '0'; use a number from 1 to 100.");
+    fails(
+        "$filter=status%20eq%20Postponed",
+        "'$filter' is not allowed to be 'status eq Postponed'; use 'status eq X', where X is \
+         Completed or Failed.",
+    );
+    fails(
+        "$filter=state%20eq%20Enabled",
+        "'$filter' is not allowed to be 'state eq Enabled'; use 'status eq X', where X is \
+         Completed or Failed.",
+    );
+}
+
+#[test]
+fn a_history_of_what_is_not_there_is_not_found() {
+    let api = Api::with_collection();
+    let answer = api.get("/C1/jobs/nope/history");
+    answer.fails(404, "NotFound", "Job 'nope' cannot be found.");
+    api.get("/nope/jobs/J1/history").fails(404, "ResourceNotFound", NO_COLLECTION);
+    Api::with_job().get("/C1/jobs/J1/history").is(200, r#"{"value":[],"nextLink":null}"#);
+}

@@ -1,0 +1,23 @@
+//! The store as sweeping and executing use it, over the embedded DynamoDB: every way in which each
+//! call can end, as transactions and as single writes.
+
+#[cfg(test)]
+mod claims;
+#[cfg(test)]
+mod groups;
+#[cfg(test)]
+mod history;
+#[cfg(test)]
+mod price;
+#[cfg(test)]
+mod records;
+#[cfg(test)]
+mod retries;
+#[cfg(test)]
+mod settling;
+#[cfg(test)]
+mod sights;
+#[cfg(test)]
+mod timers;
+#[cfg(test)]
+mod world;

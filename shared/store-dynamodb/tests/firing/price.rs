@@ -1,0 +1,139 @@
+//! What a firing costs, in write units: what the store consumed, as it says itself.
+
+#![expect(clippy::float_cmp, reason = "units are whole numbers")]
+
+use chrono::TimeDelta;
+use domain::execution::{Attempt, Record};
+use domain::job::JobState;
+use domain::settled::Settled;
+use ports::FiringStore;
+use ports::firing::{Advance, Claimed, CountersAdd, Recorded, Settlement, TimerKey};
+use store_dynamodb::{Call, DynamoJobStore, Groups};
+
+use crate::world::{
+    JOB, TABLE, World, at, claim, collection, held, job, job_ref, noise, record, scheduled,
+};
+
+#[tokio::test]
+async fn a_claim_costs_one() {
+    let world = World::new(Groups::Singles).await;
+    assert_eq!(world.claim(claim(&scheduled(60), CLAIM)).await, Claimed::Won);
+    assert_eq!(units(&world, Call::Claim), 1.0);
+}
+
+#[tokio::test]
+async fn a_record_costs_one_while_its_item_is_below_a_kilobyte() {
+    let world = World::new(Groups::Singles).await;
+    let headers = "Cache-Control: no-cache\r\nContent-Type: text/html; charset=utf-8\r\n";
+    for (n, (message, price)) in [
+        (noise(1, 700), 1.0),
+        // Letters that hardly get smaller: 900 of them are 760 bytes.
+        (noise(2, 900), 1.0),
+        (headers.repeat(30), 1.0),
+        (noise(3, 3_000), 3.0),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let attempt = scheduled(60 * i64::try_from(n).unwrap());
+        assert_eq!(world.claim(claim(&attempt, CLAIM)).await, Claimed::Won);
+        let record = Record { message, ..record(60) };
+        assert_eq!(world.record(&held(&attempt, CLAIM), record).await, Recorded::Kept);
+        assert_eq!(units(&world, Call::Record), price, "{n}");
+    }
+}
+
+#[tokio::test]
+async fn counting_costs_one_though_the_memory_is_full() {
+    let world = World::with_job(Groups::Singles).await;
+    let mut read = Settled::default();
+    for n in 0..100 {
+        let attempt = scheduled(60 * n);
+        let mut settled = read.clone();
+        settled.add(&attempt, at(60 * n + 1));
+        let add = CountersAdd {
+            executions: 1,
+            failures: 1,
+            last_execution_at: Some(attempt.due_at),
+            ..CountersAdd::default()
+        };
+        let settlement = Settlement { job_uid: JOB.to_owned(), as_read: read, settled, add };
+        assert!(world.store.settle(std::slice::from_ref(&settlement)).await.remove(0).unwrap());
+        assert_eq!(units(&world, Call::Settle), 1.0, "{n}");
+        read = settlement.settled;
+    }
+    // The least and the most that a look reads beside the definition.
+    world.store.look(&[job_ref()]).await.unwrap();
+    assert_eq!(units(&world, Call::Look), 3.0);
+}
+
+#[tokio::test]
+async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
+    let world = World::new(Groups::Singles).await;
+    let mut job = job(&"j".repeat(100));
+    // As much as a schedule in a time zone comes to.
+    job.timer.rule = Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
+    job.timer.timing.anchor = Some(at(0) + TimeDelta::nanoseconds(123_456_700));
+    world.put_job(&collection(), &job).await;
+    let mut read = Settled::default();
+    for n in 0..70 {
+        let mut settled = read.clone();
+        settled.add(&scheduled(60 * n), at(60 * n + 1));
+        let add = CountersAdd {
+            executions: 1_000_000,
+            last_execution_at: Some(at(60)),
+            ..CountersAdd::default()
+        };
+        let settlement = Settlement { job_uid: JOB.to_owned(), as_read: read, settled, add };
+        assert!(world.store.settle(std::slice::from_ref(&settlement)).await.remove(0).unwrap());
+        read = settlement.settled;
+    }
+    let _ = world.meter.take();
+    let settled = Settlement {
+        job_uid: JOB.to_owned(),
+        as_read: read.clone(),
+        settled: read,
+        add: CountersAdd { skipped: 1, ..CountersAdd::default() },
+    };
+    assert!(world.store.settle(&[settled]).await.remove(0).unwrap());
+    assert_eq!(units(&world, Call::Settle), 1.0);
+}
+
+#[tokio::test]
+async fn moving_on_costs_three() {
+    let world = World::with_job(Groups::Singles).await;
+    for (from, to, is_spent) in [(60, 900, false), (900, 2_100, true)] {
+        let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
+        let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent };
+        let advance = Advance { timer, from: at(from), to: at(to) };
+        assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
+        assert_eq!(units(&world, Call::Advance), 3.0);
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_costs_twice_what_its_writes_do() {
+    for (groups, price) in [(Groups::Singles, 10.0), (Groups::Transactions, 20.0)] {
+        let world = World::new(groups).await;
+        let attempts: Vec<Attempt> = (0..10).map(scheduled).collect();
+        let claims: Vec<_> = attempts.iter().map(|attempt| claim(attempt, CLAIM)).collect();
+        world.store.claim(&claims).await;
+        assert_eq!(units(&world, Call::Claim), price);
+    }
+}
+
+#[tokio::test]
+async fn nobody_counts_unless_asked_to() {
+    let world = World::new(Groups::Singles).await;
+    let store = DynamoJobStore::new(world.embedded.client(), TABLE);
+    store.claim(&[claim(&scheduled(60), CLAIM)]).await.remove(0).unwrap();
+    assert!(world.meter.take().is_empty());
+}
+
+/// As long as an identity is.
+const CLAIM: &str = "01hzzzzzzzzzzzzzzzzzzzzzzx";
+
+/// What calls of a kind consumed since this was last asked.
+fn units(world: &World, call: Call) -> f64 {
+    world.meter.take().get(&call).copied().unwrap_or_default().units
+}

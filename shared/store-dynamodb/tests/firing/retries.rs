@@ -1,0 +1,86 @@
+//! Retries in timers of their own.
+
+use domain::execution::{Attempt, Occurrence, Role};
+use ports::FiringStore;
+use ports::firing::{Advance, Due, DueTimer, LongRetry, TimerKey};
+
+use crate::world::{JOB, World, at, in_both_ways, job_ref, retry, scheduled};
+
+fn long(attempt: Attempt) -> LongRetry {
+    LongRetry { job: job_ref(), attempt }
+}
+
+fn some() -> Vec<LongRetry> {
+    let run_id = "01hzzzzzzzzzzzzzzzzzzzzzzr".to_owned();
+    let run = Attempt::first(3, Occurrence::Run { asked_at: at(7), run_id });
+    vec![
+        long(retry(1, 5_000, &scheduled(60))),
+        long(retry(2, 6_000, &run)),
+        long(Attempt { role: Role::Error, ..retry(1, 7_000, &scheduled(60)) }),
+    ]
+}
+
+async fn keep(world: &World, retries: &[LongRetry]) {
+    for answer in world.store.keep_retries(retries).await {
+        answer.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_retry_is_due_when_its_attempt_is_and_reads_back_whole() {
+    in_both_ways(async |world| {
+        keep(&world, &some()).await;
+        let due: Vec<Due> = some()
+            .into_iter()
+            .map(|LongRetry { job, attempt }| Due {
+                due_at: attempt.due_at,
+                what: DueTimer::Retry { job, attempt },
+            })
+            .collect();
+        assert_eq!(world.due(JOB, 7_000).await, due);
+        assert_eq!(world.due(JOB, 4_999).await, []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_that_is_kept_stays_as_it_is() {
+    in_both_ways(async |world| {
+        let retries = some();
+        keep(&world, &retries).await;
+        let LongRetry { attempt, .. } = retries[0].clone();
+        let timer = TimerKey::Retry { job_uid: JOB.to_owned(), attempt: attempt.clone() };
+        let advance = Advance { timer, from: at(5_000), to: at(6_200) };
+        let moved = world.store.advance(std::slice::from_ref(&advance)).await;
+        assert!(moved[0].as_ref().unwrap());
+        let again = world.store.advance(&[advance]).await;
+        assert!(!again[0].as_ref().unwrap());
+        keep(&world, &retries).await;
+        keep(&world, &[retries.clone(), retries.clone()].concat()).await;
+        let due = world.due(JOB, 6_200).await;
+        assert_eq!(due.iter().map(|due| due.due_at).collect::<Vec<_>>(), [at(6_000), at(6_200)]);
+        // When it came back is not when it is due.
+        let DueTimer::Retry { attempt: read, .. } = &due[1].what else { panic!("a retry") };
+        assert_eq!(*read, attempt);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_has_retries_until_each_is_dropped() {
+    in_both_ways(async |world| {
+        let retries = some();
+        assert!(!world.store.has_retries(JOB).await.unwrap());
+        keep(&world, &retries).await;
+        assert!(world.store.has_retries(JOB).await.unwrap());
+        assert!(!world.store.has_retries("other").await.unwrap());
+        for dropped in [&retries[..2], &retries[..], &retries[2..]] {
+            for answer in world.store.drop_retries(dropped).await {
+                answer.unwrap();
+            }
+        }
+        assert!(!world.store.has_retries(JOB).await.unwrap());
+        assert_eq!(world.due(JOB, 100_000).await, []);
+    })
+    .await;
+}

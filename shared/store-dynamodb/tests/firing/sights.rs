@@ -1,0 +1,105 @@
+//! The last look before an attempt starts.
+
+use domain::errand::JobRef;
+use domain::settled::Settled;
+use ports::store::{JobRecord, Saved};
+use ports::{FiringStore, JobStore};
+use store_dynamodb::{Call, Groups};
+
+use crate::world::{JOB, World, at, collection, job, job_ref, switched_off};
+
+#[tokio::test]
+async fn it_has_all_that_decides() {
+    let world = World::with_job(Groups::Singles).await;
+    let sight = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
+    let job = job("Job");
+    assert_eq!(sight.name, job.name);
+    assert_eq!((sight.document, sight.sealed), (job.document, job.sealed));
+    assert_eq!((sight.state, sight.timing), (job.timer.state, job.timer.timing));
+    assert_eq!((sight.rule, sight.counters), (job.timer.rule, job.timer.counters));
+    assert_eq!((sight.settled, sight.long_retries), (Settled::default(), 0));
+    assert_eq!(sight.collection_on_since, Some(at(-1_000)));
+}
+
+#[tokio::test]
+async fn a_collection_that_is_off_is_on_since_never() {
+    let world = World::with_job(Groups::Singles).await;
+    let off = switched_off(collection());
+    assert_eq!(world.store.replace_collection(&off).await.unwrap(), Saved::Kept);
+    let sight = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
+    assert_eq!(sight.collection_on_since, None);
+}
+
+#[tokio::test]
+async fn what_is_gone_is_not_seen_nor_is_another_of_its_name() {
+    let world = World::with_job(Groups::Singles).await;
+    let at_home = collection();
+    let deleted = world.store.delete_job(&at_home, &job("Job")).await.unwrap();
+    assert_eq!(deleted, Saved::Kept);
+    let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
+    world.put_job(&at_home, &other).await;
+    let refs = [
+        job_ref(),
+        JobRef { uid: "other".to_owned(), ..job_ref() },
+        // Its timer is there, and its definition is another's.
+        JobRef { uid: "other".to_owned(), key: "nope".to_owned(), ..job_ref() },
+        JobRef { uid: "other".to_owned(), collection_uid: "nope".to_owned(), ..job_ref() },
+    ];
+    let seen = world.store.look(&refs).await.unwrap();
+    assert_eq!(seen.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, false]);
+
+    let mut now = collection();
+    now.job_count = 1;
+    let deleted = world.store.delete_collection(&now, at(5)).await.unwrap();
+    assert_eq!(deleted, Saved::Kept);
+    assert_eq!(world.store.look(&refs[1..2]).await.unwrap(), [None]);
+}
+
+#[tokio::test]
+async fn each_item_is_read_once_however_many_ask() {
+    let world = World::with_job(Groups::Singles).await;
+    let _ = world.meter.take();
+    let seen = world.store.look(&vec![job_ref(); 150]).await.unwrap();
+    assert_eq!(seen.iter().flatten().count(), 150);
+    // A timer, a definition and a switch, of less than four kilobytes each.
+    let consumed = world.meter.of(Call::Look);
+    assert_eq!((consumed.requests, consumed.units), (1, 3.0));
+    assert_eq!(world.store.look(&[]).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn many_jobs_are_seen_in_the_order_in_which_they_were_asked_for() {
+    let world = World::new(Groups::Singles).await;
+    let job_of = |n: u32| JobRecord { uid: format!("{JOB}{n}"), ..job(&format!("J{n}")) };
+    for n in 0..120 {
+        world.put_job(&collection(), &job_of(n)).await;
+    }
+    let refs: Vec<JobRef> = (0..120)
+        .map(|n| JobRef { uid: format!("{JOB}{n}"), key: format!("j{n}"), ..job_ref() })
+        .collect();
+    let seen = world.store.look(&refs).await.unwrap();
+    let names: Vec<String> =
+        seen.into_iter().map(|sight| sight.unwrap().name.to_string()).collect();
+    let expected: Vec<String> = (0..120).map(|n| format!("J{n}")).collect();
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn what_a_batch_leaves_out_is_asked_for_again() {
+    let world = World::new(Groups::Singles).await;
+    let job_of = |n: u32| JobRecord {
+        uid: format!("{JOB}{n}"),
+        // Of all of them more than the sixteen megabytes that one answer holds.
+        document: "x".repeat(390_000),
+        ..job(&format!("J{n}"))
+    };
+    for n in 0..45 {
+        world.put_job(&collection(), &job_of(n)).await;
+    }
+    let refs: Vec<JobRef> = (0..45)
+        .map(|n| JobRef { uid: format!("{JOB}{n}"), key: format!("j{n}"), ..job_ref() })
+        .collect();
+    let seen = world.store.look(&refs).await.unwrap();
+    assert_eq!(seen.iter().flatten().filter(|sight| sight.document.len() == 390_000).count(), 45);
+    assert!(world.meter.of(Call::Look).requests > 1);
+}

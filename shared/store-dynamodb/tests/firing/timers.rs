@@ -1,0 +1,165 @@
+//! Timers: what the index shows, moving on, finishing.
+
+use chrono::TimeDelta;
+use domain::job::JobState;
+use ports::firing::{Advance, Due, DueTimer, Finish, JobTimer, TimerKey};
+use ports::store::{JobRecord, SaveJob, Saved, TimerRecord};
+use ports::{FiringStore, JobStore};
+use store_dynamodb::Groups;
+
+use crate::world::{COLLECTION, JOB, World, at, collection, job, job_ref};
+
+const WAYS: [Groups; 2] = [Groups::Transactions, Groups::Singles];
+
+fn key(is_spent: bool) -> TimerKey {
+    let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
+    TimerKey::Job { job_uid, generation: 1, state, is_spent }
+}
+
+fn advance(timer: TimerKey, from: i64, to: i64) -> Advance {
+    Advance { timer, from: at(from), to: at(to) }
+}
+
+async fn advanced(world: &World, advance: Advance) -> bool {
+    world.store.advance(&[advance]).await.remove(0).unwrap()
+}
+
+#[tokio::test]
+async fn the_index_shows_what_a_sweep_has_to_know() {
+    let world = World::with_job(Groups::Singles).await;
+    let timer = JobTimer {
+        job: job_ref(),
+        state: JobState::Enabled,
+        generation: 1,
+        rule: job("Job").timer.rule.unwrap(),
+        is_spent: false,
+    };
+    let due = Due { due_at: at(60), what: DueTimer::Job(timer) };
+    assert_eq!(world.due(JOB, 60).await, [due]);
+    assert_eq!(world.due(JOB, 59).await, []);
+}
+
+#[tokio::test]
+async fn what_is_switched_off_is_not_due() {
+    let world = World::new(Groups::Singles).await;
+    let off = job("Job");
+    let timer =
+        TimerRecord { state: JobState::Disabled, rule: None, due_at: None, ..off.timer.clone() };
+    world.put_job(&collection(), &JobRecord { timer, ..off }).await;
+    assert_eq!(world.due(JOB, 1_000_000).await, []);
+}
+
+#[tokio::test]
+async fn a_timer_moves_on_if_it_is_where_it_was() {
+    for groups in WAYS {
+        let world = World::with_job(groups).await;
+        assert!(advanced(&world, advance(key(false), 60, 900)).await);
+        assert!(!advanced(&world, advance(key(false), 60, 900)).await, "it was there before");
+        let other = |generation, state| TimerKey::Job {
+            job_uid: JOB.to_owned(),
+            generation,
+            state,
+            is_spent: false,
+        };
+        assert!(!advanced(&world, advance(other(2, JobState::Enabled), 900, 901)).await);
+        assert!(!advanced(&world, advance(other(1, JobState::Completed), 900, 901)).await);
+        assert_eq!(world.job().await.timer.due_at, Some(at(900)));
+        assert!(advanced(&world, advance(key(true), 900, 2_100)).await);
+        let [Due { due_at, what: DueTimer::Job(timer) }] = &world.due(JOB, 2_100).await[..] else {
+            panic!("one timer of a job is due");
+        };
+        assert_eq!((*due_at, timer.is_spent), (at(2_100), true));
+        let gone = TimerKey::Job {
+            job_uid: "gone".to_owned(),
+            generation: 1,
+            state: JobState::Enabled,
+            is_spent: false,
+        };
+        assert!(!advanced(&world, advance(gone, 60, 900)).await);
+        assert!(world.raw("T#gone").await.is_empty(), "nothing comes to life again");
+    }
+}
+
+#[tokio::test]
+async fn another_timing_begins_anew() {
+    let world = World::with_job(Groups::Singles).await;
+    assert!(advanced(&world, advance(key(true), 60, 900)).await);
+    assert!(world.job().await.timer.is_spent);
+    let old = world.job().await;
+    let mut timer = TimerRecord { due_at: Some(at(3_600)), is_spent: false, ..old.timer.clone() };
+    timer.timing.generation = 2;
+    let job = JobRecord { timer, ..old };
+    let save = SaveJob { collection: &collection(), job: &job, timer_changes: true };
+    assert_eq!(world.store.replace_job(save).await.unwrap(), Saved::Kept);
+    let now = world.job().await.timer;
+    assert_eq!((now.is_spent, now.due_at), (false, Some(at(3_600))));
+}
+
+#[tokio::test]
+async fn a_job_ends_once_it_is_spent() {
+    let world = World::with_job(Groups::Singles).await;
+    let delete_at = at(61) + TimeDelta::days(60);
+    let finish =
+        Finish { job_uid: JOB.to_owned(), generation: 1, state: JobState::Faulted, delete_at };
+    assert!(!world.store.finish(&finish).await.unwrap(), "something is left");
+    assert!(advanced(&world, advance(key(true), 60, 900)).await);
+    let older = Finish { generation: 2, ..finish.clone() };
+    assert!(!world.store.finish(&older).await.unwrap(), "another timing");
+    assert!(world.store.finish(&finish).await.unwrap());
+    assert!(world.store.finish(&finish).await.unwrap(), "its answer was lost");
+    let other = Finish { state: JobState::Completed, ..finish.clone() };
+    assert!(!world.store.finish(&other).await.unwrap(), "it is over");
+    let timer = world.job().await.timer;
+    assert_eq!((timer.state, timer.due_at), (JobState::Faulted, Some(delete_at)));
+    let seconds = (delete_at - at(0)).num_seconds();
+    let [Due { what: DueTimer::Job(timer), .. }] = &world.due(JOB, seconds).await[..] else {
+        panic!("it is due to be deleted");
+    };
+    assert_eq!(timer.state, JobState::Faulted);
+    let gone = Finish { job_uid: "gone".to_owned(), ..finish };
+    assert!(!world.store.finish(&gone).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_deleted_collection_is_due_to_be_purged_and_comes_back_until_it_is() {
+    for groups in WAYS {
+        let world = World::new(groups).await;
+        let collection = collection();
+        assert_eq!(world.store.create_collection(&collection).await.unwrap(), Saved::Kept);
+        let deleted = world.store.delete_collection(&collection, at(5)).await.unwrap();
+        assert_eq!(deleted, Saved::Kept);
+        let purge = || DueTimer::Purge { collection_uid: COLLECTION.to_owned() };
+        assert_eq!(world.due(COLLECTION, 5).await, [Due { due_at: at(5), what: purge() }]);
+        let timer = TimerKey::Purge { collection_uid: COLLECTION.to_owned() };
+        assert!(advanced(&world, advance(timer.clone(), 5, 1_205)).await);
+        assert!(!advanced(&world, advance(timer, 5, 1_205)).await);
+        assert_eq!(world.due(COLLECTION, 1_204).await, []);
+        assert_eq!(world.due(COLLECTION, 1_205).await, [Due { due_at: at(1_205), what: purge() }]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_due_is_read_by_pages_the_oldest_first() {
+    let world = World::with_job(Groups::Singles).await;
+    let retries: Vec<_> = (0..7)
+        .map(|n| {
+            let attempt = crate::world::retry(1, 1_000 - n, &crate::world::scheduled(n));
+            ports::firing::LongRetry { job: job_ref(), attempt }
+        })
+        .collect();
+    for answer in world.store.keep_retries(&retries).await {
+        answer.unwrap();
+    }
+    let (mut seen, mut from) = (Vec::new(), None);
+    loop {
+        let page = world.due_page(JOB, 2_000, from, 3).await;
+        assert!(page.items.len() <= 3);
+        seen.extend(page.items.iter().map(|due| due.due_at));
+        from = page.next;
+        if from.is_none() {
+            break;
+        }
+    }
+    let expected: Vec<_> = [60].into_iter().chain(994..=1_000).map(at).collect();
+    assert_eq!(seen, expected);
+}

@@ -1,0 +1,253 @@
+//! A store with nothing in it, and what is put into it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::collection::{Collection, CollectionState};
+use domain::document::read_collection;
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::job::{Counters, JobState};
+use domain::name::{Name, Segment};
+use domain::timing::Timing;
+use embedded::Store;
+use ports::firing::{Claim, Claimed, Execution, Held, Recorded, Recording};
+use ports::store::{
+    CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
+};
+use ports::{FiringStore, JobStore};
+use store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
+
+pub(crate) const TABLE: &str = "minutehand";
+/// As long as an identity is.
+pub(crate) const JOB: &str = "01hzzzzzzzzzzzzzzzzzzzzzzj";
+pub(crate) const COLLECTION: &str = "01hzzzzzzzzzzzzzzzzzzzzzzc";
+
+pub(crate) struct World {
+    pub(crate) embedded: Store,
+    pub(crate) store: DynamoJobStore,
+    pub(crate) meter: Arc<Meter>,
+}
+
+/// Runs a test for each way to perform a group.
+pub(crate) async fn in_both_ways(test: impl AsyncFn(World)) {
+    for groups in [Groups::Transactions, Groups::Singles] {
+        test(World::new(groups).await).await;
+    }
+}
+
+impl World {
+    pub(crate) async fn new(groups: Groups) -> Self {
+        let embedded = Store::in_memory().unwrap();
+        ensure_table(&embedded.client(), TABLE).await.unwrap();
+        let meter = Arc::new(Meter::default());
+        let store = DynamoJobStore::new(embedded.client(), TABLE)
+            .with_groups(groups)
+            .with_meter(meter.clone());
+        Self { embedded, store, meter }
+    }
+
+    /// One with a collection and in it a job that is due.
+    pub(crate) async fn with_job(groups: Groups) -> Self {
+        let world = Self::new(groups).await;
+        world.put_job(&collection(), &job("Job")).await;
+        world
+    }
+
+    pub(crate) async fn put_job(&self, collection: &CollectionRecord, job: &JobRecord) {
+        let found = self.store.find_collection(&collection.place, &collection.collection.name);
+        if found.await.unwrap().is_none() {
+            let saved = self.store.create_collection(collection).await.unwrap();
+            assert_eq!(saved, Saved::Kept);
+        }
+        let save = SaveJob { collection, job, timer_changes: true };
+        assert_eq!(self.store.create_job(save, None).await.unwrap(), Saved::Kept);
+    }
+
+    /// The job as it is kept.
+    pub(crate) async fn job(&self) -> JobRecord {
+        let name = Name::new("Job").unwrap();
+        self.store.find_job(COLLECTION, &name).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn claim(&self, claim: Claim) -> Claimed {
+        let mut answers = self.store.claim(&[claim]).await;
+        assert_eq!(answers.len(), 1);
+        answers.remove(0).unwrap()
+    }
+
+    pub(crate) async fn record(&self, held: &Held, record: Record) -> Recorded {
+        let recording = Recording { held: held.clone(), record };
+        let mut answers = self.store.record(&[recording]).await;
+        assert_eq!(answers.len(), 1);
+        answers.remove(0).unwrap()
+    }
+
+    /// Claims an attempt and records how it ended.
+    pub(crate) async fn execute(&self, attempt: &Attempt, record: Record) {
+        assert_eq!(self.claim(claim(attempt, "c")).await, Claimed::Won);
+        assert_eq!(self.record(&held(attempt, "c"), record).await, Recorded::Kept);
+    }
+
+    pub(crate) async fn executions(&self) -> Vec<Execution> {
+        let page = PageRequest { from: None, items_max: 1_000 };
+        let page = self.store.executions(JOB, page).await.unwrap();
+        assert_eq!(page.next, None);
+        page.items
+    }
+
+    pub(crate) async fn due(&self, uid: &str, until: i64) -> Vec<ports::firing::Due> {
+        let page = self.due_page(uid, until, None, 100).await;
+        assert_eq!(page.next, None);
+        page.items
+    }
+
+    pub(crate) async fn due_page(
+        &self,
+        uid: &str,
+        until: i64,
+        from: Option<String>,
+        items_max: u32,
+    ) -> Page<ports::firing::Due> {
+        // The shards are the store's own affair: what is due is in one of them.
+        let mut found = Vec::new();
+        for shard in 0..self.store.shards() {
+            let page = PageRequest { from: from.clone(), items_max };
+            let page = self.store.due(shard, at(until), page).await.unwrap();
+            let of_uid = page.items.iter().any(|due| match &due.what {
+                ports::firing::DueTimer::Job(timer) => timer.job.uid == uid,
+                ports::firing::DueTimer::Retry { job, .. } => job.uid == uid,
+                ports::firing::DueTimer::Purge { collection_uid } => collection_uid == uid,
+            });
+            if of_uid {
+                found.push(page);
+            }
+        }
+        assert!(found.len() <= 1);
+        found.pop().unwrap_or(Page { items: Vec::new(), next: None })
+    }
+
+    /// The items of a partition as they are stored.
+    pub(crate) async fn raw(&self, pk: &str) -> Vec<HashMap<String, AttributeValue>> {
+        let client = self.embedded.client();
+        let query = client
+            .query()
+            .table_name(TABLE)
+            .key_condition_expression("pk = :pk")
+            .expression_attribute_values(":pk", AttributeValue::S(pk.to_owned()));
+        query.send().await.unwrap().items.unwrap_or_default()
+    }
+}
+
+pub(crate) fn at(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
+}
+
+pub(crate) fn scheduled(second: i64) -> Attempt {
+    Attempt::first(1, Occurrence::Scheduled { nominal_at: at(second) })
+}
+
+pub(crate) fn retry(number: u32, due: i64, first: &Attempt) -> Attempt {
+    Attempt { number, due_at: at(due), ..first.clone() }
+}
+
+pub(crate) fn error_action(due: i64, first: &Attempt) -> Attempt {
+    Attempt { role: Role::Error, due_at: at(due), ..first.clone() }
+}
+
+/// A claim at second 100, with a lease of 100 seconds.
+pub(crate) fn claim(attempt: &Attempt, claim_id: &str) -> Claim {
+    Claim {
+        job_uid: JOB.to_owned(),
+        attempt: attempt.clone(),
+        claim_id: claim_id.to_owned(),
+        now: at(100),
+        lease_until: at(200),
+        over: None,
+    }
+}
+
+pub(crate) fn claim_at(second: i64, attempt: &Attempt, claim_id: &str) -> Claim {
+    Claim { now: at(second), lease_until: at(second + 100), ..claim(attempt, claim_id) }
+}
+
+pub(crate) fn held(attempt: &Attempt, claim_id: &str) -> Held {
+    Held { job_uid: JOB.to_owned(), attempt: attempt.clone(), claim_id: claim_id.to_owned() }
+}
+
+pub(crate) fn record(second: i64) -> Record {
+    Record {
+        started_at: at(second) + TimeDelta::milliseconds(25),
+        ended_at: at(second + 1),
+        outcome: Outcome::Succeeded,
+        message: "Http Action - Response from host 'example.org': 'OK' Response Headers: \r\n \
+                  Body: "
+            .to_owned(),
+        repeat_count: 7,
+    }
+}
+
+/// Text in which there is little to deflate: letters by xorshift, of 90.
+pub(crate) fn noise(seed: u32, length: usize) -> String {
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    let letters = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        char::from(b'!' + u8::try_from((state >> 8) % 90).unwrap())
+    });
+    letters.take(length).collect()
+}
+
+pub(crate) fn job_ref() -> JobRef {
+    JobRef { uid: JOB.to_owned(), collection_uid: COLLECTION.to_owned(), key: "job".to_owned() }
+}
+
+pub(crate) fn place() -> Place {
+    let segment = |text| Segment::new(text).unwrap();
+    Place { subscription: segment("Sub"), group: segment("Group") }
+}
+
+pub(crate) fn collection() -> CollectionRecord {
+    let document = serde_json::json!({"properties": {"sku": {"name": "Standard"}}});
+    CollectionRecord {
+        place: place(),
+        collection: Collection {
+            uid: COLLECTION.to_owned(),
+            name: Name::new("Jc").unwrap(),
+            definition: read_collection(&document).unwrap(),
+        },
+        job_count: 0,
+        on_since: at(-1_000),
+        version: 1,
+    }
+}
+
+pub(crate) fn switched_off(collection: CollectionRecord) -> CollectionRecord {
+    let Collection { uid, name, mut definition } = collection.collection;
+    definition.state = CollectionState::Disabled;
+    let collection =
+        CollectionRecord { collection: Collection { uid, name, definition }, ..collection };
+    CollectionRecord { job_count: 1, ..collection }
+}
+
+/// A job that is due at second 60.
+pub(crate) fn job(name: &str) -> JobRecord {
+    JobRecord {
+        uid: JOB.to_owned(),
+        name: Name::new(name).unwrap(),
+        document: "{}".to_owned(),
+        sealed: Some(vec![1, 2, 3]),
+        version: 1,
+        timer: TimerRecord {
+            state: JobState::Enabled,
+            timing: Timing { generation: 1, anchor: Some(at(0)), since: at(0), used: 0 },
+            rule: Some("1 every=1minute anchor=2027-01-15T08:00:00Z since=1800000000".to_owned()),
+            counters: Counters::default(),
+            due_at: Some(at(60)),
+            is_spent: false,
+        },
+    }
+}

@@ -1,0 +1,87 @@
+'use strict';
+
+// Every type of outbound authentication: what is sent, what comes back, and what never does.
+
+const assert = require('node:assert/strict');
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { test } = require('node:test');
+
+const { http } = require('./actions.js');
+const { GROUP, World, read, refused } = require('./world.js');
+
+const SECRET = 'a secret that is never answered';
+const PFX_PASSWORD = 'minutehand';
+const PFX_FILES = join(__dirname, '../../../shared/pfx/tests/fixtures');
+
+// What comes back of an authentication, wherever a job is answered.
+async function authenticationRead(authentication, secret = SECRET) {
+  const world = new World();
+  const collection = await world.standard();
+  const answers = await world.everywhere(collection, { action: http({ authentication }) });
+  const found = Object.values(answers).map((job) => read(job).properties.action.request.authentication);
+  for (const other of found) assert.deepEqual(other, found[0]);
+  assert.ok(!JSON.stringify(answers).includes(secret));
+  return found[0];
+}
+
+test('basic', async () => {
+  const sent = { type: 'Basic', username: 'user', password: SECRET };
+  assert.deepEqual(await authenticationRead(sent), { type: 'Basic', username: 'user' });
+});
+
+test('active directory oauth', async () => {
+  const shown = {
+    type: 'ActiveDirectoryOAuth',
+    tenant: 't.onmicrosoft.com',
+    audience: 'https://a/',
+    clientId: 'id',
+  };
+  assert.deepEqual(await authenticationRead({ ...shown, secret: SECRET }), shown);
+});
+
+for (const file of ['ec-old.p12', 'ec-new.p12']) {
+  test(`client certificate of ${file}`, async () => {
+    const pfx = readFileSync(join(PFX_FILES, file)).toString('base64');
+    const sent = { type: 'ClientCertificate', pfx, password: PFX_PASSWORD };
+    const found = await authenticationRead(sent, pfx);
+    // The original answered 'certificateExpiration', which no client reads: they were generated to
+    // read 'certificateExpirationDate'.
+    assert.deepEqual(found, {
+      type: 'ClientCertificate',
+      certificateThumbprint: '51A978930D75C2CB8B3F4F0C888E879A6AB1E2F2',
+      certificateSubjectName: 'CN=minutehand ec',
+    });
+  });
+}
+
+test('a pfx that the password does not open is refused', async () => {
+  const world = new World();
+  const collection = await world.standard();
+  const pfx = readFileSync(join(PFX_FILES, 'ec-new.p12')).toString('base64');
+  const action = http({ authentication: { type: 'ClientCertificate', pfx, password: 'another' } });
+  const put = world.jobs.createOrUpdate(GROUP, collection, 'job', { properties: { action } });
+  assert.ok(!(await refused(put, 400, 'BadRequest')).includes(pfx));
+});
+
+test('basic without a password is refused in the original words', async () => {
+  const world = new World();
+  const collection = await world.standard();
+  const action = http({ authentication: { type: 'Basic', username: 'user' } });
+  const put = world.jobs.createOrUpdate(GROUP, collection, 'job', { properties: { action } });
+  assert.equal(
+    await refused(put, 400, 'BadRequest'),
+    "'Username' and 'Password' are required for 'Basic' type of Authentication.",
+  );
+});
+
+test('a put without it takes it away', async () => {
+  const world = new World();
+  const collection = await world.standard();
+  const authentication = { type: 'Basic', username: 'user', password: SECRET };
+  for (const action of [http({ authentication }), http()]) {
+    await world.jobs.createOrUpdate(GROUP, collection, 'job', { properties: { action } });
+  }
+  const { properties } = read(await world.jobs.get(GROUP, collection, 'job'));
+  assert.deepEqual(properties.action, http());
+});

@@ -1,0 +1,91 @@
+'use strict';
+
+// The life of a collection.
+
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+
+const { http } = require('./actions.js');
+const { GROUP, World, read, refused } = require('./world.js');
+
+test('what is sent comes back', async () => {
+  const world = new World();
+  const properties = {
+    sku: { name: 'Standard' },
+    state: 'Suspended',
+    quota: { maxJobCount: 20, maxRecurrence: { frequency: 'week', interval: 1 } },
+  };
+  const sent = { name: 'First', location: 'westus', tags: { department: 'marketing' }, properties };
+  const expected = {
+    id: world.idOf('First'),
+    type: 'Microsoft.Scheduler/jobCollections',
+    ...sent,
+    location: 'West US',
+  };
+  const created = await world.collections.createOrUpdate(GROUP, 'First', sent);
+  assert.deepEqual(read(created), expected);
+  assert.deepEqual(read(await world.collections.get(GROUP, 'First')), expected);
+  // Any case finds it; it is answered as it was first written.
+  assert.deepEqual(read(await world.collections.get(GROUP, 'fIRST')), expected);
+});
+
+test('a put replaces and a patch merges', async () => {
+  const world = new World();
+  const quota = { maxJobCount: 20, maxRecurrence: { frequency: 'week', interval: 1 } };
+  const first = { location: 'westus', tags: { a: '1' }, properties: { quota } };
+  await world.collections.createOrUpdate(GROUP, 'first', first);
+
+  const patched = read(await world.collections.patch(GROUP, 'first', { tags: { b: '2' } }));
+  assert.deepEqual(patched.tags, { a: '1', b: '2' });
+  assert.deepEqual(patched.properties, { sku: { name: 'Standard' }, state: 'Enabled', quota });
+
+  const second = { location: 'westus', properties: { sku: { name: 'P10Premium' } } };
+  const replaced = read(await world.collections.createOrUpdate(GROUP, 'first', second));
+  assert.equal(replaced.tags, undefined);
+  assert.deepEqual(replaced.properties, { sku: { name: 'P10Premium' }, state: 'Enabled' });
+  assert.deepEqual(read(await world.collections.get(GROUP, 'first')), replaced);
+});
+
+test('it is switched off and on', async () => {
+  const world = new World();
+  const collection = await world.standard();
+  const state = async () => (await world.collections.get(GROUP, collection)).properties.state;
+  await world.collections.disable(GROUP, collection);
+  assert.equal(await state(), 'Disabled');
+  await world.collections.enable(GROUP, collection);
+  assert.equal(await state(), 'Enabled');
+});
+
+test('deleted, it is gone with its jobs', async () => {
+  const world = new World();
+  const collection = await world.standard();
+  const job = { properties: { action: http() } };
+  await world.jobs.createOrUpdate(GROUP, collection, 'job', job);
+  await world.collections.deleteMethod(GROUP, collection);
+  for (const what of [
+    () => world.collections.get(GROUP, collection),
+    () => world.collections.deleteMethod(GROUP, collection),
+    () => world.jobs.get(GROUP, collection, 'job'),
+    () => world.jobs.list(GROUP, collection),
+  ]) {
+    assert.match(
+      await refused(what(), 404, 'ResourceNotFound'),
+      /^The Resource 'Microsoft.Scheduler\/jobcollections\/Collection' under resource group 'Group 1' was not found\.$/i,
+    );
+  }
+  assert.deepEqual(read(await world.collections.listByResourceGroup(GROUP)), []);
+  // A collection of the same name begins anew.
+  await world.standard();
+  assert.deepEqual(read(await world.jobs.list(GROUP, collection)), []);
+});
+
+test('lists are by name and by place', async () => {
+  const world = new World();
+  for (const name of ['b', 'C', 'a']) {
+    await world.collections.createOrUpdate(GROUP, name, { location: 'westus' });
+  }
+  const names = (found) => found.map(({ name }) => name);
+  assert.deepEqual(names(await world.collections.listByResourceGroup(GROUP)), ['a', 'b', 'C']);
+  assert.deepEqual(names(await world.collections.listBySubscription()), ['a', 'b', 'C']);
+  assert.deepEqual(names(await world.collections.listByResourceGroup('another')), []);
+});

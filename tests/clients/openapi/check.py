@@ -1,0 +1,80 @@
+"""Asks the API whatever its description allows, and what it does not, and checks every answer.
+
+It fails if schemathesis does, and if too little was asked: it is no test to be told 404 for ever.
+SCHEMATHESIS_SEED repeats a run, SCHEMATHESIS_EXAMPLES changes how many cases there are.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import stored
+
+HERE = Path(__file__).resolve().parent
+DESCRIPTION = HERE.parents[2] / "shared" / "rest" / "openapi.json"
+CASES_MIN = 2_000
+CHECKS = [
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+]
+
+
+def main():
+    seed = os.environ.get("SCHEMATHESIS_SEED") or str(random.SystemRandom().randrange(2**32))
+    print(f"seed {seed}", flush=True)
+    stored.store()
+    with tempfile.TemporaryDirectory() as folder:
+        counts = Path(folder) / "counts.json"
+        passed = run_schemathesis(seed, folder, counts)
+        answers = json.loads(counts.read_text())
+    enough, summary = report(answers)
+    print(f"{summary}, seed {seed}")
+    sys.exit(0 if passed and enough else 1)
+
+
+def run_schemathesis(seed, folder, counts):
+    command = [
+        *[Path(sys.executable).with_name("schemathesis"), "run", DESCRIPTION],
+        *["--url", stored.URL, "--header", f"Authorization: Bearer {stored.TOKEN}"],
+        *["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing"],
+        *["--seed", seed, "--max-examples", os.environ.get("SCHEMATHESIS_EXAMPLES", "60")],
+        *["--generation-database", "none", "--warnings", "off", "--no-color"],
+        # Any case that the server answers slowly is found by other means.
+        *["--suppress-health-check", "all", "--continue-on-failure"],
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(HERE),
+        "SCHEMATHESIS_HOOKS": "hooks",
+        "MINUTEHAND_COUNTS": str(counts),
+    }
+    # What it keeps in its working directory is not for the next run.
+    return subprocess.run(map(str, command), cwd=folder, env=environment).returncode == 0
+
+
+def report(answers):
+    """Prints what each operation was asked and how it answered; whether that was enough."""
+    cases, good = Counter(), Counter()
+    for operation, status, count in answers:
+        cases[operation] += count
+        good[operation] += count if status < 300 else 0
+    for operation, count in sorted(cases.items()):
+        print(f"{count:6} cases, {good[operation]:5} answered 2xx: {operation}")
+    n_cases, n_good = cases.total(), good.total()
+    summary = f"{n_cases} cases of {len(cases)} operations, {n_good / n_cases:.0%} answered 2xx"
+    description = json.loads(DESCRIPTION.read_text())
+    n_operations = sum(map(len, description["paths"].values()))
+    lacking = [operation for operation in cases if good[operation] == 0]
+    for operation in lacking:
+        print(f"no answer of 2xx: {operation}")
+    return n_cases >= CASES_MIN and len(cases) == n_operations and not lacking, summary
+
+
+main()

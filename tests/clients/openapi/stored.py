@@ -1,0 +1,81 @@
+"""The collections and jobs that are there while schemathesis asks, one job of each kind in each."""
+
+import json
+import os
+import urllib.request
+
+URL = os.environ["MINUTEHAND_URL"]
+TOKEN = os.environ["MINUTEHAND_TOKEN"]
+SUBSCRIPTION = "stored"
+GROUP = "stored"
+COLLECTIONS = [f"stored-{n}" for n in range(6)]
+LOCATION = "West US"
+URI = "http://example.org/"
+
+HTTP = {"type": "Http", "request": {"uri": URI, "method": "GET"}}
+SERVICE_BUS = {
+    "namespace": "namespace",
+    "message": "message",
+    "authentication": {"type": "SharedAccessKey", "sasKeyName": "name", "sasKey": "key"},
+    "brokeredMessageProperties": {"timeToLive": "PT1H"},
+}
+QUEUE = {"queueName": "queue", "sasToken": "token", "message": "message"}
+BASIC = {"type": "Basic", "username": "user", "password": "password"}
+PROPERTIES = {
+    "http": {"action": HTTP},
+    "basic": {"action": {**HTTP, "request": {**HTTP["request"], "authentication": BASIC}}},
+    "storage-queue": {
+        "action": {
+            "type": "StorageQueue",
+            "queueMessage": {"storageAccount": "account", **QUEUE},
+            "errorAction": HTTP,
+        },
+        "recurrence": {"frequency": "week", "schedule": {"weekDays": ["monday"]}},
+    },
+    "service-bus-queue": {
+        "action": {
+            "type": "ServiceBusQueue",
+            "serviceBusQueueMessage": {"queueName": "queue", **SERVICE_BUS},
+            "retryPolicy": {"retryType": "fixed", "retryInterval": "PT1M", "retryCount": 2},
+        },
+        "recurrence": {"frequency": "hour", "timeZone": "Europe/Paris"},
+    },
+    "service-bus-topic": {
+        "action": {
+            "type": "ServiceBusTopic",
+            "serviceBusTopicMessage": {"topicPath": "topic", **SERVICE_BUS},
+        },
+        "startTime": "2027-06-01T00:00:00Z",
+        "state": "disabled",
+    },
+    "occurrences": {
+        "action": HTTP,
+        "recurrence": {
+            "frequency": "month",
+            "schedule": {"monthlyOccurrences": [{"day": "friday", "occurrence": -1}]},
+        },
+    },
+}
+JOBS = list(PROPERTIES)
+
+
+def store():
+    """Puts back whatever was changed or deleted."""
+    for collection in COLLECTIONS:
+        path = (
+            f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}"
+            f"/providers/Microsoft.Scheduler/jobCollections/{collection}"
+        )
+        put(path, {"location": LOCATION, "properties": {"sku": {"name": "P20Premium"}}})
+        for job, properties in PROPERTIES.items():
+            put(f"{path}/jobs/{job}", {"properties": properties})
+
+
+def put(path, body):
+    request = urllib.request.Request(
+        f"{URL}{path}?api-version=2016-03-01",
+        json.dumps(body).encode(),
+        {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
+        method="PUT",
+    )
+    urllib.request.urlopen(request, timeout=30).close()

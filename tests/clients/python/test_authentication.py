@@ -1,0 +1,105 @@
+"""Every type of outbound authentication: what is sent, what comes back, and what never does."""
+
+import base64
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from azure.mgmt.scheduler import models
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
+from cryptography.x509.oid import NameOID
+
+from actions import http
+from scheduler import Refused, read
+
+SECRET = "a secret that is never answered"
+
+
+def authentication_read(client, collection, authentication):
+    """What comes back of an authentication: the same through create, get, patch and list."""
+    action = models.JobAction(**http(authentication=authentication))
+    answers = [client.put_job(collection, "job", action=action)]
+    answers += [client.get_job(collection, "job")]
+    # A patch that says nothing of it keeps it, secrets included.
+    patch = models.JobAction(request=models.HttpRequest(method="DELETE"))
+    answers += [client.patch_job(collection, "job", action=patch)]
+    answers += client.list_jobs(collection)
+    found = [read(answer)["properties"]["action"]["request"]["authentication"] for answer in answers]
+    assert all(other == found[0] for other in found)
+    assert SECRET not in str(found)
+    return found[0]
+
+
+def test_basic(client, collection):
+    sent = models.BasicAuthentication(username="user", password=SECRET)
+    found = authentication_read(client, collection, sent)
+    assert found == {"type": "basic", "username": "user"}
+
+
+def test_active_directory_oauth(client, collection):
+    fields = {"tenant": "t.onmicrosoft.com", "audience": "https://a/", "client_id": "id"}
+    sent = models.OAuthAuthentication(secret=SECRET, **fields)
+    found = authentication_read(client, collection, sent)
+    assert found == {"type": "activedirectoryoauth", **fields}
+
+
+def test_client_certificate(client, collection):
+    pfx, certificate = make_pfx(SECRET)
+    sent = models.ClientCertAuthentication(pfx=pfx, password=SECRET)
+    found = authentication_read(client, collection, sent)
+    # The original answered 'certificateExpiration', which no client reads: they were generated to
+    # read 'certificateExpirationDate'.
+    assert found == {
+        "type": "clientcertificate",
+        "certificate_thumbprint": certificate.fingerprint(hashes.SHA1()).hex().upper(),
+        "certificate_subject_name": "CN=Scheduler Tests",
+    }
+
+
+def test_a_pfx_that_the_password_does_not_open_is_refused(client, collection):
+    pfx, _ = make_pfx(SECRET)
+    sent = models.ClientCertAuthentication(pfx=pfx, password="another")
+    with pytest.raises(Refused) as refused:
+        client.put_job(collection, "job", action=models.JobAction(**http(authentication=sent)))
+    assert refused.value.status == 400
+    assert pfx not in refused.value.message
+
+
+def test_basic_without_a_password_is_refused_in_the_original_words(client, collection):
+    sent = models.BasicAuthentication(username="user")
+    with pytest.raises(Refused) as refused:
+        client.put_job(collection, "job", action=models.JobAction(**http(authentication=sent)))
+    assert refused.value.status == 400
+    assert refused.value.message == (
+        "'Username' and 'Password' are required for 'Basic' type of Authentication."
+    )
+
+
+def test_a_put_without_it_takes_it_away(client, collection):
+    sent = models.BasicAuthentication(username="user", password=SECRET)
+    client.put_job(collection, "job", action=models.JobAction(**http(authentication=sent)))
+    client.put_job(collection, "job", action=models.JobAction(**http()))
+    request = read(client.get_job(collection, "job"))["properties"]["action"]["request"]
+    assert request == {"uri": "http://example.org/run", "method": "GET"}
+
+
+def make_pfx(password):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Scheduler Tests")])
+    begins = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begins)
+        .not_valid_after(begins + timedelta(days=3650))
+        .sign(key, hashes.SHA256())
+    )
+    pfx = pkcs12.serialize_key_and_certificates(
+        b"tests", key, certificate, None, BestAvailableEncryption(password.encode())
+    )
+    return base64.b64encode(pfx).decode(), certificate

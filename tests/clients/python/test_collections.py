@@ -1,0 +1,130 @@
+"""The life of a collection."""
+
+import pytest
+from azure.mgmt.scheduler import models
+
+from scheduler import Refused, read
+
+
+def quota(jobs, frequency, interval):
+    recurrence = models.JobMaxRecurrence(frequency=frequency, interval=interval)
+    return models.JobCollectionQuota(max_job_count=jobs, max_recurrence=recurrence)
+
+
+def test_what_is_sent_comes_back(client):
+    created = client.put_collection(
+        "First",
+        name="First",
+        location="westus",
+        tags={"department": "marketing"},
+        properties=models.JobCollectionProperties(
+            sku=models.Sku(name="Standard"), state="Suspended", quota=quota(20, "Week", 1)
+        ),
+    )
+    expected = {
+        "id": client.id_of("First"),
+        "type": "microsoft.scheduler/jobcollections",
+        "name": "First",
+        "location": "West US",
+        "tags": {"department": "marketing"},
+        "properties": {
+            "sku": {"name": "Standard"},
+            "state": "suspended",
+            "quota": {
+                "max_job_count": 20,
+                "max_recurrence": {"frequency": "week", "interval": 1},
+            },
+        },
+    }
+    assert read(created) == expected
+    assert read(client.get_collection("First")) == expected
+    # Any case finds it; it is answered as it was first written.
+    assert read(client.get_collection("fIRST")) == expected
+
+
+def test_what_is_left_out_is_enabled_and_standard(client):
+    created = client.put_collection("first", location="West US")
+    expected = {"sku": {"name": "Standard"}, "state": "enabled"}
+    assert read(created)["properties"] == expected
+
+
+def test_a_put_replaces_and_a_patch_merges(client):
+    before = models.JobCollectionProperties(sku=models.Sku(name="Standard"), quota=quota(20, "Week", 1))
+    client.put_collection("first", location="westus", tags={"a": "1"}, properties=before)
+
+    patched = read(client.patch_collection("first", tags={"b": "2"}))
+    assert patched["tags"] == {"a": "1", "b": "2"}
+    assert patched["properties"]["quota"]["max_job_count"] == 20
+
+    after = models.JobCollectionProperties(sku=models.Sku(name="P10Premium"))
+    replaced = read(client.put_collection("first", location="West US", properties=after))
+    assert "tags" not in replaced
+    assert replaced["properties"] == {"sku": {"name": "P10Premium"}, "state": "enabled"}
+    assert read(client.get_collection("first")) == replaced
+
+
+def test_it_is_switched_off_and_on(client, collection):
+    def state():
+        return read(client.get_collection(collection))["properties"]["state"]
+
+    assert client.disable_collection(collection) is None
+    assert state() == "disabled"
+    assert client.enable_collection(collection) is None
+    assert state() == "enabled"
+
+
+def test_deleted_it_is_gone_with_its_jobs(client, collection):
+    action = models.JobAction(
+        type="Http", request=models.HttpRequest(uri="http://example.org", method="GET")
+    )
+    client.put_job(collection, "job", action=action)
+    assert client.delete_collection(collection) is None
+
+    missing = (
+        "The Resource 'Microsoft.Scheduler/jobCollections/Collection' under resource group "
+        "'Group 1' was not found."
+    )
+    for what in [
+        lambda: client.get_collection(collection),
+        lambda: client.delete_collection(collection),
+        lambda: client.get_job(collection, "job"),
+        lambda: client.list_jobs(collection),
+    ]:
+        with pytest.raises(Refused) as refused:
+            what()
+        assert (refused.value.status, refused.value.code) == (404, "ResourceNotFound")
+        assert refused.value.message.lower() == missing.lower()
+    assert client.list_collections_of_group() == []
+
+    # A collection of the same name begins anew.
+    client.put_collection(collection, location="westus")
+    assert client.list_jobs(collection) == []
+
+
+def test_lists_are_by_name_and_by_place(client):
+    for name in ["b", "C", "a"]:
+        client.put_collection(name, location="westus")
+    names = [found.name for found in client.list_collections_of_group()]
+    assert names == ["a", "b", "C"]
+    assert [found.name for found in client.list_collections_of_subscription()] == names
+    assert client.list_collections_of_group("another") == []
+
+
+def test_a_second_free_collection_is_a_conflict(client):
+    free = models.JobCollectionProperties(sku=models.Sku(name="Free"))
+    client.put_collection("first", location="westus", properties=free)
+    with pytest.raises(Refused) as refused:
+        client.put_collection("second", location="westus", properties=free)
+    assert refused.value.status == 409
+
+
+def test_more_jobs_than_the_quota_are_a_conflict(client):
+    properties = models.JobCollectionProperties(quota=quota(1, "Hour", 1))
+    client.put_collection("first", location="westus", properties=properties)
+    action = models.JobAction(
+        type="Http", request=models.HttpRequest(uri="http://example.org", method="GET")
+    )
+    client.put_job("first", "one", action=action)
+    with pytest.raises(Refused) as refused:
+        client.put_job("first", "two", action=action)
+    assert refused.value.status == 409

@@ -1,0 +1,96 @@
+"""`minutehand serve`, started on a free port of this machine and ended with whoever started it."""
+
+import re
+import secrets
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+# The tests know what the next execution is, from here.
+CLOCK_START = "2027-01-01T00:00:00Z"
+READY_SECONDS = 60
+STOP_SECONDS = 15
+
+
+class Server:
+    """One server, ready as soon as it is entered and gone when it is left."""
+
+    def __init__(self, binary, log, tls=False):
+        self.log = Path(log)
+        self.token = secrets.token_hex(16)
+        self.address = f"127.0.0.1:{_free_port()}"
+        self.url = f"{'https' if tls else 'http'}://{self.address}"
+        self.folder = tempfile.TemporaryDirectory(prefix="minutehand-")
+        data = str(Path(self.folder.name) / "data")
+        self.tls = tls
+        self.command = [
+            *[str(binary), "serve", "--listen", self.address, "--token", self.token],
+            *["--roles", "api", "--clock-start", CLOCK_START],
+            # One on a file and one in memory, so that the clients see both.
+            *(["--data", data, "--tls-self-signed"] if tls else ["--memory"]),
+        ]
+
+    def __enter__(self):
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder.name
+            )
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise RuntimeError(f"the server did not end within {STOP_SECONDS} s") from None
+        finally:
+            self.folder.cleanup()
+
+    @property
+    def environment(self):
+        """What a suite is told."""
+        told = {"MINUTEHAND_URL": self.url, "MINUTEHAND_TOKEN": self.token}
+        if self.tls:
+            told["MINUTEHAND_CERT"] = self._certificate()
+        return told
+
+    def _certificate(self):
+        """The path of the certificate that it made, which it prints."""
+        found = re.search(r"\S*cert\S*\.pem", self.log.read_text())
+        if not found:
+            raise RuntimeError(f"the server names no certificate: {self.log}")
+        return str(Path(self.folder.name) / found[0])
+
+    def _wait_until_ready(self):
+        # Whose certificate it is, the tests ask.
+        context = ssl._create_unverified_context() if self.tls else None
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError(
+                    f"the server ended with {self.process.returncode}:\n{self.log.read_text()}"
+                )
+            try:
+                urllib.request.urlopen(f"{self.url}/healthz", timeout=5, context=context).close()
+                return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.02)
+        raise RuntimeError(f"the server was not ready within {READY_SECONDS} s: {self.log}")
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,197 @@
+//! What was claimed and recorded, read through the API.
+
+use axum::Router;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::name::{Name, Segment};
+use ports::firing::{Claim, Claimed, Held, Recorded, Recording};
+use ports::store::Place;
+use ports::{FiringStore, JobStore};
+use serde_json::Value;
+
+use super::api::{COLLECTION, api, ask};
+use super::world::{World, instant};
+
+const JOB: &str = r#"{"properties":{"action":{"type":"Http","request":{"uri":"http://x","method":"GET"}},"recurrence":{"frequency":"Minute"}}}"#;
+const NOW: &str = "2027-03-01T12:00:00Z";
+
+struct Job {
+    world: World,
+    api: Router,
+    uid: String,
+}
+
+impl Job {
+    async fn new() -> Self {
+        let world = World::at(NOW).await;
+        let api = api(&world);
+        ask(&api, "PUT", COLLECTION, "{}").await;
+        assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), JOB).await.0, 201);
+        let segment = |text| Segment::new(text).unwrap();
+        let place = Place { subscription: segment("s"), group: segment("g") };
+        let named = |name| Name::new(name).unwrap();
+        let collection = world.firing.find_collection(&place, &named("jc")).await.unwrap().unwrap();
+        let uid = &collection.collection.uid;
+        let uid = world.firing.find_job(uid, &named("j")).await.unwrap().unwrap().uid;
+        Self { world, api, uid }
+    }
+
+    async fn execute(&self, executions: &[(Attempt, Record)]) {
+        let claims = executions.iter().map(|(attempt, record)| Claim {
+            job_uid: self.uid.clone(),
+            attempt: attempt.clone(),
+            claim_id: "c".to_owned(),
+            now: record.started_at,
+            lease_until: record.ended_at,
+            over: None,
+        });
+        let claims: Vec<_> = claims.collect();
+        for claimed in self.world.firing.claim(&claims).await {
+            assert_eq!(claimed.unwrap(), Claimed::Won);
+        }
+        let recordings = executions.iter().map(|(attempt, record)| Recording {
+            held: Held {
+                job_uid: self.uid.clone(),
+                attempt: attempt.clone(),
+                claim_id: "c".to_owned(),
+            },
+            record: record.clone(),
+        });
+        let recordings: Vec<_> = recordings.collect();
+        for recorded in self.world.firing.record(&recordings).await {
+            assert_eq!(recorded.unwrap(), Recorded::Kept);
+        }
+    }
+
+    async fn list(&self, query: &str) -> Value {
+        self.page(&format!("{COLLECTION}/jobs/j/history?{query}")).await
+    }
+
+    async fn page(&self, path: &str) -> Value {
+        let (status, list) = ask(&self.api, "GET", path, "").await;
+        assert_eq!(status, 200, "{list}");
+        serde_json::from_str(&list).unwrap()
+    }
+}
+
+fn messages(list: &Value) -> Vec<&str> {
+    let items = list["value"].as_array().unwrap().iter();
+    items.map(|item| item["properties"]["message"].as_str().unwrap()).collect()
+}
+
+fn ended(at: DateTime<Utc>, outcome: Outcome, message: &str) -> Record {
+    let message = message.to_owned();
+    Record { started_at: at, ended_at: at, outcome, message, repeat_count: 1 }
+}
+
+/// The n-th minute before now, of which every fourth failed.
+fn minute(n: i64) -> (Attempt, Record) {
+    let nominal_at = instant(NOW) - TimeDelta::minutes(n);
+    let outcome = if n % 4 == 0 { Outcome::Failed } else { Outcome::Succeeded };
+    let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at });
+    (attempt, ended(nominal_at, outcome, &n.to_string()))
+}
+
+#[tokio::test]
+async fn attempts_come_newest_first_whatever_order_they_ended_in() {
+    let job = Job::new().await;
+    let (first, _) = minute(30);
+    let at = |minutes| instant(NOW) - TimeDelta::minutes(minutes);
+    let retry = |number, minutes| Attempt { number, due_at: at(minutes), ..first.clone() };
+    let error = Attempt { role: Role::Error, ..retry(0, 10) };
+    let run_id = "r1".to_owned();
+    let run = Attempt::first(1, Occurrence::Run { asked_at: at(5), run_id });
+    let failed = |message| ended(at(1), Outcome::Failed, message);
+    job.execute(&[
+        (error, failed("the error action")),
+        (run, failed("the run")),
+        (first.clone(), failed("the first")),
+        (retry(2, 12), failed("the second retry")),
+        (retry(1, 20), failed("the first retry")),
+        (minute(29).0, failed("a later occurrence")),
+    ])
+    .await;
+    assert_eq!(
+        messages(&job.list("").await),
+        [
+            "the run",
+            "a later occurrence",
+            "the error action",
+            "the second retry",
+            "the first retry",
+            "the first"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn windows_and_filters_are_answered_as_asked() {
+    let job = Job::new().await;
+    let minutes: Vec<_> = (1..=60).map(minute).collect();
+    job.execute(&minutes).await;
+    assert_eq!(messages(&job.list("$top=5").await), ["1", "2", "3", "4", "5"]);
+    assert_eq!(messages(&job.list("$top=5&$skip=5").await), ["6", "7", "8", "9", "10"]);
+    assert_eq!(messages(&job.list("$skip=58").await), ["59", "60"]);
+    let failed = job.list("$filter=status%20eq%20Failed&$top=3&$skip=1").await;
+    assert_eq!(messages(&failed), ["8", "12", "16"]);
+    assert_eq!(failed["value"][0]["properties"]["status"], "failed");
+    let completed = job.list("$filter=status%20eq%20Completed").await;
+    assert_eq!(messages(&completed).len(), 45);
+    assert_eq!(completed["value"][0]["properties"]["status"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_long_history_is_followed_through_its_links() {
+    let job = Job::new().await;
+    let minutes: Vec<_> = (1..=620).map(minute).collect();
+    job.execute(&minutes).await;
+    let (mut all, mut path) = (Vec::new(), format!("{COLLECTION}/jobs/j/history"));
+    loop {
+        let list = job.page(&path).await;
+        all.extend(messages(&list).into_iter().map(str::to_owned));
+        let Some(link) = list["nextLink"].as_str() else {
+            break;
+        };
+        let link = link.strip_prefix("http://localhost").unwrap();
+        path = link.replace("api-version=2016-03-01&", "");
+    }
+    assert_eq!(all, (1..=620).map(|n: i64| n.to_string()).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn history_ends_after_sixty_days_by_our_own_clock() {
+    let job = Job::new().await;
+    job.execute(&[minute(2), minute(1)]).await;
+    assert_eq!(messages(&job.list("").await), ["1", "2"]);
+    job.world.now_is("2027-04-30T11:58:00Z");
+    assert_eq!(messages(&job.list("").await), ["1"]);
+    job.world.now_is("2027-04-30T11:59:00Z");
+    assert_eq!(messages(&job.list("$top=5").await), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_job_that_is_created_anew_has_a_history_of_its_own() {
+    let job = Job::new().await;
+    job.execute(&[minute(1)]).await;
+    let path = format!("{COLLECTION}/jobs/j");
+    assert_eq!(ask(&job.api, "DELETE", &path, "").await.0, 200);
+    assert_eq!(ask(&job.api, "GET", &format!("{path}/history"), "").await.0, 404);
+    assert_eq!(ask(&job.api, "PUT", &path, JOB).await.0, 201);
+    assert_eq!(messages(&job.list("").await), [""; 0]);
+    // Another definition of the same job keeps it.
+    let job = Job::new().await;
+    job.execute(&[minute(1)]).await;
+    let hourly = JOB.replace("Minute", "Hour");
+    assert_eq!(ask(&job.api, "PUT", &path, &hourly).await.0, 200);
+    assert_eq!(messages(&job.list("").await), ["1"]);
+}
+
+#[tokio::test]
+async fn a_position_of_another_list_is_no_fault_of_ours() {
+    let job = Job::new().await;
+    job.execute(&[minute(1)]).await;
+    // base64url of "C" and of "zzz": before and behind everything.
+    assert_eq!(messages(&job.list("$skiptoken=Qw").await), ["1"]);
+    assert_eq!(messages(&job.list("$skiptoken=enp6").await), ["1"]);
+    assert_eq!(messages(&job.list("$skiptoken=MA").await), [""; 0]);
+}
