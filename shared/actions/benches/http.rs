@@ -35,6 +35,9 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
+    let start = Instant::now();
+    Actions::new(&Settings::new(TargetPolicy::PublicOnly)).expect("settings that make sense");
+    println!("made ready in {:.1?}", start.elapsed());
     println!("{N_DUE} POSTs with a body of 100 bytes, {ROUNDS} rounds");
     println!("in flight |  first/s | median/s |   best/s | median for all");
     for in_flight in IN_FLIGHT {

@@ -51,7 +51,12 @@ impl Clients {
         resolver: Arc<dyn Resolver>,
     ) -> Result<Self, SettingsError> {
         let tls = Tls::new(&settings.roots)?;
-        let maker = Maker { tls, resolver, connect_time_max: settings.limits.connect };
+        let maker = Maker {
+            tls,
+            resolver,
+            targets: settings.targets,
+            connect_time_max: settings.limits.connect,
+        };
         let plain = || maker.tls.plain().map_err(|error| SettingsError::Client(Box::new(error)));
         let refused = |error| SettingsError::Client(Box::new(error));
         Ok(Self {
@@ -76,7 +81,6 @@ impl Clients {
     pub(crate) async fn identified(
         &self,
         certificate: &ClientCertificate,
-        targets: TargetPolicy,
     ) -> Result<reqwest::Client, Failure> {
         let fingerprint = fingerprint(certificate);
         let cell = {
@@ -86,7 +90,7 @@ impl Clients {
         let made = cell.get_or_init(|| async {
             let (maker, certificate) = (Arc::clone(&self.maker), certificate.clone());
             // Deriving the key of a file takes up to a second.
-            tokio::task::spawn_blocking(move || maker.identified(&certificate, targets))
+            tokio::task::spawn_blocking(move || maker.identified(&certificate))
                 .await
                 .unwrap_or_else(|_| Err(unusable("it could not be opened")))
         });
@@ -108,20 +112,17 @@ fn fingerprint(certificate: &ClientCertificate) -> Fingerprint {
 struct Maker {
     tls: Tls,
     resolver: Arc<dyn Resolver>,
+    targets: TargetPolicy,
     connect_time_max: Duration,
 }
 
 impl Maker {
-    fn identified(
-        &self,
-        certificate: &ClientCertificate,
-        targets: TargetPolicy,
-    ) -> Result<reqwest::Client, Failure> {
+    fn identified(&self, certificate: &ClientCertificate) -> Result<reqwest::Client, Failure> {
         let identity = pfx::open_base64(certificate.pfx.expose(), certificate.password.expose())
             .map_err(|error| unusable(&error.to_string()))?;
         let config =
             self.tls.identified(&identity).map_err(|error| unusable(&error.to_string()))?;
-        self.client(config, targets).map_err(|_| unusable("no client can be made with it"))
+        self.client(config, self.targets).map_err(|_| unusable("no client can be made with it"))
     }
 
     fn client(

@@ -178,7 +178,7 @@ impl Http {
         let is_https = hop.url.scheme() == "https";
         let answered = match &request.authentication {
             Some(Authentication::ClientCertificate(certificate)) if hop.is_home && is_https => {
-                let client = self.clients.identified(certificate, self.targets).await?;
+                let client = self.clients.identified(certificate).await?;
                 client.execute(outgoing).await
             }
             _ => self.clients.plain().execute(outgoing).await,

@@ -7,7 +7,7 @@ use domain::action::{HttpRequest, Target};
 use ports::ActionSender as _;
 
 use crate::authority::Authority;
-use crate::sender::{actions, failed, get, occasion, post, send, settings, with};
+use crate::sender::{actions, failed, get, occasion, post, send, settings, succeeded, with};
 use crate::server::{Reply, Server, ok};
 
 /// A port on which nobody listens.
@@ -169,6 +169,25 @@ async fn without_any_authority_http_still_works_and_https_says_why_not() {
     let uri = server.url_by("https", "target.test", "/");
     let message = failed(send(&actions(), get(uri)).await);
     assert!(message.ends_with(" No certificate authority is trusted here."), "{message}");
+}
+
+#[tokio::test]
+async fn the_systems_authorities_and_more_of_them_are_trusted_together() {
+    let authority = Authority::new("trusted");
+    let server = Server::start_tls(authority.server("target.test", 2100), |_| ok("")).await;
+    let uri = server.url_by("https", "target.test", "/");
+    let with_roots =
+        |extra_pem| with(&Settings { roots: Roots { system: true, extra_pem }, ..settings() });
+    // Whether this machine has authorities or none, this is not one of them.
+    let message = failed(send(&with_roots(String::new()), get(uri.clone())).await);
+    assert!(message.contains("failed: TrustFailure "), "{message}");
+    succeeded(send(&with_roots(authority.pem()), get(uri)).await);
+}
+
+#[test]
+fn an_execution_has_a_minute() {
+    let settings = Settings::new(actions::TargetPolicy::PublicOnly);
+    assert_eq!(settings.limits.total, Duration::from_mins(1));
 }
 
 #[tokio::test]
