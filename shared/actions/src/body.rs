@@ -35,6 +35,11 @@ pub(crate) async fn read(mut response: Response, n_bytes: usize) -> Result<Body,
     Ok(Body { bytes, is_cut: false })
 }
 
+/// Gives up a body of which nothing is needed; the connection can serve again if it is short.
+pub(crate) async fn discard(response: Response) {
+    drain(response, 0).await;
+}
+
 /// Reads what is left, if it is little and comes soon. Whatever goes wrong is no matter any more.
 async fn drain(mut response: Response, n_read: u64) {
     if response.content_length().is_some_and(|length| length > DRAIN_BYTES_MAX) {

@@ -33,9 +33,6 @@ use crate::token::{Grant, Token, Tokens};
 /// The most redirects that are followed.
 pub const REDIRECTS_MAX: usize = 5;
 
-/// How much of a redirect's own body is read.
-const REDIRECT_BYTES_MAX: usize = 1_024;
-
 /// Calls URLs.
 pub(crate) struct Http {
     pub(crate) clients: Clients,
@@ -108,7 +105,7 @@ impl Http {
                 && hop.is_home
                 && let Some(refused) = token.take().filter(|token| token.is_kept)
             {
-                drop(body::read(response, REDIRECT_BYTES_MAX).await);
+                body::discard(response).await;
                 let refused = Some(&refused.secret);
                 self.authenticate(call.request, &mut hop, refused, trail).await?;
                 response = self.exchange(call.request, &hop).await?;
@@ -117,8 +114,7 @@ impl Http {
             match hop.after(status, headers.get(LOCATION), call.https_only)? {
                 None => return self.answer(response, &hop, &trail.secrets).await,
                 Some(next) => {
-                    // For the connection only; what goes wrong shows at the next hop.
-                    drop(body::read(response, REDIRECT_BYTES_MAX).await);
+                    body::discard(response).await;
                     hop = next;
                 }
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use actions::{Limits, Roots, Settings};
 use domain::action::{HttpRequest, Target};
 use ports::ActionSender as _;
+use tokio::io::AsyncReadExt as _;
 
 use crate::authority::Authority;
 use crate::sender::{actions, failed, get, occasion, post, send, settings, succeeded, with};
@@ -102,6 +103,24 @@ async fn a_connection_that_ends_too_soon_is_told() {
             "{start:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_reset_is_told() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4_096]).await;
+        // Closing drops what was not sent, and tells the other side so.
+        stream.set_zero_linger().unwrap();
+    });
+    let message = failed(send(&actions(), get(uri)).await);
+    assert_eq!(
+        message,
+        "Http Action - Request to host '127.0.0.1' failed: ReceiveFailure The underlying connection \
+         was closed: An unexpected error occurred on a receive."
+    );
 }
 
 #[tokio::test]

@@ -55,6 +55,21 @@ async fn a_look_at_the_head_stays_one() {
 }
 
 #[tokio::test]
+async fn a_redirect_is_followed_though_its_own_body_does_not_end() {
+    let head = "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\n";
+    let server = Server::start(move |seen| match seen.path() {
+        "/to" => ok(""),
+        "/stalled" => Reply::Stall(head.to_owned()),
+        _ => Reply::Endless(head.replace('9', "99999999999"), "x".repeat(1_000)),
+    })
+    .await;
+    let actions = actions();
+    for path in ["/stalled", "/endless"] {
+        succeeded(send(&actions, get(server.url(path))).await);
+    }
+}
+
+#[tokio::test]
 async fn five_redirects_are_followed_and_not_a_sixth() {
     let server = Server::start(|seen| {
         let n: u32 = seen.path().trim_start_matches('/').parse().unwrap();
