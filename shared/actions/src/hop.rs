@@ -33,7 +33,7 @@ pub(crate) const CREDENTIALS: [HeaderName; 8] = [
 const OF_BODY: [HeaderName; 3] = [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE];
 
 /// One request.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Hop {
     pub(crate) url: Url,
     pub(crate) method: Method,

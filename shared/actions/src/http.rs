@@ -16,7 +16,7 @@ use domain::action::{Authentication, HttpRequest};
 use domain::execution::Outcome;
 use domain::secret::Secret;
 use http::StatusCode;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use ports::{Occasion, Sent};
 use url::{Host, Url};
 
@@ -195,18 +195,5 @@ impl Http {
             .await
             .map_err(|error| Failure::of(&error, hop.host(), is_https))?;
         Ok(Answer { status, headers, body })
-    }
-}
-
-impl Secrets {
-    /// Adds a header that shows who sends it: its value, and what stands behind the scheme.
-    fn add_header(&mut self, name: &HeaderName, value: &HeaderValue) {
-        let value = String::from_utf8_lossy(value.as_bytes());
-        self.add(&value);
-        if [AUTHORIZATION, http::header::PROXY_AUTHORIZATION].contains(name)
-            && let Some((_, credentials)) = value.split_once(' ')
-        {
-            self.add(credentials.trim());
-        }
     }
 }

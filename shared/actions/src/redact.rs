@@ -8,10 +8,14 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use http::header::{COOKIE, HeaderName, HeaderValue};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// What stands where a secret stood.
 const REDACTED: &str = "[redacted]";
+
+/// What encoders of URLs encode.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The fewest characters that are taken out wherever they stand. Fewer are taken out as words of
 /// their own only: a message without any `a` tells more than it hides.
@@ -25,21 +29,35 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Adds a secret, as itself and as texts carry it: in JSON, and percent-encoded.
+    /// Adds a secret, as itself and as other texts carry it.
     pub(crate) fn add(&mut self, secret: &str) {
-        let json = serde_json::Value::from(secret).to_string();
-        let json = json.trim_start_matches('"');
-        let json = json.strip_suffix('"').unwrap_or(json);
-        let encoded = utf8_percent_encode(secret, NON_ALPHANUMERIC).to_string();
-        let form = encoded.replace("%20", "+");
-        let lower = encoded.to_ascii_lowercase();
-        let ascii = in_ascii(json);
-        for form in [secret, json, &ascii, &encoded, &form, &lower] {
-            if !form.is_empty() && !self.forms.iter().any(|known| known == form) {
-                self.forms.push(form.to_owned());
+        for form in forms(secret) {
+            if !form.is_empty() && !self.forms.contains(&form) {
+                self.forms.push(form);
             }
         }
         self.forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
+    }
+
+    /// Adds a header that shows who sends it: its value, and what it is made of.
+    pub(crate) fn add_header(&mut self, name: &HeaderName, value: &HeaderValue) {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        self.add(&value);
+        if *name == COOKIE {
+            let values = value.split(';').filter_map(|cookie| cookie.split_once('='));
+            // What is shorter is a switch, not a key.
+            let keys = values.map(|(_, value)| value.trim().trim_matches('"'));
+            keys.filter(|key| key.len() >= CHARS_ANYWHERE_MIN).for_each(|key| self.add(key));
+        } else if let Some((scheme, credentials)) = value.split_once(' ') {
+            let credentials = credentials.trim();
+            self.add(credentials);
+            let decoded =
+                STANDARD.decode(credentials).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"));
+            let decoded = decoded.and_then(|decoded| String::from_utf8(decoded).ok());
+            if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
+                self.add(password);
+            }
+        }
     }
 
     /// Adds the credentials of Basic; answers them as they are sent.
@@ -81,6 +99,27 @@ impl Secrets {
         }
         text
     }
+}
+
+/// A secret as itself, in JSON, percent-encoded, and in HTML.
+fn forms(secret: &str) -> [String; 9] {
+    let json = serde_json::Value::from(secret).to_string();
+    let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or(&json);
+    let ascii = in_ascii(json);
+    let encoded = utf8_percent_encode(secret, RESERVED).to_string();
+    let html = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    [
+        secret.to_owned(),
+        json.to_owned(),
+        // Some escape the slash too.
+        json.replace('/', "\\/"),
+        ascii.replace('/', "\\/"),
+        ascii,
+        encoded.replace("%20", "+"),
+        encoded.to_ascii_lowercase(),
+        encoded,
+        html.replace('"', "&quot;").replace('\'', "&#39;"),
+    ]
 }
 
 /// The content of a JSON string as those write it who escape all but ASCII.
@@ -130,15 +169,17 @@ mod tests {
 
     #[test]
     fn secrets_are_taken_out_in_every_form() {
-        let secrets = secrets(&["päss \"wörd\"/1", "päss"]);
+        let secrets = secrets(&["päss \"wörd\"/-1", "päss"]);
         for (text, expected) in [
             ("nothing", "nothing"),
-            ("a päss \"wörd\"/1 b", "a [redacted] b"),
-            (r#"{"p":"päss \"wörd\"/1"}"#, r#"{"p":"[redacted]"}"#),
-            (r#"{"p":"p\u00e4ss \"w\u00f6rd\"/1"}"#, r#"{"p":"[redacted]"}"#),
-            ("p=p%C3%A4ss%20%22w%C3%B6rd%22%2F1&q", "p=[redacted]&q"),
-            ("p=p%C3%A4ss+%22w%C3%B6rd%22%2F1&q", "p=[redacted]&q"),
-            ("p=p%c3%a4ss%20%22w%c3%b6rd%22%2f1&q", "p=[redacted]&q"),
+            ("a päss \"wörd\"/-1 b", "a [redacted] b"),
+            (r#"{"p":"päss \"wörd\"/-1"}"#, r#"{"p":"[redacted]"}"#),
+            (r#"{"p":"p\u00e4ss \"w\u00f6rd\"/-1"}"#, r#"{"p":"[redacted]"}"#),
+            ("p=p%C3%A4ss%20%22w%C3%B6rd%22%2F-1&q", "p=[redacted]&q"),
+            ("p=p%C3%A4ss+%22w%C3%B6rd%22%2F-1&q", "p=[redacted]&q"),
+            ("p=p%c3%a4ss%20%22w%c3%b6rd%22%2f-1&q", "p=[redacted]&q"),
+            (r#"{"p":"päss \"wörd\"\/-1"}"#, r#"{"p":"[redacted]"}"#),
+            ("<p>päss &quot;wörd&quot;/-1</p>", "<p>[redacted]</p>"),
             ("pässion", "[redacted]ion"),
         ] {
             assert_eq!(secrets.redact(text), expected);
@@ -161,6 +202,25 @@ mod tests {
         assert_eq!(
             secrets.redact("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ== Aladdin:open sesame"),
             "Basic [redacted] Aladdin:[redacted]"
+        );
+    }
+
+    #[test]
+    fn a_header_is_taken_out_with_what_it_is_made_of() {
+        let mut secrets = Secrets::default();
+        for (name, value) in [
+            ("authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+            ("cookie", "a=1; session=\"abcdef\"; t=tok=en"),
+            ("x-api-key", "k-123456"),
+        ] {
+            let name = HeaderName::from_static(name);
+            secrets.add_header(&name, &HeaderValue::from_static(value));
+        }
+        assert_eq!(
+            secrets.redact(
+                "Aladdin, open sesame: 1 abcdef tok=en k-123456 QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+            ),
+            "Aladdin, [redacted]: 1 [redacted] [redacted] [redacted] [redacted]"
         );
     }
 
