@@ -59,3 +59,8 @@ pub trait EventSink: Send + Sync {
     /// Takes note.
     fn note(&self, event: Event<'_>);
 }
+
+/// Takes no note.
+impl EventSink for () {
+    fn note(&self, _event: Event<'_>) {}
+}

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use app::fire::Dispatcher;
 use app::{AppError, Manage, ManagePorts, Settings};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -55,6 +56,13 @@ impl World {
             store: dynamo.clone(),
             firing: dynamo.clone(),
             queue: queue.clone(),
+            dispatcher: Dispatcher::new(
+                dynamo.clone(),
+                queue.clone(),
+                Arc::new(()),
+                clock.clone(),
+                None,
+            ),
             sealer: sealer.clone(),
             certificates: Arc::new(Opener),
             clock: clock.clone(),

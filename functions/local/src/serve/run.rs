@@ -5,6 +5,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use app::fire::Dispatcher;
 use app::{Manage, ManagePorts};
 use ports::{Clock, IdSource};
 use rest::{Access, BuildInfo, Rest, Scheme};
@@ -81,11 +82,15 @@ async fn run(settings: Settings) -> Result<()> {
     // One commit for what comes together: here a commit is the price, and not a write.
     let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
     let jobs = Arc::new(jobs);
+    let queue = Arc::new(NoQueue);
+    let dispatcher =
+        Dispatcher::new(jobs.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
     let manage = Manage::new(
         ManagePorts {
             store: jobs.clone(),
             firing: jobs,
-            queue: Arc::new(NoQueue),
+            queue: queue.clone(),
+            dispatcher,
             sealer: Arc::new(sealer),
             certificates: Arc::new(PfxReader),
             clock: clock.clone(),

@@ -104,7 +104,7 @@ async fn moving_on_costs_three() {
     let world = World::with_job(Groups::Singles).await;
     for (from, to, is_spent) in [(60, 900, false), (900, 2_100, true)] {
         let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
-        let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent };
+        let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent, overtaken: 0 };
         let advance = Advance { timer, from: at(from), to: at(to) };
         assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
         assert_eq!(units(&world, Call::Advance), 3.0);

@@ -1,6 +1,7 @@
 //! The last look before an attempt starts.
 
 use domain::errand::JobRef;
+use domain::plan::Plan;
 use domain::settled::Settled;
 use ports::store::{JobRecord, Saved};
 use ports::{FiringStore, JobStore};
@@ -17,7 +18,8 @@ async fn it_has_all_that_decides() {
     assert_eq!((sight.document, sight.sealed), (job.document, job.sealed));
     assert_eq!((sight.state, sight.timing), (job.timer.state, job.timer.timing));
     assert_eq!((sight.rule, sight.counters), (job.timer.rule, job.timer.counters));
-    assert_eq!((sight.settled, sight.long_retries), (Settled::default(), 0));
+    assert_eq!((sight.settled, sight.is_spent), (Settled::default(), false));
+    assert_eq!(sight.plan, Plan::Standard);
     assert_eq!(sight.collection_on_since, Some(at(-1_000)));
 }
 
