@@ -61,8 +61,9 @@ test: ## every test, the examples in the documentation and the official Azure cl
 bench-recurrence: ## time the recurrence engine, beside others
 	cargo bench -p recurrence --bench next --locked
 
-bench-store: ## time the embedded store: in memory and on a file, beside HTTP over loopback
+bench-store: ## time the embedded store, beside HTTP over loopback, and the embedded queue
 	cargo bench -p embedded --bench store --locked
+	cargo bench -p embedded --bench queue --locked
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p local --locked

@@ -7,9 +7,8 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::expect_used, reason = "a bench that meets what it did not expect has to stop")]
 
-use std::fs::File;
-use std::io::Write as _;
-use std::path::Path;
+mod disk;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +20,7 @@ use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, GlobalSecondaryIndex, KeySchemaElement,
     KeyType, KeysAndAttributes, Projection, ProjectionType, ScalarAttributeType,
 };
+use disk::{fsync_micros, new_dir};
 use dynoxide::Database;
 use embedded::{DataDir, Store, SyncMode};
 use tempfile::TempDir;
@@ -37,9 +37,6 @@ const BATCH: u64 = 10;
 const N_STORED: u64 = 1_000;
 /// What an item carries beside its keys: a timer has about so much.
 const PAYLOAD_BYTES: usize = 400;
-const N_FSYNCS: usize = 300;
-/// A page of the database: the smallest commit appends one or a few.
-const PAGE: [u8; 4096] = [7; 4096];
 const TABLE: &str = "bench";
 
 /// Something to measure, with what has to stay alive meanwhile.
@@ -215,27 +212,6 @@ async fn create_table(client: &Client) {
         .send()
         .await
         .expect("a new table");
-}
-
-/// Median and 99th percentile of one `fsync` after appending a page.
-fn fsync_micros(dir: &Path) -> (u128, u128) {
-    let mut file = File::create(dir.join("fsync")).expect("a new file");
-    let mut micros: Vec<_> = (0..N_FSYNCS)
-        .map(|_| {
-            file.write_all(&PAGE).expect("an appended page");
-            let start = Instant::now();
-            file.sync_data().expect("an fsync");
-            start.elapsed().as_micros()
-        })
-        .collect();
-    micros.sort_unstable();
-    let at = |percent| micros.get(N_FSYNCS * percent / 100).copied().unwrap_or_default();
-    (at(50), at(99))
-}
-
-/// In the build's own folder: the system's may be in memory, where an `fsync` costs nothing.
-fn new_dir() -> TempDir {
-    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a new directory")
 }
 
 fn key(id: u64) -> AttributeValue {

@@ -21,7 +21,8 @@ use aws_smithy_types::body::SdkBody;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::database::Answer;
-use crate::thread::{Call, Message};
+use crate::serving::Message;
+use crate::thread::Call;
 
 const TARGET_HEADER: &str = "x-amz-target";
 const REQUEST_ID_HEADER: &str = "x-amzn-requestid";
@@ -30,7 +31,7 @@ const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 /// Carries requests to the store. Clones share its places.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
-    messages: Sender<Message>,
+    messages: Sender<Message<Call>>,
     /// One for each request that may be under way.
     places: Arc<Semaphore>,
     /// Numbers the requests of a store.
@@ -38,7 +39,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) fn new(messages: Sender<Message>, places: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(messages: Sender<Message<Call>>, places: Arc<Semaphore>) -> Self {
         Self { messages, places, n_requests: Arc::default() }
     }
 
@@ -55,7 +56,7 @@ impl Connector {
         let place = self.places.acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
         let call = Call { operation, body, reply, place };
-        self.messages.send(Message::Call(call)).map_err(|_| closed())?;
+        self.messages.send(Message::Request(call)).map_err(|_| closed())?;
         // The reply is dropped unanswered by a store that stopped before this request's turn.
         let answer = answer.await.map_err(|_| closed())?;
         let number = self.n_requests.fetch_add(1, Ordering::Relaxed);

@@ -24,6 +24,7 @@ const FORMAT_FILE: &str = "format";
 /// `format` before it is renamed into place.
 const FORMAT_DRAFT: &str = "format.new";
 const STORE_FILE: &str = "store.db";
+const QUEUE_FILE: &str = "queue.db";
 
 /// More than a lock or format file ever holds.
 const SMALL_FILE_BYTES_MAX: u64 = 64;
@@ -31,7 +32,7 @@ const SMALL_FILE_BYTES_MAX: u64 = 64;
 /// A data directory that this process has to itself.
 ///
 /// Cheap to clone; the directory is free again when the last clone is gone. A
-/// [`Store`](crate::Store) keeps one for as long as its thread runs.
+/// [`Store`](crate::Store) and a [`Queue`](crate::Queue) keep one for as long as their threads run.
 #[derive(Debug, Clone)]
 pub struct DataDir(Arc<Held>);
 
@@ -138,6 +139,11 @@ impl DataDir {
         self.path().join(STORE_FILE)
     }
 
+    /// Returns the path of the queue's database.
+    pub(crate) fn queue_file(&self) -> PathBuf {
+        self.path().join(QUEUE_FILE)
+    }
+
     /// Makes the directory's entries durable: that a file exists is written apart from the file.
     pub(crate) fn sync(&self) -> io::Result<()> {
         sync_entries(self.path())
@@ -190,9 +196,12 @@ fn read_format(dir: &Path) -> Result<Option<u32>, DataDirError> {
             text.trim().parse().map(Some).map_err(|_| damaged())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let has_data =
-                dir.join(STORE_FILE).try_exists().map_err(io_error("look for a store in", dir))?;
-            if has_data { Err(damaged()) } else { Ok(None) }
+            for file in [STORE_FILE, QUEUE_FILE] {
+                if dir.join(file).try_exists().map_err(io_error("look for data in", dir))? {
+                    return Err(damaged());
+                }
+            }
+            Ok(None)
         }
         Err(error) => Err(io_error("read", &path)(error)),
     }

@@ -4,30 +4,26 @@
 //! its `Storage` and the functions in its `actions` are public too. They are used here because
 //! durability is a matter of the connection: `synchronous`, checkpoints, what has changed.
 //!
-//! SQLite runs at `synchronous = NORMAL` in both modes: commits go to the log without waiting for
-//! the disk, checkpoints wait. [`SyncMode::Full`](crate::SyncMode) adds what `synchronous = FULL`
-//! would, the log's way to the disk before an answer, from outside: [`Database::sync`] once for as
-//! many commits as came together, where SQLite would wait for each.
-//!
-//! A crash before `sync` loses commits that were not answered; during it, the same or fewer. The
-//! log's frames carry a running checksum, so what is half written is not there.
+//! SQLite runs at `synchronous = NORMAL` in both modes; [`SyncMode::Full`](crate::SyncMode) adds a
+//! [`Log::sync`] before an answer.
 
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
 use dynoxide::DynoxideError;
 use dynoxide::actions::vector_lifecycle::VectorIndexLifecycle;
 use dynoxide::storage::Storage;
 
-use crate::data_dir::{DataDir, private};
+use crate::data_dir::DataDir;
+use crate::error::OpenError;
+use crate::log::{self, Log};
 use crate::operation::{self, Outcome};
-use crate::store::OpenError;
 
 /// Pages of the database that SQLite keeps in memory, in KiB: its own 2 MiB are for small devices.
 const CACHE_KIB: i32 = 32 * 1024;
 /// Compiled statements that are kept: some for each table and index, and rusqlite keeps 16.
 const STATEMENTS_MAX: usize = 64;
+/// How it is called in errors, and its thread.
+pub(crate) const STORE: &str = "store";
 /// What a request gets from a store whose disk has failed.
 const FAILED: &str = "the disk refused a write of the embedded store: start it again";
 
@@ -41,56 +37,39 @@ pub(crate) struct Answer {
 pub(crate) struct Database {
     // Fields are dropped in this order: SQLite closes its files, then the directory is let go.
     storage: Storage,
-    disk: Option<Disk>,
+    log: Log,
     /// Table operations ask for it; no table here has a vector index.
     vectors: VectorIndexLifecycle,
-    failed: bool,
-}
-
-struct Disk {
-    /// SQLite's log, opened a second time. Its locks are on other files, which must never be
-    /// opened here: POSIX drops a process's locks on a file when *any* of its handles is closed.
-    log: File,
-    /// SQLite's count of changed rows when the log was last known to be on the disk.
-    synced_changes: u64,
-    /// The same, when all of the log was last in the database.
-    checkpointed_changes: u64,
-    _data_dir: DataDir,
 }
 
 impl Database {
     pub(crate) fn in_memory() -> Result<Self, OpenError> {
-        let storage = Storage::memory().map_err(OpenError::Memory)?;
-        Ok(Self { storage, disk: None, vectors: VectorIndexLifecycle::new(), failed: false })
+        let storage = Storage::memory()
+            .map_err(|source| OpenError::Memory { what: STORE, source: source.into() })?;
+        Ok(Self { storage, log: Log::in_memory(), vectors: VectorIndexLifecycle::new() })
     }
 
     pub(crate) fn open(data_dir: &DataDir) -> Result<Self, OpenError> {
         let path = data_dir.store_file();
-        let in_file = |source| OpenError::Database { path: path.clone(), source };
-        let io = |source| OpenError::Io { path: path.clone(), source };
-        let text = path.to_str().ok_or_else(|| OpenError::Path { path: path.clone() })?;
-        // An empty file is an empty database; the log takes its mode from it.
-        private().create(true).truncate(false).open(&path).map_err(io)?;
-        let storage = Storage::new(text).map_err(in_file)?;
-        configure(&storage).map_err(in_file)?;
-        // The log exists since the first look into the database, and is the same file until the
-        // connection is closed.
-        let log = private().open(log_file(text)).map_err(io)?;
-        log.sync_all().and_then(|()| data_dir.sync()).map_err(io)?;
-        let changes = storage.conn().total_changes();
-        let disk = Disk {
-            log,
-            synced_changes: changes,
-            checkpointed_changes: changes,
-            _data_dir: data_dir.clone(),
+        let in_file = |source: DynoxideError| OpenError::Database {
+            what: STORE,
+            path: path.clone(),
+            source: source.into(),
         };
-        let vectors = VectorIndexLifecycle::new();
-        Ok(Self { storage, disk: Some(disk), vectors, failed: false })
+        let io = |source| OpenError::Io { what: STORE, path: path.clone(), source };
+        let text = path.to_str().ok_or_else(|| OpenError::Path { path: path.clone() })?;
+        log::create(&path).map_err(io)?;
+        let storage = Storage::new(text).map_err(in_file)?;
+        let connection = storage.conn();
+        log::configure(connection, CACHE_KIB).map_err(|error| in_file(error.into()))?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        let log = Log::open(connection, &path, data_dir).map_err(io)?;
+        Ok(Self { storage, log, vectors: VectorIndexLifecycle::new() })
     }
 
     /// Performs one request; what it wrote is committed, and in the log, when this returns.
     pub(crate) fn answer(&self, operation: &str, body: &[u8]) -> Answer {
-        if self.failed {
+        if self.log.has_failed() {
             return Self::failed();
         }
         let outcome =
@@ -120,67 +99,25 @@ impl Database {
 
     /// Whether a power cut would lose something.
     pub(crate) fn is_ahead_of_disk(&self) -> bool {
-        let changes = self.storage.conn().total_changes();
-        self.disk.as_ref().is_some_and(|disk| disk.synced_changes != changes)
+        self.log.is_ahead_of_disk(self.storage.conn())
     }
 
     /// Whether a checkpoint would find something to do.
     pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
-        let changes = self.storage.conn().total_changes();
-        !self.failed && self.disk.as_ref().is_some_and(|disk| disk.checkpointed_changes != changes)
+        self.log.is_ahead_of_checkpoint(self.storage.conn())
     }
 
     /// Puts everything that was committed on the disk. False if the disk refuses; the store then
-    /// has failed, since a second try would succeed without having written what the first lost.
+    /// has failed.
     #[must_use]
     pub(crate) fn sync(&mut self) -> bool {
-        let changes = self.storage.conn().total_changes();
-        if let Some(disk) = self.disk.as_mut().filter(|_| !self.failed) {
-            match disk.log.sync_data() {
-                Ok(()) => disk.synced_changes = changes,
-                Err(_) => self.failed = true,
-            }
-        }
-        !self.failed
+        self.log.sync(self.storage.conn())
     }
 
-    /// Moves the log into the database, and in any case puts everything on the disk.
-    ///
-    /// A reader in another process can hold a part back, a full disk all of it. It stays in the
-    /// log for the next time, and there it is as durable as was promised.
+    /// Moves the log into the database.
     pub(crate) fn checkpoint(&mut self) {
-        let changes = self.storage.conn().total_changes();
-        let is_complete = checkpoint(&self.storage).unwrap_or(false);
-        if !is_complete {
-            let _ = self.sync();
-        } else if let Some(disk) = &mut self.disk {
-            disk.synced_changes = changes;
-            disk.checkpointed_changes = changes;
-        }
+        self.log.checkpoint(self.storage.conn());
     }
-}
-
-fn configure(storage: &Storage) -> Result<(), DynoxideError> {
-    let connection = storage.conn();
-    connection.pragma_update(None, "synchronous", "NORMAL")?;
-    // A negative number of pages is a number of KiB.
-    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    Ok(())
-}
-
-/// Returns whether all of the log is now in the database.
-fn checkpoint(storage: &Storage) -> Result<bool, DynoxideError> {
-    let connection = storage.conn();
-    let (is_busy, in_log, moved): (bool, i64, i64) =
-        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?;
-    Ok(!is_busy && in_log == moved)
-}
-
-fn log_file(database: &str) -> impl AsRef<Path> {
-    format!("{database}-wal")
 }
 
 #[cfg(test)]
@@ -188,6 +125,7 @@ pub(crate) mod tests {
     use super::*;
 
     use std::fs;
+    use std::path::Path;
 
     const CREATE: &str = r#"{
         "TableName": "table", "BillingMode": "PAY_PER_REQUEST",
@@ -203,9 +141,9 @@ pub(crate) mod tests {
         database
     }
 
-    /// A device takes what is written to it, and cannot be synced.
+    #[cfg(unix)]
     pub(crate) fn break_disk(database: &mut Database) {
-        database.disk.as_mut().unwrap().log = File::open("/dev/null").unwrap();
+        database.log.break_disk();
     }
 
     fn has_item(database: &Database) -> bool {

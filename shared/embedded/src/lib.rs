@@ -1,4 +1,6 @@
-//! The back end on one machine: a DynamoDB-compatible store inside the process.
+//! The back end on one machine: a DynamoDB-compatible store and a durable queue in the process.
+//!
+//! # The store
 //!
 //! There is one storage implementation, and it speaks to the AWS SDK. On AWS the SDK's requests
 //! leave by HTTPS; here they reach [dynoxide], a DynamoDB on SQLite, without a socket:
@@ -9,7 +11,7 @@
 //! ```
 //!
 //! So every line above the SDK's HTTP client is the one that runs on AWS, and this crate offers
-//! no second way in: [`Store::client`] is all there is.
+//! no second way into the store: [`Store::client`] is all there is.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -22,7 +24,12 @@
 //! # }
 //! ```
 //!
-//! # What is durable, and when
+//! # The queue
+//!
+//! [`Queue`] is where the sweeper and the API leave what is due soon, and where the workers take it
+//! from. What it promises, and what a crash leaves of it, is said in [`queue`].
+//!
+//! # What of the store is durable, and when
 //!
 //! SQLite writes ahead to a log, `store.db-wal`. A request is answered after its commit is in that
 //! log, so a process that is killed loses nothing that was answered. What a power cut takes is
@@ -40,7 +47,7 @@
 //! If the disk refuses to make something durable, the store answers every further request with an
 //! `InternalServerError`: what is in the log is then unknown, and only a new start can find out.
 //!
-//! # What it does not do
+//! # What the store does not do
 //!
 //! It does not throttle, its indexes are never stale, transactions never conflict, and items do
 //! not expire by themselves: who needs to see those tests them at the ports.
@@ -48,10 +55,18 @@
 mod connector;
 mod data_dir;
 mod database;
+mod error;
+mod log;
 mod operation;
+pub mod queue;
+mod serving;
 mod store;
 mod thread;
 
 pub use data_dir::{DataDir, DataDirError, FORMAT};
-pub use store::{OpenError, Store, SyncMode};
-pub use thread::{CHECKPOINT_EVERY, IN_FLIGHT_MAX, PASS_MAX};
+pub use error::OpenError;
+pub use log::SyncMode;
+pub use queue::Queue;
+pub use serving::IN_FLIGHT_MAX;
+pub use store::Store;
+pub use thread::{CHECKPOINT_EVERY, PASS_MAX};

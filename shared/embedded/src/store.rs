@@ -1,69 +1,25 @@
 //! Opening, using and closing a store.
 
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::Builder;
+use std::sync::mpsc::Sender;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Region, StalledStreamProtectionConfig};
-use dynoxide::DynoxideError;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 
 use crate::connector::Connector;
 use crate::data_dir::DataDir;
-use crate::database::Database;
-use crate::thread::{IN_FLIGHT_MAX, Message, serve};
+use crate::database::{Database, STORE};
+use crate::error::OpenError;
+use crate::log::SyncMode;
+use crate::serving::{self, IN_FLIGHT_MAX, Message};
+use crate::thread::{Call, StoreServer};
 
 /// Where the SDK believes its requests go; the name is reserved for things that do not exist.
 const ENDPOINT: &str = "http://embedded.invalid";
 const REGION: &str = "local";
-
-/// When a write is on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SyncMode {
-    /// Within [`CHECKPOINT_EVERY`](crate::CHECKPOINT_EVERY): a power cut loses at most that.
-    #[default]
-    Normal,
-    /// Before it is answered: a power cut loses nothing.
-    Full,
-}
-
-/// Why a store could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The database is not one, was written by a newer dynoxide, or cannot be read.
-    #[error("cannot open the store {}", path.display())]
-    Database {
-        /// The database.
-        path: PathBuf,
-        /// What dynoxide or SQLite says.
-        source: DynoxideError,
-    },
-    /// A file beside the database could not be created or made durable.
-    #[error("cannot prepare the files of the store {}", path.display())]
-    Io {
-        /// The database.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A store in memory could not be made.
-    #[error("cannot make a store in memory")]
-    Memory(#[source] DynoxideError),
-    /// SQLite takes paths in UTF-8 only.
-    #[error("the path {} is not UTF-8: choose another data directory", path.display())]
-    Path {
-        /// The database.
-        path: PathBuf,
-    },
-    /// The operating system gave no thread.
-    #[error("cannot start the thread of the store")]
-    Thread(#[source] io::Error),
-}
 
 /// A running store.
 ///
@@ -71,7 +27,7 @@ pub enum OpenError {
 #[derive(Debug)]
 pub struct Store {
     connector: Connector,
-    messages: Sender<Message>,
+    messages: Sender<Message<Call>>,
 }
 
 impl Store {
@@ -123,19 +79,11 @@ impl Store {
     ///
     /// Clients that are still there get errors from then on.
     pub async fn close(self) {
-        let (reply, closed) = oneshot::channel();
-        // If either fails the thread has ended by itself, which is what was wanted.
-        if self.messages.send(Message::Close(reply)).is_ok() {
-            let _ = closed.await;
-        }
+        serving::close(self.messages).await;
     }
 
     fn start(database: Database, sync: SyncMode) -> Result<Self, OpenError> {
-        let (messages, received) = channel();
-        Builder::new()
-            .name("store".to_owned())
-            .spawn(move || serve(database, sync, &received))
-            .map_err(OpenError::Thread)?;
+        let messages = serving::start(STORE, StoreServer { database, sync })?;
         let places = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
         Ok(Self { connector: Connector::new(messages.clone(), places), messages })
     }

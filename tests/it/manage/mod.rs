@@ -5,4 +5,5 @@ mod collections;
 mod history;
 mod jobs;
 mod races;
+mod restart;
 mod world;

@@ -48,28 +48,11 @@ impl World {
         let store = Store::in_memory().unwrap();
         ensure_table(&store.client(), "minutehand").await.unwrap();
         let queue = Arc::new(Recorded::default());
-        let clock = Arc::new(Standing(Mutex::new(instant(now))));
-        let dynamo = DynamoJobStore::new(store.client(), "minutehand");
-        let dynamo = Arc::new(dynamo.with_groups(Groups::Transactions));
+        let clock = standing(now);
+        let firing = dynamo(&store);
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
-        let ports = ManagePorts {
-            store: dynamo.clone(),
-            firing: dynamo.clone(),
-            queue: queue.clone(),
-            dispatcher: Dispatcher::new(
-                dynamo.clone(),
-                queue.clone(),
-                Arc::new(()),
-                clock.clone(),
-                None,
-            ),
-            sealer: sealer.clone(),
-            certificates: Arc::new(Opener),
-            clock: clock.clone(),
-            ids: Arc::new(Counting::default()),
-        };
-        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
-        Self { manage: Manage::new(ports, settings), store, firing: dynamo, queue, clock, sealer }
+        let manage = manage(firing.clone(), queue.clone(), clock.clone(), sealer.clone());
+        Self { manage, store, firing, queue, clock, sealer }
     }
 
     pub(super) fn now_is(&self, now: &str) {
@@ -114,6 +97,38 @@ impl Recorded {
         let sent = std::mem::take(&mut *self.0.lock().unwrap());
         sent.into_iter().map(|message| recurrence::written(message.due_at)).collect()
     }
+}
+
+/// The services over this store and this queue.
+pub(super) fn dynamo(store: &Store) -> Arc<DynamoJobStore> {
+    let dynamo = DynamoJobStore::new(store.client(), "minutehand");
+    Arc::new(dynamo.with_groups(Groups::Transactions))
+}
+
+pub(super) fn manage(
+    store: Arc<DynamoJobStore>,
+    queue: Arc<dyn DispatchQueue>,
+    clock: Arc<dyn Clock>,
+    sealer: Arc<AesSealer>,
+) -> Manage {
+    let dispatcher =
+        Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
+    let ports = ManagePorts {
+        store: store.clone(),
+        firing: store,
+        queue,
+        dispatcher,
+        sealer,
+        certificates: Arc::new(Opener),
+        clock,
+        ids: Arc::new(Counting::default()),
+    };
+    let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+    Manage::new(ports, settings)
+}
+
+pub(super) fn standing(now: &str) -> Arc<Standing> {
+    Arc::new(Standing(Mutex::new(instant(now))))
 }
 
 pub(super) fn with_action(properties: &str) -> Value {

@@ -1,9 +1,11 @@
 //! Where things are kept: a data directory, or memory.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use embedded::{DataDir, Store};
+use embedded::{DataDir, Queue, Store};
+use ports::Clock;
 use sealer_aes::AesSealer;
 
 use super::key;
@@ -15,21 +17,24 @@ pub(super) struct Home {
     pub(super) dir: Option<DataDir>,
     pub(super) sealer: AesSealer,
     pub(super) store: Store,
+    pub(super) queue: Queue,
 }
 
 impl Home {
     /// Opens what is kept; the key first, see [`key`].
-    pub(super) fn open(storage: &Storage) -> Result<Self> {
+    pub(super) fn open(storage: &Storage, clock: Arc<dyn Clock>) -> Result<Self> {
         match storage {
             Storage::Memory => {
                 let store = Store::in_memory().context("cannot start")?;
-                Ok(Self { dir: None, sealer: key::passing_sealer()?, store })
+                let queue = Queue::in_memory(clock).context("cannot start")?;
+                Ok(Self { dir: None, sealer: key::passing_sealer()?, store, queue })
             }
             Storage::Directory { path, sync } => {
                 let dir = DataDir::open(path)?;
                 let sealer = key::open_sealer(&dir)?;
                 let store = Store::open(&dir, *sync)?;
-                Ok(Self { dir: Some(dir), sealer, store })
+                let queue = Queue::open(&dir, *sync, clock)?;
+                Ok(Self { dir: Some(dir), sealer, store, queue })
             }
         }
     }

@@ -17,13 +17,14 @@ mod impatient;
 mod key;
 mod listen;
 mod private_file;
-mod queue;
 mod run;
 mod settings;
 mod signals;
+mod sweep;
 mod tasks;
 mod tls;
 mod token;
+mod work;
 
 pub use args::{ServeArgs, TOKEN_VARIABLE};
 pub use run::{BUILD, Build, serve};

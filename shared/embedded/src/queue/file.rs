@@ -1,0 +1,105 @@
+//! `queue.db`: opening it, transactions in it, its way to the disk.
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::{schema, table};
+use crate::data_dir::DataDir;
+use crate::error::OpenError;
+use crate::log::{self, Log};
+
+/// How it is called in errors, and its thread.
+pub(super) const QUEUE: &str = "queue";
+/// Pages of the database that SQLite keeps in memory, in KiB: some twenty thousand messages.
+const CACHE_KIB: i32 = 8 * 1024;
+/// Compiled statements that are kept: more than there are.
+const STATEMENTS_MAX: usize = 32;
+
+pub(super) struct QueueFile {
+    // Fields are dropped in this order: SQLite closes its files, then the directory is let go.
+    connection: Connection,
+    log: Log,
+}
+
+impl QueueFile {
+    pub(super) fn in_memory() -> Result<Self, OpenError> {
+        let open = || {
+            let mut connection = Connection::open_in_memory()?;
+            schema::create(&mut connection)?;
+            connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+            Ok(Self { connection, log: Log::in_memory() })
+        };
+        open().map_err(|source: rusqlite::Error| OpenError::Memory {
+            what: QUEUE,
+            source: source.into(),
+        })
+    }
+
+    pub(super) fn open(data_dir: &DataDir) -> Result<Self, OpenError> {
+        let path = data_dir.queue_file();
+        let in_file = |source: rusqlite::Error| OpenError::Database {
+            what: QUEUE,
+            path: path.clone(),
+            source: source.into(),
+        };
+        let io = |source| OpenError::Io { what: QUEUE, path: path.clone(), source };
+        log::create(&path).map_err(io)?;
+        // One thread has it, so SQLite need not lock what is in memory.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&path, flags).map_err(in_file)?;
+        let found = schema::version(&connection).map_err(in_file)?;
+        if found > schema::VERSION {
+            let newest = schema::VERSION;
+            return Err(OpenError::Newer { what: QUEUE, path, found, newest });
+        }
+        configure(&connection).map_err(in_file)?;
+        schema::create(&mut connection).map_err(in_file)?;
+        table::void_leases(&connection).map_err(in_file)?;
+        let log = Log::open(&connection, &path, data_dir).map_err(io)?;
+        Ok(Self { connection, log })
+    }
+
+    /// Does all of it, or after an error nothing. It is then committed, and in the log.
+    pub(super) fn transact(
+        &mut self,
+        perform: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = self.connection.transaction_with_behavior(behavior)?;
+        perform(&transaction)?;
+        transaction.commit()
+    }
+
+    /// Whether the disk has refused once: nothing is then done any more.
+    pub(super) const fn has_failed(&self) -> bool {
+        self.log.has_failed()
+    }
+
+    /// Puts everything that was committed on the disk. False if the disk refuses; the queue then
+    /// has failed.
+    #[must_use]
+    pub(super) fn sync(&mut self) -> bool {
+        !self.log.is_ahead_of_disk(&self.connection) || self.log.sync(&self.connection)
+    }
+
+    pub(super) fn is_ahead_of_checkpoint(&self) -> bool {
+        self.log.is_ahead_of_checkpoint(&self.connection)
+    }
+
+    pub(super) fn checkpoint(&mut self) {
+        self.log.checkpoint(&self.connection);
+    }
+
+    #[cfg(test)]
+    #[cfg(unix)]
+    pub(super) fn break_disk(&mut self) {
+        self.log.break_disk();
+    }
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // Left to SQLite, a checkpoint is a part of some commit, and its senders wait for it.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    log::configure(connection, CACHE_KIB)
+}

@@ -1,0 +1,66 @@
+//! Messages on their way to who asked for them.
+//!
+//! Who asks may stop waiting at any moment, after the messages were hidden for it. They would stay
+//! hidden from everybody for two minutes; so what nobody takes goes back as if never delivered.
+
+use std::mem;
+use std::sync::mpsc::Sender;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::Receipt;
+use super::table::{self, Found, Look};
+use super::thread::{Call, Failure, Kind, Task, Work};
+use crate::serving::Message;
+
+/// What a look found. It goes back unless it is opened.
+pub(super) struct Parcel {
+    found: Found,
+    sender: Sender<Message<Call>>,
+}
+
+/// The work of looking.
+pub(super) struct Looking {
+    pub(super) look: Look,
+    pub(super) found: Found,
+    /// Where what is not wanted goes back to.
+    pub(super) sender: Sender<Message<Call>>,
+    pub(super) reply: oneshot::Sender<Result<Parcel, Failure>>,
+}
+
+impl Parcel {
+    pub(super) fn open(mut self) -> Found {
+        mem::take(&mut self.found)
+    }
+}
+
+impl Drop for Parcel {
+    fn drop(&mut self) {
+        let receipts: Vec<Receipt> =
+            self.found.letters.iter().map(|letter| letter.receipt).collect();
+        if receipts.is_empty() {
+            return;
+        }
+        let n_messages = receipts.len();
+        let (reply, _nobody) = oneshot::channel();
+        let give_back = move |connection: &Connection| table::give_back(connection, &receipts);
+        let work = Box::new(Task::new(give_back, reply));
+        let call = Call { kind: Kind::Returns, n_messages, work, place: None };
+        // A queue that is closed has voided them.
+        let _ = self.sender.send(Message::Request(call));
+    }
+}
+
+impl Work for Looking {
+    fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.found = table::receive(connection, &self.look)?;
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), Failure>) {
+        let Self { found, sender, reply, .. } = *self;
+        // If nobody takes it, it is dropped here.
+        let _ = reply.send(outcome.map(|()| Parcel { found, sender }));
+    }
+}

@@ -1,0 +1,277 @@
+//! What is done to messages, as SQL; each function is a part of somebody's transaction.
+//!
+//! There is no clock in it: every instant is given, in ticks.
+
+use chrono::{DateTime, Utc};
+use domain::tick::from_ticks;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, params};
+
+use super::{DeadLetter, QueueStats, RECEIVES_MAX, Receipt};
+
+const SEND: &str = "INSERT INTO message (due, sent, body) VALUES (?1, ?2, ?3)";
+const PICK: &str = "SELECT id, delivery, due, sent, receives, body FROM message
+    WHERE hidden_until IS NULL AND due <= ?1 ORDER BY due, id LIMIT ?2";
+const LEASE: &str = "UPDATE message SET hidden_until = ?2, leased = 1, receives = receives + 1,
+    delivery = delivery + 1 WHERE id = ?1";
+const SHOW_AGAIN: &str =
+    "UPDATE message SET hidden_until = NULL, leased = 0 WHERE hidden_until <= ?1";
+const NEXT_DUE: &str = "SELECT due FROM message WHERE hidden_until IS NULL ORDER BY due LIMIT 1";
+const NEXT_HIDDEN: &str = "SELECT hidden_until FROM message WHERE hidden_until IS NOT NULL
+    ORDER BY hidden_until LIMIT 1";
+const FINISH: &str = "DELETE FROM message WHERE id = ?1 AND delivery = ?2";
+const PUT_BACK: &str =
+    "UPDATE message SET hidden_until = ?3, leased = 0 WHERE id = ?1 AND delivery = ?2";
+const GIVE_BACK: &str = "UPDATE message SET hidden_until = NULL, leased = 0,
+    receives = receives - 1 WHERE id = ?1 AND delivery = ?2 AND leased = 1";
+const BURY: &str = "INSERT INTO dead_letter (due, sent, receives, body, reason, buried)
+    SELECT due, sent, receives, body, ?3, ?4 FROM message WHERE id = ?1 AND delivery = ?2";
+const VOID_LEASES: &str = "UPDATE message SET hidden_until = NULL, leased = 0,
+    receives = receives - leased WHERE hidden_until IS NOT NULL";
+const N_VISIBLE: &str = "SELECT count(*) FROM message WHERE hidden_until IS NULL AND due <= ?1";
+const N_DELAYED: &str = "SELECT count(*) FROM message WHERE hidden_until IS NULL AND due > ?1";
+const N_HIDDEN: &str = "SELECT count(*) FROM message WHERE hidden_until IS NOT NULL";
+const N_DEAD: &str = "SELECT count(*) FROM dead_letter";
+const DEAD_LETTERS: &str = "SELECT number, due, sent, receives, body, reason, buried
+    FROM dead_letter ORDER BY number DESC LIMIT ?1";
+
+/// A message as it is sent.
+#[derive(Debug)]
+pub(super) struct Letter {
+    pub(super) due: i64,
+    pub(super) sent: i64,
+    pub(super) body: String,
+}
+
+/// What a receiver looks for, and when it does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub(super) max: usize,
+    /// Messages that are due by then can be delivered.
+    pub(super) due_until: i64,
+    pub(super) now: i64,
+    pub(super) work_now: i64,
+    /// Until when the delivered are hidden.
+    pub(super) hide_until: i64,
+}
+
+/// What it found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) letters: Vec<Delivered>,
+    /// When to look again, if there are none.
+    pub(super) next: Next,
+}
+
+/// A message as it is delivered.
+#[derive(Debug)]
+pub(super) struct Delivered {
+    pub(super) receipt: Receipt,
+    pub(super) due_at: DateTime<Utc>,
+    pub(super) sent_at: DateTime<Utc>,
+    pub(super) receive_count: u32,
+    pub(super) body: String,
+}
+
+/// What of a queue without a message to deliver comes first.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Next {
+    /// By the schedule.
+    pub(super) due_at: Option<DateTime<Utc>>,
+    /// In the time of work.
+    pub(super) hidden_until: Option<DateTime<Utc>>,
+}
+
+pub(super) fn send(connection: &Connection, letters: &[Letter]) -> rusqlite::Result<()> {
+    let mut send = connection.prepare_cached(SEND)?;
+    for Letter { due, sent, body } in letters {
+        send.execute(params![due, sent, body])?;
+    }
+    Ok(())
+}
+
+pub(super) fn receive(connection: &Connection, look: &Look) -> rusqlite::Result<Found> {
+    show_again(connection, look.work_now)?;
+    let mut pick = connection.prepare_cached(PICK)?;
+    let picked = pick.query_map(params![look.due_until, count(look.max)], delivered)?;
+    let picked: Vec<_> = picked.collect::<Result<_, _>>()?;
+    let mut lease = connection.prepare_cached(LEASE)?;
+    let mut found = Found::default();
+    for mut letter in picked {
+        if letter.receive_count < RECEIVES_MAX {
+            lease.execute(params![letter.receipt.id, look.hide_until])?;
+            letter.receipt.delivery += 1;
+            letter.receive_count += 1;
+            found.letters.push(letter);
+        } else {
+            let reason = format!("received {RECEIVES_MAX} times and never finished");
+            bury(connection, &[letter.receipt], &reason, look.now)?;
+        }
+    }
+    if found.letters.is_empty() {
+        let first = |sql| first(connection, sql);
+        found.next = Next { due_at: first(NEXT_DUE)?, hidden_until: first(NEXT_HIDDEN)? };
+    }
+    Ok(found)
+}
+
+pub(super) fn finish(connection: &Connection, receipts: &[Receipt]) -> rusqlite::Result<()> {
+    let mut finish = connection.prepare_cached(FINISH)?;
+    for Receipt { id, delivery } in receipts {
+        finish.execute(params![id, delivery])?;
+    }
+    Ok(())
+}
+
+/// Hides messages until those instants, or makes them visible at once.
+pub(super) fn put_back(
+    connection: &Connection,
+    receipts: &[(Receipt, Option<i64>)],
+) -> rusqlite::Result<()> {
+    let mut put_back = connection.prepare_cached(PUT_BACK)?;
+    for (Receipt { id, delivery }, hidden_until) in receipts {
+        put_back.execute(params![id, delivery, hidden_until])?;
+    }
+    Ok(())
+}
+
+/// Undoes deliveries that never came to anybody.
+pub(super) fn give_back(connection: &Connection, receipts: &[Receipt]) -> rusqlite::Result<()> {
+    let mut give_back = connection.prepare_cached(GIVE_BACK)?;
+    for Receipt { id, delivery } in receipts {
+        give_back.execute(params![id, delivery])?;
+    }
+    Ok(())
+}
+
+pub(super) fn bury(
+    connection: &Connection,
+    receipts: &[Receipt],
+    reason: &str,
+    now: i64,
+) -> rusqlite::Result<()> {
+    let mut bury = connection.prepare_cached(BURY)?;
+    for Receipt { id, delivery } in receipts {
+        bury.execute(params![id, delivery, reason, now])?;
+    }
+    finish(connection, receipts)
+}
+
+/// Makes every hidden message visible: those who had it are of a process that is gone. A delivery
+/// that the process took with it is not counted, or restarts alone would end in the dead letters.
+pub(super) fn void_leases(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute(VOID_LEASES, []).map(drop)
+}
+
+pub(super) fn stats(
+    connection: &Connection,
+    now: i64,
+    work_now: i64,
+) -> rusqlite::Result<QueueStats> {
+    show_again(connection, work_now)?;
+    let due = |sql| connection.prepare_cached(sql)?.query_row([now], |row| row.get(0));
+    let all = |sql| connection.prepare_cached(sql)?.query_row([], |row| row.get(0));
+    Ok(QueueStats {
+        visible: due(N_VISIBLE)?,
+        delayed: due(N_DELAYED)?,
+        hidden: all(N_HIDDEN)?,
+        oldest_due_at: first(connection, NEXT_DUE)?,
+        dead_letters: all(N_DEAD)?,
+    })
+}
+
+pub(super) fn dead_letters(
+    connection: &Connection,
+    limit: usize,
+) -> rusqlite::Result<Vec<DeadLetter>> {
+    let mut dead_letters = connection.prepare_cached(DEAD_LETTERS)?;
+    let rows = dead_letters.query_map([count(limit)], |row| {
+        Ok(DeadLetter {
+            number: row.get(0)?,
+            due_at: instant(row.get(1)?),
+            sent_at: instant(row.get(2)?),
+            receive_count: row.get(3)?,
+            body: text(row.get_ref(4)?),
+            reason: row.get(5)?,
+            buried_at: instant(row.get(6)?),
+        })
+    })?;
+    rows.collect()
+}
+
+/// What was hidden until now is visible again.
+fn show_again(connection: &Connection, work_now: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached(SHOW_AGAIN)?.execute([work_now]).map(drop)
+}
+
+fn first(connection: &Connection, sql: &str) -> rusqlite::Result<Option<DateTime<Utc>>> {
+    let mut first = connection.prepare_cached(sql)?;
+    let mut ticks = first.query_map([], |row| row.get(0))?;
+    ticks.next().transpose().map(|ticks| ticks.map(instant))
+}
+
+fn delivered(row: &Row<'_>) -> rusqlite::Result<Delivered> {
+    Ok(Delivered {
+        receipt: Receipt { id: row.get(0)?, delivery: row.get(1)? },
+        due_at: instant(row.get(2)?),
+        sent_at: instant(row.get(3)?),
+        receive_count: row.get(4)?,
+        body: text(row.get_ref(5)?),
+    })
+}
+
+/// A text that is not one is damaged, which is for its reader to find out: an error here would keep
+/// every message behind it from being delivered.
+fn text(value: ValueRef<'_>) -> String {
+    String::from_utf8_lossy(value.as_bytes().unwrap_or_default()).into_owned()
+}
+
+/// What lies beyond the calendar is as far away as anything can be.
+fn instant(ticks: i64) -> DateTime<Utc> {
+    from_ticks(ticks).unwrap_or(DateTime::<Utc>::MAX_UTC)
+}
+
+fn count(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::queue::schema;
+
+    #[test]
+    fn every_look_at_messages_goes_by_an_index() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::create(&mut connection).unwrap();
+        for sql in [
+            PICK,
+            LEASE,
+            SHOW_AGAIN,
+            NEXT_DUE,
+            NEXT_HIDDEN,
+            FINISH,
+            PUT_BACK,
+            GIVE_BACK,
+            BURY,
+            VOID_LEASES,
+            N_VISIBLE,
+            N_DELAYED,
+            N_HIDDEN,
+            DEAD_LETTERS,
+        ] {
+            let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            // Of a plan's steps only the names matter, so its inputs may be anything.
+            for n in 1..=explain.parameter_count() {
+                explain.raw_bind_parameter(n, 1).unwrap();
+            }
+            let mut steps = explain.raw_query();
+            while let Some(step) = steps.next().unwrap() {
+                let step: String = step.get(3).unwrap();
+                let is_by_index = step.contains("USING") || step == "SCAN dead_letter";
+                assert!(is_by_index && !step.contains("TEMP B-TREE"), "{sql}: {step}");
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What is delivered, to whom, how often.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use domain::errand::{Errand, JobRef};
+use domain::execution::{Attempt, Occurrence};
+use embedded::Queue;
+use embedded::queue::{BODY_BYTES_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY};
+use ports::{DispatchQueue as _, Message, QueueError};
+use tokio::task::JoinSet;
+
+use crate::world::{
+    ManualClock, at, counts, message, name, receipts, receive, receive_names, receive_one, seconds,
+    send,
+};
+
+fn world() -> (Queue, Arc<ManualClock>) {
+    let clock = ManualClock::new();
+    (Queue::in_memory(clock.clone()).unwrap(), clock)
+}
+
+#[tokio::test]
+async fn a_message_comes_as_it_was_sent_and_is_gone_when_it_is_finished() {
+    let (queue, _clock) = world();
+    let job =
+        JobRef { uid: "u".to_owned(), collection_uid: "c".to_owned(), key: "Grüße".to_owned() };
+    let attempts = vec![Attempt::first(7, Occurrence::Scheduled { nominal_at: at(1) })];
+    let errand = Errand::Execute { job, attempts };
+    queue.send(&[Message { errand: errand.clone(), due_at: at(1) }], at(-5)).await.unwrap();
+    let delivery = receive_one(&queue).await;
+    assert_eq!(delivery.errand.unwrap(), errand);
+    assert_eq!((delivery.due_at, delivery.sent_at), (at(1), at(-5)));
+    assert_eq!(delivery.receive_count, 1);
+    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
+    queue.finish(&[delivery.receipt]).await.unwrap();
+    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn those_come_first_that_are_due_first_and_of_two_the_one_that_was_sent_first() {
+    let (queue, _clock) = world();
+    send(&queue, &[("c", -1), ("a", -9), ("d", -1), ("b", -2)]).await;
+    assert_eq!(receive_names(&queue).await, ["a", "b", "c", "d"]);
+}
+
+#[tokio::test]
+async fn nothing_comes_more_than_two_seconds_early() {
+    let (queue, clock) = world();
+    send(&queue, &[("later", 3), ("soon", 2), ("now", 0)]).await;
+    assert_eq!(receive_names(&queue).await, ["now", "soon"]);
+    clock.advance(seconds(1));
+    assert_eq!(receive_names(&queue).await, ["later"]);
+}
+
+#[tokio::test]
+async fn on_a_fast_clock_two_seconds_of_work_are_more_of_the_schedule() {
+    let clock = ManualClock::with_rate(60);
+    let queue = Queue::in_memory(clock.clone()).unwrap();
+    send(&queue, &[("early", 120), ("too early", 121)]).await;
+    let early = receive_one(&queue).await;
+    assert_eq!(name(&early), "early");
+    // What was delivered stays hidden in time of work, whatever the schedule does.
+    clock.advance(VISIBILITY - seconds(1));
+    assert_eq!(receive_names(&queue).await, ["too early"]);
+    clock.advance(seconds(1));
+    assert_eq!(receive_names(&queue).await, ["early"]);
+}
+
+#[tokio::test]
+async fn what_is_not_finished_comes_again_and_only_the_last_receipt_counts() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 0)]).await;
+    let first = receive_one(&queue).await;
+    clock.advance(VISIBILITY - seconds(1));
+    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
+    clock.advance(seconds(1));
+    assert_eq!(counts(&queue).await, [1, 0, 0, 0]);
+    let second = receive_one(&queue).await;
+    assert_eq!(second.receive_count, 2);
+
+    queue.finish(&[first.receipt]).await.unwrap();
+    queue.put_back(&[(first.receipt, Duration::ZERO)]).await.unwrap();
+    queue.bury(&[first.receipt], "void").await.unwrap();
+    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
+    queue.finish(&[second.receipt]).await.unwrap();
+    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_receipt_is_good_after_its_time_as_long_as_nobody_else_has_the_message() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 0)]).await;
+    let late = receive_one(&queue).await;
+    clock.advance(VISIBILITY * 2);
+    assert_eq!(counts(&queue).await, [1, 0, 0, 0]);
+    queue.finish(&[late.receipt]).await.unwrap();
+    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_receipt_is_never_that_of_a_later_message() {
+    let (queue, _clock) = world();
+    send(&queue, &[("a", 0)]).await;
+    let first = receive_one(&queue).await.receipt;
+    queue.finish(&[first]).await.unwrap();
+    send(&queue, &[("b", 0)]).await;
+    let second = receive_one(&queue).await.receipt;
+    assert_ne!(first, second);
+    queue.finish(&[first]).await.unwrap();
+    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
+}
+
+#[tokio::test]
+async fn what_is_put_back_comes_again_when_its_time_is_over() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 0), ("b", 0)]).await;
+    let received = receive(&queue).await;
+    let [a, b] = &receipts(&received)[..] else { panic!("two were sent") };
+    queue.put_back(&[(*a, Duration::from_secs(30)), (*b, Duration::ZERO)]).await.unwrap();
+    assert_eq!(receive_names(&queue).await, ["b"]);
+    clock.advance(seconds(29));
+    assert_eq!(counts(&queue).await, [0, 0, 2, 0]);
+    clock.advance(seconds(1));
+    let again = receive_one(&queue).await;
+    assert_eq!((name(&again), again.receive_count), ("a", 2));
+}
+
+#[tokio::test]
+async fn what_came_too_often_goes_to_the_dead_letters() {
+    let (queue, _clock) = world();
+    send(&queue, &[("poison", 0)]).await;
+    for n in 1..=RECEIVES_MAX {
+        let delivery = receive_one(&queue).await;
+        assert_eq!(delivery.receive_count, n);
+        queue.put_back(&[(delivery.receipt, Duration::ZERO)]).await.unwrap();
+    }
+    // The one behind it comes at once.
+    send(&queue, &[("good", 0)]).await;
+    assert_eq!(receive_names(&queue).await, ["good"]);
+    assert_eq!(counts(&queue).await, [0, 0, 1, 1]);
+    let dead = queue.dead_letters(10).await.unwrap();
+    assert_eq!(dead[0].reason, "received 20 times and never finished");
+    assert_eq!((dead[0].receive_count, dead[0].buried_at), (RECEIVES_MAX, at(0)));
+}
+
+#[tokio::test]
+async fn the_dead_keep_all_that_was_known_of_them_the_latest_first() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", -2), ("b", -1)]).await;
+    for delivery in receive(&queue).await {
+        clock.advance(seconds(1));
+        queue.bury(&[delivery.receipt], &format!("no {}", name(&delivery))).await.unwrap();
+    }
+    let dead = queue.dead_letters(10).await.unwrap();
+    let reasons: Vec<_> = dead.iter().map(|letter| letter.reason.as_str()).collect();
+    assert_eq!(reasons, ["no b", "no a"]);
+    let a = &dead[1];
+    assert_eq!(a.body, ports::encode(&message("a", 0).errand));
+    assert_eq!((a.due_at, a.sent_at, a.buried_at), (at(-2), at(0), at(1)));
+    assert_eq!(a.receive_count, 1);
+    assert!(a.number < dead[0].number);
+    assert_eq!(queue.dead_letters(1).await.unwrap(), dead[..1]);
+    assert_eq!(counts(&queue).await, [0, 0, 0, 2]);
+}
+
+#[tokio::test]
+async fn the_stats_tell_what_waits_and_since_when() {
+    let (queue, _clock) = world();
+    assert_eq!(queue.stats().await.unwrap(), QueueStats::default());
+    send(&queue, &[("a", -8), ("b", -7), ("c", 1), ("d", 90)]).await;
+    let first = queue.receive(1).await.unwrap();
+    assert_eq!(counts(&queue).await, [1, 2, 1, 0]);
+    assert_eq!(queue.stats().await.unwrap().oldest_due_at, Some(at(-7)));
+    queue.bury(&receipts(&first), "why not").await.unwrap();
+    assert_eq!(counts(&queue).await, [1, 2, 0, 1]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_refused_and_all_that_were_sent_with_it() {
+    let (queue, _clock) = world();
+    let long = message("x".repeat(BODY_BYTES_MAX), 0);
+    let refused = queue.send(&[message("a", 0), long], at(0)).await.unwrap_err();
+    assert!(matches!(&refused, QueueError::Refused(why)
+        if why.to_string().contains("bytes, and 262144 is the most")));
+    assert!(!refused.is_retryable());
+    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn more_than_fits_a_request_is_sent_and_finished_in_several() {
+    let (queue, _clock) = world();
+    let all: Vec<_> = (0..2_500).map(|n| message(n.to_string(), 0)).collect();
+    queue.send(&all, at(0)).await.unwrap();
+    queue.send(&[], at(0)).await.unwrap();
+    let mut received = Vec::new();
+    while received.len() < all.len() {
+        let more = receipts(&queue.receive(usize::MAX).await.unwrap());
+        assert!(more.len() <= RECEIVE_MAX);
+        received.extend(more);
+    }
+    queue.finish(&received).await.unwrap();
+    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_receivers_get_each_message_once() {
+    const N_MESSAGES: usize = 5_000;
+    const N_RECEIVERS: usize = 8;
+    let (queue, _clock) = world();
+    let mut senders = JoinSet::new();
+    for sender in 0..50 {
+        let queue = queue.clone();
+        senders.spawn(async move {
+            let messages: Vec<_> =
+                (0..N_MESSAGES / 50).map(|n| message(format!("{sender}-{n}"), 0)).collect();
+            queue.send(&messages, at(0)).await.unwrap();
+        });
+    }
+    let n_finished = Arc::new(AtomicUsize::new(0));
+    let mut receivers = JoinSet::new();
+    for _ in 0..N_RECEIVERS {
+        let (queue, n_finished) = (queue.clone(), Arc::clone(&n_finished));
+        receivers.spawn(async move {
+            let mut names = Vec::new();
+            // The queue is closed when all are finished.
+            while let Ok(received) = queue.receive(37).await {
+                names.extend(received.iter().map(|delivery| name(delivery).to_owned()));
+                queue.finish(&receipts(&received)).await.unwrap();
+                let before = n_finished.fetch_add(received.len(), Ordering::SeqCst);
+                if before + received.len() == N_MESSAGES {
+                    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+                    queue.clone().close().await;
+                }
+            }
+            names
+        });
+    }
+    senders.join_all().await;
+    let names: Vec<_> = receivers.join_all().await.into_iter().flatten().collect();
+    assert_eq!(names.len(), N_MESSAGES);
+    assert_eq!(names.iter().collect::<HashSet<_>>().len(), N_MESSAGES);
+}

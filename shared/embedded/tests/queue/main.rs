@@ -1,0 +1,12 @@
+//! The queue from the outside, with a clock that the tests set.
+
+#[cfg(test)]
+mod delivering;
+#[cfg(test)]
+mod killed;
+#[cfg(test)]
+mod restarting;
+#[cfg(test)]
+mod waiting;
+#[cfg(test)]
+mod world;

@@ -1,0 +1,151 @@
+//! Who waits for a message, and for what.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use embedded::Queue;
+use embedded::queue::{Delivery, VISIBILITY};
+use ports::QueueError;
+use tokio::task::JoinHandle;
+
+use crate::world::{
+    ManualClock, at, counts, name, receive, receive_names, receive_one, seconds, send,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn world() -> (Queue, Arc<ManualClock>) {
+    let clock = ManualClock::new();
+    (Queue::in_memory(clock.clone()).unwrap(), clock)
+}
+
+fn receiver(queue: &Queue) -> JoinHandle<Result<Vec<Delivery>, QueueError>> {
+    let queue = queue.clone();
+    tokio::spawn(async move { queue.receive(10).await })
+}
+
+async fn received(receiver: JoinHandle<Result<Vec<Delivery>, QueueError>>) -> Vec<String> {
+    let deliveries = receiver.await.unwrap().unwrap();
+    deliveries.iter().map(|delivery| name(delivery).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn it_waits_until_two_seconds_before_the_first_is_due() {
+    let (queue, clock) = world();
+    send(&queue, &[("b", 61), ("a", 60)]).await;
+    let receiver = receiver(&queue);
+    clock.is_asked_for(at(58)).await;
+    clock.advance(seconds(57));
+    assert!(!receiver.is_finished());
+    clock.advance(seconds(1));
+    assert_eq!(received(receiver).await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_message_wakes_who_waits_for_nothing_or_for_a_later_one() {
+    let (queue, clock) = world();
+    let first = receiver(&queue);
+    send(&queue, &[("later", 60)]).await;
+    clock.is_asked_for(at(58)).await;
+    send(&queue, &[("sooner", 30)]).await;
+    clock.is_asked_for(at(28)).await;
+    send(&queue, &[("now", 0)]).await;
+    assert_eq!(received(first).await, ["now"]);
+}
+
+#[tokio::test]
+async fn it_waits_until_what_is_hidden_comes_back_and_looks_every_second() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 0)]).await;
+    let a = receive_one(&queue).await;
+    queue.put_back(&[(a.receipt, Duration::from_millis(2_500))]).await.unwrap();
+    let receiver = receiver(&queue);
+    clock.is_asked_to_wait(SECOND).await;
+    clock.advance(seconds(2));
+    clock.is_asked_to_wait(Duration::from_millis(500)).await;
+    clock.advance(seconds(1));
+    assert_eq!(received(receiver).await, ["a"]);
+}
+
+#[tokio::test]
+async fn what_is_put_back_wakes_who_waits() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 0), ("later", 60)]).await;
+    let a = receive_one(&queue).await;
+    let receiver = receiver(&queue);
+    clock.is_asked_for(at(58)).await;
+    queue.put_back(&[(a.receipt, Duration::ZERO)]).await.unwrap();
+    assert_eq!(received(receiver).await, ["a"]);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_forward_is_noticed_within_a_second() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 3_600)]).await;
+    let receiver = receiver(&queue);
+    clock.is_asked_for(at(3_598)).await;
+    clock.is_asked_to_wait(SECOND).await;
+    clock.set(at(7_200));
+    clock.advance(seconds(1));
+    assert_eq!(received(receiver).await, ["a"]);
+}
+
+#[tokio::test]
+async fn those_who_wait_get_a_message_each() {
+    let (queue, _clock) = world();
+    let one_each = |queue: Queue| tokio::spawn(async move { queue.receive(1).await });
+    let receivers = [one_each(queue.clone()), one_each(queue.clone()), one_each(queue.clone())];
+    send(&queue, &[("a", 0), ("b", 0), ("c", 0)]).await;
+    let mut names = Vec::new();
+    for receiver in receivers {
+        names.extend(received(receiver).await);
+    }
+    names.sort_unstable();
+    assert_eq!(names, ["a", "b", "c"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_stops_waiting_takes_nothing_along() {
+    let (queue, clock) = world();
+    for n in 0..200 {
+        let deserter = receiver(&queue);
+        send(&queue, &[("a", 0)]).await;
+        // At whatever point it is: before it looks, while it does, with the message in its hands.
+        deserter.abort();
+        let delivery = match deserter.await {
+            Ok(received) => received.unwrap().pop().unwrap(),
+            Err(_) => receive_one(&queue).await,
+        };
+        assert_eq!(delivery.receive_count, 1, "{n}");
+        queue.finish(&[delivery.receipt]).await.unwrap();
+    }
+    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+    // Nobody waited for the time to go by.
+    clock.advance(VISIBILITY);
+    send(&queue, &[("b", 0)]).await;
+    assert_eq!(receive_names(&queue).await, ["b"]);
+}
+
+#[tokio::test]
+async fn who_waits_when_the_queue_is_closed_is_told() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 60)]).await;
+    let receivers = [receiver(&queue), receiver(&queue)];
+    clock.is_asked_for(at(58)).await;
+    queue.clone().close().await;
+    for receiver in receivers {
+        let told = receiver.await.unwrap().unwrap_err();
+        assert!(matches!(&told, QueueError::Unavailable(why)
+            if why.to_string() == "the queue is closed"));
+    }
+    assert!(queue.stats().await.is_err());
+}
+
+#[tokio::test]
+async fn a_queue_runs_until_the_last_clone_of_it_is_gone() {
+    let (queue, _clock) = world();
+    let clone = queue.clone();
+    drop(queue);
+    send(&clone, &[("a", 0)]).await;
+    assert_eq!(receive(&clone).await.len(), 1);
+}

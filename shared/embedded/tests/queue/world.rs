@@ -1,0 +1,149 @@
+//! A clock that is set by hand, and messages that have a name.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::errand::Errand;
+use embedded::Queue;
+use embedded::queue::{Delivery, QueueStats, Receipt};
+use ports::{Clock, DispatchQueue as _, Message};
+use tokio::sync::watch;
+
+/// Both its hands stand still until they are moved.
+pub(crate) struct ManualClock {
+    hands: watch::Sender<Hands>,
+    /// What somebody waited for last, by the schedule and in time of work.
+    asked: watch::Sender<(Option<DateTime<Utc>>, Option<Duration>)>,
+    /// How much faster the schedule runs.
+    rate: i32,
+}
+
+#[derive(Clone, Copy)]
+struct Hands {
+    now: DateTime<Utc>,
+    work_now: DateTime<Utc>,
+}
+
+impl ManualClock {
+    pub(crate) fn new() -> Arc<Self> {
+        Self::with_rate(1)
+    }
+
+    /// The hands do not show the same, so that who takes one for the other is found out.
+    pub(crate) fn with_rate(rate: i32) -> Arc<Self> {
+        let hands = Hands { now: at(0), work_now: at(1_000_000) };
+        Arc::new(Self {
+            hands: watch::Sender::new(hands),
+            asked: watch::Sender::new((None, None)),
+            rate,
+        })
+    }
+
+    /// Lets so much time of work go by.
+    pub(crate) fn advance(&self, work: TimeDelta) {
+        self.hands.send_modify(|hands| {
+            hands.work_now += work;
+            hands.now += work * self.rate;
+        });
+    }
+
+    /// Sets the clock of the schedule, as somebody does who corrects it.
+    pub(crate) fn set(&self, now: DateTime<Utc>) {
+        // Nobody is woken: those who wait have set their timers by the old time.
+        self.hands.send_if_modified(|hands| {
+            hands.now = now;
+            false
+        });
+    }
+
+    /// Returns when somebody waits until then.
+    pub(crate) async fn is_asked_for(&self, at: DateTime<Utc>) {
+        self.asked.subscribe().wait_for(|(until, _)| *until == Some(at)).await.unwrap();
+    }
+
+    /// Returns when somebody waits for so much time of work.
+    pub(crate) async fn is_asked_to_wait(&self, work: Duration) {
+        self.asked.subscribe().wait_for(|(_, waits)| *waits == Some(work)).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl Clock for ManualClock {
+    fn now(&self) -> DateTime<Utc> {
+        self.hands.borrow().now
+    }
+
+    fn work_now(&self) -> DateTime<Utc> {
+        self.hands.borrow().work_now
+    }
+
+    fn scheduled_during(&self, work: TimeDelta) -> TimeDelta {
+        work * self.rate
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        let mut hands = self.hands.subscribe();
+        self.asked.send_modify(|asked| asked.0 = Some(at));
+        hands.wait_for(|hands| hands.now >= at).await.unwrap();
+    }
+
+    async fn wait(&self, work: Duration) {
+        let mut hands = self.hands.subscribe();
+        let until = hands.borrow().work_now + work;
+        self.asked.send_modify(|asked| asked.1 = Some(work));
+        hands.wait_for(|hands| hands.work_now >= until).await.unwrap();
+    }
+}
+
+pub(crate) fn at(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
+}
+
+pub(crate) fn seconds(seconds: i64) -> TimeDelta {
+    TimeDelta::seconds(seconds)
+}
+
+/// A message with a name, due at that second.
+pub(crate) fn message(name: impl Into<String>, due: i64) -> Message {
+    Message { errand: Errand::Purge { collection_uid: name.into() }, due_at: at(due) }
+}
+
+pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
+    let messages: Vec<_> = messages.iter().map(|(name, due)| message(*name, *due)).collect();
+    queue.send(&messages, at(0)).await.unwrap();
+}
+
+pub(crate) fn name(delivery: &Delivery) -> &str {
+    match delivery.errand.as_ref().unwrap() {
+        Errand::Purge { collection_uid } => collection_uid,
+        other => panic!("not sent by a test: {other:?}"),
+    }
+}
+
+/// Receives what can be delivered now, which is at least one message.
+pub(crate) async fn receive(queue: &Queue) -> Vec<Delivery> {
+    queue.receive(10).await.unwrap()
+}
+
+/// Receives the only message there is.
+pub(crate) async fn receive_one(queue: &Queue) -> Delivery {
+    let mut received = receive(queue).await;
+    assert_eq!(received.len(), 1, "{received:?}");
+    received.pop().unwrap()
+}
+
+pub(crate) async fn receive_names(queue: &Queue) -> Vec<String> {
+    receive(queue).await.iter().map(|delivery| name(delivery).to_owned()).collect()
+}
+
+pub(crate) fn receipts(deliveries: &[Delivery]) -> Vec<Receipt> {
+    deliveries.iter().map(|delivery| delivery.receipt).collect()
+}
+
+/// How many are visible, delayed, hidden and dead.
+pub(crate) async fn counts(queue: &Queue) -> [u64; 4] {
+    let QueueStats { visible, delayed, hidden, dead_letters, .. } = queue.stats().await.unwrap();
+    [visible, delayed, hidden, dead_letters]
+}
