@@ -28,4 +28,4 @@ mod work;
 
 pub use args::{ServeArgs, TOKEN_VARIABLE};
 pub use run::{BUILD, Build, serve};
-pub use settings::{DATA_DIR, Settings, TargetPolicy};
+pub use settings::{DATA_DIR, Settings};

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
 use actions::Actions;
+use anyhow::{Context, Result, bail};
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
 use app::{Manage, ManagePorts};
 use ports::{Clock, DispatchQueue, IdSource};

@@ -28,12 +28,7 @@ const TAKEN_MAX: usize = 200;
 const FAILED_PAUSE: Duration = Duration::from_secs(5);
 
 /// Works until it is asked to stop, and what it has begun is done.
-pub(super) async fn work(
-    queue: Queue,
-    executor: Executor,
-    clock: Arc<dyn Clock>,
-    mut stop: Stop,
-) {
+pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>, mut stop: Stop) {
     let places = Arc::new(Semaphore::new(UNDER_WAY_MAX as usize));
     loop {
         let taken = async {
