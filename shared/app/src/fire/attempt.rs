@@ -191,7 +191,7 @@ impl Executor {
     /// Records as failed what its workers did not survive.
     async fn give_up(&self, job: &JobRef, mine: Mine) -> Result<Performed, AppError> {
         let seen = self.look(job).await?;
-        let definition = seen.as_ref().map(|seen| self.define(job, seen)).transpose()?;
+        let definition = seen.as_ref().and_then(|seen| self.define(job, seen).ok());
         let why = "Its workers were lost, again and again";
         let message =
             definition.as_ref().and_then(|it| action(it, mine.held.attempt.role)).map_or_else(

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::errand::{Errand, JobRef};
 use domain::execution::Attempt;
+use ports::Message;
 
 use super::{FirePorts, FireSettings};
 use crate::error::AppError;
@@ -62,9 +63,13 @@ impl Executor {
                 Ok(Performed::Done)
             }
             Errand::Purge { collection_uid } => {
-                let is_done = self.ports.store.purge(collection_uid).await?;
-                // The rest at once, through the queue, so that no worker is at it for long.
-                Ok(if is_done { Performed::Done } else { Performed::Again(Duration::ZERO) })
+                if !self.ports.store.purge(collection_uid).await? {
+                    // The rest by another message, so that no worker is at it for long.
+                    let due_at = self.ports.clock.now();
+                    let rest = Message { errand: errand.clone(), due_at };
+                    self.ports.queue.send(&[rest], due_at).await?;
+                }
+                Ok(Performed::Done)
             }
         }
     }
