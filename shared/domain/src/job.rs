@@ -97,7 +97,7 @@ pub struct Counters {
     pub failures: u64,
     /// Occurrences that failed for good.
     pub faulted: u64,
-    /// Occurrences that were not owed.
+    /// Occurrences that were not owed any more when their turn came.
     pub skipped: u64,
     /// When its latest attempt began.
     pub last_execution_at: Option<DateTime<Utc>>,

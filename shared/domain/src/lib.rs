@@ -11,6 +11,7 @@ pub mod errand;
 pub mod execution;
 pub mod firing;
 pub mod job;
+pub mod message;
 pub mod name;
 pub mod plan;
 pub mod refusal;

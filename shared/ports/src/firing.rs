@@ -9,6 +9,7 @@ use domain::errand::JobRef;
 use domain::execution::{Attempt, Record};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
+use domain::plan::Plan;
 use domain::settled::Settled;
 use domain::timing::Timing;
 
@@ -82,6 +83,8 @@ pub enum TimerKey {
         state: JobState,
         /// Whether every occurrence has been handed over now.
         is_spent: bool,
+        /// Occurrences that were overtaken, and come to the counters.
+        overtaken: u64,
     },
     /// A retry's.
     Retry {
@@ -186,8 +189,10 @@ pub struct Sight {
     pub counters: Counters,
     /// What of it is counted.
     pub settled: Settled,
-    /// How many retries are too far away for a message.
-    pub long_retries: u32,
+    /// Whether every occurrence has been handed over.
+    pub is_spent: bool,
+    /// The plan of its collection.
+    pub plan: Plan,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
 }
@@ -216,8 +221,6 @@ pub struct CountersAdd {
     pub faulted: u64,
     /// Occurrences that were not owed.
     pub skipped: u64,
-    /// Retries that wait in timers of their own, more or fewer.
-    pub long_retries: i64,
     /// When the latest of the attempts began.
     pub last_execution_at: Option<DateTime<Utc>>,
 }
@@ -288,7 +291,7 @@ pub trait FiringStore: Send + Sync {
     /// twice in a group.
     async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>>;
 
-    /// Ends a job that is enabled and spent; `false` if it is not, or no longer.
+    /// Ends a job that is enabled; `false` if it is not, or no longer, or has another timing.
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError>;
 
     /// Keeps retries for later; one that is kept already stays as it is.
@@ -297,8 +300,16 @@ pub trait FiringStore: Send + Sync {
     /// Drops the timers of retries that are settled; those that are gone are no error.
     async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>>;
 
-    /// Whether a job has retries that wait in timers of their own.
-    async fn has_retries(&self, job_uid: &str) -> Result<bool, StoreError>;
+    /// The retries of a job that wait in timers of their own, at most so many of them.
+    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError>;
+
+    /// Deletes a job that is over and has this timing, and counts it off. One that is gone, or is
+    /// not, stays as it is.
+    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError>;
+
+    /// Deletes some of the jobs of a collection that is deleted; `true` when none is left, and the
+    /// timer that asks for it is gone, too.
+    async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError>;
 
     /// What a job has executed and is executing: the newest occurrence first, and in it the newest
     /// attempt first. An error action is newer than what it answers.

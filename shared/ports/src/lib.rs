@@ -6,6 +6,7 @@
 mod action;
 mod certificate;
 mod clock;
+mod event;
 pub mod firing;
 mod id;
 mod queue;
@@ -16,6 +17,7 @@ mod wire;
 pub use action::{ActionSender, Occasion, Sent};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
+pub use event::{Event, EventSink};
 pub use firing::FiringStore;
 pub use id::IdSource;
 pub use queue::{DispatchQueue, Message, QueueError};

@@ -63,9 +63,10 @@ pub struct TimerRecord {
     pub rule: Option<String>,
     /// What it has done so far.
     pub counters: Counters,
-    /// The next occurrence that has not been handed to the queue; `None` if there is none.
+    /// When it is due: for the next occurrence that has not been handed over; with nothing left, to
+    /// be looked at; when it is over, to be deleted. `None` while it is switched off.
     pub due_at: Option<DateTime<Utc>>,
-    /// Whether every occurrence has been handed over, so that it is due to be looked at only.
+    /// Whether every occurrence has been handed over.
     pub is_spent: bool,
 }
 

@@ -117,6 +117,10 @@ fn status(status: &JobStatus) -> Value {
     document.insert("executionCount".to_owned(), counters.executions.into());
     document.insert("failureCount".to_owned(), counters.failures.into());
     document.insert("faultedCount".to_owned(), counters.faulted.into());
+    // An extension: clients of the original never see it, unless there is something to be seen.
+    if counters.skipped > 0 {
+        document.insert("skippedCount".to_owned(), counters.skipped.into());
+    }
     Value::Object(document)
 }
 

@@ -107,9 +107,14 @@ pub(crate) async fn delete(
 
 fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
+    // Where the collection is found, and counts its jobs.
+    let at = keys::collection(&record.place, &record.collection.name);
     let item = Growing::at(keys::switch(&record.collection.uid))
         .set("on", AttributeValue::Bool(on))
         .date("on_since", record.on_since)
+        .text("plan", record.collection.definition.plan.name())
+        .text("at_pk", at.pk)
+        .text("at_sk", at.sk)
         .done();
     Put::builder().table_name(&store.table).set_item(Some(item)).build()
 }

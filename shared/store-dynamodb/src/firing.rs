@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
+use domain::execution::Attempt;
 use ports::firing::{
     Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
     Settlement, Sight,
@@ -10,7 +11,7 @@ use ports::firing::{
 use ports::store::{Page, PageRequest};
 use ports::{FiringStore, StoreError};
 
-use crate::{DynamoJobStore, executions, keys, settle, sights, timers};
+use crate::{DynamoJobStore, executions, keys, removal, settle, sights, timers};
 
 #[async_trait]
 impl FiringStore for DynamoJobStore {
@@ -63,8 +64,16 @@ impl FiringStore for DynamoJobStore {
         timers::drop_retries(self, retries).await
     }
 
-    async fn has_retries(&self, job_uid: &str) -> Result<bool, StoreError> {
-        timers::has_retries(self, job_uid).await
+    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        timers::retries(self, job_uid, max).await
+    }
+
+    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
+        removal::delete_finished(self, job, generation).await
+    }
+
+    async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
+        removal::purge(self, collection_uid).await
     }
 
     async fn executions(

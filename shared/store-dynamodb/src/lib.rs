@@ -41,6 +41,7 @@ mod keys;
 mod list;
 mod message;
 mod meter;
+mod removal;
 mod settle;
 mod sights;
 mod table;

@@ -28,6 +28,8 @@ pub enum Call {
     Retries,
     /// Reading executions.
     Executions,
+    /// Removing what is over.
+    Remove,
 }
 
 /// What calls of one kind consumed.

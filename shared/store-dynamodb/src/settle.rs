@@ -43,11 +43,10 @@ fn count(settlement: &Settlement) -> Write {
         vec![(":settled", bytes(&settled.to_bytes())), (":as_read", bytes(&as_read.to_bytes()))];
     // The first three are there since the job was created, the others since they were needed.
     let sums = [
-        ("executions", ":executions", i128::from(add.executions)),
-        ("failures", ":failures", i128::from(add.failures)),
-        ("faulted", ":faulted", i128::from(add.faulted)),
-        ("skipped", ":skipped", i128::from(add.skipped)),
-        ("long_retries", ":long_retries", i128::from(add.long_retries)),
+        ("executions", ":executions", add.executions),
+        ("failures", ":failures", add.failures),
+        ("faulted", ":faulted", add.faulted),
+        ("skipped", ":skipped", add.skipped),
     ];
     for (name, value, by) in sums {
         if by != 0 {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use domain::errand::JobRef;
 use domain::name::Name;
+use domain::plan::Plan;
 use domain::settled::Settled;
 use ports::StoreError;
 use ports::firing::Sight;
@@ -35,6 +36,11 @@ fn keys_of(job: &JobRef) -> [Key; 3] {
     ]
 }
 
+fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
+    let plan = Plan::read(switch.text("plan")?);
+    plan.ok_or_else(|| switch.corrupt("plan", "there is none of this name"))
+}
+
 fn sight(job: &JobRef, items: &HashMap<Key, Item>) -> Result<Option<Sight>, StoreError> {
     let [timer, definition, switch] = keys_of(job).map(|key| items.get(&key).map(Reader::of));
     let (Some(timer), Some(definition), Some(switch)) = (timer, definition, switch) else {
@@ -57,7 +63,8 @@ fn sight(job: &JobRef, items: &HashMap<Key, Item>) -> Result<Option<Sight>, Stor
         rule: record.rule,
         counters: record.counters,
         settled: settled.ok_or_else(|| timer.corrupt("settled", "it is damaged"))?,
-        long_retries: timer.optional_number("long_retries")?.unwrap_or(0),
+        is_spent: record.is_spent,
+        plan: read_plan(&switch)?,
         collection_on_since: switch.is_set("on")?.then_some(on_since),
     }))
 }

@@ -11,6 +11,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
+use domain::execution::Attempt;
 use domain::job::JobState;
 use ports::StoreError;
 use ports::firing::{Advance, Due, DueTimer, Finish, JobTimer, LongRetry, TimerKey};
@@ -22,6 +23,7 @@ use crate::executions::own_due_at;
 use crate::groups::{Write, Wrote};
 use crate::item::{Growing, Item, Reader, number, text, ticks};
 use crate::keys::{self, RETRIES, TIMERS};
+use crate::list::List;
 use crate::meter::Call;
 use crate::{DUE_INDEX, DynamoJobStore};
 
@@ -49,7 +51,19 @@ pub(crate) async fn due(
     store.consumed(Call::Due, found.consumed_capacity());
     let next = found.last_evaluated_key.as_ref().map(write_position).transpose()?;
     let items = found.items.unwrap_or_default();
-    Ok(Page { items: items.iter().map(read_due).collect::<Result<_, _>>()?, next })
+    Ok(Page { items: items.iter().filter_map(readable).collect(), next })
+}
+
+/// What is due, unless it cannot be read: then the log says so at every pass, and what is behind it
+/// goes on.
+fn readable(item: &Item) -> Option<Due> {
+    match read_due(item) {
+        Ok(due) => Some(due),
+        Err(error) => {
+            tracing::error!(%error, "a timer cannot be read, and does not fire");
+            None
+        }
+    }
 }
 
 /// Where a page of the index ended: the keys of its last item.
@@ -92,13 +106,7 @@ fn read_due(item: &Item) -> Result<Due, StoreError> {
             is_spent: reader.is_set("spent")?,
         }),
         keys::PURGE => DueTimer::Purge { collection_uid: uid },
-        sk => {
-            let attempt_due_at = reader.optional_ticks("attempt_due_at")?;
-            let attempt = sk.strip_prefix(RETRIES);
-            let attempt = attempt.and_then(|attempt| read_attempt(attempt, attempt_due_at));
-            let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is no timer"))?;
-            DueTimer::Retry { job: job(uid)?, attempt }
-        }
+        _ => DueTimer::Retry { job: job(uid)?, attempt: read_retry(&reader)? },
     };
     Ok(Due { due_at, what })
 }
@@ -120,13 +128,24 @@ fn moved(advance: &Advance) -> Write {
     const SEEN: &str = "due_at = :from";
     let Advance { timer, from, to } = advance;
     let write = match timer {
-        TimerKey::Job { job_uid, generation, state, is_spent } => {
+        TimerKey::Job { job_uid, generation, state, is_spent, overtaken } => {
             let spent = if *is_spent { ", spent = :spent" } else { " REMOVE spent" };
-            let write = Write::update(keys::timer(job_uid), format!("SET due_at = :to{spent}"))
+            let skipped = if *overtaken > 0 {
+                ", skipped = if_not_exists(skipped, :none) + :overtaken"
+            } else {
+                ""
+            };
+            let set = format!("SET due_at = :to{skipped}{spent}");
+            let write = Write::update(keys::timer(job_uid), set)
                 .only_if(format!("{SEEN} AND generation = :generation AND #state = :state"))
                 .naming("#state", "state")
                 .with(":generation", number(*generation))
                 .with(":state", text(state.name()));
+            let write = if *overtaken > 0 {
+                write.with(":overtaken", number(*overtaken)).with(":none", number(0))
+            } else {
+                write
+            };
             if *is_spent { write.with(":spent", AttributeValue::Bool(true)) } else { write }
         }
         TimerKey::Retry { job_uid, attempt } => {
@@ -146,14 +165,13 @@ pub(crate) async fn finish(store: &DynamoJobStore, finish: &Finish) -> Result<bo
         keys::timer(job_uid),
         "SET #state = :state, due_at = :delete_at, due_shard = :shard",
     )
-    .only_if("generation = :generation AND #state = :enabled AND spent = :true")
+    .only_if("generation = :generation AND #state = :enabled")
     .naming("#state", "state")
     .with(":state", text(state.name()))
     .with(":delete_at", ticks(*delete_at))
     .with(":shard", number(keys::shard(job_uid)))
     .with(":generation", number(*generation))
-    .with(":enabled", text(JobState::Enabled.name()))
-    .with(":true", AttributeValue::Bool(true));
+    .with(":enabled", text(JobState::Enabled.name()));
     match store.write(Call::Finish, write).await? {
         Wrote::Done => Ok(true),
         Wrote::Refused(None) => Ok(false),
@@ -199,20 +217,21 @@ fn all_done(wrote: Vec<Result<Wrote, StoreError>>) -> Vec<Result<(), StoreError>
     wrote.into_iter().map(|wrote| wrote.map(|_| ())).collect()
 }
 
-pub(crate) async fn has_retries(store: &DynamoJobStore, job_uid: &str) -> Result<bool, StoreError> {
-    let found = store
-        .client
-        .query()
-        .table_name(&store.table)
-        .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
-        .expression_attribute_values(":pk", text(keys::timer(job_uid).pk))
-        .expression_attribute_values(":sk", text(RETRIES))
-        .consistent_read(true)
-        .limit(1)
-        .set_return_consumed_capacity(store.asks_for_capacity())
-        .send()
-        .await
-        .map_err(store_error)?;
-    store.consumed(Call::Retries, found.consumed_capacity());
-    Ok(found.count > 0)
+pub(crate) async fn retries(
+    store: &DynamoJobStore,
+    job_uid: &str,
+    max: u32,
+) -> Result<Vec<Attempt>, StoreError> {
+    let pk = keys::timer(job_uid).pk;
+    let list = List { call: Some(Call::Retries), ..List::of(pk, RETRIES) };
+    let page = list.page(store, PageRequest { from: None, items_max: max }).await?;
+    page.items.iter().map(|item| read_retry(&Reader::of(item))).collect()
+}
+
+fn read_retry(reader: &Reader<'_>) -> Result<Attempt, StoreError> {
+    let due_at = reader.optional_ticks("attempt_due_at")?;
+    let attempt = reader.text("sk")?.strip_prefix(RETRIES);
+    let attempt = attempt.and_then(|attempt| read_attempt(attempt, due_at));
+    let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is no timer"))?;
+    Ok(Attempt { is_long: true, ..attempt })
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use app::fire::Dispatcher;
 use app::{AppError, Manage, ManagePorts, Settings};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -110,10 +111,13 @@ pub(super) fn manage(
     clock: Arc<dyn Clock>,
     sealer: Arc<AesSealer>,
 ) -> Manage {
+    let dispatcher =
+        Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
     let ports = ManagePorts {
         store: store.clone(),
         firing: store,
         queue,
+        dispatcher,
         sealer,
         certificates: Arc::new(Opener),
         clock,

@@ -20,10 +20,12 @@ mod private_file;
 mod run;
 mod settings;
 mod signals;
+mod sweep;
 mod tasks;
 mod tls;
 mod token;
+mod work;
 
 pub use args::{ServeArgs, TOKEN_VARIABLE};
 pub use run::{BUILD, Build, serve};
-pub use settings::{DATA_DIR, Settings, TargetPolicy};
+pub use settings::{DATA_DIR, Settings};

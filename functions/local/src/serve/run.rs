@@ -4,22 +4,28 @@ use std::io::{self, Write};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use actions::Actions;
 use anyhow::{Context, Result, bail};
+use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
 use app::{Manage, ManagePorts};
-use ports::{Clock, IdSource};
+use ports::{Clock, DispatchQueue, IdSource};
 use rest::{Access, BuildInfo, Rest, Scheme};
-use runtime::{PfxReader, RandomIds, SystemClock, TestClock, start_log, system_now};
+use runtime::{
+    Grouped, Metrics, PfxReader, RandomIds, SystemClock, TestClock, start_log, system_now,
+};
 use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use super::home::Home;
 use super::listen::listen;
-use super::settings::{Auth, Roles, Settings};
+use super::settings::{Auth, Settings};
 use super::signals::Signals;
+use super::sweep::sweep;
 use super::tasks::Tasks;
 use super::tls::protect;
 use super::token::{self, TokenFile};
+use super::work::work;
 
 /// The one table of the store.
 const TABLE: &str = "minutehand";
@@ -80,19 +86,54 @@ async fn run(settings: Settings) -> Result<()> {
     // One commit for what comes together: here a commit is the price, and not a write.
     let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
     let jobs = Arc::new(jobs);
+    let firing = Arc::new(Grouped::new(jobs.clone()));
+    let messages: Arc<dyn DispatchQueue> = Arc::new(queue.clone());
+    let sealer = Arc::new(sealer);
+    let metrics = Arc::new(Metrics::default());
+    let process = Process { id: ids.new_id(), started_at: clock.now() };
+    let dispatcher = |store| {
+        let process = Some(process.clone());
+        Dispatcher::new(store, messages.clone(), metrics.clone(), clock.clone(), process)
+    };
     let manage = Manage::new(
         ManagePorts {
             store: jobs.clone(),
-            firing: jobs,
-            queue: Arc::new(queue.clone()),
-            sealer: Arc::new(sealer),
+            firing: firing.clone(),
+            queue: messages.clone(),
+            dispatcher: dispatcher(firing.clone()),
+            sealer: sealer.clone(),
             certificates: Arc::new(PfxReader),
             clock: clock.clone(),
             ids: ids.clone(),
         },
         app::Settings { region: REGION.to_owned(), plan_limits: settings.plan_limits },
     );
-    say_what_is_missing(settings.roles);
+    if settings.roles.executor {
+        let ports = FirePorts {
+            store: firing.clone(),
+            queue: messages.clone(),
+            sender: Arc::new(actions(&settings)?),
+            sealer,
+            events: metrics.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
+        let fire = FireSettings {
+            region: REGION.to_owned(),
+            is_quiet: false,
+            only_process: Some(process.clone()),
+        };
+        let executor = Executor::new(ports, fire);
+        let queue = queue.clone();
+        let clock = clock.clone();
+        tasks.start("executor", |stop| work(queue, executor, clock, stop));
+    }
+    if settings.roles.sweeper {
+        // Past the groups: a pass moves a page of timers at once, and need not wake itself.
+        let sweeper = Sweeper::new(jobs.clone(), dispatcher(jobs.clone()), clock.clone());
+        let (clock, advanced) = (clock.clone(), firing.advanced());
+        tasks.start("sweeper", |stop| sweep(sweeper, clock, advanced, stop));
+    }
 
     let protection = protect(&settings.tls, settings.listen, dir.as_ref())?;
     if settings.roles.api {
@@ -174,13 +215,10 @@ fn access(
     Ok(Arc::new(RwLock::new(access)))
 }
 
-/// To be removed with the first sweeper and executor.
-fn say_what_is_missing(roles: Roles) {
-    if roles.sweeper || roles.executor {
-        tracing::warn!(
-            "jobs are kept and answered, and do not fire yet: this version has the API alone"
-        );
-    }
+fn actions(settings: &Settings) -> Result<Actions> {
+    let mut wanted = actions::Settings::new(settings.targets);
+    wanted.user_agent = format!("minutehand/{}", BUILD.version);
+    Actions::new(&wanted).context("cannot prepare to call targets")
 }
 
 fn build_info() -> BuildInfo {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use actions::TargetPolicy;
 use chrono::{DateTime, Utc};
 use domain::plan::PlanLimits;
 use embedded::SyncMode;
@@ -89,15 +90,6 @@ pub(super) struct ClockSettings {
     /// Where it starts; `None` for now.
     pub(super) start: Option<DateTime<Utc>>,
     pub(super) rate: Rate,
-}
-
-/// Where jobs may call. Link-local and metadata addresses are never among it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TargetPolicy {
-    /// Public, private and loopback addresses.
-    AllowPrivate,
-    /// Public addresses alone.
-    PublicOnly,
 }
 
 impl Settings {

@@ -1,15 +1,16 @@
 //! Jobs: created, changed, run, listed, deleted.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::document::{JOB, canonical_names, merge_patch, read_job, secrets_carried_elsewhere};
-use domain::errand::{Errand, JobRef};
-use domain::execution::{Attempt, Occurrence};
+use domain::errand::JobRef;
+use domain::execution::{Attempt, KEPT_FOR, Occurrence};
 use domain::job::{Counters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::plan::{Limits, Plan};
 use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
 use ports::Message;
+use ports::firing::{Due, DueTimer, JobTimer};
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
 };
@@ -18,14 +19,9 @@ use serde_json::{Value, json};
 
 use super::secrets::{Kept, authenticates, open_certificates};
 use super::{ATTEMPTS_MAX, JobStatus, JobView, Manage};
+use crate::definition::{definition, whole_document};
 use crate::error::AppError;
-
-/// What falls due within this time is handed to the queue at once: the longest delay of a message,
-/// less a minute.
-const HORIZON: TimeDelta = TimeDelta::minutes(14);
-/// The most occurrences that one change hands to the queue: what a minutely job has in the horizon,
-/// and room for what a clock that went back adds.
-const NEAR_TERM_MAX: usize = 32;
+use crate::fire::execute;
 
 /// What a change of a job came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +115,8 @@ impl Manage {
             let collection = self.collection(place, collection).await?;
             let plan = collection.collection.definition.plan;
             let old = self.job(&collection, name).await?;
-            let whole = self.whole_document(&old.uid, &old.document, old.sealed.as_deref())?;
+            let sealer = self.ports.sealer.as_ref();
+            let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref())?;
             let before = read_job(&json!({"properties": whole}), plan).map_err(unreadable(&old))?;
             let merged = merge_patch(json!({"properties": whole}), patch.clone(), JOB);
             let wanted = read_job(&merged, plan)?;
@@ -199,12 +196,12 @@ impl Manage {
         let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
         let uid = self.ports.ids.new_id();
         let Kept { document, sealed } = self.keep(&uid, &wanted)?;
-        let timer = timer(wanted.switch, timing, &timetable, Counters::default());
+        let timer = timer(wanted.switch, timing, &timetable, Counters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
         match self.ports.store.create_job(save, limits.jobs_max).await? {
             Saved::Kept => {
-                self.send_what_is_near(collection, &job, &timetable, now).await;
+                self.dispatch_what_is_near(collection, &job).await;
                 Ok(Some(job))
             }
             Saved::Stale => Ok(None),
@@ -227,21 +224,21 @@ impl Manage {
         let now = self.ports.clock.now();
         let limits = self.check(collection, &mut wanted)?;
         let change = old.timer.timing.changed(before, &wanted, now).map_err(Refusal::from)?;
-        let (timer, new_timetable) = match change {
-            Change::Keeps => (old.timer.clone(), None),
+        let (timer, timer_changes) = match change {
+            Change::Keeps => (old.timer.clone(), false),
             Change::Becomes(timing) => {
                 let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
-                let timer = timer(wanted.switch, timing, &timetable, old.timer.counters);
-                (timer, Some(timetable))
+                let counters = old.timer.counters;
+                (timer(wanted.switch, timing, &timetable, counters, now), true)
             }
         };
         let Kept { document, sealed } = self.keep(&old.uid, &wanted)?;
         let job = JobRecord { document, sealed, timer, ..old };
-        let save = SaveJob { collection, job: &job, timer_changes: new_timetable.is_some() };
+        let save = SaveJob { collection, job: &job, timer_changes };
         match self.ports.store.replace_job(save).await? {
             Saved::Kept => {
-                if let Some(timetable) = new_timetable {
-                    self.send_what_is_near(collection, &job, &timetable, now).await;
+                if timer_changes {
+                    self.dispatch_what_is_near(collection, &job).await;
                 }
                 Ok(Some(job))
             }
@@ -263,27 +260,31 @@ impl Manage {
         Ok(limits)
     }
 
-    /// Hands what falls due within the horizon to the queue; a sweep does what is not done here.
-    async fn send_what_is_near(
-        &self,
-        collection: &CollectionRecord,
-        job: &JobRecord,
-        timetable: &Timetable,
-        now: DateTime<Utc>,
-    ) {
-        if job.timer.state != JobState::Enabled {
+    /// Hands over what falls due within the horizon, as a sweep would; a sweep does what is not done
+    /// here.
+    async fn dispatch_what_is_near(&self, collection: &CollectionRecord, job: &JobRecord) {
+        let timer = &job.timer;
+        let (Some(due_at), Some(rule), JobState::Enabled) =
+            (timer.due_at, &timer.rule, timer.state)
+        else {
+            return;
+        };
+        let dispatcher = &self.ports.dispatcher;
+        if due_at > dispatcher.near_until() {
             return;
         }
-        let near = timetable.iter().take_while(|nominal_at| *nominal_at <= now + HORIZON);
-        let messages: Vec<_> = near
-            .take(NEAR_TERM_MAX)
-            .map(|nominal_at| message(collection, job, Occurrence::Scheduled { nominal_at }))
-            .collect();
-        if messages.is_empty() {
-            return;
+        let timer = JobTimer {
+            job: job_ref(collection, job),
+            state: timer.state,
+            generation: timer.timing.generation,
+            rule: rule.clone(),
+            is_spent: timer.is_spent,
+        };
+        let due = Due { due_at, what: DueTimer::Job(timer) };
+        // The change is kept, and its timer stands in the index.
+        if let Err(error) = dispatcher.dispatch(&[due]).await {
+            tracing::warn!(job.uid, %error, "what is due soon is left to the next sweep");
         }
-        // That it failed is no error: the timer stands in the index, and the next sweep sends.
-        let _ = self.ports.queue.send(&messages, now).await;
     }
 
     /// The record of a job that has to be there.
@@ -302,8 +303,8 @@ impl Manage {
         job: &JobRecord,
         plan: Plan,
     ) -> Result<JobDefinition, AppError> {
-        let whole = self.whole_document(&job.uid, &job.document, job.sealed.as_deref())?;
-        read_job(&json!({"properties": whole}), plan).map_err(unreadable(job))
+        let sealer = self.ports.sealer.as_ref();
+        definition(sealer, &job.uid, &job.document, job.sealed.as_deref(), plan)
     }
 
     fn view(&self, collection: &CollectionRecord, job: JobRecord) -> Result<JobView, AppError> {
@@ -363,22 +364,33 @@ fn allowed_timetable(
     Ok(timetable)
 }
 
-fn timer(switch: Switch, timing: Timing, timetable: &Timetable, counters: Counters) -> TimerRecord {
-    let on = switch == Switch::Enabled;
-    let due_at = timetable.iter().next().filter(|_| on);
-    let rule = on.then(|| timetable.to_string());
-    TimerRecord { state: JobState::from(switch), timing, rule, counters, due_at, is_spent: false }
+/// The timer of a job whose timing is new. One with nothing left to do is over.
+fn timer(
+    switch: Switch,
+    timing: Timing,
+    timetable: &Timetable,
+    counters: Counters,
+    now: DateTime<Utc>,
+) -> TimerRecord {
+    let (state, due_at) = match (switch, timetable.iter().next()) {
+        (Switch::Disabled, _) => (JobState::Disabled, None),
+        (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(first)),
+        (Switch::Enabled, None) => (JobState::Completed, Some(now + KEPT_FOR)),
+    };
+    let rule = (switch == Switch::Enabled).then(|| timetable.to_string());
+    TimerRecord { state, timing, rule, counters, due_at, is_spent: state.is_final() }
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Message {
-    let due_at = what.nominal_at();
-    let attempts = vec![Attempt::first(job.timer.timing.generation, what)];
-    let job = JobRef {
+    execute(&job_ref(collection, job), Attempt::first(job.timer.timing.generation, what))
+}
+
+fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {
+    JobRef {
         uid: job.uid.clone(),
         collection_uid: collection.collection.uid.clone(),
         key: job.name.key(),
-    };
-    Message { errand: Errand::Execute { job, attempts }, due_at }
+    }
 }
 
 fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {

@@ -23,6 +23,8 @@ use std::sync::Arc;
 use domain::plan::PlanLimits;
 use ports::{CertificateReader, Clock, DispatchQueue, FiringStore, IdSource, JobStore, Sealer};
 
+use crate::fire::Dispatcher;
+
 pub use jobs::Put;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
@@ -38,6 +40,8 @@ pub struct ManagePorts {
     pub firing: Arc<dyn FiringStore>,
     /// Where occurrences go.
     pub queue: Arc<dyn DispatchQueue>,
+    /// Hands over what is due soon, as a sweep does.
+    pub dispatcher: Dispatcher,
     /// Seals secrets.
     pub sealer: Arc<dyn Sealer>,
     /// Opens client certificates.

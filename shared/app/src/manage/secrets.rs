@@ -1,8 +1,7 @@
-//! A job's document apart from its secrets, and together again.
+//! A job's document apart from its secrets.
 
 use domain::action::{Authentication, Target};
-use domain::document::Shape;
-use domain::document::{Durations, Secrets, merge_patch, write_job};
+use domain::document::{Durations, Secrets, write_job};
 use domain::job::JobDefinition;
 use domain::refusal::Refusal;
 use ports::CertificateReader;
@@ -25,26 +24,6 @@ impl Manage {
         let secrets = beyond(&whole, &shown);
         let sealed = secrets.map(|secrets| self.ports.sealer.seal(uid, &secrets.to_string()));
         Ok(Kept { document: shown.to_string(), sealed: sealed.transpose()? })
-    }
-
-    /// The whole document of a job, secrets included, for a patch to be merged into.
-    pub(super) fn whole_document(
-        &self,
-        uid: &str,
-        document: &str,
-        sealed: Option<&[u8]>,
-    ) -> Result<Value, AppError> {
-        let unreadable = |source: serde_json::Error| AppError::Unreadable {
-            name: uid.to_owned(),
-            source: Box::new(source),
-        };
-        let shown: Value = serde_json::from_str(document).map_err(unreadable)?;
-        let Some(sealed) = sealed else {
-            return Ok(shown);
-        };
-        let secrets = self.ports.sealer.open(uid, sealed)?;
-        let secrets = serde_json::from_str(&secrets).map_err(unreadable)?;
-        Ok(merge_patch(shown, secrets, Shape::Leaf))
     }
 }
 
@@ -92,6 +71,7 @@ pub(super) fn authenticates(job: &JobDefinition) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use domain::document::{Shape, merge_patch};
     use serde_json::json;
 
     use super::*;

@@ -122,6 +122,14 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
         &http(r#","headers":{"Content-Length":"3"}"#),
         "'action.request.headers.Content-Length' belongs to the connection; leave it out.",
     );
+    for name in ["transfer-Encoding", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade"] {
+        check_refused(
+            &http(&format!(r#","headers":{{"{name}":"x"}}"#)),
+            &format!("'action.request.headers.{name}' belongs to the connection; leave it out."),
+        );
+    }
+    // Where a name stands for many servers, `Host` chooses one.
+    read(&http(r#","headers":{"Host":"virtual.example"}"#));
     check_refused(
         &http(r#","headers":{"X-MS-Scheduler-JobId":"3"}"#),
         "'action.request.headers.X-MS-Scheduler-JobId' is one of the scheduler's own; use a name that does not begin with 'x-ms-scheduler-'.",

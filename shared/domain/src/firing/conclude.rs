@@ -31,8 +31,9 @@ pub struct Chain<'a> {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// What it has executed and is executing, as far back as [`seen_from`].
     pub executions: &'a [(Attempt, Option<Record>)],
-    /// How many of its retries wait in timers of their own.
-    pub long_retries: u32,
+    /// Its retries that wait in timers of their own, also those of others than the main action, and
+    /// of older timings.
+    pub pending: &'a [Attempt],
 }
 
 /// What comes of looking.
@@ -63,6 +64,18 @@ struct Bounds {
     horizon: TimeDelta,
 }
 
+/// The last occurrence that may have been handed over.
+#[must_use]
+pub fn last_until_now(
+    timetable: &Timetable,
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+    spans: &Spans,
+) -> Option<DateTime<Utc>> {
+    // Whoever handed it over may have had a clock that is ahead.
+    latest_until(timetable, since, now + spans.horizon + spans.look_again)
+}
+
 /// From which occurrence on the executions have to be seen, given the last one: as far back as a
 /// chain of short retries can last.
 #[must_use]
@@ -88,17 +101,13 @@ pub fn conclude(
         // What it owes is decided when its collection is on again.
         return Conclusion::default();
     };
-    let until = now + spans.horizon + spans.look_again;
-    let Some(last) = latest_until(chain.timetable, chain.since, until) else {
+    let Some(last) = last_until_now(chain.timetable, chain.since, now, spans) else {
         return Conclusion { resend: Vec::new(), over: Some(JobState::Completed) };
     };
     let mut seen = HashMap::new();
     for (attempt, record) in chain.executions {
-        if let (Role::Main, Occurrence::Scheduled { nominal_at }) =
-            (attempt.role, &attempt.occurrence)
-            && attempt.generation == chain.generation
-        {
-            seen.insert((*nominal_at, attempt.number), record.as_ref());
+        if decides(chain, attempt) {
+            seen.insert((attempt.occurrence.nominal_at(), attempt.number), record.as_ref());
         }
     }
     let mut conclusion = Conclusion::default();
@@ -121,10 +130,17 @@ pub fn conclude(
         }
         next = chain.timetable.after(nominal_at);
     }
-    if !is_open && chain.long_retries == 0 {
+    if !is_open && !chain.pending.iter().any(|retry| decides(chain, retry)) {
         conclusion.over = Some(state);
     }
     conclusion
+}
+
+/// Whether an attempt has a part in how a job ends: runs have none, nor have error actions.
+fn decides(chain: &Chain<'_>, attempt: &Attempt) -> bool {
+    attempt.role == Role::Main
+        && attempt.generation == chain.generation
+        && matches!(attempt.occurrence, Occurrence::Scheduled { .. })
 }
 
 fn stand(
@@ -194,7 +210,7 @@ mod tests {
         on_since: Option<DateTime<Utc>>,
         now: i64,
         floor: i64,
-        long_retries: u32,
+        pending: &'a [Attempt],
     }
 
     const GOOD: Case<'_> = Case {
@@ -203,7 +219,7 @@ mod tests {
         on_since: Some(DateTime::UNIX_EPOCH),
         now: 40,
         floor: -60,
-        long_retries: 0,
+        pending: &[],
     };
 
     /// What is sent again, as minute and number; and the state.
@@ -216,7 +232,7 @@ mod tests {
             retries: Retries { count: 1, interval: Span::seconds(case.interval) },
             collection_on_since: case.on_since,
             executions: case.executions,
-            long_retries: case.long_retries,
+            pending: case.pending,
         };
         let conclusion = conclude(&chain, at(case.now), at(case.floor), &Spans::WORK);
         let resend = conclusion.resend.iter();
@@ -268,7 +284,14 @@ mod tests {
         assert_eq!(look(&case), (vec![], None));
         // One of an occurrence that is too long ago to be seen.
         let ok = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Succeeded)];
-        assert_eq!(look(&Case { executions: &ok, long_retries: 1, ..GOOD }), (vec![], None));
+        let (retry, _) = ended(0, 1, Failed);
+        let pending = [retry.clone()];
+        assert_eq!(look(&Case { executions: &ok, pending: &pending, ..GOOD }), (vec![], None));
+        // Those of an older timing, and of an error action, decide nothing.
+        let others =
+            [Attempt { generation: 0, ..retry.clone() }, Attempt { role: Role::Error, ..retry }];
+        let case = Case { executions: &ok, pending: &others, ..GOOD };
+        assert_eq!(look(&case), (vec![], Some(JobState::Completed)));
     }
 
     #[test]

@@ -5,6 +5,11 @@ use chrono::TimeDelta;
 use crate::execution::{Attempt, Outcome, Record, Role};
 use crate::retry::Retries;
 
+/// What ends the message of an attempt after which no retry can be kept: as many as may be are
+/// pending. Whoever reads the record comes to the same.
+pub const NO_RETRY_FOLLOWS: &str =
+    " (No retry follows: as many as may be are pending for this job.)";
+
 /// What follows an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Follow {
@@ -19,7 +24,7 @@ pub enum Follow {
 /// Whether an attempt that ended so is the last one of its action, and failed.
 #[must_use]
 pub fn is_final_failure(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
-    record.outcome == Outcome::Failed && attempt.number >= retries.count
+    record.outcome == Outcome::Failed && !has_retry(attempt, record, retries)
 }
 
 /// What follows an attempt that ended so. `retries` are those of its action.
@@ -37,7 +42,7 @@ pub fn follow(
     if record.outcome == Outcome::Succeeded {
         return Follow::Nothing;
     }
-    if attempt.number < retries.count {
+    if has_retry(attempt, record, retries) {
         let interval = TimeDelta::try_milliseconds(
             i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX),
         )
@@ -60,6 +65,10 @@ pub fn follow(
         });
     }
     Follow::Nothing
+}
+
+fn has_retry(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
+    attempt.number < retries.count && !record.message.ends_with(NO_RETRY_FOLLOWS)
 }
 
 #[cfg(test)]
@@ -116,6 +125,8 @@ mod tests {
         assert_eq!(next(&error(1), failed, retries(1, 30), true), "nothing");
         // A policy that was made shorter meanwhile ends the chain.
         assert_eq!(next(&nth(3), failed, retries(1, 30), false), "nothing");
+        let gave_up = Record { message: format!("x{NO_RETRY_FOLLOWS}"), ..record(failed) };
+        assert!(is_final_failure(&first, &gave_up, retries(4, 30)));
         assert!(is_final_failure(&nth(4), &record(failed), retries(4, 30)));
         assert!(!is_final_failure(&nth(3), &record(failed), retries(4, 30)));
         assert!(!is_final_failure(&nth(4), &record(ok), retries(4, 30)));

@@ -21,8 +21,6 @@ pub const CATCH_UP: TimeDelta = TimeDelta::minutes(10);
 pub const EARLY: TimeDelta = TimeDelta::seconds(2);
 /// What stopped so long ago is sent again where it stands.
 pub const STUCK: TimeDelta = TimeDelta::minutes(2);
-/// How long history is kept, and a job that is over.
-pub const KEPT: TimeDelta = TimeDelta::days(60);
 /// The most retries of a job that wait in timers of their own.
 pub const LONG_RETRIES_MAX: u32 = 1_000;
 

@@ -40,6 +40,15 @@ fn what_a_job_has_done_is_told_in_order() {
 }
 
 #[test]
+fn what_was_skipped_is_told_if_anything_was() {
+    let api = Api::with_job();
+    api.world.change_job("J1", |job| job.timer.counters.skipped = 7);
+    let status = &api.get("/C1/jobs/J1").json()["properties"]["status"];
+    let end = r#""faultedCount":0,"skippedCount":7}"#;
+    assert!(status.to_string().ends_with(end), "{status}");
+}
+
+#[test]
 fn durations_are_written_as_the_client_reads_them() {
     let api = Api::with_collection();
     let job = JOB.replace(

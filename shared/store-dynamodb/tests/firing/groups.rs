@@ -1,9 +1,10 @@
 //! Groups: each of one ends by itself, in either way to perform it.
 
 use domain::execution::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
+use embedded::Store;
 use ports::FiringStore;
 use ports::firing::{Claim, Claimed, Recorded, Recording};
-use store_dynamodb::Groups;
+use store_dynamodb::{DynamoJobStore, Groups};
 
 use crate::world::{World, at, claim, claim_at, held, in_both_ways, noise, record, scheduled};
 
@@ -138,7 +139,9 @@ async fn an_empty_group_asks_for_nothing() {
 #[tokio::test]
 async fn a_store_that_does_not_answer_says_so_of_each() {
     for groups in [Groups::Transactions, Groups::Singles] {
-        let World { embedded, store, .. } = World::new(groups).await;
+        // The embedded one, as another is not ours to close.
+        let embedded = Store::in_memory().unwrap();
+        let store = DynamoJobStore::new(embedded.client(), "closed").with_groups(groups);
         embedded.close().await;
         let claims = [60, 120].map(|second| claim(&scheduled(second), "a"));
         let answers = store.claim(&claims).await;

@@ -1,5 +1,6 @@
-//! The store as sweeping and executing use it, over the embedded DynamoDB: every way in which each
-//! call can end, as transactions and as single writes.
+//! The store as sweeping and executing use it, over the embedded DynamoDB or the one that
+//! `MINUTEHAND_DYNAMODB_ENDPOINT` names: every way in which each call can end, as transactions and
+//! as single writes.
 
 #[cfg(test)]
 mod claims;

@@ -11,19 +11,19 @@ use ports::firing::{Advance, Claimed, CountersAdd, Recorded, Settlement, TimerKe
 use store_dynamodb::{Call, DynamoJobStore, Groups};
 
 use crate::world::{
-    JOB, TABLE, World, at, claim, collection, held, job, job_ref, noise, record, scheduled,
+    JOB, World, at, claim, collection, held, job, job_ref, noise, record, scheduled,
 };
 
 #[tokio::test]
 async fn a_claim_costs_one() {
-    let world = World::new(Groups::Singles).await;
+    let world = World::embedded(Groups::Singles).await;
     assert_eq!(world.claim(claim(&scheduled(60), CLAIM)).await, Claimed::Won);
     assert_eq!(units(&world, Call::Claim), 1.0);
 }
 
 #[tokio::test]
 async fn a_record_costs_one_while_its_item_is_below_a_kilobyte() {
-    let world = World::new(Groups::Singles).await;
+    let world = World::embedded(Groups::Singles).await;
     let headers = "Cache-Control: no-cache\r\nContent-Type: text/html; charset=utf-8\r\n";
     for (n, (message, price)) in [
         (noise(1, 700), 1.0),
@@ -45,7 +45,7 @@ async fn a_record_costs_one_while_its_item_is_below_a_kilobyte() {
 
 #[tokio::test]
 async fn counting_costs_one_though_the_memory_is_full() {
-    let world = World::with_job(Groups::Singles).await;
+    let world = World::embedded(Groups::Singles).await.and_job().await;
     let mut read = Settled::default();
     for n in 0..100 {
         let attempt = scheduled(60 * n);
@@ -69,7 +69,7 @@ async fn counting_costs_one_though_the_memory_is_full() {
 
 #[tokio::test]
 async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
-    let world = World::new(Groups::Singles).await;
+    let world = World::embedded(Groups::Singles).await;
     let mut job = job(&"j".repeat(100));
     // As much as a schedule in a time zone comes to.
     job.timer.rule = Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
@@ -101,10 +101,10 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
 
 #[tokio::test]
 async fn moving_on_costs_three() {
-    let world = World::with_job(Groups::Singles).await;
+    let world = World::embedded(Groups::Singles).await.and_job().await;
     for (from, to, is_spent) in [(60, 900, false), (900, 2_100, true)] {
         let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
-        let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent };
+        let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent, overtaken: 0 };
         let advance = Advance { timer, from: at(from), to: at(to) };
         assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
         assert_eq!(units(&world, Call::Advance), 3.0);
@@ -114,7 +114,7 @@ async fn moving_on_costs_three() {
 #[tokio::test]
 async fn a_transaction_costs_twice_what_its_writes_do() {
     for (groups, price) in [(Groups::Singles, 10.0), (Groups::Transactions, 20.0)] {
-        let world = World::new(groups).await;
+        let world = World::embedded(groups).await;
         let attempts: Vec<Attempt> = (0..10).map(scheduled).collect();
         let claims: Vec<_> = attempts.iter().map(|attempt| claim(attempt, CLAIM)).collect();
         world.store.claim(&claims).await;
@@ -124,8 +124,8 @@ async fn a_transaction_costs_twice_what_its_writes_do() {
 
 #[tokio::test]
 async fn nobody_counts_unless_asked_to() {
-    let world = World::new(Groups::Singles).await;
-    let store = DynamoJobStore::new(world.embedded.client(), TABLE);
+    let world = World::embedded(Groups::Singles).await;
+    let store = DynamoJobStore::new(world.client.clone(), &world.table);
     store.claim(&[claim(&scheduled(60), CLAIM)]).await.remove(0).unwrap();
     assert!(world.meter.take().is_empty());
 }

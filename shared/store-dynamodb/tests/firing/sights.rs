@@ -1,6 +1,7 @@
 //! The last look before an attempt starts.
 
 use domain::errand::JobRef;
+use domain::plan::Plan;
 use domain::settled::Settled;
 use ports::store::{JobRecord, Saved};
 use ports::{FiringStore, JobStore};
@@ -17,7 +18,8 @@ async fn it_has_all_that_decides() {
     assert_eq!((sight.document, sight.sealed), (job.document, job.sealed));
     assert_eq!((sight.state, sight.timing), (job.timer.state, job.timer.timing));
     assert_eq!((sight.rule, sight.counters), (job.timer.rule, job.timer.counters));
-    assert_eq!((sight.settled, sight.long_retries), (Settled::default(), 0));
+    assert_eq!((sight.settled, sight.is_spent), (Settled::default(), false));
+    assert_eq!(sight.plan, Plan::Standard);
     assert_eq!(sight.collection_on_since, Some(at(-1_000)));
 }
 
@@ -57,7 +59,7 @@ async fn what_is_gone_is_not_seen_nor_is_another_of_its_name() {
 
 #[tokio::test]
 async fn each_item_is_read_once_however_many_ask() {
-    let world = World::with_job(Groups::Singles).await;
+    let world = World::embedded(Groups::Singles).await.and_job().await;
     let _ = world.meter.take();
     let seen = world.store.look(&vec![job_ref(); 150]).await.unwrap();
     assert_eq!(seen.iter().flatten().count(), 150);
@@ -86,7 +88,7 @@ async fn many_jobs_are_seen_in_the_order_in_which_they_were_asked_for() {
 
 #[tokio::test]
 async fn what_a_batch_leaves_out_is_asked_for_again() {
-    let world = World::new(Groups::Singles).await;
+    let world = World::embedded(Groups::Singles).await;
     let job_of = |n: u32| JobRecord {
         uid: format!("{JOB}{n}"),
         // Of all of them more than the sixteen megabytes that one answer holds.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::collection::{Collection, CollectionState};
@@ -19,14 +20,15 @@ use ports::store::{
 };
 use ports::{FiringStore, JobStore};
 use store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
+use testkit::back_end;
 
-pub(crate) const TABLE: &str = "minutehand";
 /// As long as an identity is.
 pub(crate) const JOB: &str = "01hzzzzzzzzzzzzzzzzzzzzzzj";
 pub(crate) const COLLECTION: &str = "01hzzzzzzzzzzzzzzzzzzzzzzc";
 
 pub(crate) struct World {
-    pub(crate) embedded: Store,
+    pub(crate) client: Client,
+    pub(crate) table: String,
     pub(crate) store: DynamoJobStore,
     pub(crate) meter: Arc<Meter>,
 }
@@ -40,20 +42,35 @@ pub(crate) async fn in_both_ways(test: impl AsyncFn(World)) {
 
 impl World {
     pub(crate) async fn new(groups: Groups) -> Self {
-        let embedded = Store::in_memory().unwrap();
-        ensure_table(&embedded.client(), TABLE).await.unwrap();
+        let client = back_end::other().unwrap_or_else(|| Store::in_memory().unwrap().client());
+        Self::of(client, groups).await
+    }
+
+    /// On the embedded store, whatever the environment names: it counts units, and cuts batches, as
+    /// AWS does and emulators do not.
+    pub(crate) async fn embedded(groups: Groups) -> Self {
+        Self::of(Store::in_memory().unwrap().client(), groups).await
+    }
+
+    async fn of(client: Client, groups: Groups) -> Self {
+        let table = back_end::new_table("firing");
+        ensure_table(&client, &table).await.unwrap();
         let meter = Arc::new(Meter::default());
-        let store = DynamoJobStore::new(embedded.client(), TABLE)
+        let store = DynamoJobStore::new(client.clone(), &table)
             .with_groups(groups)
             .with_meter(meter.clone());
-        Self { embedded, store, meter }
+        Self { client, table, store, meter }
     }
 
     /// One with a collection and in it a job that is due.
     pub(crate) async fn with_job(groups: Groups) -> Self {
-        let world = Self::new(groups).await;
-        world.put_job(&collection(), &job("Job")).await;
-        world
+        Self::new(groups).await.and_job().await
+    }
+
+    /// The same, with a collection and in it a job that is due.
+    pub(crate) async fn and_job(self) -> Self {
+        self.put_job(&collection(), &job("Job")).await;
+        self
     }
 
     pub(crate) async fn put_job(&self, collection: &CollectionRecord, job: &JobRecord) {
@@ -131,10 +148,10 @@ impl World {
 
     /// The items of a partition as they are stored.
     pub(crate) async fn raw(&self, pk: &str) -> Vec<HashMap<String, AttributeValue>> {
-        let client = self.embedded.client();
-        let query = client
+        let query = self
+            .client
             .query()
-            .table_name(TABLE)
+            .table_name(&self.table)
             .key_condition_expression("pk = :pk")
             .expression_attribute_values(":pk", AttributeValue::S(pk.to_owned()));
         query.send().await.unwrap().items.unwrap_or_default()

@@ -4,6 +4,7 @@ mod world;
 
 use std::sync::{Arc, RwLock};
 
+use app::fire::Dispatcher;
 use app::{Manage, ManagePorts, Settings};
 use axum::Router;
 use axum::body::Body;
@@ -45,6 +46,13 @@ impl Api {
             store: world.clone(),
             firing: world.clone(),
             queue: world.clone(),
+            dispatcher: Dispatcher::new(
+                world.clone(),
+                world.clone(),
+                Arc::new(()),
+                world.clone(),
+                None,
+            ),
             sealer: world.clone(),
             certificates: world.clone(),
             clock: world.clone(),

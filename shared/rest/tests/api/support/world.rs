@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::errand::JobRef;
+use domain::execution::Attempt;
 use domain::name::{Name, Segment};
 use domain::refusal::Refusal;
 use ports::firing::{
@@ -226,8 +227,8 @@ impl FiringStore for World {
         unimplemented!()
     }
 
-    async fn advance(&self, _: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        unimplemented!()
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        advances.iter().map(|_| Ok(true)).collect()
     }
 
     async fn claim(&self, _: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -262,7 +263,15 @@ impl FiringStore for World {
         unimplemented!()
     }
 
-    async fn has_retries(&self, _: &str) -> Result<bool, StoreError> {
+    async fn retries(&self, _: &str, _: u32) -> Result<Vec<Attempt>, StoreError> {
+        unimplemented!()
+    }
+
+    async fn delete_finished(&self, _: &JobRef, _: u64) -> Result<(), StoreError> {
+        unimplemented!()
+    }
+
+    async fn purge(&self, _: &str) -> Result<bool, StoreError> {
         unimplemented!()
     }
 }

@@ -1,0 +1,135 @@
+//! Requests per second to a target on loopback, by how many are in flight.
+//!
+//! The target runs on a thread of its own and answers each request with the same bytes, so that what
+//! is measured is the sender; both share the machine.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its table")]
+#![expect(clippy::expect_used, reason = "a bench that meets what it did not expect has to stop")]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use actions::{Actions, Settings, TargetPolicy};
+use chrono::DateTime;
+use domain::action::{HttpRequest, Target};
+use domain::execution::Outcome;
+use ports::{ActionSender as _, Occasion};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+/// Executions in flight at once.
+const IN_FLIGHT: [usize; 4] = [1, 64, 256, 1_024];
+/// Executions that fall due at one instant.
+const N_DUE: usize = 10_000;
+/// Rounds, of which the best and the median are printed: the machine has other work.
+const ROUNDS: usize = 7;
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
+
+fn main() {
+    let address = target();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let start = Instant::now();
+    Actions::new(&Settings::new(TargetPolicy::PublicOnly)).expect("settings that make sense");
+    println!("made ready in {:.1?}", start.elapsed());
+    println!("{N_DUE} POSTs with a body of 100 bytes, {ROUNDS} rounds");
+    println!("in flight |  first/s | median/s |   best/s | median for all");
+    for in_flight in IN_FLIGHT {
+        // With connections of its own; the first round opens them.
+        let settings = Settings::new(TargetPolicy::AllowPrivate);
+        let actions = Arc::new(Actions::new(&settings).expect("settings that make sense"));
+        let mut times: Vec<Duration> =
+            (0..ROUNDS).map(|_| runtime.block_on(round(&actions, address, in_flight))).collect();
+        let first = times.first().copied().expect("a round");
+        times.sort();
+        let best = times.first().copied().expect("a round");
+        let median = times.get(ROUNDS / 2).copied().expect("a round");
+        println!(
+            "{in_flight:>9} | {:>8.0} | {:>8.0} | {:>8.0} | {median:>10.1?}",
+            per_second(first),
+            per_second(median),
+            per_second(best),
+        );
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of a few thousand")]
+fn per_second(time: Duration) -> f64 {
+    N_DUE as f64 / time.as_secs_f64()
+}
+
+async fn round(actions: &Arc<Actions>, address: SocketAddr, in_flight: usize) -> Duration {
+    let target = Arc::new(Target::Http(HttpRequest {
+        uri: format!("http://{address}/hook"),
+        method: "POST".to_owned(),
+        headers: Some(vec![("Content-Type".to_owned(), "application/json".to_owned())]),
+        body: Some("x".repeat(100)),
+        authentication: None,
+    }));
+    let next = Arc::new(AtomicUsize::new(0));
+    let start = Instant::now();
+    let mut tasks = JoinSet::new();
+    for _ in 0..in_flight {
+        let (actions, target) = (Arc::clone(actions), Arc::clone(&target));
+        let next = Arc::clone(&next);
+        tasks.spawn(async move {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                if n >= N_DUE {
+                    return;
+                }
+                let sent = actions.send(&target, &occasion(n)).await;
+                assert_eq!(sent.outcome, Outcome::Succeeded, "{}", sent.message);
+            }
+        });
+    }
+    while let Some(ended) = tasks.join_next().await {
+        ended.expect("a task that ends");
+    }
+    start.elapsed()
+}
+
+fn occasion(n: usize) -> Occasion {
+    Occasion {
+        execution_id: format!("4f7c1d2e/1.{n}.m0"),
+        job: "job".to_owned(),
+        job_uid: "4f7c1d2e".to_owned(),
+        collection_uid: "9a8b".to_owned(),
+        expected_at: DateTime::UNIX_EPOCH,
+        region: "local".to_owned(),
+    }
+}
+
+/// Starts the target.
+fn target() -> SocketAddr {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            tell.send(listener.local_addr().expect("an address")).expect("somebody waits");
+            loop {
+                let (stream, _) = listener.accept().await.expect("a connection");
+                tokio::spawn(serve(stream));
+            }
+        });
+    });
+    told.recv().expect("the target starts")
+}
+
+/// Answers whatever comes in one piece, as a short request does.
+async fn serve(mut stream: TcpStream) {
+    let mut buffer = vec![0; 8 * 1024];
+    stream.set_nodelay(true).expect("a socket");
+    while stream.read(&mut buffer).await.is_ok_and(|n| n > 0) {
+        if stream.write_all(ANSWER).await.is_err() {
+            return;
+        }
+    }
+}

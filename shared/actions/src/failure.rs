@@ -1,0 +1,173 @@
+//! Why a request had no answer, in the words of .NET's `WebExceptionStatus`: the original's clients
+//! and its users know them.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use rustls::CertificateError;
+
+use crate::policy::Forbidden;
+use crate::resolve::Unresolved;
+
+/// A request that had no answer, or none that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The word that .NET has for it.
+    pub(crate) word: &'static str,
+    /// The sentence.
+    pub(crate) text: String,
+}
+
+impl Failure {
+    fn new(word: &'static str, text: impl Into<String>) -> Self {
+        Self { word, text: text.into() }
+    }
+
+    /// It was not sent, as it must not be or cannot be.
+    pub(crate) fn canceled(text: impl Into<String>) -> Self {
+        Self::new("RequestCanceled", text)
+    }
+
+    /// The address is not one that may be reached.
+    pub(crate) fn forbidden(host: &str, forbidden: &Forbidden) -> Self {
+        Self::canceled(format!("The target '{host}' is not allowed: {forbidden}."))
+    }
+
+    /// The answer does not say what an answer has to say.
+    pub(crate) fn protocol(text: impl Into<String>) -> Self {
+        Self::new("ProtocolError", text)
+    }
+
+    /// It took too long.
+    pub(crate) fn timeout(limit: Duration) -> Self {
+        Self::new(
+            "Timeout",
+            format!("The operation has timed out; the limit is {} seconds.", limit.as_secs_f64()),
+        )
+    }
+
+    /// What went wrong below.
+    pub(crate) fn of(error: &reqwest::Error, host: &str, is_https: bool) -> Self {
+        let mut kind = None;
+        let mut source = error.source();
+        while let Some(cause) = source {
+            if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
+                return Self::forbidden(host, forbidden);
+            }
+            if cause.is::<Unresolved>() {
+                return Self::unresolved(host);
+            }
+            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+                return Self::tls(error);
+            }
+            if let Some(error) = cause.downcast_ref::<hyper::Error>()
+                && let Some(failure) = Self::http(error)
+            {
+                return failure;
+            }
+            if let Some(error) = cause.downcast_ref::<io::Error>() {
+                // The innermost knows best; wrappers are of no kind.
+                kind = Some(error.kind()).filter(|kind| *kind != ErrorKind::Other).or(kind);
+                // What an I/O error wraps is not its source.
+                if let Some(inner) = error.get_ref() {
+                    source = Some(inner);
+                    continue;
+                }
+            }
+            source = cause.source();
+        }
+        if error.is_connect() {
+            Self::connecting(kind.filter(|_| is_https))
+        } else if error.is_builder() {
+            Self::canceled("No request can be made of this URL.")
+        } else {
+            Self::receiving(kind)
+        }
+    }
+
+    fn unresolved(host: &str) -> Self {
+        let text = format!("The remote name could not be resolved: '{host}'");
+        Self::new("NameResolutionFailure", text)
+    }
+
+    fn connecting(over_tls: Option<ErrorKind>) -> Self {
+        match over_tls {
+            // The handshake was broken off: a port that is open, and no TLS behind it.
+            Some(
+                ErrorKind::UnexpectedEof
+                | ErrorKind::ConnectionReset
+                | ErrorKind::BrokenPipe
+                | ErrorKind::InvalidData,
+            ) => Self::secure_channel("The server broke off the handshake"),
+            _ => Self::new("ConnectFailure", "Unable to connect to the remote server"),
+        }
+    }
+
+    fn receiving(kind: Option<ErrorKind>) -> Self {
+        match kind {
+            Some(ErrorKind::UnexpectedEof) => Self::closed(),
+            _ => Self::new(
+                "ReceiveFailure",
+                "The underlying connection was closed: An unexpected error occurred on a receive.",
+            ),
+        }
+    }
+
+    fn closed() -> Self {
+        Self::new(
+            "ConnectionClosed",
+            "The underlying connection was closed: The connection was closed unexpectedly.",
+        )
+    }
+
+    fn http(error: &hyper::Error) -> Option<Self> {
+        if error.is_parse() {
+            let text = "The server committed a protocol violation.";
+            Some(Self::new("ServerProtocolViolation", text))
+        } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+            Some(Self::closed())
+        } else {
+            None
+        }
+    }
+
+    fn secure_channel(reason: &str) -> Self {
+        let text = "The request was aborted: Could not create SSL/TLS secure channel.";
+        Self::new("SecureChannelFailure", format!("{text} {reason}."))
+    }
+
+    fn tls(error: &rustls::Error) -> Self {
+        let rustls::Error::InvalidCertificate(reason) = error else {
+            return match error {
+                rustls::Error::AlertReceived(alert) => {
+                    Self::secure_channel(&format!("The server answered the alert {alert:?}"))
+                }
+                rustls::Error::General(reason) => Self::trust(reason),
+                other => Self::secure_channel(&format!("The handshake failed: {other}")),
+            };
+        };
+        match reason {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                Self::trust("The certificate has expired")
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                Self::trust("The certificate is not valid yet")
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                Self::trust("The certificate is for another name")
+            }
+            CertificateError::UnknownIssuer => {
+                Self::trust("The certificate is of an authority that is not trusted here")
+            }
+            CertificateError::Revoked => Self::trust("The certificate has been revoked"),
+            other => Self::trust(&format!("The certificate is not accepted: {other}")),
+        }
+    }
+
+    fn trust(reason: &str) -> Self {
+        let text = "The underlying connection was closed: Could not establish trust relationship \
+                    for the SSL/TLS secure channel.";
+        Self::new("TrustFailure", format!("{text} {reason}."))
+    }
+}

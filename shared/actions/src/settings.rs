@@ -1,0 +1,90 @@
+//! What whoever starts the process decides.
+
+use std::time::Duration;
+
+use crate::policy::TargetPolicy;
+
+/// The most time that one execution may take, from finding the address to the last byte.
+pub const TOTAL_TIME_MAX: Duration = Duration::from_mins(1);
+
+/// The most time for finding, reaching and greeting a server: what was recorded of the original.
+pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(21);
+
+/// Whom the tokens of Active Directory come from.
+pub const AUTHORITY: &str = "https://login.microsoftonline.com";
+
+/// The settings of [`Actions`](crate::Actions).
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which addresses may be reached.
+    pub targets: TargetPolicy,
+    /// How long things may take.
+    pub limits: Limits,
+    /// Whose certificates are trusted.
+    pub roots: Roots,
+    /// The base URL of whoever gives tokens. It may be private: it is not a user who names it.
+    pub authority: String,
+    /// The `User-Agent` of requests that have none of their own.
+    pub user_agent: String,
+}
+
+impl Settings {
+    /// The usual ones.
+    #[must_use]
+    pub fn new(targets: TargetPolicy) -> Self {
+        Self {
+            targets,
+            limits: Limits::DEFAULT,
+            roots: Roots::default(),
+            authority: AUTHORITY.to_owned(),
+            user_agent: concat!("minutehand/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// How long things may take, in real time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// All of one execution, redirects and tokens included.
+    pub total: Duration,
+    /// Finding, reaching and greeting one server.
+    pub connect: Duration,
+}
+
+impl Limits {
+    /// The usual ones.
+    pub const DEFAULT: Self = Self { total: TOTAL_TIME_MAX, connect: CONNECT_TIME_MAX };
+}
+
+/// Whose certificates are trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roots {
+    /// Those that the system trusts.
+    pub system: bool,
+    /// More of them, as PEM.
+    pub extra_pem: String,
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        Self { system: true, extra_pem: String::new() }
+    }
+}
+
+/// A setting with which nothing can be sent.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The additional authorities cannot be read.
+    #[error("the additional certificate authorities are not certificates in PEM")]
+    ExtraRoots,
+    /// The authority is not a URL.
+    #[error("the authority that gives tokens is not an http or https URL: '{0}'")]
+    Authority(String),
+    /// The user agent is not text for a header.
+    #[error("the user agent holds what a header cannot: '{0}'")]
+    UserAgent(String),
+    /// TLS, or the client, refuses them.
+    #[error("the HTTP client cannot be set up")]
+    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+}

@@ -1,0 +1,70 @@
+//! Connections are kept.
+
+use crate::sender::{actions, failed, get, post, send, succeeded};
+use crate::server::{Reply, Server, ok, reply};
+
+#[tokio::test]
+async fn a_connection_serves_one_execution_after_another() {
+    // Success, failure, long bodies that are worth reading to the end, redirects.
+    let server = Server::start(|seen| match seen.path() {
+        "/long" => ok(&"x".repeat(30_000)),
+        "/sorry" => reply("500 Sorry", "", "sorry"),
+        "/moved" => crate::server::redirect("302 Found", "/"),
+        _ => ok("short"),
+    })
+    .await;
+    let actions = actions();
+    for _ in 0..5 {
+        succeeded(send(&actions, get(server.url("/"))).await);
+        succeeded(send(&actions, post(server.url("/long"), "body")).await);
+        succeeded(send(&actions, get(server.url("/moved"))).await);
+        failed(send(&actions, get(server.url("/sorry"))).await);
+    }
+    assert_eq!(server.n_connections(), 1);
+    assert_eq!(server.seen().len(), 25);
+}
+
+#[tokio::test]
+async fn a_connection_is_given_up_for_a_body_that_is_too_long() {
+    let server = Server::start(|_| ok(&"x".repeat(1_000_000))).await;
+    let actions = actions();
+    for _ in 0..2 {
+        succeeded(send(&actions, get(server.url("/"))).await);
+    }
+    assert_eq!(server.n_connections(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_has_closed_is_not_used_again() {
+    let server =
+        Server::start(|_| Reply::Close("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned()))
+            .await;
+    let actions = actions();
+    for _ in 0..20 {
+        succeeded(send(&actions, get(server.url("/"))).await);
+    }
+    assert_eq!(server.seen().len(), 20);
+}
+
+#[tokio::test]
+async fn many_at_once_share_what_comes_free() {
+    const IN_FLIGHT: usize = 32;
+    let server = Server::start(|_| ok("")).await;
+    let actions = std::sync::Arc::new(actions());
+    let tasks: Vec<_> = (0..IN_FLIGHT)
+        .map(|_| {
+            let (actions, uri) = (std::sync::Arc::clone(&actions), server.url("/"));
+            tokio::spawn(async move {
+                for _ in 0..20 {
+                    succeeded(send(&actions, get(uri.clone())).await);
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(server.seen().len(), IN_FLIGHT * 20);
+    // Who finds none free dials, and may meanwhile be given one: some are dialled in vain.
+    assert!(server.n_connections() <= 2 * IN_FLIGHT, "{}", server.n_connections());
+}

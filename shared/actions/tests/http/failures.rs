@@ -1,0 +1,268 @@
+//! Requests without an answer.
+
+use std::time::Duration;
+
+use actions::{Limits, Roots, Settings};
+use domain::action::{HttpRequest, Target};
+use ports::ActionSender as _;
+use tokio::io::AsyncReadExt as _;
+
+use crate::authority::Authority;
+use crate::sender::{actions, failed, get, occasion, post, send, settings, succeeded, with};
+use crate::server::{Reply, Server, ok};
+
+/// A port on which nobody listens.
+async fn closed_port() -> u16 {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+#[tokio::test]
+async fn a_name_without_address_is_told_as_recorded() {
+    let message = failed(send(&actions(), get("http://www.bing1111.com/")).await);
+    assert_eq!(
+        message,
+        "Http Action - Request to host 'www.bing1111.com' failed: NameResolutionFailure The remote \
+         name could not be resolved: 'www.bing1111.com'"
+    );
+}
+
+#[tokio::test]
+async fn a_closed_port_is_told_as_recorded() {
+    for scheme in ["http", "https"] {
+        let uri = format!("{scheme}://127.0.0.1:{}/", closed_port().await);
+        let message = failed(send(&actions(), get(uri)).await);
+        assert_eq!(
+            message,
+            "Http Action - Request to host '127.0.0.1' failed: ConnectFailure Unable to connect to \
+             the remote server"
+        );
+    }
+}
+
+fn hurried() -> Settings {
+    let total = Duration::from_millis(300);
+    Settings { limits: Limits { total, ..Limits::DEFAULT }, ..settings() }
+}
+
+#[tokio::test]
+async fn a_server_that_is_too_slow_is_told() {
+    let expected = "Http Action - Request to host '127.0.0.1' failed: Timeout The operation has \
+                    timed out; the limit is 0.3 seconds.";
+    for start in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"] {
+        let server = Server::start(move |_| Reply::Stall(start.to_owned())).await;
+        let message = failed(send(&with(&hurried()), get(server.url("/"))).await);
+        assert_eq!(message, expected);
+    }
+}
+
+#[tokio::test]
+async fn the_time_limit_is_for_all_hops_together() {
+    // Each answers at once, and leads to the next; the last never does.
+    let server = Server::start(|seen| match seen.path() {
+        "/3" => Reply::Stall(String::new()),
+        path => {
+            let n: u32 = path.trim_start_matches('/').parse().unwrap();
+            crate::server::redirect("302 Found", &format!("/{}", n + 1))
+        }
+    })
+    .await;
+    let message = failed(send(&with(&hurried()), get(server.url("/0"))).await);
+    assert!(message.contains("failed: Timeout "), "{message}");
+    assert_eq!(server.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_in_time_is_not_reached() {
+    // It takes connections, and never greets.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("https://{}/", listener.local_addr().unwrap());
+    let limits = Limits { connect: Duration::from_millis(200), ..settings().limits };
+    let actions = with(&Settings { limits, ..settings() });
+    let message = failed(send(&actions, get(uri)).await);
+    assert!(
+        message.ends_with("ConnectFailure Unable to connect to the remote server"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_too_soon_is_told() {
+    for start in [
+        "",
+        "HTTP/1.1 200 OK\r\nContent-",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nha",
+    ] {
+        let server = Server::start(move |_| Reply::Close(start.to_owned())).await;
+        let message = failed(send(&actions(), get(server.url("/"))).await);
+        assert_eq!(
+            message,
+            "Http Action - Request to host '127.0.0.1' failed: ConnectionClosed The underlying \
+             connection was closed: The connection was closed unexpectedly.",
+            "{start:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_reset_is_told() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let uri = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4_096]).await;
+        // Closing drops what was not sent, and tells the other side so.
+        stream.set_zero_linger().unwrap();
+    });
+    let message = failed(send(&actions(), get(uri)).await);
+    assert_eq!(
+        message,
+        "Http Action - Request to host '127.0.0.1' failed: ReceiveFailure The underlying connection \
+         was closed: An unexpected error occurred on a receive."
+    );
+}
+
+#[tokio::test]
+async fn what_may_have_been_done_is_not_sent_again() {
+    let server = Server::start(|_| Reply::Close(String::new())).await;
+    failed(send(&actions(), post(server.url("/"), "once")).await);
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_told() {
+    for answer in ["220 smtp.example ESMTP\r\n", "HTTP/1.1 abc\r\n\r\n"] {
+        let server = Server::start(move |_| Reply::Stall(answer.to_owned())).await;
+        let message = failed(send(&actions(), get(server.url("/"))).await);
+        assert_eq!(
+            message,
+            "Http Action - Request to host '127.0.0.1' failed: ServerProtocolViolation The server \
+             committed a protocol violation."
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_port_without_tls_is_told() {
+    let server = Server::start(|_| ok("")).await;
+    let uri = server.url_by("https", "target.test", "/");
+    let message = failed(send(&actions(), get(uri)).await);
+    let start = "Http Action - Request to host 'target.test' failed: SecureChannelFailure The \
+                 request was aborted: Could not create SSL/TLS secure channel. ";
+    assert!(message.starts_with(start), "{message}");
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_not_good_is_told() {
+    let (trusted, other) = (Authority::new("trusted"), Authority::new("other"));
+    let roots = Roots { system: false, extra_pem: trusted.pem() };
+    let actions = with(&Settings { roots, ..settings() });
+    for (config, reason) in [
+        (trusted.server("target.test", 2021), "The certificate has expired."),
+        (trusted.server("other.test", 2100), "The certificate is for another name."),
+        (
+            other.server("target.test", 2100),
+            "The certificate is of an authority that is not trusted here.",
+        ),
+    ] {
+        let server = Server::start_tls(config, |_| ok("")).await;
+        let uri = server.url_by("https", "target.test", "/");
+        let message = failed(send(&actions, get(uri)).await);
+        assert_eq!(
+            message,
+            format!(
+                "Http Action - Request to host 'target.test' failed: TrustFailure The underlying \
+                 connection was closed: Could not establish trust relationship for the SSL/TLS \
+                 secure channel. {reason}"
+            )
+        );
+        assert_eq!(server.seen().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn without_any_authority_http_still_works_and_https_says_why_not() {
+    let authority = Authority::new("trusted");
+    let server = Server::start_tls(authority.server("target.test", 2100), |_| ok("")).await;
+    let uri = server.url_by("https", "target.test", "/");
+    let message = failed(send(&actions(), get(uri)).await);
+    assert!(message.ends_with(" No certificate authority is trusted here."), "{message}");
+}
+
+#[tokio::test]
+async fn the_systems_authorities_and_more_of_them_are_trusted_together() {
+    let authority = Authority::new("trusted");
+    let server = Server::start_tls(authority.server("target.test", 2100), |_| ok("")).await;
+    let uri = server.url_by("https", "target.test", "/");
+    let with_roots =
+        |extra_pem| with(&Settings { roots: Roots { system: true, extra_pem }, ..settings() });
+    // Whether this machine has authorities or none, this is not one of them.
+    let message = failed(send(&with_roots(String::new()), get(uri.clone())).await);
+    assert!(message.contains("failed: TrustFailure "), "{message}");
+    succeeded(send(&with_roots(authority.pem()), get(uri)).await);
+}
+
+#[test]
+fn an_execution_has_a_minute() {
+    let settings = Settings::new(actions::TargetPolicy::PublicOnly);
+    assert_eq!(settings.limits.total, Duration::from_mins(1));
+}
+
+#[tokio::test]
+async fn a_stored_request_that_is_none_is_told() {
+    // Nothing of this kind is stored; what was is not trusted to be right.
+    for request in [
+        get("not a url"),
+        HttpRequest { method: "A B".to_owned(), ..get("http://target.test/") },
+        HttpRequest {
+            headers: Some(crate::sender::headers(&[("a b", "c")])),
+            ..get("http://target.test/")
+        },
+    ] {
+        let message = failed(send(&actions(), request).await);
+        assert!(message.contains("failed: RequestCanceled The stored request is not"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn types_that_are_not_supported_yet_are_told_in_the_form_of_their_own() {
+    use domain::action::{ServiceBus, StorageQueue};
+    use domain::secret::Secret;
+
+    let bus = ServiceBus {
+        entity: "orders".to_owned(),
+        namespace: "contoso".to_owned(),
+        transport: None,
+        key_name: "k".to_owned(),
+        key: Secret::new("s"),
+        message: String::new(),
+        brokered: None,
+        custom: None,
+    };
+    let queue = StorageQueue {
+        account: "contoso".to_owned(),
+        queue: "orders".to_owned(),
+        sas_token: Secret::new("s"),
+        message: String::new(),
+    };
+    for (target, expected) in [
+        (
+            Target::StorageQueue(queue),
+            "StorageQueue Action - The queue 'orders' of the account 'contoso' was not reached: \
+             this type of action is not supported yet.",
+        ),
+        (
+            Target::ServiceBusQueue(bus.clone()),
+            "ServiceBusQueue Action - Not supported yet: the queue 'orders' of the namespace \
+             'contoso' was not reached.",
+        ),
+        (
+            Target::ServiceBusTopic(bus),
+            "ServiceBusTopic Action - Not supported yet: the topic 'orders' of the namespace \
+             'contoso' was not reached.",
+        ),
+    ] {
+        assert_eq!(failed(actions().send(&target, &occasion()).await), expected);
+    }
+}

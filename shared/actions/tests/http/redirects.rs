@@ -1,0 +1,207 @@
+//! Redirects.
+
+use actions::{Roots, Settings};
+use domain::action::{HttpRequest, Target};
+use ports::ActionSender as _;
+
+use crate::authority::Authority;
+use crate::sender::{
+    actions, basic, failed, get, headers, occasion, post, send, settings, succeeded, with,
+};
+use crate::server::{Reply, Server, ok, redirect, reply};
+
+#[tokio::test]
+async fn some_redirects_repeat_the_request_and_others_look_at_the_result() {
+    let actions = actions();
+    for (status, method, expected, body) in [
+        ("301 Moved", "POST", "GET", ""),
+        ("302 Found", "PUT", "GET", ""),
+        ("303 See Other", "DELETE", "GET", ""),
+        ("303 See Other", "GET", "GET", ""),
+        ("307 Again", "POST", "POST", "text"),
+        ("308 Again", "PUT", "PUT", "text"),
+    ] {
+        let server = Server::start(move |seen| match seen.path() {
+            "/a/from" => redirect(status, "../b/to?x=1#part"),
+            _ => Reply::Keep("HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
+        })
+        .await;
+        let request = HttpRequest {
+            method: method.to_owned(),
+            headers: Some(headers(&[("Content-Type", "text/x"), ("X-Mine", "1")])),
+            ..post(server.url("/a/from"), "text")
+        };
+        succeeded(send(&actions, request).await);
+        let seen = server.seen().pop().unwrap();
+        assert_eq!(seen.line, format!("{expected} /b/to?x=1 HTTP/1.1"), "{status} {method}");
+        assert_eq!(seen.body, body);
+        assert_eq!(seen.header("content-type").is_some(), !body.is_empty());
+        assert_eq!(seen.header("x-mine").as_deref(), Some("1"));
+        assert!(seen.header("x-ms-execution-tag").is_some());
+        assert_eq!(server.n_connections(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_look_at_the_head_stays_one() {
+    let server = Server::start(|seen| match seen.path() {
+        "/" => Reply::Keep("HTTP/1.1 303 Other\r\nLocation: /b\r\n\r\n".to_owned()),
+        _ => Reply::Keep("HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
+    })
+    .await;
+    let request = HttpRequest { method: "head".to_owned(), ..get(server.url("/")) };
+    succeeded(send(&actions(), request).await);
+    assert_eq!(server.seen()[1].line, "HEAD /b HTTP/1.1");
+}
+
+#[tokio::test]
+async fn a_redirect_is_followed_though_its_own_body_does_not_end() {
+    let head = "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\n";
+    let server = Server::start(move |seen| match seen.path() {
+        "/to" => ok(""),
+        "/stalled" => Reply::Stall(head.to_owned()),
+        _ => Reply::Endless(head.replace('9', "99999999999"), "x".repeat(1_000)),
+    })
+    .await;
+    let actions = actions();
+    for path in ["/stalled", "/endless"] {
+        succeeded(send(&actions, get(server.url(path))).await);
+    }
+}
+
+#[tokio::test]
+async fn five_redirects_are_followed_and_not_a_sixth() {
+    let server = Server::start(|seen| {
+        let n: u32 = seen.path().trim_start_matches('/').parse().unwrap();
+        if n == 0 { ok("there") } else { redirect("302 Found", &format!("/{}", n - 1)) }
+    })
+    .await;
+    let actions = actions();
+    let message = succeeded(send(&actions, get(server.url("/5"))).await);
+    assert!(message.ends_with(" Body: there"), "{message}");
+    assert_eq!(server.seen().len(), 6);
+    let message = failed(send(&actions, get(server.url("/6"))).await);
+    assert_eq!(
+        message,
+        "Http Action - Request to host '127.0.0.1' failed: ProtocolError Too many automatic \
+         redirections were attempted; 5 are followed."
+    );
+    assert_eq!(server.seen().len(), 12);
+}
+
+#[tokio::test]
+async fn a_redirect_to_nowhere_is_told() {
+    for (header, reason) in [
+        ("", "The answer 'Found' does not say where to: it has no Location header."),
+        (
+            "Location: ftp://x/y\r\n",
+            "The answer 'Found' leads to no http or https URL: 'ftp://x/y'.",
+        ),
+        (
+            "Location: http://[::\r\n",
+            "The answer 'Found' leads to no http or https URL: 'http://[::'.",
+        ),
+    ] {
+        let server = Server::start(move |_| reply("302 Found", header, "")).await;
+        let message = failed(send(&actions(), get(server.url("/"))).await);
+        let start = "Http Action - Request to host '127.0.0.1' failed: ProtocolError ";
+        assert_eq!(message, format!("{start}{reason}"));
+    }
+}
+
+const SHOWN: [&str; 4] = ["authorization", "cookie", "x-api-key", "host"];
+
+fn with_credentials(uri: String) -> HttpRequest {
+    HttpRequest {
+        headers: Some(headers(&[
+            ("Cookie", "session=1"),
+            ("X-Api-Key", "key"),
+            ("Host", "virtual.test"),
+            ("X-Other", "2"),
+        ])),
+        authentication: Some(basic("u", "password")),
+        ..post(uri, "text")
+    }
+}
+
+#[tokio::test]
+async fn credentials_stay_with_their_origin() {
+    let elsewhere = Server::start(|_| ok("")).await;
+    let there = elsewhere.url("/there");
+    let server = Server::start(move |seen| match seen.path() {
+        "/1" => redirect("307 Again", "/2"),
+        _ => redirect("307 Again", &there),
+    })
+    .await;
+    succeeded(send(&actions(), with_credentials(server.url("/1"))).await);
+    for seen in server.seen() {
+        assert!(SHOWN.iter().all(|name| seen.header(name).is_some()), "{seen:?}");
+        assert_eq!(seen.header("host").as_deref(), Some("virtual.test"));
+    }
+    let seen = elsewhere.only();
+    assert_eq!(seen.header("host"), Some(elsewhere.address.to_string()));
+    assert!(SHOWN[..3].iter().all(|name| seen.header(name).is_none()), "{seen:?}");
+    assert_eq!(seen.header("x-other").as_deref(), Some("2"));
+    assert_eq!(seen.body, "text");
+}
+
+#[tokio::test]
+async fn credentials_do_not_come_back_with_whoever_leads_back() {
+    let server = Server::start(|seen| {
+        let port = seen.header("x-port").unwrap();
+        match seen.path() {
+            "/1" => redirect("307 Again", &format!("http://elsewhere.test:{port}/2")),
+            "/2" => redirect("307 Again", &format!("http://target.test:{port}/3")),
+            _ => ok(""),
+        }
+    })
+    .await;
+    let mut request = with_credentials(server.url_by("http", "target.test", "/1"));
+    let port = server.address.port().to_string();
+    request.headers.as_mut().unwrap().push(("X-Port".to_owned(), port));
+    succeeded(send(&actions(), request).await);
+    let sent: Vec<_> = server.seen().iter().map(|s| s.header("authorization").is_some()).collect();
+    assert_eq!(sent, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_name_and_password_in_a_location_are_not_sent() {
+    let elsewhere = Server::start(|_| ok("")).await;
+    let there = format!("http://mallory:pass@{}/", elsewhere.address);
+    let server = Server::start(move |_| redirect("302 Found", &there)).await;
+    succeeded(send(&actions(), get(server.url("/"))).await);
+    assert_eq!(elsewhere.only().header("authorization"), None);
+}
+
+#[tokio::test]
+async fn from_https_to_http_no_credentials_go_and_of_type_https_nothing() {
+    let authority = Authority::new("trusted");
+    let plain = Server::start(|_| ok("")).await;
+    let there = plain.url_by("http", "target.test", "/there");
+    let location = there.clone();
+    let secure = Server::start_tls(authority.server("target.test", 2100), move |_| {
+        redirect("307 Again", &location)
+    })
+    .await;
+    let roots = Roots { system: false, extra_pem: authority.pem() };
+    let actions = with(&Settings { roots, ..settings() });
+    let request = with_credentials(secure.url_by("https", "target.test", "/"));
+    let message = failed(actions.send(&Target::Https(request.clone()), &occasion()).await);
+    assert_eq!(
+        message,
+        format!(
+            "Http Action - Request to host 'target.test' failed: ProtocolError The answer \
+             'TemporaryRedirect' leads from https to '{there}', and the action is of type Https."
+        )
+    );
+    assert_eq!(plain.seen().len(), 0);
+    succeeded(send(&actions, request).await);
+    assert!(SHOWN[..3].iter().all(|name| plain.only().header(name).is_none()));
+}
+
+#[tokio::test]
+async fn the_host_of_the_last_answer_is_told() {
+    let server = Server::start(|_| redirect("302 Found", "http://nowhere.test/")).await;
+    let message = failed(send(&actions(), get(server.url("/"))).await);
+    assert!(message.contains("Request to host 'nowhere.test' failed: NameResolution"), "{message}");
+}

@@ -1,0 +1,138 @@
+//! What is sent.
+
+use domain::action::HttpRequest;
+
+use crate::sender::{
+    actions, basic, get, headers, occasion, post, send, settings, succeeded, with,
+};
+use crate::server::{Server, ok};
+
+#[tokio::test]
+async fn a_request_is_sent_as_it_is_stored_with_what_tells_the_execution() {
+    let server = Server::start(|_| ok("")).await;
+    let request = HttpRequest {
+        headers: Some(headers(&[
+            ("ContEnt-TyPe", "application/xml"),
+            ("X-One", "1"),
+            ("X-Two", "grün"),
+            ("x-one", "again"),
+        ])),
+        ..post(server.url("/a%2db/%2fc?d=e%3df&g#fragment"), "<ä/>")
+    };
+    succeeded(send(&actions(), request).await);
+    let seen = server.only();
+    assert_eq!(seen.line, "POST /a%2db/%2fc?d=e%3df&g HTTP/1.1");
+    assert_eq!(seen.body, "<ä/>");
+    let told: Vec<String> = seen.headers.iter().map(|(n, v)| format!("{n}: {v}")).collect();
+    assert_eq!(
+        told,
+        [
+            "Content-Type: application/xml",
+            "X-One: 1",
+            "X-One: again",
+            "X-Two: grün",
+            "User-Agent: minutehand/test",
+            "X-Ms-Execution-Tag: ee3df7ac4d660980c9bdb874f65a64b1",
+            "X-Ms-Client-Request-Id: 5295cf40-efdd-8e38-8f8b-996574088ea7",
+            "X-Ms-Scheduler-Expected-Execution-Time: 2016-03-30T20:39:52.6597062Z",
+            "X-Ms-Scheduler-Execution-Region: West Europe",
+            "X-Ms-Scheduler-Jobid: u1",
+            "X-Ms-Scheduler-Jobcollectionid: c1",
+            "X-Ms-Scheduler-Execution-Id: u1/3.600000000.m0",
+            "Accept: */*",
+            &format!("Host: {}", server.address),
+            "Content-Length: 5",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn methods_are_sent_in_capitals_with_or_without_a_body() {
+    let server = Server::start(|_| ok("")).await;
+    let actions = actions();
+    for method in ["get", "PUT", "Post", "delete", "Patch", "options", "HEAD"] {
+        for body in [None, Some(String::new()), Some("text".to_owned())] {
+            let request = HttpRequest {
+                method: method.to_owned(),
+                body: body.clone(),
+                ..get(server.url("/"))
+            };
+            succeeded(send(&actions, request).await);
+            let seen = server.seen().pop().unwrap();
+            assert_eq!(seen.line, format!("{} / HTTP/1.1", method.to_uppercase()));
+            assert_eq!(seen.body, body.unwrap_or_default());
+            let content_type = (!seen.body.is_empty()).then_some("text/plain; charset=utf-8");
+            assert_eq!(seen.header("content-type").as_deref(), content_type);
+            assert_eq!(seen.header("transfer-encoding"), None);
+            assert_eq!(seen.header("accept-encoding"), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn stored_headers_stand_before_added_ones() {
+    let server = Server::start(|_| ok("")).await;
+    let request = HttpRequest {
+        headers: Some(headers(&[
+            ("host", "virtual.example"),
+            ("user-agent", "mine/1"),
+            ("accept", "text/html"),
+            ("X-MS-Client-Request-Id", "my own"),
+        ])),
+        ..get(server.url("/"))
+    };
+    succeeded(send(&actions(), request).await);
+    let seen = server.only();
+    for (name, value) in [
+        ("Host", "virtual.example"),
+        ("User-Agent", "mine/1"),
+        ("Accept", "text/html"),
+        ("X-Ms-Client-Request-Id", "my own"),
+    ] {
+        assert_eq!(seen.header(name).as_deref(), Some(value));
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_made_twice_says_so_and_another_is_another() {
+    use ports::ActionSender as _;
+
+    let server = Server::start(|_| ok("")).await;
+    let actions = actions();
+    let target = domain::action::Target::Http(get(server.url("/")));
+    let mut other = occasion();
+    other.execution_id.push('1');
+    for occasion in [occasion(), occasion(), other] {
+        succeeded(actions.send(&target, &occasion).await);
+    }
+    for name in ["x-ms-execution-tag", "x-ms-client-request-id", "x-ms-scheduler-execution-id"] {
+        let sent: Vec<_> = server.seen().iter().map(|seen| seen.header(name).unwrap()).collect();
+        assert_eq!(sent[0], sent[1]);
+        assert_ne!(sent[0], sent[2]);
+    }
+}
+
+#[tokio::test]
+async fn basic_authentication_goes_before_a_stored_header() {
+    let server = Server::start(|_| ok("")).await;
+    let request = HttpRequest {
+        headers: Some(headers(&[("Authorization", "Bearer stored")])),
+        authentication: Some(basic("Aladdin", "open sesame")),
+        ..get(server.url("/"))
+    };
+    succeeded(send(&actions(), request).await);
+    let sent = server.only().header("authorization");
+    assert_eq!(sent.as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
+}
+
+#[tokio::test]
+async fn the_user_agent_names_the_version() {
+    let server = Server::start(|_| ok("")).await;
+    let settings = actions::Settings {
+        user_agent: actions::Settings::new(actions::TargetPolicy::PublicOnly).user_agent,
+        ..settings()
+    };
+    succeeded(send(&with(&settings), get(server.url("/"))).await);
+    let agent = server.only().header("user-agent").unwrap();
+    assert_eq!(agent, concat!("minutehand/", env!("CARGO_PKG_VERSION")));
+}

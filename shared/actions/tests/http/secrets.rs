@@ -1,0 +1,63 @@
+//! Secrets that a target sends back.
+
+use domain::action::HttpRequest;
+
+use crate::sender::{actions, basic, failed, get, headers, send, succeeded};
+use crate::server::{Server, redirect, reply};
+
+/// Answers with all it was told, in headers and body.
+async fn echo() -> Server {
+    Server::start(|seen| {
+        let told: Vec<_> = seen.headers.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        let authorization = seen.header("authorization").unwrap_or_default();
+        let cookie = seen.header("cookie").unwrap_or_default();
+        let headers = format!("X-Echo: {authorization}\r\nX-Cookie: {cookie}\r\n");
+        reply(
+            "200 OK",
+            &headers,
+            &format!("{{\"told\":\"{}\",\"p\":\"pa\\\"ss\\u00e9\"}}", told.join(" ")),
+        )
+    })
+    .await
+}
+
+#[tokio::test]
+async fn what_a_target_echoes_is_told_without_secrets() {
+    let server = echo().await;
+    let request = HttpRequest {
+        headers: Some(headers(&[("Cookie", "session=s3cr3t"), ("X-Other", "plain")])),
+        authentication: Some(basic("alice", "pa\"ssé")),
+        ..get(server.url("/"))
+    };
+    let message = succeeded(send(&actions(), request).await);
+    assert!(message.contains("X-Echo: Basic [redacted]\r\nX-Cookie: [redacted]\r\n"), "{message}");
+    assert!(message.contains("\"p\":\"[redacted]\"}"), "{message}");
+    assert!(message.contains("X-Other=plain"), "{message}");
+    for secret in ["YWxpY2U6", "s3cr3t", "ssé", "ss\\u00e9"] {
+        assert!(!message.contains(secret), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_stored_token_is_not_told() {
+    let server = echo().await;
+    let request = HttpRequest {
+        headers: Some(headers(&[
+            ("Authorization", "Bearer abc.def.ghi"),
+            ("X-Api-Key", "k-123456"),
+        ])),
+        ..get(server.url("/"))
+    };
+    let message = succeeded(send(&actions(), request).await);
+    assert!(!message.contains("abc.def.ghi"), "{message}");
+    assert!(!message.contains("k-123456"), "{message}");
+}
+
+#[tokio::test]
+async fn a_secret_in_a_location_is_not_told() {
+    let server = Server::start(|_| redirect("302 Found", "gopher://x/?p=hunter22")).await;
+    let request =
+        HttpRequest { authentication: Some(basic("u", "hunter22")), ..get(server.url("/")) };
+    let message = failed(send(&actions(), request).await);
+    assert!(message.ends_with("'gopher://x/?p=[redacted]'."), "{message}");
+}

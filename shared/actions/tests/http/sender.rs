@@ -1,0 +1,112 @@
+//! What the tests send, and with what.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actions::{Actions, Limits, Resolver, Roots, Settings, TargetPolicy};
+use async_trait::async_trait;
+use chrono::DateTime;
+use domain::action::{Authentication, HttpRequest, Target};
+use domain::execution::Outcome;
+use domain::secret::Secret;
+use ports::{ActionSender as _, Occasion, Sent};
+
+/// Names that only a test has.
+pub(crate) struct Names(HashMap<&'static str, Vec<IpAddr>>);
+
+impl Names {
+    pub(crate) fn new<const N: usize>(names: [(&'static str, &[&str]); N]) -> Arc<Self> {
+        let parsed = |addresses: &[&str]| addresses.iter().map(|a| a.parse().unwrap()).collect();
+        Arc::new(Self(names.into_iter().map(|(name, all)| (name, parsed(all))).collect()))
+    }
+}
+
+#[async_trait]
+impl Resolver for Names {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        self.0.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Long enough for a busy machine.
+const PLENTY: Duration = Duration::from_secs(20);
+
+/// Settings that reach loopback and trust nobody.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        limits: Limits { total: PLENTY, connect: PLENTY },
+        roots: Roots { system: false, extra_pem: String::new() },
+        user_agent: "minutehand/test".to_owned(),
+        ..Settings::new(TargetPolicy::AllowPrivate)
+    }
+}
+
+pub(crate) fn names() -> Arc<Names> {
+    Names::new([
+        ("target.test", &["127.0.0.1"]),
+        ("elsewhere.test", &["127.0.0.1"]),
+        ("login.test", &["127.0.0.1"]),
+    ])
+}
+
+pub(crate) fn with(settings: &Settings) -> Actions {
+    Actions::with_resolver(settings, names()).unwrap()
+}
+
+pub(crate) fn actions() -> Actions {
+    with(&settings())
+}
+
+pub(crate) fn occasion() -> Occasion {
+    Occasion {
+        execution_id: "u1/3.600000000.m0".to_owned(),
+        job: "nightly".to_owned(),
+        job_uid: "u1".to_owned(),
+        collection_uid: "c1".to_owned(),
+        expected_at: DateTime::from_timestamp(1_459_370_392, 659_706_200).unwrap(),
+        region: "West Europe".to_owned(),
+    }
+}
+
+pub(crate) fn get(uri: impl Into<String>) -> HttpRequest {
+    HttpRequest {
+        uri: uri.into(),
+        method: "GET".to_owned(),
+        headers: None,
+        body: None,
+        authentication: None,
+    }
+}
+
+pub(crate) fn post(uri: impl Into<String>, body: &str) -> HttpRequest {
+    HttpRequest { method: "post".to_owned(), body: Some(body.to_owned()), ..get(uri) }
+}
+
+pub(crate) fn headers(all: &[(&str, &str)]) -> Vec<(String, String)> {
+    all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+pub(crate) fn basic(username: &str, password: &str) -> Authentication {
+    Authentication::Basic { username: username.to_owned(), password: Secret::new(password) }
+}
+
+pub(crate) async fn send(actions: &Actions, request: HttpRequest) -> Sent {
+    actions.send(&Target::Http(request), &occasion()).await
+}
+
+/// Sends what succeeds.
+#[track_caller]
+pub(crate) fn succeeded(sent: Sent) -> String {
+    assert_eq!(sent.outcome, Outcome::Succeeded, "{}", sent.message);
+    sent.message
+}
+
+/// Sends what fails.
+#[track_caller]
+pub(crate) fn failed(sent: Sent) -> String {
+    assert_eq!(sent.outcome, Outcome::Failed, "{}", sent.message);
+    sent.message
+}

@@ -1,0 +1,289 @@
+//! One attempt: claim, wait, fence, act, record, follow, settle.
+//!
+//! What a crash after each step leaves, and who repairs it:
+//!
+//! | after | leaves | repaired by |
+//! |---|---|---|
+//! | claim | a lease; nothing was done | the message comes back, and claims when the lease is over |
+//! | fence | the same | the same |
+//! | act | an action that may have been done, and no record | the message comes back: the action is done again |
+//! | record | what ended, and nothing that follows | the message comes back, finds the record, and goes on from it |
+//! | follow | the next attempt in the queue or in a timer | the message comes back: the same attempt is sent again, and claimed once |
+//! | settle | everything but the end of the message | the message comes back, and finds that it is counted |
+//!
+//! So the same happens whoever looks at the record, and however often.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::action::Action;
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Outcome, Record, Role};
+use domain::firing::limits::LEASE;
+use domain::firing::{NO_RETRY_FOLLOWS, Why, fence};
+use domain::job::JobDefinition;
+use domain::message::failed;
+use ports::firing::{Claim, Claimed, CountersAdd, Held, Recorded, Recording};
+use ports::{Event, Occasion};
+
+use super::dispatch::execute;
+use super::execute::{Executor, Performed};
+use super::follow::{Past, Settling};
+use super::seen::{Seen, action, may_pass};
+use super::{floor, one, spans};
+use crate::error::AppError;
+
+/// How long to wait between two tries to record.
+const RECORD_AGAIN: Duration = Duration::from_millis(200);
+/// A lease is looked at again so much after its end.
+const LEASE_MARGIN: TimeDelta = TimeDelta::seconds(1);
+
+/// An attempt that is ours.
+struct Mine {
+    held: Held,
+    lease_until: DateTime<Utc>,
+}
+
+/// How an action ended.
+struct Ended {
+    started_at: DateTime<Utc>,
+    outcome: Outcome,
+    message: String,
+}
+
+impl Executor {
+    /// Makes an attempt, or finds that it is made, or that it is not to be.
+    pub(super) async fn attempt(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+    ) -> Result<Performed, AppError> {
+        let clock = &self.ports.clock;
+        if attempt.due_at - clock.now() > spans(clock.as_ref()).early {
+            // To wait for it would use up the lease.
+            let message = execute(job, attempt.clone());
+            self.ports.queue.send(&[message], clock.now()).await?;
+            return Ok(Performed::Done);
+        }
+        let mine = self.mine(job, attempt);
+        match self.claim(&mine).await? {
+            Claimed::Held { lease_until, .. } => {
+                let wait = (lease_until - clock.work_now()).max(TimeDelta::zero()) + LEASE_MARGIN;
+                Ok(Performed::Again(wait.to_std().unwrap_or_default()))
+            }
+            Claimed::Ended(record) => {
+                self.after(Past { job, attempt, record: &record }, None).await
+            }
+            Claimed::Exhausted => self.give_up(job, mine).await,
+            Claimed::Won => {
+                clock.wait_until(attempt.due_at).await;
+                self.start(job, mine).await
+            }
+        }
+    }
+
+    fn mine(&self, job: &JobRef, attempt: &Attempt) -> Mine {
+        let id = self.ports.ids.new_id();
+        let claim_id = match &self.settings.only_process {
+            Some(process) => format!("{}-{id}", process.id),
+            None => id,
+        };
+        Mine {
+            held: Held { job_uid: job.uid.clone(), attempt: attempt.clone(), claim_id },
+            lease_until: self.ports.clock.work_now() + LEASE,
+        }
+    }
+
+    async fn claim(&self, mine: &Mine) -> Result<Claimed, AppError> {
+        let claimed = self.claim_over(mine, None).await?;
+        match (&self.settings.only_process, claimed) {
+            (Some(process), Claimed::Held { claim_id, .. })
+                if !claim_id.starts_with(&process.id) =>
+            {
+                // A process that has ended: it will not come back to it.
+                self.claim_over(mine, Some(claim_id)).await
+            }
+            (_, claimed) => Ok(claimed),
+        }
+    }
+
+    async fn claim_over(&self, mine: &Mine, over: Option<String>) -> Result<Claimed, AppError> {
+        let claim = Claim {
+            job_uid: mine.held.job_uid.clone(),
+            attempt: mine.held.attempt.clone(),
+            claim_id: mine.held.claim_id.clone(),
+            now: self.ports.clock.work_now(),
+            lease_until: mine.lease_until,
+            over,
+        };
+        one(self.ports.store.claim(&[claim]).await)
+    }
+
+    /// Gives a claim back that led to nothing. Should it fail, the lease ends by itself.
+    async fn release(&self, mine: Mine) {
+        for released in self.ports.store.release(&[mine.held]).await {
+            if let Err(error) = released {
+                tracing::warn!(%error, "a claim is not given back before its lease is over");
+            }
+        }
+    }
+
+    /// Looks for the last time, and acts.
+    async fn start(&self, job: &JobRef, mine: Mine) -> Result<Performed, AppError> {
+        let seen = match self.look(job).await {
+            Ok(seen) => seen,
+            Err(error) => {
+                // Nothing was done: whoever gets the message next need not wait for the lease.
+                self.release(mine).await;
+                return Err(error);
+            }
+        };
+        let floor = floor(self.settings.only_process.as_ref(), self.ports.clock.as_ref());
+        let standing = seen.as_ref().map(Seen::standing);
+        let seen = match (fence(&mine.held.attempt, standing, floor), seen) {
+            (Ok(()), Some(seen)) => seen,
+            (Ok(()), None) => return self.drop(job, mine, Why::Gone, None).await,
+            (Err(why), seen) => return self.drop(job, mine, why, seen).await,
+        };
+        let ended = match self.define(job, &seen) {
+            Ok(definition) => self.act(job, &mine.held.attempt, &seen, &definition).await,
+            Err(error) if may_pass(&error) => {
+                self.release(mine).await;
+                return Err(error);
+            }
+            Err(error) => {
+                tracing::error!(job.uid, job.key, %error, "a job cannot be read, and fails");
+                self.failed_at_once("Http Action - Request to host '' failed: InternalError The job cannot be read; the log says why".to_owned())
+            }
+        };
+        self.end(job, mine, ended, Some(seen)).await
+    }
+
+    async fn act(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+        seen: &Seen,
+        definition: &JobDefinition,
+    ) -> Ended {
+        let Some(Action { target, .. }) = action(definition, attempt.role) else {
+            let target = &definition.action.action.target;
+            let why = "The job has no error action any more";
+            return self.failed_at_once(failed(target, "NotFound", why));
+        };
+        let occasion = Occasion {
+            execution_id: format!("{}.{}", job.uid, attempt.id()),
+            job: seen.sight.name.to_string(),
+            job_uid: job.uid.clone(),
+            collection_uid: job.collection_uid.clone(),
+            expected_at: attempt.occurrence.nominal_at(),
+            region: self.settings.region.clone(),
+        };
+        let started_at = self.ports.clock.now();
+        let sent = self.ports.sender.send(target, &occasion).await;
+        Ended { started_at, outcome: sent.outcome, message: sent.message }
+    }
+
+    fn failed_at_once(&self, message: String) -> Ended {
+        Ended { started_at: self.ports.clock.now(), outcome: Outcome::Failed, message }
+    }
+
+    /// Records as failed what its workers did not survive.
+    async fn give_up(&self, job: &JobRef, mine: Mine) -> Result<Performed, AppError> {
+        let seen = self.look(job).await?;
+        let definition = seen.as_ref().and_then(|seen| self.define(job, seen).ok());
+        let why = "Its workers were lost, again and again";
+        let message =
+            definition.as_ref().and_then(|it| action(it, mine.held.attempt.role)).map_or_else(
+                || format!("Http Action - Request to host '' failed: InternalError {why}"),
+                |action| failed(&action.target, "InternalError", why),
+            );
+        self.end(job, mine, self.failed_at_once(message), seen).await
+    }
+
+    /// Leaves an attempt out.
+    async fn drop(
+        &self,
+        job: &JobRef,
+        mine: Mine,
+        why: Why,
+        seen: Option<Seen>,
+    ) -> Result<Performed, AppError> {
+        let attempt = mine.held.attempt.clone();
+        self.release(mine).await;
+        tracing::info!(job.uid, job.key, attempt = %attempt.id(), %why, "an attempt does not start");
+        self.ports.events.note(Event::Dropped { job, attempt: &attempt, why });
+        let is_first = attempt.role == Role::Main && attempt.number == 0;
+        if let (true, true, Some(seen)) = (why.is_skip(), is_first, seen) {
+            let add = CountersAdd { skipped: 1, ..CountersAdd::default() };
+            let settling = Settling { add, seen };
+            self.settle(job, &attempt, self.ports.clock.now(), settling).await?;
+        }
+        self.drop_timer(job, &attempt).await?;
+        Ok(Performed::Done)
+    }
+
+    /// Records how an attempt ended, and goes on from the record.
+    async fn end(
+        &self,
+        job: &JobRef,
+        mine: Mine,
+        ended: Ended,
+        seen: Option<Seen>,
+    ) -> Result<Performed, AppError> {
+        let attempt = mine.held.attempt.clone();
+        let Ended { started_at, outcome, message } = ended;
+        let ended_at = self.ports.clock.now().max(started_at);
+        let repeat_count = seen.as_ref().map_or(1, |seen| seen.repeat_count(&attempt, ended_at));
+        let mut record = Record { started_at, ended_at, outcome, message, repeat_count };
+        let past = Past { job, attempt: &attempt, record: &record };
+        if self.has_too_many_retries(past, seen.as_ref()).await {
+            record.message.push_str(NO_RETRY_FOLLOWS);
+        }
+        match self.record(mine, record.clone()).await? {
+            Recorded::Kept => self.tell(job, &attempt, &record),
+            Recorded::Already(other) => record = other,
+            // Another took it over, and is at it.
+            Recorded::Lost => return Ok(Performed::Done),
+        }
+        self.after(Past { job, attempt: &attempt, record: &record }, seen).await
+    }
+
+    /// Records, and does not give up before the lease is over: what was done is not done again for
+    /// a store that was busy.
+    async fn record(&self, mine: Mine, record: Record) -> Result<Recorded, AppError> {
+        let Mine { held, lease_until } = mine;
+        let recording = [Recording { held, record }];
+        // Bounded by the lease.
+        loop {
+            match one(self.ports.store.record(&recording).await) {
+                Err(AppError::Store(error))
+                    if error.is_retryable() && self.ports.clock.work_now() < lease_until =>
+                {
+                    tracing::warn!(%error, "an execution is not recorded yet");
+                    self.ports.clock.wait(RECORD_AGAIN).await;
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    fn tell(&self, job: &JobRef, attempt: &Attempt, record: &Record) {
+        let late = record.started_at - attempt.due_at;
+        let took = record.ended_at - record.started_at;
+        let (late_ms, took_ms) = (late.num_milliseconds(), took.num_milliseconds());
+        let id = attempt.id();
+        match record.outcome {
+            Outcome::Succeeded if self.settings.is_quiet => {
+                tracing::debug!(job.uid, job.key, attempt = %id, late_ms, took_ms, "succeeded");
+            }
+            Outcome::Succeeded => {
+                tracing::info!(job.uid, job.key, attempt = %id, late_ms, took_ms, "succeeded");
+            }
+            Outcome::Failed => {
+                tracing::warn!(job.uid, job.key, attempt = %id, late_ms, took_ms, "failed");
+            }
+        }
+        self.ports.events.note(Event::Executed { job, attempt, record, late });
+    }
+}

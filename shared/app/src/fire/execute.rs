@@ -1,0 +1,88 @@
+//! Errands performed, one message at a time.
+//!
+//! A message is settled only when everything it asks for has been done: a crash before leaves it in
+//! the queue, and whoever gets it next finds in the store how far it came.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::errand::{Errand, JobRef};
+use domain::execution::Attempt;
+use ports::Message;
+
+use super::{FirePorts, FireSettings};
+use crate::error::AppError;
+
+/// Performs errands.
+#[derive(Clone)]
+pub struct Executor {
+    pub(super) ports: FirePorts,
+    pub(super) settings: Arc<FireSettings>,
+}
+
+/// What became of an errand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Performed {
+    /// Its message can go.
+    Done,
+    /// Another has it: its message comes back after this time of work.
+    Again(Duration),
+}
+
+impl Performed {
+    /// What becomes of a message that asked for both.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Done, other) | (other, Self::Done) => other,
+            (Self::Again(one), Self::Again(other)) => Self::Again(one.min(other)),
+        }
+    }
+}
+
+impl Executor {
+    /// An executor over these ports.
+    #[must_use]
+    pub fn new(ports: FirePorts, settings: FireSettings) -> Self {
+        Self { ports, settings: Arc::new(settings) }
+    }
+
+    /// Performs an errand.
+    ///
+    /// # Errors
+    ///
+    /// If the store, the queue or the key did not do their part: the message comes back by itself.
+    pub async fn perform(&self, errand: &Errand) -> Result<Performed, AppError> {
+        match errand {
+            Errand::Execute { job, attempts } => self.attempts(job, attempts).await,
+            Errand::Conclude { job, generation } => {
+                self.conclude_stuck(job, *generation).await?;
+                Ok(Performed::Done)
+            }
+            Errand::Delete { job, generation } => {
+                self.ports.store.delete_finished(job, *generation).await?;
+                Ok(Performed::Done)
+            }
+            Errand::Purge { collection_uid } => {
+                if !self.ports.store.purge(collection_uid).await? {
+                    // The rest by another message, so that no worker is at it for long.
+                    let due_at = self.ports.clock.now();
+                    let rest = Message { errand: errand.clone(), due_at };
+                    self.ports.queue.send(&[rest], due_at).await?;
+                }
+                Ok(Performed::Done)
+            }
+        }
+    }
+
+    async fn attempts(&self, job: &JobRef, attempts: &[Attempt]) -> Result<Performed, AppError> {
+        if let [attempt] = attempts {
+            return self.attempt(job, attempt).await;
+        }
+        let each = attempts.iter().map(|attempt| self.attempt(job, attempt));
+        let mut performed = Performed::Done;
+        for one in futures_util::future::join_all(each).await {
+            performed = performed.and(one?);
+        }
+        Ok(performed)
+    }
+}

@@ -1,0 +1,166 @@
+//! What follows a record: the next attempt, the counters, the end of the job. It is the same whoever
+//! comes upon the record, and however often.
+
+use chrono::{DateTime, Utc};
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::firing::limits::LONG_RETRIES_MAX;
+use domain::firing::{Follow, follow, is_final_failure};
+use ports::Event;
+use ports::firing::{CountersAdd, LongRetry, Settlement};
+
+use super::dispatch::execute;
+use super::execute::{Executor, Performed};
+use super::seen::{Policy, Seen};
+use super::{one, spans};
+use crate::error::AppError;
+
+/// How often counters are read and written again when others were first.
+const SETTLE_ROUNDS_MAX: usize = 50;
+
+/// An attempt that ended.
+#[derive(Clone, Copy)]
+pub(super) struct Past<'a> {
+    pub(super) job: &'a JobRef,
+    pub(super) attempt: &'a Attempt,
+    pub(super) record: &'a Record,
+}
+
+/// What is added to the counters of a job as it was seen.
+pub(super) struct Settling {
+    pub(super) add: CountersAdd,
+    pub(super) seen: Seen,
+}
+
+impl Executor {
+    /// Does what follows a record.
+    pub(super) async fn after(
+        &self,
+        past: Past<'_>,
+        seen: Option<Seen>,
+    ) -> Result<Performed, AppError> {
+        let Past { job, attempt, .. } = past;
+        let seen = match seen {
+            Some(seen) => Some(seen),
+            None => self.look(job).await?,
+        };
+        if let Some(seen) = seen {
+            let policy = self.policy(job, attempt.role, &seen)?;
+            self.send_next(past, &seen, &policy).await?;
+            if attempt.role == Role::Main {
+                self.count(past, seen, &policy).await?;
+            }
+        }
+        self.drop_timer(job, attempt).await?;
+        Ok(Performed::Done)
+    }
+
+    /// Sends the next attempt, or leaves it to a timer.
+    async fn send_next(
+        &self,
+        past: Past<'_>,
+        seen: &Seen,
+        policy: &Policy,
+    ) -> Result<(), AppError> {
+        let Past { job, attempt, record } = past;
+        let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
+        if !is_run && seen.sight.timing.generation != attempt.generation {
+            // Another start, recurrence or state ends what the old one had pending.
+            return Ok(());
+        }
+        let horizon = spans(self.ports.clock.as_ref()).horizon;
+        match follow(attempt, record, policy.retries, policy.has_error_action, horizon) {
+            Follow::Nothing => Ok(()),
+            Follow::Retry(next) => {
+                self.ports.events.note(Event::Retried { job, attempt: &next });
+                if next.is_long {
+                    let retry = LongRetry { job: job.clone(), attempt: next };
+                    return one(self.ports.store.keep_retries(&[retry]).await);
+                }
+                self.send(job, next).await
+            }
+            Follow::ErrorAction(next) => self.send(job, next).await,
+        }
+    }
+
+    /// Counts an attempt of the main action, and ends the job if it was the last.
+    async fn count(&self, past: Past<'_>, seen: Seen, policy: &Policy) -> Result<(), AppError> {
+        let Past { job, attempt, record } = past;
+        let is_fault = is_final_failure(attempt, record, policy.retries);
+        let add = CountersAdd {
+            executions: 1,
+            failures: u64::from(record.outcome == Outcome::Failed),
+            faulted: u64::from(is_fault),
+            skipped: 0,
+            last_execution_at: Some(record.started_at),
+        };
+        let counted = self.settle(job, attempt, record.ended_at, Settling { add, seen }).await?;
+        let is_closed = record.outcome == Outcome::Succeeded || is_fault;
+        if let (Some(seen), true) = (counted, is_closed) {
+            self.conclude_after(job, attempt, &seen).await?;
+        }
+        Ok(())
+    }
+
+    async fn send(&self, job: &JobRef, attempt: Attempt) -> Result<(), AppError> {
+        let message = execute(job, attempt);
+        Ok(self.ports.queue.send(&[message], self.ports.clock.now()).await?)
+    }
+
+    /// Whether the retry that would follow is one too many of those that wait in timers.
+    ///
+    /// It is written into the record, so that whoever follows it comes to the same.
+    pub(super) async fn has_too_many_retries(&self, past: Past<'_>, seen: Option<&Seen>) -> bool {
+        let Past { job, attempt, record } = past;
+        let Some(Ok(policy)) = seen.map(|seen| self.policy(job, attempt.role, seen)) else {
+            return false;
+        };
+        let horizon = spans(self.ports.clock.as_ref()).horizon;
+        let next = follow(attempt, record, policy.retries, false, horizon);
+        if !matches!(next, Follow::Retry(next) if next.is_long) {
+            return false;
+        }
+        let pending = self.ports.store.retries(&job.uid, LONG_RETRIES_MAX).await;
+        // The action was done: what is not known must not keep it from being recorded.
+        pending.is_ok_and(|pending| pending.len() >= LONG_RETRIES_MAX as usize)
+    }
+
+    /// Counts an attempt, once. Returns the job as it was last seen; `None` if it is gone.
+    pub(super) async fn settle(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+        ended_at: DateTime<Utc>,
+        Settling { add, mut seen }: Settling,
+    ) -> Result<Option<Seen>, AppError> {
+        for _ in 0..SETTLE_ROUNDS_MAX {
+            if seen.sight.settled.has(attempt, ended_at) {
+                return Ok(Some(seen));
+            }
+            let as_read = seen.sight.settled.clone();
+            let mut settled = as_read.clone();
+            settled.add(attempt, ended_at);
+            let last_execution_at =
+                add.last_execution_at.max(seen.sight.counters.last_execution_at);
+            let add = CountersAdd { last_execution_at, ..add };
+            let settlement = Settlement { job_uid: job.uid.clone(), as_read, settled, add };
+            if one(self.ports.store.settle(&[settlement]).await)? {
+                return Ok(Some(seen));
+            }
+            match self.look(job).await? {
+                Some(now) => seen = now,
+                None => return Ok(None),
+            }
+        }
+        Err(AppError::Busy { what: format!("the counters of job '{}'", job.key) })
+    }
+
+    /// Drops the timer of an attempt that waited in one.
+    pub(super) async fn drop_timer(&self, job: &JobRef, attempt: &Attempt) -> Result<(), AppError> {
+        if !attempt.is_long {
+            return Ok(());
+        }
+        let retry = LongRetry { job: job.clone(), attempt: attempt.clone() };
+        one(self.ports.store.drop_retries(&[retry]).await)
+    }
+}

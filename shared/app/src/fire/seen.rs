@@ -1,0 +1,108 @@
+//! A job as a worker sees it, and what it reads out of that.
+
+use chrono::{DateTime, Utc};
+use domain::action::Action;
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Occurrence, Role};
+use domain::firing::Standing;
+use domain::job::JobDefinition;
+use domain::retry::Retries;
+use ports::SealError;
+use ports::firing::Sight;
+use recurrence::Timetable;
+
+use super::execute::Executor;
+use crate::definition::definition;
+use crate::error::AppError;
+
+/// A job as it was seen, with its timetable read.
+pub(super) struct Seen {
+    pub(super) sight: Sight,
+    pub(super) timetable: Option<Timetable>,
+}
+
+/// What decides what follows an attempt.
+pub(super) struct Policy {
+    pub(super) retries: Retries,
+    pub(super) has_error_action: bool,
+}
+
+impl Executor {
+    pub(super) async fn look(&self, job: &JobRef) -> Result<Option<Seen>, AppError> {
+        let sights = self.ports.store.look(std::slice::from_ref(job)).await?;
+        Ok(sights.into_iter().next().flatten().map(Seen::of))
+    }
+
+    pub(super) fn define(&self, job: &JobRef, seen: &Seen) -> Result<JobDefinition, AppError> {
+        let Sight { document, sealed, plan, .. } = &seen.sight;
+        definition(self.ports.sealer.as_ref(), &job.uid, document, sealed.as_deref(), *plan)
+    }
+
+    /// What decides what follows; for a job that cannot be read nothing does.
+    pub(super) fn policy(&self, job: &JobRef, role: Role, seen: &Seen) -> Result<Policy, AppError> {
+        let definition = match self.define(job, seen) {
+            Ok(definition) => definition,
+            Err(error) if may_pass(&error) => return Err(error),
+            Err(_) => {
+                let retries = Retries { count: 0, ..Retries::of(None, seen.sight.plan) };
+                return Ok(Policy { retries, has_error_action: false });
+            }
+        };
+        Ok(Policy {
+            retries: retries(&definition, role, &seen.sight),
+            has_error_action: definition.action.error_action.is_some(),
+        })
+    }
+}
+
+impl Seen {
+    fn of(sight: Sight) -> Self {
+        let timetable = sight.rule.as_deref().and_then(|rule| rule.parse().ok());
+        Self { sight, timetable }
+    }
+
+    pub(super) fn standing(&self) -> Standing<'_> {
+        Standing {
+            state: self.sight.state,
+            generation: self.sight.timing.generation,
+            timetable: self.timetable.as_ref(),
+            collection_on_since: self.sight.collection_on_since,
+        }
+    }
+
+    /// The number of the occurrence, from 1; of a run, of the one before it.
+    pub(super) fn repeat_count(&self, attempt: &Attempt, now: DateTime<Utc>) -> u64 {
+        let timing = &self.sight.timing;
+        let count = |until| {
+            self.timetable.map_or(0, |timetable| timetable.count_between(timing.since, until))
+        };
+        let before = u64::from(timing.used);
+        match attempt.occurrence {
+            Occurrence::Scheduled { nominal_at } => before + count(nominal_at) + 1,
+            Occurrence::Run { .. } => (before + count(now)).max(1),
+        }
+    }
+}
+
+pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> {
+    match role {
+        Role::Main => Some(&definition.action.action),
+        Role::Error => definition.action.error_action.as_ref(),
+    }
+}
+
+/// The retries of an action; an error action without a policy of its own has the job's.
+fn retries(definition: &JobDefinition, role: Role, sight: &Sight) -> Retries {
+    let main = definition.action.action.retry_policy.as_ref();
+    let error = definition.action.error_action.as_ref();
+    let policy = match role {
+        Role::Main => main,
+        Role::Error => error.and_then(|action| action.retry_policy.as_ref()).or(main),
+    };
+    Retries::of(policy, sight.plan)
+}
+
+/// Whether it may help to try again later, as nothing is wrong with the job.
+pub(super) fn may_pass(error: &AppError) -> bool {
+    error.may_pass() || matches!(error, AppError::Seal(SealError::NoKey(_)))
+}

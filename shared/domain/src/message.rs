@@ -1,0 +1,69 @@
+//! What history says of an execution that did not reach its target, in the words that clients of the
+//! original know how to read: each names the type of the action, and where it was to go.
+
+use url::Url;
+
+use crate::action::Target;
+
+/// The message of an execution that failed on our side of the wire; `what` is one word of the
+/// vocabulary that clients know, `why` a sentence without secrets.
+#[must_use]
+pub fn failed(target: &Target, what: &str, why: &str) -> String {
+    let kind = target.type_name();
+    match target {
+        Target::Http(request) | Target::Https(request) => {
+            format!("Http Action - Request to host '{}' failed: {what} {why}", host(&request.uri))
+        }
+        Target::StorageQueue(queue) => format!(
+            "{kind} Action - Message to queue '{}' of storage account '{}' failed: {what} {why}",
+            queue.queue, queue.account
+        ),
+        Target::ServiceBusQueue(bus) | Target::ServiceBusTopic(bus) => format!(
+            "{kind} Action - Failed: message to '{}' in namespace '{}' failed: {what} {why}",
+            bus.entity, bus.namespace
+        ),
+    }
+}
+
+/// The host of a URL, as messages name it.
+#[must_use]
+pub fn host(uri: &str) -> String {
+    let url = Url::parse(uri).ok();
+    url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::read_job;
+    use crate::plan::Plan;
+
+    #[test]
+    fn clients_find_the_type_and_the_place() {
+        let message = |action| {
+            let job = json!({"properties": {"action": action}});
+            let job = read_job(&job, Plan::Standard).unwrap();
+            failed(&job.action.action.target, "Timeout", "It took too long.")
+        };
+        assert_eq!(
+            message(
+                json!({"type": "Https", "request": {"uri": "https://Example.org:8443/x", "method": "GET"}})
+            ),
+            "Http Action - Request to host 'example.org' failed: Timeout It took too long.",
+        );
+        assert_eq!(
+            message(
+                json!({"type": "StorageQueue", "queueMessage": {"storageAccount": "acc", "queueName": "q-1", "sasToken": "s", "message": "m"}})
+            ),
+            "StorageQueue Action - Message to queue 'q-1' of storage account 'acc' failed: Timeout It took too long.",
+        );
+        assert_eq!(
+            message(
+                json!({"type": "ServiceBusTopic", "serviceBusTopicMessage": {"namespace": "ns", "topicPath": "t", "message": "m", "authentication": {"type": "sharedAccessKey", "sasKeyName": "n", "sasKey": "k"}}})
+            ),
+            "ServiceBusTopic Action - Failed: message to 't' in namespace 'ns' failed: Timeout It took too long.",
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! Telling the world what fired and what did not.
+
+use chrono::TimeDelta;
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Record};
+use domain::firing::Why;
+use domain::job::JobState;
+
+/// Something that happened to a job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event<'a> {
+    /// An attempt was made, and is recorded.
+    Executed {
+        /// Whose.
+        job: &'a JobRef,
+        /// Which.
+        attempt: &'a Attempt,
+        /// How it ended.
+        record: &'a Record,
+        /// How long after it was due it started.
+        late: TimeDelta,
+    },
+    /// An attempt was not made.
+    Dropped {
+        /// Whose.
+        job: &'a JobRef,
+        /// Which.
+        attempt: &'a Attempt,
+        /// Why.
+        why: Why,
+    },
+    /// Occurrences were overtaken before they were handed over.
+    Overtaken {
+        /// Whose.
+        job: &'a JobRef,
+        /// How many.
+        occurrences: u64,
+    },
+    /// A retry is on its way.
+    Retried {
+        /// Whose.
+        job: &'a JobRef,
+        /// Which.
+        attempt: &'a Attempt,
+    },
+    /// A job is over.
+    Finished {
+        /// Which.
+        job: &'a JobRef,
+        /// Completed or faulted.
+        state: JobState,
+    },
+}
+
+/// Takes note of events: counts them, or sends them on.
+///
+/// It answers at once, and cannot fail: what it has to send it keeps until its process sends it.
+pub trait EventSink: Send + Sync {
+    /// Takes note.
+    fn note(&self, event: Event<'_>);
+}
+
+/// Takes no note.
+impl EventSink for () {
+    fn note(&self, _event: Event<'_>) {}
+}

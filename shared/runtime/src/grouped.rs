@@ -1,0 +1,251 @@
+//! Requests that come together, performed as one group.
+//!
+//! On one machine a commit costs the same whether it holds one claim or a hundred. So requests of a
+//! kind go through one task: while a group is under way the next one gathers, and takes with it what
+//! has come by then. A request that comes alone is a group of its own, and waits for nobody.
+//!
+//! A request whose caller has gone is performed all the same, as one is whose answer was lost.
+
+use std::collections::{HashSet, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::errand::JobRef;
+use domain::execution::Attempt;
+use ports::StoreError;
+use ports::firing::{
+    Advance, Claim, Claimed, Due, Execution, Finish, FiringStore, Held, LongRetry, Recorded,
+    Recording, Settlement, Sight,
+};
+use ports::store::{Page, PageRequest};
+use tokio::sync::{Notify, mpsc, oneshot};
+
+/// The most requests of a group: some transactions' worth, so that the store can prepare one while it
+/// performs another.
+const GROUP_MAX: usize = 400;
+/// Requests of a kind that may wait; further callers wait for a place.
+const WAITING_MAX: usize = 4_096;
+
+/// A store whose claims, releases, looks, records and settlements gather into groups.
+pub struct Grouped {
+    store: Arc<dyn FiringStore>,
+    claims: Gathering<Claim, Claimed>,
+    releases: Gathering<Held, ()>,
+    looks: Gathering<JobRef, Option<Sight>>,
+    records: Gathering<Recording, Recorded>,
+    settlements: Gathering<Settlement, bool>,
+    advanced: Arc<Notify>,
+}
+
+impl Grouped {
+    /// Groups what is asked of a store. It has to be made within a runtime, where its tasks run
+    /// until it is dropped.
+    #[must_use]
+    pub fn new(store: Arc<dyn FiringStore>) -> Self {
+        Self {
+            claims: Gathering::new(&store, None, |store, group| {
+                Box::pin(async move { store.claim(&group).await })
+            }),
+            releases: Gathering::new(&store, None, |store, group| {
+                Box::pin(async move { store.release(&group).await })
+            }),
+            looks: Gathering::new(&store, None, |store, group| {
+                Box::pin(async move {
+                    let n = group.len();
+                    each(store.look(&group).await, n)
+                })
+            }),
+            records: Gathering::new(&store, None, |store, group| {
+                Box::pin(async move { store.record(&group).await })
+            }),
+            // Of two settlements of one job the second is to find what the first has counted.
+            settlements: Gathering::new(&store, Some(|one| &one.job_uid), |store, group| {
+                Box::pin(async move { store.settle(&group).await })
+            }),
+            advanced: Arc::default(),
+            store,
+        }
+    }
+
+    /// Tells of timers that were moved on, so that a sweeper which waits for the next one can look
+    /// again whether that is still the next.
+    #[must_use]
+    pub fn advanced(&self) -> Arc<Notify> {
+        self.advanced.clone()
+    }
+}
+
+#[async_trait]
+impl FiringStore for Grouped {
+    fn shards(&self) -> u32 {
+        self.store.shards()
+    }
+
+    async fn due(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
+        self.store.due(shard, until, page).await
+    }
+
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let moved = self.store.advance(advances).await;
+        self.advanced.notify_one();
+        moved
+    }
+
+    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
+        self.claims.ask(claims).await
+    }
+
+    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>> {
+        self.releases.ask(claims).await
+    }
+
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+        self.looks.ask(jobs).await.into_iter().collect()
+    }
+
+    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
+        self.records.ask(recordings).await
+    }
+
+    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+        self.settlements.ask(settlements).await
+    }
+
+    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
+        self.store.finish(finish).await
+    }
+
+    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        self.store.keep_retries(retries).await
+    }
+
+    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        self.store.drop_retries(retries).await
+    }
+
+    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        self.store.retries(job_uid, max).await
+    }
+
+    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
+        self.store.delete_finished(job, generation).await
+    }
+
+    async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
+        self.store.purge(collection_uid).await
+    }
+
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        self.store.executions(job_uid, page).await
+    }
+}
+
+/// A request, and where its answer goes.
+type Asked<Q, A> = (Q, oneshot::Sender<Result<A, StoreError>>);
+/// The answers to a group, in its order.
+type Answers<A> = Pin<Box<dyn Future<Output = Vec<Result<A, StoreError>>> + Send>>;
+/// Performs a group.
+type Perform<Q, A> = fn(Arc<dyn FiringStore>, Vec<Q>) -> Answers<A>;
+/// What no two requests of a group have in common.
+type Key<Q> = fn(&Q) -> &String;
+
+/// Where requests of a kind gather.
+struct Gathering<Q, A>(mpsc::Sender<Asked<Q, A>>);
+
+impl<Q: Clone + Send + 'static, A: Send + 'static> Gathering<Q, A> {
+    fn new(store: &Arc<dyn FiringStore>, key: Option<Key<Q>>, perform: Perform<Q, A>) -> Self {
+        let (sender, requests) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(gather(store.clone(), requests, key, perform));
+        Self(sender)
+    }
+
+    async fn ask(&self, requests: &[Q]) -> Vec<Result<A, StoreError>> {
+        let mut waiting = Vec::with_capacity(requests.len());
+        for request in requests {
+            let (reply, answer) = oneshot::channel();
+            // If it cannot be sent the answer says so, too.
+            let _ = self.0.send((request.clone(), reply)).await;
+            waiting.push(answer);
+        }
+        let mut answers = Vec::with_capacity(waiting.len());
+        for answer in waiting {
+            answers.push(answer.await.unwrap_or_else(|_| Err(ended())));
+        }
+        answers
+    }
+}
+
+/// Performs what gathers, until nobody is left to ask.
+async fn gather<Q, A>(
+    store: Arc<dyn FiringStore>,
+    mut requests: mpsc::Receiver<Asked<Q, A>>,
+    key: Option<Key<Q>>,
+    perform: Perform<Q, A>,
+) {
+    // What has the key of another that is under way.
+    let mut held: VecDeque<Asked<Q, A>> = VecDeque::new();
+    loop {
+        if held.is_empty() {
+            match requests.recv().await {
+                Some(first) => held.push_back(first),
+                None => return,
+            }
+        }
+        while held.len() < GROUP_MAX {
+            match requests.try_recv() {
+                Ok(next) => held.push_back(next),
+                Err(_) => break,
+            }
+        }
+        let mut keys = HashSet::new();
+        let (mut group, mut replies) = (Vec::new(), Vec::new());
+        for (request, reply) in std::mem::take(&mut held) {
+            if key.is_none_or(|key| keys.insert(key(&request).clone())) {
+                group.push(request);
+                replies.push(reply);
+            } else {
+                held.push_back((request, reply));
+            }
+        }
+        let mut answers = perform(store.clone(), group).await.into_iter();
+        for reply in replies {
+            // Who asked may have gone.
+            let _ = reply.send(answers.next().unwrap_or_else(|| Err(ended())));
+        }
+    }
+}
+
+/// The answer to each of a group that is answered, or fails, as one.
+fn each<A>(answers: Result<Vec<A>, StoreError>, n: usize) -> Vec<Result<A, StoreError>> {
+    match answers {
+        Ok(answers) => answers.into_iter().map(Ok).collect(),
+        Err(error) => {
+            let retryable = error.is_retryable();
+            let text = crate::chain(&error);
+            let copy = || {
+                let source = text.clone().into();
+                if retryable {
+                    StoreError::Unavailable(source)
+                } else {
+                    StoreError::Refused(source)
+                }
+            };
+            (0..n).map(|_| Err(copy())).collect()
+        }
+    }
+}
+
+fn ended() -> StoreError {
+    StoreError::Unavailable("the store's tasks have ended".into())
+}
