@@ -8,5 +8,8 @@ mod target;
 mod transit;
 mod world;
 
+mod changes;
+mod collections;
+mod ends;
 mod retries;
 mod weeks;

@@ -244,6 +244,11 @@ impl World {
         self.transit.len()
     }
 
+    /// The queue loses what it has.
+    pub(super) fn lose_all(&self) {
+        while self.transit.take().is_some() {}
+    }
+
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.
     pub(super) async fn put(&self, name: &str, properties: &str) {
         self.try_put(name, properties).await.unwrap();
