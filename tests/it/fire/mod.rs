@@ -11,5 +11,8 @@ mod world;
 mod changes;
 mod collections;
 mod ends;
+mod faults;
+mod outages;
 mod retries;
+mod runs;
 mod weeks;

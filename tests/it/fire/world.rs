@@ -40,6 +40,8 @@ pub(super) struct World {
     pub(super) works: bool,
     /// Whether each message is delivered a second time when it is done.
     pub(super) twice: bool,
+    /// How long a message stays away whose worker did not come to an end with it.
+    pub(super) visibility: TimeDelta,
     /// Messages that were delivered too often.
     pub(super) dead: Vec<Parcel>,
     clock: Arc<Moved>,
@@ -134,6 +136,7 @@ impl World {
             sweeps: true,
             works: true,
             twice: false,
+            visibility: VISIBILITY,
             dead: Vec::new(),
             clock,
             transit,
@@ -230,7 +233,7 @@ impl World {
                 return;
             }
             Some(Ok(Performed::Again(after))) => now + TimeDelta::from_std(after).unwrap(),
-            Some(Err(_)) | None => now + VISIBILITY,
+            Some(Err(_)) | None => now + self.visibility,
         };
         if parcel.receives < RECEIVES_MAX {
             self.transit.put(again, parcel);
