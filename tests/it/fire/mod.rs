@@ -10,6 +10,8 @@ mod world;
 
 mod changes;
 mod collections;
+mod cost;
+mod day;
 mod ends;
 mod faults;
 mod outages;

@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
 use domain::execution::Attempt;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
-    Settlement, Sight,
+    Advance, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer, LongRetry, Recorded,
+    Recording, Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
 use ports::{FiringStore, StoreError};
@@ -54,28 +54,64 @@ impl Trouble {
     }
 }
 
+/// What is known of the index.
+#[derive(Debug, Default)]
+struct Known {
+    /// Per shard, before when nothing is due.
+    quiet: HashMap<u32, DateTime<Utc>>,
+    /// The shards of jobs that were seen in it.
+    shards: HashMap<String, u32>,
+}
+
 pub(super) struct Fronted {
     pub(super) inner: Arc<DynamoJobStore>,
     pub(super) trouble: Arc<Trouble>,
-    /// Per shard, before when nothing is due.
-    quiet: Mutex<HashMap<u32, DateTime<Utc>>>,
+    known: Mutex<Known>,
 }
 
 impl Fronted {
     pub(super) fn new(inner: Arc<DynamoJobStore>, trouble: Arc<Trouble>) -> Self {
-        Self { inner, trouble, quiet: Mutex::default() }
+        Self { inner, trouble, known: Mutex::default() }
     }
 
     /// Forgets what it knows of the index: something may have changed.
     pub(super) fn stir(&self) {
-        self.quiet.lock().unwrap().clear();
+        self.known.lock().unwrap().quiet.clear();
+    }
+
+    /// The same for the shard of a job.
+    fn stir_job(&self, uid: &str) {
+        let mut known = self.known.lock().unwrap();
+        match known.shards.get(uid).copied() {
+            Some(shard) => drop(known.quiet.remove(&shard)),
+            None => known.quiet.clear(),
+        }
+    }
+
+    fn stir_retries(&self, retries: &[LongRetry]) {
+        for retry in retries {
+            self.stir_job(&retry.job.uid);
+        }
     }
 
     /// Before when nothing is due in any shard, if that is known of all.
     pub(super) fn quiet_until(&self) -> Option<DateTime<Utc>> {
-        let quiet = self.quiet.lock().unwrap();
-        let all = u32::try_from(quiet.len()).unwrap() == self.inner.shards();
-        quiet.values().min().copied().filter(|_| all)
+        let known = self.known.lock().unwrap();
+        let all = u32::try_from(known.quiet.len()).unwrap() == self.inner.shards();
+        known.quiet.values().min().copied().filter(|_| all)
+    }
+
+    /// When the first timer of a shard is due.
+    async fn first(&self, shard: u32) -> Result<DateTime<Utc>, StoreError> {
+        let known = self.known.lock().unwrap().quiet.get(&shard).copied();
+        if let Some(quiet) = known {
+            return Ok(quiet);
+        }
+        let first = PageRequest { from: None, items_max: 1 };
+        let page = self.inner.due(shard, DateTime::<Utc>::MAX_UTC, first).await?;
+        let first = page.items.first().map_or(DateTime::<Utc>::MAX_UTC, |due| due.due_at);
+        self.known.lock().unwrap().quiet.insert(shard, first);
+        Ok(first)
     }
 
     async fn group<T>(
@@ -121,25 +157,25 @@ impl FiringStore for Fronted {
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
-        let quiet = self.quiet.lock().unwrap().get(&shard).copied();
-        if quiet.is_some_and(|quiet| until < quiet) {
+        if until < self.first(shard).await? {
             return Ok(Page { items: Vec::new(), next: None });
         }
-        let found = self.inner.due(shard, until, page).await?;
-        if !found.items.is_empty() && self.trouble.of_this_call().is_some() {
+        if self.trouble.of_this_call().is_some() {
             return Err(throttled());
         }
-        if found.items.is_empty() {
-            let first = PageRequest { from: None, items_max: 1 };
-            let later = self.inner.due(shard, DateTime::<Utc>::MAX_UTC, first).await?;
-            let next = later.items.first().map_or(DateTime::<Utc>::MAX_UTC, |due| due.due_at);
-            self.quiet.lock().unwrap().insert(shard, next);
+        let found = self.inner.due(shard, until, page).await?;
+        let mut known = self.known.lock().unwrap();
+        // What is found is about to move.
+        known.quiet.remove(&shard);
+        for due in &found.items {
+            if let DueTimer::Job(JobTimer { job, .. }) = &due.what {
+                known.shards.insert(job.uid.clone(), shard);
+            }
         }
         Ok(found)
     }
 
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        // What was due moves on, in shards that were not quiet.
         self.group(advances.len(), self.inner.advance(advances)).await
     }
 
@@ -164,17 +200,17 @@ impl FiringStore for Fronted {
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        self.stir();
+        self.stir_job(&finish.job_uid);
         self.call(self.inner.finish(finish)).await
     }
 
     async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        self.stir();
+        self.stir_retries(retries);
         self.group(retries.len(), self.inner.keep_retries(retries)).await
     }
 
     async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        self.stir();
+        self.stir_retries(retries);
         self.group(retries.len(), self.inner.drop_retries(retries)).await
     }
 
@@ -183,7 +219,7 @@ impl FiringStore for Fronted {
     }
 
     async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        self.stir();
+        self.stir_job(&job.uid);
         self.call(self.inner.delete_finished(job, generation)).await
     }
 
