@@ -10,6 +10,8 @@ mod arrows;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod fire;
+#[cfg(test)]
 mod manage;
 #[cfg(test)]
 mod readme;

@@ -141,7 +141,8 @@ impl Dispatcher {
                 (Errand::Purge { collection_uid }, timer, look_again)
             }
         };
-        batch.messages.push(Message { errand, due_at: now });
+        // A pass looks ahead, and nothing is deleted before its time.
+        batch.messages.push(Message { errand, due_at: due.due_at.max(now) });
         batch.advances.push(Advance { timer, from: due.due_at, to });
     }
 

@@ -44,14 +44,19 @@ impl Executor {
             Some(seen) => Some(seen),
             None => self.look(job).await?,
         };
+        let mut ended = None;
         if let Some(seen) = seen {
             let policy = self.policy(job, attempt.role, &seen)?;
             self.send_next(past, &seen, &policy).await?;
             if attempt.role == Role::Main {
-                self.count(past, seen, &policy).await?;
+                ended = self.count(past, seen, &policy).await?;
             }
         }
         self.drop_timer(job, attempt).await?;
+        if let Some(seen) = ended {
+            // After its own timer is gone, which would be taken for a retry that is pending.
+            self.conclude_after(job, attempt, &seen).await?;
+        }
         Ok(Performed::Done)
     }
 
@@ -83,8 +88,14 @@ impl Executor {
         }
     }
 
-    /// Counts an attempt of the main action, and ends the job if it was the last.
-    async fn count(&self, past: Past<'_>, seen: Seen, policy: &Policy) -> Result<(), AppError> {
+    /// Counts an attempt of the main action. Returns the job if that ended its occurrence, which may
+    /// have been the last.
+    async fn count(
+        &self,
+        past: Past<'_>,
+        seen: Seen,
+        policy: &Policy,
+    ) -> Result<Option<Seen>, AppError> {
         let Past { job, attempt, record } = past;
         let is_fault = is_final_failure(attempt, record, policy.retries);
         let add = CountersAdd {
@@ -96,10 +107,7 @@ impl Executor {
         };
         let counted = self.settle(job, attempt, record.ended_at, Settling { add, seen }).await?;
         let is_closed = record.outcome == Outcome::Succeeded || is_fault;
-        if let (Some(seen), true) = (counted, is_closed) {
-            self.conclude_after(job, attempt, &seen).await?;
-        }
-        Ok(())
+        Ok(counted.filter(|_| is_closed))
     }
 
     async fn send(&self, job: &JobRef, attempt: Attempt) -> Result<(), AppError> {

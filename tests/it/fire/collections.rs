@@ -1,0 +1,118 @@
+//! Collections that are switched and deleted.
+
+use domain::collection::CollectionState::{Disabled, Enabled};
+use domain::firing::Why;
+use ports::store::PageRequest;
+use ports::{FiringStore, JobStore};
+
+use super::target::Does::Fail;
+use super::world::{World, came};
+
+#[tokio::test]
+async fn what_falls_due_while_a_collection_is_off_is_skipped_and_counted() {
+    let mut world = World::at("2027-03-01T08:00").await;
+    world
+        .put(
+            "j",
+            r#"{"startTime": "2027-03-01T09:00", "recurrence": {"frequency": "hour", "count": 5}}"#,
+        )
+        .await;
+    world.run_until("2027-03-01T09:30").await;
+    world.switch(Disabled).await;
+    world.run_until("2027-03-01T11:30").await;
+    world.switch(Enabled).await;
+    world.run_until("2027-03-01T14:00").await;
+    assert_eq!(world.history("j").await, ["01 09:00 #1.0", "01 12:00 #4.0", "01 13:00 #5.0"]);
+    assert_eq!(world.noted.dropped("j"), [Why::CollectionOff; 2]);
+    assert_eq!(world.came("j").await, came("completed", [3, 0, 0, 2]));
+}
+
+#[tokio::test]
+async fn a_switch_off_of_minutes_catches_what_is_on_its_way() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world
+        .put("j", r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#)
+        .await;
+    world.run_until("2027-03-01T10:02:30").await;
+    world.switch(Disabled).await;
+    // Also what is delivered late, when it is on again.
+    world.works = false;
+    world.run_until("2027-03-01T10:05:30").await;
+    world.switch(Enabled).await;
+    world.works = true;
+    world.run_until("2027-03-01T10:06:30").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:01", "01 10:02", "01 10:06"]);
+    assert_eq!(world.came("j").await, came("enabled", [4, 0, 0, 3]));
+}
+
+#[tokio::test]
+async fn retries_that_are_pending_go_on_when_a_collection_is_on_again() {
+    for interval in ["PT10M", "PT1H"] {
+        let mut world = World::at("2027-03-01T09:00").await;
+        world.targets.next("http://j/", &[Fail]);
+        let retry = format!(r#"{{"retryType": "Fixed", "retryInterval": "{interval}"}}"#);
+        world
+            .put(
+                "j",
+                &format!(
+                    r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#
+                ),
+            )
+            .await;
+        world.run_until("2027-03-01T10:02").await;
+        world.switch(Disabled).await;
+        world.run_until("2027-03-01T10:08").await;
+        world.switch(Enabled).await;
+        world.run_until("2027-03-01T11:01").await;
+        assert_eq!(world.came("j").await, came("completed", [2, 1, 0, 0]), "{interval}");
+    }
+}
+
+#[tokio::test]
+async fn a_retry_that_falls_due_while_a_collection_is_off_is_not_owed() {
+    for interval in ["PT5M", "PT1H"] {
+        let mut world = World::at("2027-03-01T09:00").await;
+        world.targets.next("http://j/", &[Fail]);
+        let retry = format!(r#"{{"retryType": "Fixed", "retryInterval": "{interval}"}}"#);
+        world
+            .put(
+                "j",
+                &format!(
+                    r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#
+                ),
+            )
+            .await;
+        world.run_until("2027-03-01T10:02").await;
+        world.switch(Disabled).await;
+        world.run_until("2027-03-01T12:00").await;
+        assert_eq!(world.came("j").await, came("enabled", [1, 1, 0, 0]), "{interval}");
+        world.switch(Enabled).await;
+        world.run_until("2027-03-01T13:00").await;
+        assert_eq!(world.calls("http://j/"), ["01 10:00"]);
+        assert_eq!(world.came("j").await.state, "faulted", "{interval}");
+    }
+}
+
+#[tokio::test]
+async fn the_jobs_of_a_deleted_collection_are_silent_at_once_and_purged() {
+    let mut world = World::with("2027-03-01T09:00", r#"{"sku": {"name": "P20Premium"}}"#).await;
+    for n in 0..150 {
+        let minute = n % 60;
+        world.put(&format!("j{n}"), &format!(r#"{{"startTime": "2027-03-01T09:{minute:02}", "recurrence": {{"frequency": "hour"}}}}"#)).await;
+    }
+    let uid = world.job("j0").await.collection_uid;
+    world.run_until("2027-03-01T09:05:30").await;
+    let calls = world.targets.calls().len();
+    assert_eq!(calls, 18);
+    world.delete_collection().await;
+    world.run_until("2027-03-01T09:08").await;
+    let page = PageRequest { from: None, items_max: 500 };
+    assert!(world.dynamo.list_jobs(&uid, page.clone()).await.unwrap().items.is_empty());
+    for shard in 0..world.dynamo.shards() {
+        let due = world.dynamo.due(shard, chrono::DateTime::<chrono::Utc>::MAX_UTC, page.clone());
+        assert_eq!(due.await.unwrap().items, []);
+    }
+    world.run_until("2027-03-01T12:00").await;
+    assert_eq!(world.targets.calls().len(), calls);
+    assert_eq!(world.queued(), 0);
+}

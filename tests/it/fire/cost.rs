@@ -1,0 +1,75 @@
+//! What a firing costs in the store, as its answers say. The figures are printed:
+//! `cargo test -p it fire::cost -- --nocapture`.
+
+use std::collections::BTreeMap;
+
+use ports::FiringStore;
+use store_dynamodb::{Call, Consumed};
+
+use super::world::World;
+
+/// Write units for each firing until then, and of what calls.
+async fn writes(job: &str, until: &str, firings: u32) -> f64 {
+    let mut world = World::at("2027-03-01T09:59").await;
+    world.put("j", job).await;
+    world.run_until(until).await;
+    assert_eq!(world.calls("http://j/").len(), firings as usize);
+    let calls = world.meter.take();
+    let writing = [Call::Advance, Call::Claim, Call::Record, Call::Settle, Call::Finish];
+    let reading = [Call::Look, Call::Executions, Call::Retries];
+    let show = |calls: &BTreeMap<Call, Consumed>, which: &[Call]| {
+        let each = which.iter().filter_map(|call| Some((call, calls.get(call)?)));
+        each.map(|(call, consumed)| format!(" {call:?} {:.2}", consumed.units / f64::from(firings)))
+            .collect::<String>()
+    };
+    let units = writing.iter().filter_map(|call| calls.get(call)).map(|it| it.units).sum::<f64>();
+    let units = units / f64::from(firings);
+    println!("figure: {units:.2} write units a firing of {firings}:{}", show(&calls, &writing));
+    println!("figure: read units:{}", show(&calls, &reading));
+    assert!(!calls.contains_key(&Call::Release), "{calls:?}");
+    units
+}
+
+#[tokio::test]
+async fn a_minutely_job_writes_a_little_more_than_three_units_a_firing() {
+    let job = r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#;
+    // An hour and a half, less one: what is handed over and not fired yet is paid for, too.
+    let units = writes(job, "2027-03-01T11:31:30", 92).await;
+    assert!(units <= 3.3, "{units}");
+}
+
+#[tokio::test]
+async fn an_hourly_job_writes_six_units_a_firing() {
+    let job = r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}}"#;
+    let units = writes(job, "2027-03-02T09:30", 24).await;
+    assert!(units <= 6.3, "{units}");
+}
+
+#[tokio::test]
+async fn a_one_time_job_is_reported() {
+    let units = writes(r#"{"startTime": "2027-03-01T10:30"}"#, "2027-03-02T10:00", 1).await;
+    assert!(units <= 12.0, "{units}");
+}
+
+#[tokio::test]
+async fn looking_at_ten_jobs_at_once_reads_less_than_two_units_each() {
+    let world = World::at("2027-03-01T09:59").await;
+    let mut jobs = Vec::new();
+    for n in 0..10 {
+        let name = format!("j{n}");
+        world
+            .put(
+                &name,
+                r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#,
+            )
+            .await;
+        jobs.push(world.job(&name).await);
+    }
+    drop(world.meter.take());
+    world.dynamo.look(&jobs).await.unwrap();
+    let grouped = world.meter.take()[&Call::Look].units / 10.0;
+    world.dynamo.look(&jobs[..1]).await.unwrap();
+    let alone = world.meter.take()[&Call::Look].units;
+    println!("figure: {grouped:.2} read units a look in a group of ten, {alone:.2} alone");
+    assert!(grouped <= 2.5, "{grouped}");
+}

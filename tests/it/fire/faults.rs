@@ -1,0 +1,66 @@
+//! A store and a queue that fail, at each of their calls in turn.
+
+use super::store::Fails::{self, After, Before};
+use super::target::Does::{Fail, Succeed};
+use super::world::{Came, World};
+
+/// What a world came to: the jobs, and what was done for each attempt, whenever that was.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    jobs: Vec<Came>,
+    history: Vec<String>,
+    calls: Vec<String>,
+}
+
+/// Jobs that use every way there is.
+async fn after_a_day(trouble: Option<(u64, Fails)>) -> (Outcome, u64) {
+    let mut world = World::at("2027-03-01T09:59:30").await;
+    let jobs = ["short", "long", "well"];
+    let err =
+        r#""errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}"#;
+    let retry = |interval: &str, more: &str| {
+        format!(
+            r#"{{"startTime": "2027-03-01T10:30", "action": {{"retryPolicy": {{"retryType": "Fixed", "retryInterval": "{interval}", "retryCount": 1}}{more}}}}}"#
+        )
+    };
+    world.put("short", &retry("PT1M", &format!(", {err}"))).await;
+    world.put("long", &retry("PT1H", "")).await;
+    let thrice =
+        r#"{"startTime": "2027-03-01T10:30", "recurrence": {"frequency": "hour", "count": 3}}"#;
+    world.put("well", thrice).await;
+    world.targets.always("http://short/", Fail);
+    world.targets.next("http://long/", &[Fail, Succeed]);
+    if let Some((n, fails)) = trouble {
+        world.trouble.on_call(n, fails);
+    }
+    world.run_until("2027-03-02T10:00").await;
+    assert_eq!(world.queued(), 0);
+    assert!(world.dead.is_empty());
+    let mut came = Vec::new();
+    let mut history = Vec::new();
+    for job in jobs {
+        came.push(world.came(job).await);
+        // The instant of a retry depends on when the first attempt ended.
+        let lines = world.history(job).await;
+        history
+            .extend(lines.iter().map(|line| format!("{job} {}", &line[line.find('#').unwrap()..])));
+    }
+    let calls = world.targets.calls().into_iter();
+    let mut calls: Vec<_> =
+        calls.map(|call| format!("{} {}", call.uri, call.occasion.execution_id)).collect();
+    calls.sort();
+    (Outcome { jobs: came, history, calls }, world.trouble.calls())
+}
+
+#[tokio::test]
+async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
+    let (expected, calls) = after_a_day(None).await;
+    assert_eq!(expected.calls.len(), 2 + 1 + 2 + 3);
+    println!("figure: {calls} calls of store and queue, each of which fails once, in two ways");
+    for n in 1..=calls {
+        for fails in [Before, After] {
+            let (outcome, _) = after_a_day(Some((n, fails))).await;
+            assert_eq!(outcome, expected, "call {n} fails {fails:?}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Firing, as a user sees it: the real services over the real store, on a clock that the test moves.
+//!
+//! [`world`] is the machine: ticks and deliveries in the order of time, nothing in between. The
+//! other modules are scenarios, a few lines each.
+
+mod store;
+mod target;
+mod transit;
+mod world;
+
+mod changes;
+mod collections;
+mod cost;
+mod day;
+mod ends;
+mod faults;
+mod outages;
+mod retries;
+mod runs;
+mod weeks;

@@ -1,0 +1,184 @@
+//! Retries and error actions.
+
+use domain::execution::{Attempt, Occurrence};
+use domain::firing::NO_RETRY_FOLLOWS;
+use domain::firing::limits::LONG_RETRIES_MAX;
+use ports::FiringStore;
+use ports::firing::LongRetry;
+
+use super::target::Does::{Fail, Succeed};
+use super::world::{World, came, instant};
+
+fn fixed(interval: &str, count: u32) -> String {
+    format!(r#"{{"retryType": "Fixed", "retryInterval": "{interval}", "retryCount": {count}}}"#)
+}
+
+#[tokio::test]
+async fn retries_by_default_are_four_and_then_comes_the_error_action() {
+    let mut world = World::at("2027-03-01T00:00").await;
+    world.targets.always("http://j/", Fail);
+    let action =
+        r#"{"errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}}"#;
+    world.put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {action}}}"#)).await;
+    world.run_until("2027-03-02T00:00").await;
+    assert_eq!(
+        world.history("j").await,
+        [
+            "01 10:00 #1.0 failed",
+            "01 10:00:30 #1.1 failed",
+            "01 10:01 #1.2 failed",
+            "01 10:01:30 #1.3 failed",
+            "01 10:02 #1.4 failed",
+            "01 10:00 error action #1.0",
+        ]
+    );
+    assert_eq!(world.calls("http://err/"), ["01 10:02"]);
+    assert_eq!(world.came("j").await, came("faulted", [5, 5, 1, 0]));
+}
+
+#[tokio::test]
+async fn retries_outlast_the_next_occurrence() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.always("http://j/", Fail);
+    let retry = fixed("PT5M", 1);
+    world
+        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "minute", "count": 7}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .await;
+    world.run_until("2027-03-01T10:05:10").await;
+    assert_eq!(world.calls("http://j/").len(), 7);
+    world.run_until("2027-03-01T11:00").await;
+    let mut expected = Vec::new();
+    for n in 0..7 {
+        expected.push(format!("01 10:0{n} #{}.0 failed", n + 1));
+        expected.push(format!("01 10:{:02} #{}.1 failed", n + 5, n + 1));
+    }
+    assert_eq!(world.history("j").await, expected);
+    assert_eq!(world.came("j").await, came("faulted", [14, 14, 7, 0]));
+}
+
+#[tokio::test]
+async fn the_last_occurrence_succeeds_while_an_earlier_one_is_retried() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.next("http://j/", &[Fail]);
+    let retry = fixed("PT5M", 1);
+    world
+        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "minute", "count": 2}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .await;
+    world.run_until("2027-03-01T10:04").await;
+    assert_eq!(world.came("j").await, came("enabled", [2, 1, 0, 0]));
+    world.run_until("2027-03-01T10:06").await;
+    assert_eq!(world.came("j").await, came("completed", [3, 1, 0, 0]));
+}
+
+#[tokio::test]
+async fn an_error_action_fails_by_its_own_policy_and_decides_nothing() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.always("http://j/", Fail);
+    world.targets.always("http://err/", Fail);
+    let retry = fixed("PT1M", 2);
+    world
+        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {{"retryType": "None"}}, "errorAction": {{"type": "Http", "request": {{"uri": "http://err/", "method": "GET"}}, "retryPolicy": {retry}}}}}}}"#))
+        .await;
+    // The job is over before its error action is retried.
+    world.run_until("2027-03-01T10:00:30").await;
+    assert_eq!(world.came("j").await, came("faulted", [1, 1, 1, 0]));
+    world.run_until("2027-03-01T11:00").await;
+    assert_eq!(
+        world.history("j").await,
+        [
+            "01 10:00 #1.0 failed",
+            "01 10:00 error action #1.0 failed",
+            "01 10:01 error action #1.1 failed",
+            "01 10:02 error action #1.2 failed",
+        ]
+    );
+    assert_eq!(world.came("j").await, came("faulted", [1, 1, 1, 0]));
+}
+
+#[tokio::test]
+async fn an_error_action_without_a_policy_has_that_of_the_job() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.always("http://j/", Fail);
+    world.targets.next("http://err/", &[Fail, Succeed]);
+    let retry = fixed("PT2M", 1);
+    world
+        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}, "errorAction": {{"type": "Http", "request": {{"uri": "http://err/", "method": "GET"}}}}}}}}"#))
+        .await;
+    world.run_until("2027-03-01T11:00").await;
+    assert_eq!(world.calls("http://err/"), ["01 10:02", "01 10:04"]);
+}
+
+#[tokio::test]
+async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
+    let mut world = World::at("2027-02-28T00:00").await;
+    world.targets.next("http://j/", &[Fail]);
+    let retry = fixed("P548D", 1);
+    world
+        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "year"}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .await;
+    world.run_until("2027-03-01T11:00").await;
+    let uid = world.job("j").await.uid;
+    assert_eq!(world.dynamo.retries(&uid, 10).await.unwrap().len(), 1);
+    assert_eq!(world.queued(), 0);
+    world.run_until("2028-08-30T10:05").await;
+    assert_eq!(
+        world.history("j").await,
+        ["30 10:00 #1.1"],
+        "what came before has expired, and the one of March has, too"
+    );
+    assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:00", "30 10:00"]);
+    assert!(world.dynamo.retries(&uid, 10).await.unwrap().is_empty());
+    assert_eq!(world.came("j").await, came("enabled", [3, 1, 0, 0]));
+}
+
+#[tokio::test]
+async fn a_retry_of_an_hour_survives_that_nobody_sweeps_when_it_is_due() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.next("http://j/", &[Fail]);
+    let retry = fixed("PT1H", 1);
+    world
+        .put(
+            "j",
+            &format!(
+                r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#
+            ),
+        )
+        .await;
+    world.run_until("2027-03-01T10:50").await;
+    world.sweeps = false;
+    world.run_until("2027-03-01T13:00").await;
+    world.sweeps = true;
+    world.run_until("2027-03-01T13:05").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00", "01 13:00"]);
+    assert_eq!(world.history("j").await, ["01 10:00 #1.0 failed", "01 11:00 #1.1"]);
+    assert_eq!(world.came("j").await, came("completed", [2, 1, 0, 0]));
+}
+
+#[tokio::test]
+async fn as_many_long_retries_as_may_be_are_pending_and_then_none_follows() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.always("http://j/", Fail);
+    let retry = fixed("P548D", 1);
+    world
+        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "hour"}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .await;
+    let job = world.job("j").await;
+    let due_at = instant("2028-01-01");
+    let pending: Vec<_> = (1..LONG_RETRIES_MAX)
+        .map(|minute| {
+            let nominal_at = instant("2026-01-01") + chrono::TimeDelta::minutes(minute.into());
+            let first = Attempt::first(0, Occurrence::Scheduled { nominal_at });
+            let attempt = Attempt { number: 1, due_at, is_long: true, ..first };
+            LongRetry { job: job.clone(), attempt }
+        })
+        .collect();
+    for kept in world.dynamo.keep_retries(&pending).await {
+        kept.unwrap();
+    }
+    // One is left, and taken by the first.
+    world.run_until("2027-03-01T11:30").await;
+    let messages: Vec<_> =
+        world.executions("j").await.into_iter().map(|it| it.record.message).collect();
+    assert_eq!(messages, [format!("Failed{NO_RETRY_FOLLOWS}"), "Failed".to_owned()]);
+    assert_eq!(world.came("j").await, came("enabled", [2, 2, 1, 0]));
+}

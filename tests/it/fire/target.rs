@@ -1,0 +1,178 @@
+//! The clock that the test moves, and what jobs call: it does what a test wrote down, and takes its
+//! time by moving the clock.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::action::Target;
+use domain::errand::JobRef;
+use domain::execution::Outcome;
+use domain::firing::Why;
+use domain::job::JobState;
+use ports::{ActionSender, Clock, Event, EventSink, Occasion, Sent};
+
+pub(super) struct Moved(Mutex<DateTime<Utc>>);
+
+impl Moved {
+    pub(super) fn at(now: DateTime<Utc>) -> Self {
+        Self(Mutex::new(now))
+    }
+
+    /// It never goes back.
+    pub(super) fn move_to(&self, at: DateTime<Utc>) {
+        let mut now = self.0.lock().unwrap();
+        *now = at.max(*now);
+    }
+
+    fn pass(&self, time: TimeDelta) {
+        *self.0.lock().unwrap() += time;
+    }
+}
+
+#[async_trait]
+impl Clock for Moved {
+    fn now(&self) -> DateTime<Utc> {
+        *self.0.lock().unwrap()
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        self.move_to(at);
+    }
+
+    async fn wait(&self, work: Duration) {
+        self.pass(TimeDelta::from_std(work).unwrap());
+    }
+}
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Does {
+    Succeed,
+    Fail,
+    /// Succeeds after so many seconds.
+    Take(i64),
+    /// Kills the worker that calls.
+    Kill,
+}
+
+/// A call that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) at: DateTime<Utc>,
+    pub(super) uri: String,
+    pub(super) occasion: Occasion,
+}
+
+pub(super) struct Targets {
+    clock: Arc<Moved>,
+    scripts: Mutex<HashMap<String, VecDeque<Does>>>,
+    always: Mutex<HashMap<String, Does>>,
+    calls: Mutex<Vec<Call>>,
+    died: tokio::sync::Notify,
+}
+
+impl Targets {
+    pub(super) fn new(clock: Arc<Moved>) -> Self {
+        Self {
+            clock,
+            scripts: Mutex::default(),
+            always: Mutex::default(),
+            calls: Mutex::default(),
+            died: tokio::sync::Notify::new(),
+        }
+    }
+
+    /// What the next calls of a uri do; then it is what is always done, or success.
+    pub(super) fn next(&self, uri: &str, does: &[Does]) {
+        self.scripts.lock().unwrap().insert(uri.to_owned(), does.iter().copied().collect());
+    }
+
+    pub(super) fn always(&self, uri: &str, does: Does) {
+        self.always.lock().unwrap().insert(uri.to_owned(), does);
+    }
+
+    pub(super) fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    /// Ends when a call killed its worker.
+    pub(super) async fn died(&self) {
+        self.died.notified().await;
+    }
+
+    fn does(&self, uri: &str) -> Does {
+        let next = self.scripts.lock().unwrap().get_mut(uri).and_then(VecDeque::pop_front);
+        let always = || self.always.lock().unwrap().get(uri).copied();
+        next.or_else(always).unwrap_or(Does::Succeed)
+    }
+}
+
+#[async_trait]
+impl ActionSender for Targets {
+    async fn send(&self, target: &Target, occasion: &Occasion) -> Sent {
+        let (Target::Http(request) | Target::Https(request)) = target else {
+            panic!("nothing else is used here");
+        };
+        let at = self.clock.now();
+        assert!(at >= occasion.expected_at, "never early: {occasion:?} at {at}");
+        let uri = request.uri.clone();
+        let does = self.does(&uri);
+        self.calls.lock().unwrap().push(Call { at, uri, occasion: occasion.clone() });
+        let outcome = match does {
+            Does::Succeed => Outcome::Succeeded,
+            Does::Fail => Outcome::Failed,
+            Does::Take(seconds) => {
+                self.clock.pass(TimeDelta::seconds(seconds));
+                Outcome::Succeeded
+            }
+            Does::Kill => {
+                self.died.notify_one();
+                std::future::pending().await
+            }
+        };
+        Sent { outcome, message: format!("{outcome:?}") }
+    }
+}
+
+/// What happened, as far as it is not in the history.
+#[derive(Default)]
+pub(super) struct Noted(Mutex<Happened>);
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Happened {
+    pub(super) dropped: Vec<(String, Why)>,
+    pub(super) overtaken: u64,
+    pub(super) retried: usize,
+    pub(super) finished: Vec<(String, JobState)>,
+}
+
+impl Noted {
+    pub(super) fn happened(&self) -> Happened {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// Why attempts of a job did not start.
+    pub(super) fn dropped(&self, key: &str) -> Vec<Why> {
+        let dropped = self.happened().dropped.into_iter();
+        dropped.filter(|(job, _)| job == key).map(|(_, why)| why).collect()
+    }
+}
+
+impl EventSink for Noted {
+    fn note(&self, event: Event<'_>) {
+        let mut noted = self.0.lock().unwrap();
+        let key = |job: &JobRef| job.key.clone();
+        match event {
+            Event::Executed { attempt, record, .. } => {
+                assert!(record.started_at >= attempt.due_at, "never early: {attempt:?}");
+            }
+            Event::Dropped { job, why, .. } => noted.dropped.push((key(job), why)),
+            Event::Overtaken { occurrences, .. } => noted.overtaken += occurrences,
+            Event::Retried { .. } => noted.retried += 1,
+            Event::Finished { job, state } => noted.finished.push((key(job), state)),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A queue that a test can look into: it delivers in the order of time, what comes back comes back,
+//! and a test may ask for everything twice.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use domain::errand::Errand;
+use ports::{DispatchQueue, Message, QueueError, decode, encode};
+
+use super::store::{Fails, Trouble};
+
+/// By when it can be delivered, then by when it was sent.
+type Parcels = BTreeMap<(DateTime<Utc>, u64), Parcel>;
+
+#[derive(Debug, Clone)]
+pub(super) struct Parcel {
+    pub(super) text: String,
+    /// How often it was delivered.
+    pub(super) receives: u32,
+}
+
+pub(super) struct Transit {
+    parcels: Mutex<(u64, Parcels)>,
+    trouble: Arc<Trouble>,
+}
+
+impl Transit {
+    pub(super) fn new(trouble: Arc<Trouble>) -> Self {
+        Self { parcels: Mutex::default(), trouble }
+    }
+
+    /// When the next message can be delivered.
+    pub(super) fn next_at(&self) -> Option<DateTime<Utc>> {
+        self.parcels.lock().unwrap().1.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    pub(super) fn take(&self) -> Option<Parcel> {
+        self.parcels.lock().unwrap().1.pop_first().map(|(_, parcel)| parcel)
+    }
+
+    pub(super) fn put(&self, at: DateTime<Utc>, parcel: Parcel) {
+        let mut parcels = self.parcels.lock().unwrap();
+        parcels.0 += 1;
+        let number = parcels.0;
+        parcels.1.insert((at, number), parcel);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.parcels.lock().unwrap().1.len()
+    }
+}
+
+impl Parcel {
+    pub(super) fn errand(&self) -> Errand {
+        decode(&self.text).unwrap()
+    }
+}
+
+#[async_trait]
+impl DispatchQueue for Transit {
+    async fn send(&self, messages: &[Message], now: DateTime<Utc>) -> Result<(), QueueError> {
+        let fails = self.trouble.of_this_call();
+        if fails != Some(Fails::Before) {
+            for Message { errand, due_at } in messages {
+                // A message may be delayed by whole seconds, and by fifteen minutes.
+                assert!(
+                    *due_at <= now + TimeDelta::minutes(15),
+                    "it is too far away for a message"
+                );
+                let delay = (*due_at - now).max(TimeDelta::zero());
+                let delay = TimeDelta::seconds(delay.num_seconds());
+                self.put(now + delay, Parcel { text: encode(errand), receives: 0 });
+            }
+        }
+        match fails {
+            None => Ok(()),
+            Some(_) => Err(QueueError::Unavailable("as the test asked for".into())),
+        }
+    }
+}
+
+/// The first full minute at or after an instant.
+pub(super) fn full_minute(at: DateTime<Utc>) -> DateTime<Utc> {
+    let cut = at.duration_trunc(TimeDelta::minutes(1)).unwrap();
+    if cut == at { at } else { cut + TimeDelta::minutes(1) }
+}

@@ -1,0 +1,428 @@
+//! The machine: a sweeper that ticks by the minute and a worker that takes one message after the
+//! other, both when the test's clock says so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Process, Sweeper};
+use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, Settings};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::action::{CertificateFacts, ClientCertificate};
+use domain::collection::CollectionState;
+use domain::errand::JobRef;
+use domain::execution::{Occurrence, Outcome, Role};
+use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
+use domain::name::{Name, Segment};
+use domain::plan::PlanLimits;
+use domain::refusal::Refusal;
+use embedded::Store;
+use ports::store::{PageRequest, Place};
+use ports::{CertificateReader, Clock, IdSource, JobStore};
+use recurrence::WrittenDate;
+use sealer_aes::AesSealer;
+use serde_json::{Value, json};
+use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
+
+use super::store::{Fronted, Trouble};
+use super::target::{Moved, Noted, Targets};
+use super::transit::{Parcel, Transit, full_minute};
+
+const TABLE: &str = "minutehand";
+
+pub(super) struct World {
+    pub(super) manage: Manage,
+    pub(super) targets: Arc<Targets>,
+    pub(super) noted: Arc<Noted>,
+    pub(super) trouble: Arc<Trouble>,
+    pub(super) meter: Arc<Meter>,
+    pub(super) dynamo: Arc<DynamoJobStore>,
+    pub(super) sweeps: bool,
+    pub(super) works: bool,
+    /// Whether each message is delivered a second time when it is done.
+    pub(super) twice: bool,
+    /// How long a message stays away whose worker did not come to an end with it.
+    pub(super) visibility: TimeDelta,
+    /// Messages that were delivered too often.
+    pub(super) dead: Vec<Parcel>,
+    clock: Arc<Moved>,
+    transit: Arc<Transit>,
+    fronted: Arc<Fronted>,
+    sealer: Arc<AesSealer>,
+    sweeper: Sweeper,
+    executor: Executor,
+    ticked: DateTime<Utc>,
+    /// The store ends with it.
+    _store: Store,
+}
+
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+struct NoFiles;
+
+/// What a job came to: its state and its counters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Came {
+    pub(super) state: String,
+    pub(super) executions: u64,
+    pub(super) failures: u64,
+    pub(super) faulted: u64,
+    pub(super) skipped: u64,
+}
+
+pub(super) fn came(state: &str, [executions, failures, faulted, skipped]: [u64; 4]) -> Came {
+    Came { state: state.to_owned(), executions, failures, faulted, skipped }
+}
+
+impl World {
+    /// A world with an empty collection `jc`.
+    pub(super) async fn at(now: &str) -> Self {
+        Self::of(now, None, "{}").await
+    }
+
+    /// One with a collection of these properties.
+    pub(super) async fn with(now: &str, properties: &str) -> Self {
+        Self::of(now, None, properties).await
+    }
+
+    /// One whose process is the only one.
+    pub(super) async fn local(now: &str) -> Self {
+        let process = Process { id: "p1".to_owned(), started_at: instant(now) };
+        Self::of(now, Some(process), "{}").await
+    }
+
+    async fn of(now: &str, process: Option<Process>, properties: &str) -> Self {
+        let store = Store::in_memory().unwrap();
+        ensure_table(&store.client(), TABLE).await.unwrap();
+        let meter = Arc::new(Meter::default());
+        let dynamo = DynamoJobStore::new(store.client(), TABLE).with_meter(meter.clone());
+        let dynamo = Arc::new(dynamo);
+        let trouble = Arc::new(Trouble::default());
+        let clock = Arc::new(Moved::at(instant(now)));
+        let transit = Arc::new(Transit::new(trouble.clone()));
+        let fronted = Arc::new(Fronted::new(dynamo.clone(), trouble.clone()));
+        let targets = Arc::new(Targets::new(clock.clone()));
+        let noted = Arc::new(Noted::default());
+        let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
+        let ids = Arc::new(Counting::default());
+        let ports = FirePorts {
+            store: fronted.clone(),
+            queue: transit.clone(),
+            sender: targets.clone(),
+            sealer: sealer.clone(),
+            events: noted.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
+        let Fired { dispatcher, sweeper, executor } = fired(&ports, process);
+        let manage = ManagePorts {
+            store: dynamo.clone(),
+            firing: dynamo.clone(),
+            queue: transit.clone(),
+            dispatcher,
+            sealer: sealer.clone(),
+            certificates: Arc::new(NoFiles),
+            clock: clock.clone(),
+            ids,
+        };
+        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+        let world = Self {
+            manage: Manage::new(manage, settings),
+            targets,
+            noted,
+            trouble,
+            meter,
+            dynamo,
+            sweeps: true,
+            works: true,
+            twice: false,
+            visibility: VISIBILITY,
+            dead: Vec::new(),
+            clock,
+            transit,
+            fronted,
+            sealer,
+            sweeper,
+            executor,
+            ticked: instant(now) - TimeDelta::seconds(1),
+            _store: store,
+        };
+        let collection = json!({"properties": parsed(properties)});
+        world.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
+        world
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// The process ends, and another one starts now.
+    pub(super) fn restart(&mut self, id: &str) {
+        let process = Process { id: id.to_owned(), started_at: self.now() };
+        let ports = FirePorts {
+            store: self.fronted.clone(),
+            queue: self.transit.clone(),
+            sender: self.targets.clone(),
+            sealer: self.sealer.clone(),
+            events: self.noted.clone(),
+            clock: self.clock.clone(),
+            ids: Arc::new(Counting(AtomicU64::new(1_000_000))),
+        };
+        let Fired { sweeper, executor, .. } = fired(&ports, Some(process));
+        self.sweeper = sweeper;
+        self.executor = executor;
+    }
+
+    /// Ticks and delivers whatever comes until then, in the order of time; then it is that time.
+    pub(super) async fn run_until(&mut self, until: &str) {
+        self.run_to(instant(until)).await;
+    }
+
+    pub(super) async fn run_for(&mut self, time: TimeDelta) {
+        self.run_to(self.now() + time).await;
+    }
+
+    pub(super) async fn run_to(&mut self, until: DateTime<Utc>) {
+        loop {
+            let tick = self.sweeps.then(|| self.next_tick());
+            let delivery = self.works.then(|| self.transit.next_at()).flatten();
+            let is_tick = match (tick, delivery) {
+                (Some(tick), Some(delivery)) => tick <= delivery.max(self.now()),
+                (tick, _) => tick.is_some(),
+            };
+            let Some(at) = (if is_tick { tick } else { delivery }).filter(|at| *at <= until) else {
+                break;
+            };
+            self.clock.move_to(at);
+            if is_tick {
+                self.ticked = at;
+                self.sweeper.pass(0).await;
+            } else {
+                self.deliver().await;
+            }
+        }
+        self.clock.move_to(until);
+    }
+
+    /// The next full minute at which a sweep may find something.
+    fn next_tick(&self) -> DateTime<Utc> {
+        let next = full_minute(self.ticked + TimeDelta::nanoseconds(1));
+        match self.fronted.quiet_until() {
+            None => next,
+            Some(never) if never == DateTime::<Utc>::MAX_UTC => never,
+            Some(quiet) => next.max(full_minute(quiet - AHEAD)),
+        }
+    }
+
+    /// Takes the next message, performs it, and does with it what a queue does.
+    pub(super) async fn deliver(&mut self) {
+        let Some(mut parcel) = self.transit.take() else { return };
+        parcel.receives += 1;
+        let errand = parcel.errand();
+        let performed = tokio::select! {
+            biased;
+            performed = self.executor.perform(&errand) => Some(performed),
+            () = self.targets.died() => None,
+        };
+        let now = self.clock.now();
+        let again = match performed {
+            Some(Ok(Performed::Done)) => {
+                if self.twice {
+                    self.executor.perform(&errand).await.unwrap();
+                }
+                return;
+            }
+            Some(Ok(Performed::Again(after))) => now + TimeDelta::from_std(after).unwrap(),
+            Some(Err(_)) | None => now + self.visibility,
+        };
+        if parcel.receives < RECEIVES_MAX {
+            self.transit.put(again, parcel);
+        } else {
+            self.dead.push(parcel);
+        }
+    }
+
+    /// Messages on their way.
+    pub(super) fn queued(&self) -> usize {
+        self.transit.len()
+    }
+
+    /// The queue loses what it has.
+    pub(super) fn lose_all(&self) {
+        while self.transit.take().is_some() {}
+    }
+
+    /// Puts a job whose action calls `http://{name}/`, with these properties beside it.
+    pub(super) async fn put(&self, name: &str, properties: &str) {
+        self.try_put(name, properties).await.unwrap();
+    }
+
+    pub(super) async fn try_put(&self, name: &str, properties: &str) -> Result<JobView, AppError> {
+        let mut properties = parsed(properties);
+        let main = json!({"method": "GET", "uri": format!("http://{name}/")});
+        let action = &mut properties["action"];
+        action["type"] = "Http".into();
+        action["request"] = main;
+        self.fronted.stir();
+        let body = json!({"properties": properties});
+        let (view, _) = self.manage.put_job(&place(), &named("jc"), &named(name), body).await?;
+        Ok(view)
+    }
+
+    pub(super) async fn patch(&self, name: &str, properties: &str) {
+        self.fronted.stir();
+        let body = json!({"properties": parsed(properties)});
+        self.manage.patch_job(&place(), &named("jc"), &named(name), body).await.unwrap();
+    }
+
+    pub(super) async fn disable(&self, name: &str) {
+        self.patch(name, r#"{"state": "Disabled"}"#).await;
+    }
+
+    pub(super) async fn enable(&self, name: &str) {
+        self.patch(name, r#"{"state": "Enabled"}"#).await;
+    }
+
+    pub(super) async fn delete(&self, name: &str) {
+        self.fronted.stir();
+        self.manage.delete_job(&place(), &named("jc"), &named(name)).await.unwrap();
+    }
+
+    pub(super) async fn call_run(&self, name: &str) {
+        self.manage.run_job(&place(), &named("jc"), &named(name)).await.unwrap();
+    }
+
+    pub(super) async fn switch(&self, state: CollectionState) {
+        self.fronted.stir();
+        self.manage.switch_collection(&place(), &named("jc"), state).await.unwrap();
+    }
+
+    pub(super) async fn delete_collection(&self) {
+        self.fronted.stir();
+        self.manage.delete_collection(&place(), &named("jc")).await.unwrap();
+    }
+
+    pub(super) async fn view(&self, name: &str) -> JobView {
+        self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap()
+    }
+
+    pub(super) async fn is_there(&self, name: &str) -> bool {
+        let found = self.manage.get_job(&place(), &named("jc"), &named(name)).await;
+        match found {
+            Ok(_) => true,
+            Err(AppError::NoJob { .. }) => false,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub(super) async fn came(&self, name: &str) -> Came {
+        let view = self.view(name).await;
+        let counters = view.status.unwrap_or_else(|| panic!("{name} has no status")).counters;
+        Came {
+            state: view.properties["state"].as_str().unwrap().to_owned(),
+            executions: counters.executions,
+            failures: counters.failures,
+            faulted: counters.faulted,
+            skipped: counters.skipped,
+        }
+    }
+
+    /// How messages and the store name a job.
+    pub(super) async fn job(&self, name: &str) -> JobRef {
+        let found = self.dynamo.find_collection(&place(), &named("jc")).await.unwrap().unwrap();
+        let collection_uid = found.collection.uid;
+        let job = self.dynamo.find_job(&collection_uid, &named(name)).await.unwrap().unwrap();
+        JobRef { uid: job.uid, collection_uid, key: job.name.key() }
+    }
+
+    pub(super) async fn executions(&self, name: &str) -> Vec<ExecutionView> {
+        let mut all = Vec::new();
+        let mut from = None;
+        loop {
+            let page = PageRequest { from, items_max: 500 };
+            let (place, job) = (place(), named(name));
+            let page = self.manage.list_history(&place, &named("jc"), &job, page).await.unwrap();
+            all.extend(page.items);
+            match page.next {
+                Some(next) => from = Some(next),
+                None => return all,
+            }
+        }
+    }
+
+    /// The history, the oldest line first: when it was expected, whether it is a run or the error
+    /// action, its number, its retry, and whether it failed.
+    pub(super) async fn history(&self, name: &str) -> Vec<String> {
+        self.executions(name).await.iter().rev().map(line).collect()
+    }
+
+    /// When a uri was called.
+    pub(super) fn calls(&self, uri: &str) -> Vec<String> {
+        let calls = self.targets.calls().into_iter().filter(|call| call.uri == uri);
+        calls.map(|call| short(call.at)).collect()
+    }
+}
+
+fn line(view: &ExecutionView) -> String {
+    let attempt = &view.attempt;
+    let what = match (&attempt.occurrence, attempt.role) {
+        (Occurrence::Scheduled { .. }, Role::Main) => "",
+        (Occurrence::Run { .. }, Role::Main) => " run",
+        (_, Role::Error) => " error action",
+    };
+    let outcome = match view.record.outcome {
+        Outcome::Succeeded => "",
+        Outcome::Failed => " failed",
+    };
+    let number = view.record.repeat_count;
+    format!("{}{what} #{number}.{}{outcome}", short(view.expected_at()), attempt.number)
+}
+
+struct Fired {
+    dispatcher: Dispatcher,
+    sweeper: Sweeper,
+    executor: Executor,
+}
+
+fn fired(ports: &FirePorts, process: Option<Process>) -> Fired {
+    let FirePorts { store, queue, events, clock, .. } = ports.clone();
+    let dispatcher = Dispatcher::new(store.clone(), queue, events, clock.clone(), process.clone());
+    let sweeper = Sweeper::new(store, dispatcher.clone(), clock);
+    let settings = FireSettings { only_process: process, ..FireSettings::default() };
+    Fired { dispatcher, sweeper, executor: Executor::new(ports.clone(), settings) }
+}
+
+pub(super) fn place() -> Place {
+    let segment = |text| Segment::new(text).unwrap();
+    Place { subscription: segment("s"), group: segment("g") }
+}
+
+pub(super) fn named(name: &str) -> Name {
+    Name::new(name).unwrap()
+}
+
+pub(super) fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+pub(super) fn instant(text: &str) -> DateTime<Utc> {
+    WrittenDate::parse(text).unwrap().instant(None).unwrap()
+}
+
+/// Day and time, with seconds where there are some.
+pub(super) fn short(at: DateTime<Utc>) -> String {
+    let format = if at.timestamp() % 60 == 0 { "%d %H:%M" } else { "%d %H:%M:%S" };
+    at.format(format).to_string()
+}
+
+impl IdSource for Counting {
+    fn new_id(&self) -> String {
+        format!("id{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl CertificateReader for NoFiles {
+    fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
+        Err(Refusal::invalid("no file is used here"))
+    }
+}
