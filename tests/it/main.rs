@@ -13,3 +13,5 @@ mod conformance;
 mod manage;
 #[cfg(test)]
 mod readme;
+#[cfg(test)]
+mod simulation;
