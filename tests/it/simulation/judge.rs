@@ -32,7 +32,6 @@ const EVER: i64 = i64::MAX / 4;
 /// All that the judge knows of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Run {
-    pub(super) seed: u64,
     /// When the last thing went wrong.
     pub(super) span: i64,
     pub(super) outage: Option<(i64, i64)>,
@@ -193,7 +192,6 @@ impl Run {
             }
         }
         Self {
-            seed: world.seed,
             span,
             outage,
             changes: tables.changes.clone(),
@@ -275,7 +273,7 @@ impl<'a> Judge<'a> {
             on_since: BTreeMap::new(),
             executed: executed.collect(),
             fired: fired.collect(),
-            horizon: run.span + 4 * 3_600 * SECOND,
+            horizon: run.span + 2 * 3_600 * SECOND,
             bad: Vec::new(),
         };
         judge.read_changes();
@@ -522,7 +520,7 @@ impl<'a> Judge<'a> {
             if timer.state == JobState::Enabled {
                 let Some(last) = last else { continue };
                 let chain = (retries + 1) * (interval + 60 * SECOND);
-                let is_over = last.is_none_or(|at| at + chain < self.horizon - 4_000 * SECOND);
+                let is_over = last.is_none_or(|at| at + chain < self.horizon - 3_000 * SECOND);
                 let is_off = last.is_some_and(|at| {
                     (0..=retries).any(|n| self.is_off(collection_uid, at + n * interval, LAG, LAG))
                 });

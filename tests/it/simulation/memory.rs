@@ -695,7 +695,8 @@ impl FiringStore for Memory {
         let tables = self.tables();
         let of_job = tables.executions.get(job_uid).into_iter().flatten().rev();
         let items = of_job.map(|(_, item)| Execution {
-            attempt: item.attempt.clone(),
+            // Where it waited is not kept with it.
+            attempt: Attempt { is_long: false, ..item.attempt.clone() },
             record: item.record.clone(),
         });
         Ok(Page { items: items.collect(), next: None })

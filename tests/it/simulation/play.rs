@@ -19,7 +19,7 @@ use super::world::{Faults, World};
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 /// How long everything has to come to its end when nothing goes wrong any more.
-const TAIL: i64 = 5 * HOUR;
+const TAIL: i64 = 3 * HOUR;
 const JOBS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const COLLECTIONS: [&str; 2] = ["c0", "c1"];
 
@@ -91,7 +91,7 @@ impl Play {
             let at = self.between(SECOND, 5 * MINUTE);
             let start = self.between(0, 20 * MINUTE);
             let body =
-                self.job(start, &[(0, 30), (2, 15), (4, 30), (2, 300), (2, 1_200), (3, 2_400)]);
+                self.job(start, &[(0, 30), (2, 15), (4, 30), (2, 300), (2, 1_200), (2, 1_800)]);
             let collection = self.pick(&COLLECTIONS);
             self.at(at, Request::Put { collection, job, body });
         }

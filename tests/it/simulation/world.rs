@@ -57,7 +57,7 @@ pub(super) struct Fire {
     pub(super) due: Option<i64>,
     /// Whether its worker died before it was recorded.
     pub(super) is_unrecorded: bool,
-    worker: u64,
+    pub(super) worker: u64,
 }
 
 pub(super) struct World {
