@@ -15,3 +15,5 @@ mod fire;
 mod manage;
 #[cfg(test)]
 mod readme;
+#[cfg(test)]
+mod simulation;

@@ -80,6 +80,13 @@ impl Timing {
         })
     }
 
+    /// Whether a job that runs once has had its turn: switched off after that and on again, it does
+    /// not run a second time.
+    #[must_use]
+    pub const fn is_over(&self, job: &JobDefinition) -> bool {
+        job.recurrence.is_none() && self.used > 0
+    }
+
     /// When the job fires while it is enabled; for one that was never enabled, as if that were now.
     ///
     /// # Errors
@@ -231,6 +238,17 @@ mod tests {
         assert_eq!(next(&early, &on, "2027-01-01T13:00"), ["2027-01-02T00:00:00Z"]);
         let late = becomes(timing.changed(&off, &on, at("2027-01-05T09:30")));
         assert_eq!(next(&late, &on, "2027-01-05T09:30"), ["2027-01-05T09:30:00Z"]);
+    }
+
+    #[test]
+    fn a_job_that_runs_once_has_one_turn() {
+        let on = job(r#"{"startTime":"2027-01-02"}"#);
+        let off = job(r#"{"startTime":"2027-01-02","state":"disabled"}"#);
+        let timing = Timing::created(&on, at("2027-01-01T12:00"));
+        let before = becomes(timing.changed(&on, &off, at("2027-01-01T23:59")));
+        assert!(!becomes(before.changed(&off, &on, at("2027-01-05"))).is_over(&on));
+        let after = becomes(timing.changed(&on, &off, at("2027-01-02T00:01")));
+        assert!(becomes(after.changed(&off, &on, at("2027-01-05"))).is_over(&on));
     }
 
     #[test]

@@ -196,7 +196,7 @@ impl Manage {
         let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
         let uid = self.ports.ids.new_id();
         let Kept { document, sealed } = self.keep(&uid, &wanted)?;
-        let timer = timer(wanted.switch, timing, &timetable, Counters::default(), now);
+        let timer = timer(&wanted, timing, &timetable, Counters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
         match self.ports.store.create_job(save, limits.jobs_max).await? {
@@ -229,7 +229,7 @@ impl Manage {
             Change::Becomes(timing) => {
                 let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
                 let counters = old.timer.counters;
-                (timer(wanted.switch, timing, &timetable, counters, now), true)
+                (timer(&wanted, timing, &timetable, counters, now), true)
             }
         };
         let Kept { document, sealed } = self.keep(&old.uid, &wanted)?;
@@ -366,18 +366,19 @@ fn allowed_timetable(
 
 /// The timer of a job whose timing is new. One with nothing left to do is over.
 fn timer(
-    switch: Switch,
+    wanted: &JobDefinition,
     timing: Timing,
     timetable: &Timetable,
     counters: Counters,
     now: DateTime<Utc>,
 ) -> TimerRecord {
-    let (state, due_at) = match (switch, timetable.iter().next()) {
+    let first = timetable.iter().next().filter(|_| !timing.is_over(wanted));
+    let (state, due_at) = match (wanted.switch, first) {
         (Switch::Disabled, _) => (JobState::Disabled, None),
         (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(first)),
         (Switch::Enabled, None) => (JobState::Completed, Some(now + KEPT_FOR)),
     };
-    let rule = (switch == Switch::Enabled).then(|| timetable.to_string());
+    let rule = (wanted.switch == Switch::Enabled).then(|| timetable.to_string());
     TimerRecord { state, timing, rule, counters, due_at, is_spent: state.is_final() }
 }
 

@@ -1,0 +1,166 @@
+//! The judge on runs that are made wrong: each mistake is found, by its name.
+
+use domain::job::JobState;
+
+use super::judge::{Run, judge};
+use super::memory::Change;
+use super::play::{Scenario, play};
+use super::time::SECOND;
+use super::world::Fire;
+
+/// A run in which nothing is wrong.
+fn good() -> Run {
+    let run = play(6, Scenario::Mixed, None);
+    assert_eq!(judge(&run), [""; 0]);
+    run
+}
+
+/// What the judge says first about a good run that was changed.
+#[track_caller]
+fn finds(word: &str, doctor: impl FnOnce(&mut Run)) {
+    let mut run = good();
+    doctor(&mut run);
+    let found = judge(&run);
+    assert!(found.iter().any(|found| found.starts_with(word)), "{word}: {found:?}");
+}
+
+/// A first attempt in the middle of a run, far from any change.
+fn middle(run: &Run) -> usize {
+    let is_far = |fire: &Fire| {
+        let changes = run.changes.iter();
+        changes.into_iter().all(|change| (change.at - fire.at).abs() > 500 * SECOND)
+    };
+    let is_first =
+        |fire: &Fire| fire.nominal.is_some() && fire.number == 0 && !fire.is_error_action;
+    run.fires.iter().position(|fire| is_first(fire) && is_far(fire)).unwrap()
+}
+
+#[test]
+fn an_occurrence_without_an_execution_is_missed() {
+    finds("missed", |run| {
+        let id = run.fires.remove(middle(run)).execution_id;
+        run.fires.retain(|fire| fire.execution_id != id);
+        run.executions.retain(|it| it.id != id);
+    });
+}
+
+#[test]
+fn a_second_firing_is_a_double_unless_the_first_was_not_recorded() {
+    finds("doubled", |run| {
+        let fire = run.fires[middle(run)].clone();
+        run.fires.push(Fire { at: fire.at + SECOND, ..fire });
+    });
+    let mut run = good();
+    let at = middle(&run);
+    let fire = run.fires[at].clone();
+    run.fires[at].is_unrecorded = true;
+    run.fires.push(fire);
+    assert_eq!(judge(&run), [""; 0]);
+}
+
+#[test]
+fn a_firing_before_it_is_due_is_early() {
+    finds("early", |run| {
+        let at = middle(run);
+        run.fires[at].clock = run.fires[at].due.unwrap() - 1;
+    });
+}
+
+#[test]
+fn a_firing_of_no_occurrence_is_extra() {
+    finds("extra", |run| {
+        let fire = run.fires[middle(run)].clone();
+        let nominal = fire.nominal.map(|at| at + SECOND);
+        run.fires.push(Fire { nominal, execution_id: "another".to_owned(), ..fire });
+    });
+}
+
+#[test]
+fn a_firing_after_the_end_of_its_timing_is_stale() {
+    finds("stale", |run| {
+        let fire = run.fires[middle(run)].clone();
+        let mut change = run.changes[0].clone();
+        change.at = fire.at - SECOND;
+        change.what = Change::JobDeleted { uid: fire.uid };
+        run.changes.push(change);
+    });
+}
+
+#[test]
+fn a_firing_while_the_collection_is_off_is_found() {
+    finds("while its collection is off", |run| {
+        let at = run.fires[middle(run)].at - SECOND;
+        let collections = run.changes.iter().filter_map(|change| match &change.what {
+            Change::Collection { uid, .. } => Some(uid.clone()),
+            _ => None,
+        });
+        for uid in collections.collect::<Vec<_>>() {
+            let mut change = run.changes[0].clone();
+            change.at = at;
+            change.what = Change::Collection { uid, on_since: None };
+            run.changes.push(change);
+        }
+    });
+}
+
+#[test]
+fn a_failure_without_its_retry_is_found() {
+    finds("retry lost", |run| {
+        let retried = |number| move |it: &super::judge::Executed| it.number == number;
+        run.executions.retain(|it| !retried(1)(it));
+        run.fires.retain(|fire| fire.number != 1);
+    });
+}
+
+#[test]
+fn an_error_action_that_is_missing_is_found() {
+    finds("error action lost", |run| {
+        run.executions.retain(|it| !it.is_error_action);
+        run.fires.retain(|fire| !fire.is_error_action);
+    });
+}
+
+#[test]
+fn a_final_state_is_the_last_occurrences() {
+    finds("wrong final state", |run| {
+        for job in &mut run.jobs {
+            job.timer.state = match job.timer.state {
+                JobState::Completed => JobState::Faulted,
+                JobState::Faulted => JobState::Completed,
+                other => other,
+            };
+        }
+    });
+    finds("never final", |run| {
+        for job in run.jobs.iter_mut().filter(|job| job.timer.state.is_final()) {
+            job.timer.state = JobState::Enabled;
+        }
+    });
+    finds("final too soon", |run| run.executions.clear());
+}
+
+#[test]
+fn counters_are_the_executions() {
+    finds("counters", |run| run.jobs[0].timer.counters.executions += 1);
+}
+
+#[test]
+fn an_accepted_run_has_to_happen() {
+    finds("run lost", |run| {
+        let uid = run.jobs[0].uid.clone();
+        run.runs.push((run.span / 2, uid, "a run".to_owned()));
+    });
+}
+
+#[test]
+fn dead_letters_and_floods_are_found() {
+    finds("dead letters", |run| run.dead_letters = 1);
+    finds("flood", |run| {
+        let fire = run.fires[middle(run)].clone();
+        let until = fire.at + 3_600 * SECOND;
+        run.outage = Some((until - 10 * SECOND, until));
+        for fire in &mut run.fires {
+            fire.at += 7_200 * SECOND;
+        }
+    });
+}

@@ -1,0 +1,573 @@
+//! The judge: assigns to every occurrence that is owed an execution of its own, and says what is
+//! missing, too much, too early or too late.
+//!
+//! It computes occurrences by itself, from the documents of jobs and from when they were changed,
+//! and asks none of the code that it judges.
+//!
+//! Accepted, and so not reported: what was due within [`LAG`] before its job's timing changed, or
+//! its job was deleted or its collection switched off; a second firing whose first worker died or
+//! was not able to record; an attempt that is recorded as lost with its workers counts as made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::DateTime;
+use domain::execution::{Occurrence, Outcome, Record, Role};
+use domain::job::JobState;
+use ports::store::TimerRecord;
+use serde_json::Value;
+
+use super::memory::{Change, Changed};
+use super::time::{SECOND, micros};
+use super::world::{Fire, World};
+
+/// How long before a change something may be due and not happen any more.
+const LAG: i64 = 400 * SECOND;
+/// How far the end of an attempt may be from its fence.
+const TOLERANCE: i64 = SECOND / 4;
+/// An occurrence whose successor fell due so long ago is overtaken.
+const CATCH_UP: i64 = 600 * SECOND;
+/// The end of time.
+const EVER: i64 = i64::MAX / 4;
+
+/// All that the judge knows of a run.
+#[derive(Debug, Clone)]
+pub(super) struct Run {
+    /// When the last thing went wrong.
+    pub(super) span: i64,
+    pub(super) outage: Option<(i64, i64)>,
+    pub(super) changes: Vec<Changed>,
+    pub(super) fires: Vec<Fire>,
+    pub(super) executions: Vec<Executed>,
+    /// The jobs that are there in the end.
+    pub(super) jobs: Vec<Left>,
+    /// Jobs with a retry timer.
+    pub(super) retrying: BTreeSet<String>,
+    pub(super) dead_letters: usize,
+    pub(super) runs: Vec<(i64, String, String)>,
+    pub(super) ended_at: i64,
+}
+
+/// An execution that ended.
+#[derive(Debug, Clone)]
+pub(super) struct Executed {
+    pub(super) uid: String,
+    pub(super) generation: u64,
+    pub(super) nominal: Option<i64>,
+    pub(super) is_error_action: bool,
+    pub(super) number: u32,
+    pub(super) ended: i64,
+    pub(super) is_success: bool,
+    pub(super) id: String,
+}
+
+/// A job that is there in the end.
+#[derive(Debug, Clone)]
+pub(super) struct Left {
+    pub(super) uid: String,
+    pub(super) collection_uid: String,
+    pub(super) timer: TimerRecord,
+}
+
+/// When a job fires and how it is retried, read out of its document.
+#[derive(Debug, Clone, PartialEq)]
+struct Spec {
+    start: i64,
+    every: Option<i64>,
+    count: Option<i64>,
+    end: Option<i64>,
+    retries: u32,
+    interval: i64,
+    has_error_action: bool,
+}
+
+/// A time in which a job had one timing.
+#[derive(Debug, Clone)]
+struct Segment {
+    uid: String,
+    collection_uid: String,
+    /// More than one if a change renewed a generation that it should not have.
+    generations: Vec<u64>,
+    spec: Spec,
+    since: i64,
+    used: i64,
+    ends_at: Option<i64>,
+}
+
+/// How an occurrence stands in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stand {
+    Nothing,
+    Open,
+    /// Its collection was off.
+    Void,
+    Ended {
+        is_success: bool,
+    },
+}
+
+impl Spec {
+    fn read(document: &str) -> Self {
+        let document: Value = serde_json::from_str(document).unwrap();
+        let at = |value: &Value| {
+            value.as_str().map(|text| micros(DateTime::parse_from_rfc3339(text).unwrap().into()))
+        };
+        let recurrence = &document["recurrence"];
+        let retry = &document["action"]["retryPolicy"];
+        // As it is kept: hours, minutes and seconds.
+        let interval = retry["retryInterval"].as_str().unwrap_or("00:00:30").split(':');
+        let seconds = interval.fold(0, |sum, part| 60 * sum + part.parse::<i64>().unwrap());
+        Self {
+            start: at(&document["startTime"]).unwrap(),
+            every: recurrence["interval"].as_i64().map(|minutes| 60 * SECOND * minutes),
+            count: recurrence["count"].as_i64(),
+            end: at(&recurrence["endTime"]),
+            retries: retry["retryCount"].as_u64().map_or(0, |count| u32::try_from(count).unwrap()),
+            interval: SECOND * seconds,
+            has_error_action: document["action"]["errorAction"].is_object(),
+        }
+    }
+
+    /// Whether another is the same, but for its action.
+    fn fires_as(&self, other: &Self) -> bool {
+        (self.start, self.every, self.count, self.end)
+            == (other.start, other.every, other.count, other.end)
+    }
+}
+
+impl Segment {
+    /// The occurrence of this number.
+    fn nominal(&self, n: i64) -> Option<i64> {
+        let Spec { start, every, count, end, .. } = self.spec;
+        let Some(every) = every else {
+            return (n == 0 && self.used == 0).then(|| start.max(self.since));
+        };
+        if count.is_some_and(|count| n >= count - self.used) {
+            return None;
+        }
+        let skipped = (self.since - start + every - 1).div_euclid(every).max(0);
+        let at = start + (skipped + n) * every;
+        (end.is_none_or(|end| at <= end)).then_some(at)
+    }
+
+    fn occurrences(&self, until: i64) -> impl Iterator<Item = (i64, Option<i64>)> + '_ {
+        (0..)
+            .map_while(|n| self.nominal(n).map(|at| (at, self.nominal(n + 1))))
+            .take_while(move |(at, _)| *at < until)
+    }
+
+    /// The last one, if there is one.
+    fn last(&self) -> Option<i64> {
+        let ends =
+            self.spec.every.is_none() || self.spec.count.is_some() || self.spec.end.is_some();
+        if !ends {
+            return None;
+        }
+        self.occurrences(EVER).last().map(|(at, _)| at)
+    }
+
+    fn ends_ever(&self) -> bool {
+        self.spec.every.is_none() || self.spec.count.is_some() || self.spec.end.is_some()
+    }
+
+    /// How many fall due until then.
+    fn due_until(&self, at: i64) -> i64 {
+        i64::try_from(self.occurrences(at).count()).unwrap()
+    }
+}
+
+impl Run {
+    pub(super) fn of(world: &World, span: i64, outage: Option<(i64, i64)>) -> Self {
+        let tables = world.memory.tables();
+        let jobs = tables.timers.iter().map(|(uid, item)| Left {
+            uid: uid.clone(),
+            collection_uid: item.collection_uid.clone(),
+            timer: item.record.clone(),
+        });
+        let mut executions = Vec::new();
+        for (uid, of_job) in &tables.executions {
+            for item in of_job.values() {
+                if let Some(record) = &item.record {
+                    executions.push(Executed::of(uid, &item.attempt, record));
+                }
+            }
+        }
+        Self {
+            span,
+            outage,
+            changes: tables.changes.clone(),
+            fires: world.fires.lock().unwrap().clone(),
+            executions,
+            jobs: jobs.collect(),
+            retrying: tables.retries.keys().map(|(uid, _)| uid.clone()).collect(),
+            dead_letters: world.sqs.lock().unwrap().dead.len(),
+            runs: world.runs.lock().unwrap().clone(),
+            ended_at: world.time.now(),
+        }
+    }
+}
+
+impl Executed {
+    fn of(uid: &str, attempt: &domain::execution::Attempt, record: &Record) -> Self {
+        let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
+        Self {
+            uid: uid.to_owned(),
+            generation: attempt.generation,
+            nominal: (!is_run).then(|| micros(attempt.occurrence.nominal_at())),
+            is_error_action: attempt.role == Role::Error,
+            number: attempt.number,
+            ended: micros(record.ended_at),
+            is_success: record.outcome == Outcome::Succeeded,
+            id: format!("{uid}.{}", attempt.id()),
+        }
+    }
+}
+
+/// What is wrong with a run; empty if nothing is.
+pub(super) fn judge(run: &Run) -> Vec<String> {
+    let mut judge = Judge::of(run);
+    judge.early();
+    judge.doubled();
+    judge.missed();
+    judge.flood();
+    judge.stale();
+    judge.chains();
+    judge.ends();
+    judge.counters();
+    judge.runs();
+    if run.dead_letters > 0 {
+        judge.bad.push(format!("dead letters: {}", run.dead_letters));
+    }
+    judge.bad
+}
+
+struct Judge<'a> {
+    run: &'a Run,
+    segments: Vec<Segment>,
+    /// When collections were off.
+    offs: BTreeMap<String, Vec<(i64, i64)>>,
+    /// Since when they are on.
+    on_since: BTreeMap<String, Option<i64>>,
+    executed: BTreeMap<Key, &'a Executed>,
+    fired: BTreeSet<Key>,
+    /// What happens later is not looked at.
+    horizon: i64,
+    bad: Vec<String>,
+}
+
+/// An attempt: job, generation, nominal, whether it is an error action, number.
+type Key = (String, u64, i64, bool, u32);
+
+impl<'a> Judge<'a> {
+    fn of(run: &'a Run) -> Self {
+        let executed = run.executions.iter().filter_map(|it| {
+            let key = (it.uid.clone(), it.generation, it.nominal?, it.is_error_action, it.number);
+            Some((key, it))
+        });
+        let fired = run.fires.iter().filter_map(|it| {
+            Some((it.uid.clone(), it.generation, it.nominal?, it.is_error_action, it.number))
+        });
+        let mut judge = Self {
+            run,
+            segments: Vec::new(),
+            offs: BTreeMap::new(),
+            on_since: BTreeMap::new(),
+            executed: executed.collect(),
+            fired: fired.collect(),
+            horizon: run.span + 2 * 3_600 * SECOND,
+            bad: Vec::new(),
+        };
+        judge.read_changes();
+        judge
+    }
+
+    fn read_changes(&mut self) {
+        // Of each job: what it fires by, and how much of its count is used.
+        let mut known: BTreeMap<&str, (Spec, i64)> = BTreeMap::new();
+        for Changed { at, what } in &self.run.changes {
+            match what {
+                Change::Collection { uid, on_since } => {
+                    let offs = self.offs.entry(uid.clone()).or_default();
+                    let is_off = offs.last().is_some_and(|(_, until)| *until == EVER);
+                    match (on_since, is_off) {
+                        (None, false) => offs.push((*at, EVER)),
+                        (Some(_), true) => offs.last_mut().unwrap().1 = *at,
+                        _ => {}
+                    }
+                    self.on_since.insert(uid.clone(), on_since.map(micros));
+                }
+                Change::JobDeleted { uid } => {
+                    if let Some(open) = self.open(uid) {
+                        open.ends_at = Some(*at);
+                    }
+                }
+                Change::Job { uid, collection_uid, timer, document } => {
+                    let spec = Spec::read(document);
+                    let since = micros(timer.timing.since);
+                    let is_same =
+                        known.get(uid.as_str()).is_some_and(|(old, _)| old.fires_as(&spec));
+                    let is_on = timer.state != JobState::Disabled;
+                    let mut used = known.get(uid.as_str()).map_or(0, |(_, used)| *used);
+                    if let Some(open) = self.open(uid) {
+                        if is_same && is_on {
+                            open.generations.push(timer.timing.generation);
+                            continue;
+                        }
+                        open.ends_at = Some(*at);
+                        used += open.due_until(since);
+                    }
+                    let used = if is_same { used } else { 0 };
+                    known.insert(uid, (spec.clone(), used));
+                    if is_on {
+                        self.segments.push(Segment {
+                            uid: uid.clone(),
+                            collection_uid: collection_uid.clone(),
+                            generations: vec![timer.timing.generation],
+                            spec,
+                            since,
+                            used,
+                            ends_at: None,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, uid: &str) -> Option<&mut Segment> {
+        self.segments.iter_mut().rev().find(|it| it.uid == uid).filter(|it| it.ends_at.is_none())
+    }
+
+    fn segment_of(&self, fire: &Fire) -> Option<&Segment> {
+        let mut segments = self.segments.iter();
+        segments.find(|it| it.uid == fire.uid && it.generations.contains(&fire.generation))
+    }
+
+    /// Whether a collection was off about this time.
+    fn is_off(&self, collection_uid: &str, at: i64, before: i64, after: i64) -> bool {
+        let offs = self.offs.get(collection_uid);
+        offs.into_iter().flatten().any(|(from, until)| from - before < at && at < until + after)
+    }
+
+    /// A name for an instant.
+    fn at(at: i64) -> String {
+        format!("{}.{:03} s", at / SECOND, at % SECOND / 1_000)
+    }
+
+    fn early(&mut self) {
+        for fire in &self.run.fires {
+            if fire.due.is_some_and(|due| fire.clock < due) {
+                self.bad.push(format!("early: {} at {}", fire.execution_id, Self::at(fire.at)));
+            }
+        }
+    }
+
+    fn doubled(&mut self) {
+        let mut before: BTreeMap<&str, &Fire> = BTreeMap::new();
+        for fire in &self.run.fires {
+            if let Some(first) = before.insert(&fire.execution_id, fire)
+                && !first.is_unrecorded
+            {
+                self.bad.push(format!("doubled: {} at {}", fire.execution_id, Self::at(fire.at)));
+            }
+        }
+    }
+
+    fn missed(&mut self) {
+        let mut bad = Vec::new();
+        for segment in &self.segments {
+            let ends_at = segment.ends_at.unwrap_or(EVER);
+            for (nominal, next) in segment.occurrences(self.horizon.min(ends_at)) {
+                if segment.ends_at.is_some_and(|at| nominal > at - LAG)
+                    || self.is_off(&segment.collection_uid, nominal, LAG, 6 * SECOND)
+                    || self.is_overtaken(nominal, next)
+                {
+                    continue;
+                }
+                let has = segment.generations.iter().any(|generation| {
+                    let key = (segment.uid.clone(), *generation, nominal, false, 0);
+                    self.fired.contains(&key) || self.executed.contains_key(&key)
+                });
+                if !has {
+                    bad.push(format!("missed: {} of {}", Self::at(nominal), segment.uid));
+                }
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// Whether an outage is over so late that something need not happen.
+    fn is_overtaken(&self, nominal: i64, next: Option<i64>) -> bool {
+        let Some((from, until)) = self.run.outage else { return false };
+        from - 1_000 * SECOND <= nominal
+            && nominal <= until
+            && next.is_some_and(|next| next <= until - CATCH_UP + LAG)
+    }
+
+    /// Everything at once after an outage.
+    fn flood(&mut self) {
+        let Some((_, until)) = self.run.outage else { return };
+        for segment in &self.segments {
+            let late: BTreeSet<i64> = self
+                .run
+                .fires
+                .iter()
+                .filter(|it| it.uid == segment.uid && !it.is_error_action && it.number == 0)
+                .filter(|it| segment.generations.contains(&it.generation) && it.at >= until)
+                .filter_map(|it| it.nominal.filter(|at| *at < until - CATCH_UP - 130 * SECOND))
+                .collect();
+            if late.len() > 1 {
+                self.bad.push(format!("flood: {} of {}", late.len(), segment.uid));
+            }
+        }
+    }
+
+    fn stale(&mut self) {
+        let mut bad = Vec::new();
+        for fire in &self.run.fires {
+            let Some(segment) = self.segment_of(fire) else {
+                if fire.nominal.is_some() {
+                    bad.push(format!("of no timing: {}", fire.execution_id));
+                }
+                continue;
+            };
+            let at = Self::at(fire.at);
+            let is_late = segment.ends_at.is_some_and(|end| fire.at > end + TOLERANCE);
+            if fire.nominal.is_some() && is_late {
+                bad.push(format!("stale: {} at {at}", fire.execution_id));
+            }
+            let offs = self.offs.get(&segment.collection_uid).into_iter().flatten();
+            if offs.into_iter().any(|(from, until)| from + TOLERANCE < fire.at && fire.at < *until)
+            {
+                bad.push(format!("while its collection is off: {} at {at}", fire.execution_id));
+            }
+            if let Some(nominal) = fire.nominal
+                && segment.occurrences(nominal + 1).last().is_none_or(|(last, _)| last != nominal)
+            {
+                bad.push(format!("extra: {} at {at}", fire.execution_id));
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    fn has(&self, key: &Key) -> bool {
+        self.fired.contains(key) || self.executed.contains_key(key)
+    }
+
+    /// What follows failures.
+    fn chains(&mut self) {
+        let mut bad = Vec::new();
+        for it in &self.run.executions {
+            let Some(nominal) = it.nominal.filter(|_| !it.is_error_action && !it.is_success) else {
+                continue;
+            };
+            let mut segments = self.segments.iter();
+            let segment = segments
+                .find(|s| s.uid == it.uid && s.generations.contains(&it.generation))
+                .filter(|segment| segment.ends_at.is_none());
+            let Some(segment) = segment else { continue };
+            let spec = &segment.spec;
+            let is_off = |at| self.is_off(&segment.collection_uid, at, LAG, LAG);
+            let key = |is_error_action, number| {
+                (it.uid.clone(), it.generation, nominal, is_error_action, number)
+            };
+            if it.number < spec.retries {
+                let due = it.ended + spec.interval;
+                let is_near = due < self.horizon - LAG;
+                if is_near && !is_off(due) && !self.has(&key(false, it.number + 1)) {
+                    bad.push(format!("retry lost: after {}", it.id));
+                }
+            } else if spec.has_error_action
+                && it.ended < self.horizon - LAG
+                && !is_off(it.ended)
+                && !self.has(&key(true, 0))
+            {
+                bad.push(format!("error action lost: after {}", it.id));
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// How an occurrence stands.
+    fn stand(&self, segment: &Segment, nominal: i64) -> Stand {
+        let on_since =
+            self.on_since.get(&segment.collection_uid).copied().flatten().unwrap_or(EVER);
+        let mut due = nominal;
+        for number in 0.. {
+            let found = segment.generations.iter().find_map(|generation| {
+                self.executed.get(&(segment.uid.clone(), *generation, nominal, false, number))
+            });
+            match found {
+                None if due < on_since && number == 0 => return Stand::Void,
+                None if due < on_since => return Stand::Ended { is_success: false },
+                None if number == 0 => return Stand::Nothing,
+                None => return Stand::Open,
+                Some(it) if it.is_success || number >= segment.spec.retries => {
+                    return Stand::Ended { is_success: it.is_success };
+                }
+                Some(it) => due = it.ended + segment.spec.interval,
+            }
+        }
+        Stand::Open
+    }
+
+    fn ends(&mut self) {
+        let mut bad = Vec::new();
+        for Left { uid, collection_uid, timer } in &self.run.jobs {
+            let segment = self.segments.iter().rev().find(|it| it.uid == *uid);
+            let Some(segment) = segment.filter(|it| it.ends_at.is_none()) else { continue };
+            let last = segment.ends_ever().then(|| segment.last());
+            let (retries, interval) = (i64::from(segment.spec.retries), segment.spec.interval);
+            if timer.state == JobState::Enabled {
+                let Some(last) = last else { continue };
+                let chain = (retries + 1) * (interval + 60 * SECOND);
+                let is_over = last.is_none_or(|at| at + chain < self.horizon - 3_000 * SECOND);
+                let is_off = last.is_some_and(|at| {
+                    (0..=retries).any(|n| self.is_off(collection_uid, at + n * interval, LAG, LAG))
+                });
+                let is_on = self.on_since.get(collection_uid).copied().flatten().is_some();
+                if is_over && is_on && !is_off && !self.run.retrying.contains(uid) {
+                    bad.push(format!("never final: {uid}"));
+                }
+                continue;
+            }
+            let Some(Some(last)) = last else { continue };
+            match self.stand(segment, last) {
+                Stand::Nothing | Stand::Open => bad.push(format!("final too soon: {uid}")),
+                Stand::Ended { is_success }
+                    if is_success != (timer.state == JobState::Completed) =>
+                {
+                    bad.push(format!("wrong final state: {uid}"));
+                }
+                Stand::Void | Stand::Ended { .. } => {}
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    fn counters(&mut self) {
+        for Left { uid, timer, .. } in &self.run.jobs {
+            let of_job = self.run.executions.iter().filter(|it| it.uid == *uid);
+            let of_job: Vec<_> = of_job.filter(|it| !it.is_error_action).collect();
+            if of_job.iter().any(|it| it.ended > self.run.ended_at - 8 * SECOND) {
+                continue;
+            }
+            let failures = of_job.iter().filter(|it| !it.is_success).count();
+            let want = [of_job.len(), failures].map(|n| u64::try_from(n).unwrap());
+            let have = [timer.counters.executions, timer.counters.failures];
+            if have != want {
+                self.bad.push(format!("counters: {uid} has {have:?} and not {want:?}"));
+            }
+        }
+    }
+
+    /// Runs that were asked for and never happened.
+    fn runs(&mut self) {
+        for (at, uid, id) in &self.run.runs {
+            let Some(job) = self.run.jobs.iter().find(|job| job.uid == *uid) else { continue };
+            let is_fired = self.run.fires.iter().any(|fire| fire.execution_id == *id);
+            if !is_fired && !self.is_off(&job.collection_uid, *at, LAG, LAG) {
+                self.bad.push(format!("run lost: {id}"));
+            }
+        }
+    }
+}

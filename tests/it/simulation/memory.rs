@@ -1,0 +1,704 @@
+//! A store in memory, with an index that may be stale.
+//!
+//! It is what makes thousands of simulated hours affordable. That it answers as the real one does
+//! is shown by running both side by side: see [`twin`](super::twin).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Occurrence, Record, Role};
+use domain::job::{Counters, JobState};
+use domain::name::{Name, Segment};
+use domain::settled::Settled;
+use ports::firing::{
+    Advance, CLAIMS_MAX, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer,
+    LongRetry, Recorded, Recording, Settlement, Sight, TimerKey,
+};
+use ports::store::{
+    CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
+};
+use ports::{FiringStore, JobStore, StoreError};
+
+use super::mutation::Mutation;
+use super::time::{SECOND, Time};
+
+/// Few, as each costs a question in every pass.
+const SHARDS: u32 = 2;
+
+/// What decides how late the index follows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Staleness {
+    /// How often, in a million, it is minutes late.
+    pub(super) slow: u64,
+    pub(super) slow_max: i64,
+}
+
+pub(super) struct Memory {
+    time: Arc<Time>,
+    mutation: Option<Mutation>,
+    pub(super) staleness: Mutex<Staleness>,
+    tables: Mutex<Tables>,
+}
+
+/// Attempts in the order of history: the oldest first.
+pub(super) type AttemptKey = (DateTime<Utc>, u64, String, u8, u32, String);
+
+#[derive(Default)]
+pub(super) struct Tables {
+    pub(super) collections: BTreeMap<String, CollectionRecord>,
+    pub(super) jobs: BTreeMap<(String, String), Definition>,
+    pub(super) timers: BTreeMap<String, JobItem>,
+    pub(super) retries: BTreeMap<(String, AttemptKey), RetryItem>,
+    pub(super) executions: BTreeMap<String, BTreeMap<AttemptKey, ExecutionItem>>,
+    index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
+    /// What happened, for the judge.
+    pub(super) changes: Vec<Changed>,
+}
+
+type IndexKey = (String, Option<AttemptKey>);
+
+/// A change that the judge has to know of.
+#[derive(Debug, Clone)]
+pub(super) struct Changed {
+    pub(super) at: i64,
+    pub(super) what: Change,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    /// A job is there, or has another timing.
+    Job {
+        uid: String,
+        collection_uid: String,
+        timer: TimerRecord,
+        document: String,
+    },
+    JobDeleted {
+        uid: String,
+    },
+    Collection {
+        uid: String,
+        on_since: Option<DateTime<Utc>>,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Definition {
+    pub(super) uid: String,
+    name: Name,
+    pub(super) document: String,
+    sealed: Option<Vec<u8>>,
+    version: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct JobItem {
+    pub(super) collection_uid: String,
+    pub(super) key: String,
+    pub(super) record: TimerRecord,
+    settled: Settled,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RetryItem {
+    job: JobRef,
+    pub(super) attempt: Attempt,
+    due_at: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct ExecutionItem {
+    pub(super) attempt: Attempt,
+    claim_id: String,
+    lease_until: DateTime<Utc>,
+    claims: u32,
+    pub(super) record: Option<Record>,
+}
+
+/// Where an attempt is kept.
+pub(super) fn attempt_key(attempt: &Attempt) -> AttemptKey {
+    let what = match &attempt.occurrence {
+        Occurrence::Scheduled { .. } => String::new(),
+        Occurrence::Run { run_id, .. } => run_id.clone(),
+    };
+    let role = u8::from(attempt.role == Role::Error);
+    let nominal_at = attempt.occurrence.nominal_at();
+    (nominal_at, attempt.generation, what, role, attempt.number, String::new())
+}
+
+fn place_key(place: &Place, name: &Name) -> String {
+    format!("{}#{}#{}", place.subscription.key(), name.key(), place.group.key())
+}
+
+fn shard(uid: &str) -> u32 {
+    uid.bytes().fold(0_u32, |sum, byte| sum.wrapping_add(u32::from(byte))) % SHARDS
+}
+
+impl Memory {
+    pub(super) fn new(time: &Arc<Time>, mutation: Option<Mutation>) -> Arc<Self> {
+        Arc::new(Self {
+            time: time.clone(),
+            mutation,
+            staleness: Mutex::default(),
+            tables: Mutex::default(),
+        })
+    }
+
+    pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap()
+    }
+
+    pub(super) fn is(&self, mutation: Mutation) -> bool {
+        self.mutation == Some(mutation)
+    }
+
+    fn key(&self, attempt: &Attempt, claim_id: &str) -> AttemptKey {
+        let mut key = attempt_key(attempt);
+        if self.is(Mutation::KeyByStart) {
+            // Two workers do not start in one instant.
+            claim_id.clone_into(&mut key.5);
+        }
+        key
+    }
+
+    /// The index will show it so, in a moment.
+    fn show(&self, tables: &mut Tables, key: IndexKey, due: Option<Due>) {
+        let now = self.time.now();
+        let Staleness { slow, slow_max } = *self.staleness.lock().unwrap();
+        let mut chance = self.time.chance();
+        let is_slow = chance.happens(slow);
+        let lag = chance.between(0, if is_slow { slow_max } else { SECOND / 2 });
+        drop(chance);
+        let history = tables.index.entry(key).or_default();
+        // Changes of one item come in their order.
+        let at = history.last().map_or(now + lag, |(at, _)| (*at).max(now + lag));
+        history.push((at, due));
+    }
+
+    fn show_job(&self, tables: &mut Tables, uid: &str) {
+        let due = tables.timers.get(uid).and_then(|item| {
+            let what = DueTimer::Job(JobTimer {
+                job: JobRef {
+                    uid: uid.to_owned(),
+                    collection_uid: item.collection_uid.clone(),
+                    key: item.key.clone(),
+                },
+                state: item.record.state,
+                generation: item.record.timing.generation,
+                rule: item.record.rule.clone().unwrap_or_default(),
+                is_spent: item.record.is_spent,
+            });
+            item.record.due_at.map(|due_at| Due { due_at, what })
+        });
+        self.show(tables, (uid.to_owned(), None), due);
+    }
+
+    fn show_retry(&self, tables: &mut Tables, key: &(String, AttemptKey)) {
+        let due = tables.retries.get(key).map(|item| Due {
+            due_at: item.due_at,
+            what: DueTimer::Retry { job: item.job.clone(), attempt: item.attempt.clone() },
+        });
+        self.show(tables, (key.0.clone(), Some(key.1.clone())), due);
+    }
+
+    fn note_job(&self, tables: &mut Tables, uid: &str) {
+        let Some(item) = tables.timers.get(uid) else { return };
+        let (collection_uid, timer) = (item.collection_uid.clone(), item.record.clone());
+        let name = (item.collection_uid.clone(), item.key.clone());
+        let document = tables.jobs.get(&name).map(|job| job.document.clone()).unwrap_or_default();
+        let what = Change::Job { uid: uid.to_owned(), collection_uid, timer, document };
+        tables.changes.push(Changed { at: self.time.now(), what });
+    }
+
+    fn note_collection(&self, tables: &mut Tables, record: &CollectionRecord) {
+        let on = record.collection.definition.state.is_on();
+        let on_since = on.then_some(record.on_since);
+        let what = Change::Collection { uid: record.collection.uid.clone(), on_since };
+        tables.changes.push(Changed { at: self.time.now(), what });
+    }
+
+    /// Ends a job as `finish` does.
+    pub(super) fn finish_now(&self, finish: &Finish) -> bool {
+        let mut tables = self.tables();
+        let Some(item) = tables.timers.get_mut(&finish.job_uid) else { return false };
+        let record = &mut item.record;
+        if record.timing.generation != finish.generation {
+            return false;
+        }
+        if record.state != JobState::Enabled {
+            return record.state == finish.state && record.due_at == Some(finish.delete_at);
+        }
+        record.state = finish.state;
+        record.due_at = Some(finish.delete_at);
+        self.show_job(&mut tables, &finish.job_uid);
+        true
+    }
+
+    fn claim_one(&self, claim: &Claim) -> Claimed {
+        let mut tables = self.tables();
+        let key = self.key(&claim.attempt, &claim.claim_id);
+        let of_job = tables.executions.entry(claim.job_uid.clone()).or_default();
+        let won = |claims| if claims < CLAIMS_MAX { Claimed::Won } else { Claimed::Exhausted };
+        let Some(seen) = of_job.get_mut(&key) else {
+            of_job.insert(
+                key,
+                ExecutionItem {
+                    attempt: claim.attempt.clone(),
+                    claim_id: claim.claim_id.clone(),
+                    lease_until: claim.lease_until,
+                    claims: 1,
+                    record: None,
+                },
+            );
+            return Claimed::Won;
+        };
+        if let Some(record) = &seen.record {
+            return Claimed::Ended(record.clone());
+        }
+        let claims =
+            if seen.claim_id == claim.claim_id || claim.over.as_ref() == Some(&seen.claim_id) {
+                seen.claims
+            } else if seen.lease_until < claim.now {
+                (seen.claims + 1).min(CLAIMS_MAX)
+            } else {
+                let (claim_id, lease_until) = (seen.claim_id.clone(), seen.lease_until);
+                return Claimed::Held { claim_id, lease_until };
+            };
+        seen.claims = claims;
+        seen.claim_id.clone_from(&claim.claim_id);
+        seen.lease_until = claim.lease_until;
+        won(claims)
+    }
+
+    fn release_one(&self, held: &Held) {
+        let mut tables = self.tables();
+        let key = self.key(&held.attempt, &held.claim_id);
+        let Some(of_job) = tables.executions.get_mut(&held.job_uid) else { return };
+        if of_job.get(&key).is_some_and(|it| it.claim_id == held.claim_id && it.record.is_none()) {
+            of_job.remove(&key);
+        }
+    }
+
+    fn record_one(&self, Recording { held, record }: &Recording) -> Recorded {
+        let mut tables = self.tables();
+        let key = self.key(&held.attempt, &held.claim_id);
+        let of_job = tables.executions.entry(held.job_uid.clone()).or_default();
+        let Some(item) = of_job.get_mut(&key) else { return Recorded::Lost };
+        match &item.record {
+            Some(_) if item.claim_id == held.claim_id => Recorded::Kept,
+            Some(other) => Recorded::Already(other.clone()),
+            None if item.claim_id == held.claim_id => {
+                item.record = Some(record.clone());
+                Recorded::Kept
+            }
+            None => Recorded::Lost,
+        }
+    }
+
+    fn settle_one(&self, settlement: &Settlement) -> bool {
+        let mut tables = self.tables();
+        let Some(item) = tables.timers.get_mut(&settlement.job_uid) else { return false };
+        let is_plain = self.is(Mutation::PlainAdd);
+        if !is_plain && item.settled != settlement.as_read {
+            return settlement.settled != settlement.as_read && item.settled == settlement.settled;
+        }
+        item.settled = if self.is(Mutation::Seen8) {
+            short_memory(&settlement.settled)
+        } else {
+            settlement.settled.clone()
+        };
+        let Counters { executions, failures, faulted, skipped, last_execution_at } =
+            &mut item.record.counters;
+        *executions += settlement.add.executions;
+        *failures += settlement.add.failures;
+        *faulted += settlement.add.faulted;
+        *skipped += settlement.add.skipped;
+        if settlement.add.last_execution_at.is_some() {
+            *last_execution_at = settlement.add.last_execution_at;
+        }
+        true
+    }
+
+    fn advance_one(&self, advance: &Advance) -> bool {
+        let mut tables = self.tables();
+        let is_upsert = self.is(Mutation::UnconditionalAdvance);
+        match &advance.timer {
+            TimerKey::Job { job_uid, generation, state, is_spent, overtaken } => {
+                let Some(item) = tables.timers.get_mut(job_uid) else { return false };
+                let record = &mut item.record;
+                let as_seen = record.due_at == Some(advance.from)
+                    && record.timing.generation == *generation
+                    && record.state == *state;
+                if !as_seen && !is_upsert {
+                    return false;
+                }
+                record.due_at = Some(advance.to);
+                record.is_spent = *is_spent;
+                record.counters.skipped += overtaken;
+                self.show_job(&mut tables, job_uid);
+                true
+            }
+            TimerKey::Retry { job_uid, attempt } => {
+                let key = (job_uid.clone(), attempt_key(attempt));
+                let Some(item) = tables.retries.get_mut(&key) else { return false };
+                if item.due_at != advance.from {
+                    return false;
+                }
+                item.due_at = advance.to;
+                if self.is(Mutation::RetryTimerGone) {
+                    tables.retries.remove(&key);
+                }
+                self.show_retry(&mut tables, &key);
+                true
+            }
+            TimerKey::Purge { .. } => false,
+        }
+    }
+
+    fn keep_retry(&self, LongRetry { job, attempt }: &LongRetry) {
+        let mut tables = self.tables();
+        if self.is(Mutation::OneTimer) {
+            let due_at = tables.timers.get(&job.uid).and_then(|item| item.record.due_at);
+            if due_at.is_some_and(|at| at < attempt.due_at) {
+                // There is one timer, and the next occurrence is in it.
+                return;
+            }
+        }
+        let key = (job.uid.clone(), attempt_key(attempt));
+        if tables.retries.contains_key(&key) {
+            return;
+        }
+        let item = RetryItem {
+            job: job.clone(),
+            attempt: Attempt { is_long: true, ..attempt.clone() },
+            due_at: attempt.due_at,
+        };
+        tables.retries.insert(key.clone(), item);
+        self.show_retry(&mut tables, &key);
+    }
+
+    fn drop_retry(&self, LongRetry { job, attempt }: &LongRetry) {
+        let mut tables = self.tables();
+        let key = (job.uid.clone(), attempt_key(attempt));
+        if tables.retries.remove(&key).is_some() {
+            self.show_retry(&mut tables, &key);
+        }
+    }
+
+    /// A job as it stands now.
+    pub(super) fn sight(&self, job: &JobRef) -> Option<Sight> {
+        let tables = self.tables();
+        let definition = tables.jobs.get(&(job.collection_uid.clone(), job.key.clone()))?;
+        if definition.uid != job.uid && !self.is(Mutation::GenerationRestarts) {
+            return None;
+        }
+        let item = tables.timers.get(&definition.uid)?;
+        let mut places = tables.collections.values();
+        let collection = places.find(|it| it.collection.uid == job.collection_uid)?;
+        let on = collection.collection.definition.state.is_on();
+        let settled = item.settled.clone();
+        let forgets = self.is(Mutation::PlainAdd);
+        Some(Sight {
+            name: definition.name.clone(),
+            document: definition.document.clone(),
+            sealed: definition.sealed.clone(),
+            state: item.record.state,
+            timing: item.record.timing,
+            rule: item.record.rule.clone(),
+            counters: item.record.counters,
+            settled: if forgets { Settled::default() } else { settled },
+            is_spent: item.record.is_spent,
+            plan: collection.collection.definition.plan,
+            collection_on_since: on.then_some(collection.on_since),
+        })
+    }
+}
+
+/// Only the last eight attempts, and nothing of those before.
+fn short_memory(settled: &Settled) -> Settled {
+    let bytes = settled.to_bytes();
+    let (head, entries) = bytes.split_at(16);
+    let kept = &entries[entries.len().saturating_sub(8 * 8)..];
+    let short = [&head[..8], &i64::MIN.to_be_bytes()[..], kept].concat();
+    Settled::from_bytes(&short).unwrap()
+}
+
+fn not_here<T>() -> Result<T, StoreError> {
+    Err(StoreError::Refused("this is no part of the simulation".into()))
+}
+
+#[async_trait]
+impl JobStore for Memory {
+    async fn find_collection(
+        &self,
+        place: &Place,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        Ok(self.tables().collections.get(&place_key(place, name)).cloned())
+    }
+
+    async fn list_collections(
+        &self,
+        _subscription: &Segment,
+        _group: Option<&Segment>,
+        _page: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError> {
+        let items = self.tables().collections.values().cloned().collect();
+        Ok(Page { items, next: None })
+    }
+
+    async fn create_collection(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+        let mut tables = self.tables();
+        let key = place_key(&record.place, &record.collection.name);
+        if tables.collections.contains_key(&key) {
+            return Ok(Saved::Stale);
+        }
+        self.note_collection(&mut tables, record);
+        tables.collections.insert(key, record.clone());
+        Ok(Saved::Kept)
+    }
+
+    async fn replace_collection(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+        let mut tables = self.tables();
+        let key = place_key(&record.place, &record.collection.name);
+        let Some(old) = tables.collections.get_mut(&key) else { return Ok(Saved::Stale) };
+        let as_read = old.version == record.version
+            && old.collection.uid == record.collection.uid
+            && old.job_count == record.job_count;
+        if !as_read {
+            return Ok(Saved::Stale);
+        }
+        *old = CollectionRecord { version: record.version + 1, ..record.clone() };
+        self.note_collection(&mut tables, record);
+        Ok(Saved::Kept)
+    }
+
+    async fn delete_collection(
+        &self,
+        _collection: &CollectionRecord,
+        _now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
+        not_here()
+    }
+
+    async fn find_job(
+        &self,
+        collection_uid: &str,
+        name: &Name,
+    ) -> Result<Option<JobRecord>, StoreError> {
+        let tables = self.tables();
+        let Some(job) = tables.jobs.get(&(collection_uid.to_owned(), name.key())) else {
+            return Ok(None);
+        };
+        Ok(tables.timers.get(&job.uid).map(|item| JobRecord {
+            uid: job.uid.clone(),
+            name: job.name.clone(),
+            document: job.document.clone(),
+            sealed: job.sealed.clone(),
+            version: job.version,
+            timer: item.record.clone(),
+        }))
+    }
+
+    async fn list_jobs(
+        &self,
+        _collection_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        not_here()
+    }
+
+    async fn create_job(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+    ) -> Result<Saved, StoreError> {
+        let mut tables = self.tables();
+        let SaveJob { collection, job, .. } = save;
+        let uid = &collection.collection.uid;
+        let key = place_key(&collection.place, &collection.collection.name);
+        let name = (uid.clone(), job.name.key());
+        let is_there = tables.jobs.contains_key(&name);
+        let Some(now) = tables.collections.get_mut(&key) else { return Ok(Saved::Stale) };
+        if is_there || now.version != collection.version || now.collection.uid != *uid {
+            return Ok(Saved::Stale);
+        }
+        if now.job_count >= jobs_max.unwrap_or(u32::MAX) {
+            return Ok(Saved::Full);
+        }
+        now.job_count += 1;
+        tables.jobs.insert(name, definition(job));
+        let timer = JobItem {
+            collection_uid: uid.clone(),
+            key: job.name.key(),
+            record: job.timer.clone(),
+            settled: Settled::default(),
+        };
+        tables.timers.insert(job.uid.clone(), timer);
+        self.show_job(&mut tables, &job.uid);
+        self.note_job(&mut tables, &job.uid);
+        Ok(Saved::Kept)
+    }
+
+    async fn replace_job(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
+        let mut tables = self.tables();
+        let SaveJob { collection, job, timer_changes } = save;
+        let name = (collection.collection.uid.clone(), job.name.key());
+        let as_read =
+            tables.jobs.get(&name).is_some_and(|it| it.uid == job.uid && it.version == job.version);
+        let Some(item) = tables.timers.get_mut(&job.uid).filter(|_| as_read) else {
+            return Ok(Saved::Stale);
+        };
+        if timer_changes {
+            let before = job.timer.timing.generation.saturating_sub(1);
+            if item.record.timing.generation != before || item.record.state.is_final() {
+                return Ok(Saved::Stale);
+            }
+            // What a firing counts stays.
+            item.record = TimerRecord { counters: item.record.counters, ..job.timer.clone() };
+        }
+        tables.jobs.insert(name, Definition { version: job.version + 1, ..definition(job) });
+        if timer_changes {
+            self.show_job(&mut tables, &job.uid);
+            self.note_job(&mut tables, &job.uid);
+        }
+        Ok(Saved::Kept)
+    }
+
+    async fn delete_job(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+    ) -> Result<Saved, StoreError> {
+        let mut tables = self.tables();
+        let name = (collection.collection.uid.clone(), job.name.key());
+        let as_read =
+            tables.jobs.get(&name).is_some_and(|it| it.uid == job.uid && it.version == job.version);
+        let key = place_key(&collection.place, &collection.collection.name);
+        let Some(counted) = tables.collections.get_mut(&key).filter(|_| as_read) else {
+            return Ok(Saved::Stale);
+        };
+        counted.job_count -= 1;
+        tables.jobs.remove(&name);
+        tables.timers.remove(&job.uid);
+        self.show_job(&mut tables, &job.uid);
+        let what = Change::JobDeleted { uid: job.uid.clone() };
+        tables.changes.push(Changed { at: self.time.now(), what });
+        Ok(Saved::Kept)
+    }
+}
+
+fn definition(job: &JobRecord) -> Definition {
+    Definition {
+        uid: job.uid.clone(),
+        name: job.name.clone(),
+        document: job.document.clone(),
+        sealed: job.sealed.clone(),
+        version: job.version,
+    }
+}
+
+/// Does the same for each of a group.
+fn each<I, O>(group: &[I], one: impl Fn(&I) -> O) -> Vec<Result<O, StoreError>> {
+    group.iter().map(|item| Ok(one(item))).collect()
+}
+
+#[async_trait]
+impl FiringStore for Memory {
+    fn shards(&self) -> u32 {
+        SHARDS
+    }
+
+    async fn due(
+        &self,
+        wanted: u32,
+        until: DateTime<Utc>,
+        _page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
+        let now = self.time.now();
+        let mut items = Vec::new();
+        for ((uid, _), history) in &mut self.tables().index {
+            if shard(uid) != wanted {
+                continue;
+            }
+            let Some(shown) = history.iter().rposition(|(at, _)| *at <= now) else { continue };
+            history.drain(..shown);
+            if let Some((_, Some(due))) = history.first()
+                && due.due_at <= until
+            {
+                items.push(due.clone());
+            }
+        }
+        items.sort_by_key(|due| due.due_at);
+        Ok(Page { items, next: None })
+    }
+
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        each(advances, |advance| self.advance_one(advance))
+    }
+
+    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
+        each(claims, |claim| self.claim_one(claim))
+    }
+
+    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>> {
+        each(claims, |held| self.release_one(held))
+    }
+
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+        Ok(jobs.iter().map(|job| self.sight(job)).collect())
+    }
+
+    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
+        each(recordings, |recording| self.record_one(recording))
+    }
+
+    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+        each(settlements, |settlement| self.settle_one(settlement))
+    }
+
+    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
+        Ok(self.finish_now(finish))
+    }
+
+    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        each(retries, |retry| self.keep_retry(retry))
+    }
+
+    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
+        each(retries, |retry| self.drop_retry(retry))
+    }
+
+    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        let tables = self.tables();
+        let of_job = tables.retries.iter().filter(|((uid, _), _)| uid == job_uid);
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        Ok(of_job.take(max).map(|(_, item)| item.attempt.clone()).collect())
+    }
+
+    async fn delete_finished(&self, _job: &JobRef, _generation: u64) -> Result<(), StoreError> {
+        not_here()
+    }
+
+    async fn purge(&self, _collection_uid: &str) -> Result<bool, StoreError> {
+        not_here()
+    }
+
+    async fn executions(
+        &self,
+        job_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        let tables = self.tables();
+        let of_job = tables.executions.get(job_uid).into_iter().flatten().rev();
+        let items = of_job.map(|(_, item)| Execution {
+            // Where it waited is not kept with it.
+            attempt: Attempt { is_long: false, ..item.attempt.clone() },
+            record: item.record.clone(),
+        });
+        Ok(Page { items: items.collect(), next: None })
+    }
+}

@@ -1,0 +1,94 @@
+//! Mistakes that an implementation of the protocol could make, put into a run at its ports.
+//!
+//! The product has no switch for them: each is a port that lies to the real services in such a way
+//! that they do what they would do with the mistake in them. The names are those of the model from
+//! which the protocol was written.
+
+/// A mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mutation {
+    /// A claim lost to a live lease is acknowledged, and a lease is longer than a visibility.
+    LostClaimAcks,
+    /// Lease 900 s, visibility 95 s, three receives, and no putting back until the lease ends.
+    LeaseOverVisibility,
+    /// Executions are keyed by who started them, so two claims do not collide.
+    KeyByStart,
+    /// A message whose attempt has ended is acknowledged, without going on from its record.
+    DoneAcks,
+    /// A message is looked at for staleness before its record is.
+    StaleFirst,
+    /// Long retries share the one timer of their job: the earliest wins.
+    OneTimer,
+    /// A retry timer goes when its message is sent, not when its attempt is settled.
+    RetryTimerGone,
+    /// The end of the last occurrence ends the job at once.
+    FinalOnLast,
+    /// The returning timer ends the job without looking.
+    BlindSettle,
+    /// Nobody looks again after the last dispatch.
+    NoSettleTimer,
+    /// An error action is dropped when its job is not enabled.
+    ErrorNeedsEnabled,
+    /// A job is known by its name, so that generations begin again with its successor.
+    GenerationRestarts,
+    /// Only the sweeper knows catch-up.
+    NoCollapse,
+    /// A sweep owes only the latest, however short the delay.
+    SweepCollapsesAll,
+    /// A job is looked at before the wait, not after.
+    CheckThenClaim,
+    /// Counters are added to without a condition.
+    PlainAdd,
+    /// Eight settled attempts are remembered.
+    Seen8,
+    /// What is left of a count is taken from what was dispatched.
+    EnableFromCursor,
+    /// Every change is another timing.
+    EditRestarts,
+    /// A sweep advances the jobs of a collection that is off, and sends nothing.
+    SkipDisabled,
+    /// What a collection that was off owes is judged by occurrences, not by attempts.
+    OwedByNominal,
+    /// A timer moves on before its messages are sent.
+    AdvanceFirst,
+    /// A timer moves on wherever it is.
+    UnconditionalAdvance,
+    /// A worker does not wait until an attempt is due.
+    NoWait,
+    /// A worker acts on what it sees, whatever the fence says of the job's timing.
+    NoFence,
+    /// A failed attempt is not followed by another.
+    NoRetries,
+}
+
+impl Mutation {
+    /// All of them.
+    pub(super) const ALL: [Self; 26] = [
+        Self::LostClaimAcks,
+        Self::LeaseOverVisibility,
+        Self::KeyByStart,
+        Self::DoneAcks,
+        Self::StaleFirst,
+        Self::OneTimer,
+        Self::RetryTimerGone,
+        Self::FinalOnLast,
+        Self::BlindSettle,
+        Self::NoSettleTimer,
+        Self::ErrorNeedsEnabled,
+        Self::GenerationRestarts,
+        Self::NoCollapse,
+        Self::SweepCollapsesAll,
+        Self::CheckThenClaim,
+        Self::PlainAdd,
+        Self::Seen8,
+        Self::EnableFromCursor,
+        Self::EditRestarts,
+        Self::SkipDisabled,
+        Self::OwedByNominal,
+        Self::AdvanceFirst,
+        Self::UnconditionalAdvance,
+        Self::NoWait,
+        Self::NoFence,
+        Self::NoRetries,
+    ];
+}

@@ -1,0 +1,312 @@
+//! What happens in a run: which jobs there are, who changes them when, and what goes wrong.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use app::Manage;
+use domain::collection::CollectionState;
+use domain::name::{Name, Segment};
+use ports::store::Place;
+use serde_json::{Value, json};
+
+use super::faults::Store;
+use super::judge::Run;
+use super::memory::Memory;
+use super::mutation::Mutation;
+use super::time::{SECOND, instant};
+use super::world::{Faults, World};
+
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+/// How long everything has to come to its end when nothing goes wrong any more.
+const TAIL: i64 = 3 * HOUR;
+const JOBS: [&str; 5] = ["a", "b", "c", "d", "e"];
+const COLLECTIONS: [&str; 2] = ["c0", "c1"];
+
+/// What is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scenario {
+    /// Jobs are changed while they fire.
+    Mixed,
+    /// Workers, sweepers or both are gone for half an hour or more.
+    Outage,
+}
+
+/// A request to the API.
+#[derive(Debug, Clone)]
+enum Request {
+    Put { collection: &'static str, job: &'static str, body: Value },
+    Patch { job: &'static str, body: Value },
+    Delete { job: &'static str },
+    Run { job: &'static str },
+    Switch { collection: &'static str, state: CollectionState },
+}
+
+/// A run that is set up.
+struct Play {
+    world: Arc<World>,
+    scenario: Scenario,
+    /// When the last thing goes wrong.
+    span: i64,
+    outage: Option<(i64, i64)>,
+}
+
+/// Plays a seed to its end.
+pub(super) fn play(seed: u64, scenario: Scenario, mutation: Option<Mutation>) -> Run {
+    play_on(seed, scenario, mutation, |memory| memory.clone())
+}
+
+/// The same, over another store.
+pub(super) fn play_on(
+    seed: u64,
+    scenario: Scenario,
+    mutation: Option<Mutation>,
+    store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
+) -> Run {
+    let world = World::new(seed, mutation, store);
+    let span = HOUR * world.time.chance().pick(&[1, 2]);
+    let mut play = Play { world, scenario, span, outage: None };
+    play.begin();
+    play.world.time.run(play.span);
+    let quiet = Faults { skew: play.world.faults().skew, ..Faults::default() };
+    play.world.set_faults(quiet);
+    play.world.time.run(play.span + TAIL);
+    let run = Run::of(&play.world, play.span, play.outage);
+    play.world.time.end();
+    run
+}
+
+impl Play {
+    fn begin(&mut self) {
+        self.ticks();
+        for collection in COLLECTIONS {
+            // Before anything goes wrong.
+            self.at(0, Request::Switch { collection, state: CollectionState::Enabled });
+        }
+        self.world.time.run(SECOND);
+        self.go_wrong();
+        for job in JOBS {
+            let often = self.pick(&[1_000_000, 900_000, 500_000, 0]);
+            self.world.successes.lock().unwrap().insert(job.to_owned(), often);
+            let at = self.between(SECOND, 5 * MINUTE);
+            let start = self.between(0, 20 * MINUTE);
+            let body =
+                self.job(start, &[(0, 30), (2, 15), (4, 30), (2, 300), (2, 1_200), (2, 1_800)]);
+            let collection = self.pick(&COLLECTIONS);
+            self.at(at, Request::Put { collection, job, body });
+        }
+        match self.scenario {
+            Scenario::Mixed => self.changes(),
+            Scenario::Outage => self.outage(),
+        }
+    }
+
+    fn go_wrong(&self) {
+        let skew = self.pick(&[0, 0, SECOND / 2, 5 * SECOND]);
+        let faults = Faults {
+            skew,
+            crashes: self.pick(&[0, 300, 1_500]),
+            lost: self.pick(&[0, 5_000, 30_000]),
+            throttled: self.pick(&[0, 0, 10_000]),
+            doubled: self.pick(&[0, 10_000, 50_000]),
+            late: 10_000,
+            slow_index: self.pick(&[0, 20_000, 100_000]),
+            lost_ticks: self.pick(&[0, 30_000]),
+            doubled_ticks: self.pick(&[0, 100_000]),
+        };
+        self.world.set_faults(faults);
+    }
+
+    fn pick<T: Copy>(&self, among: &[T]) -> T {
+        self.world.time.chance().pick(among)
+    }
+
+    fn between(&self, low: i64, high: i64) -> i64 {
+        self.world.time.chance().between(low, high)
+    }
+
+    fn happens(&self, percent: u64) -> bool {
+        self.world.time.chance().happens(percent * 10_000)
+    }
+
+    /// A job: when it fires, and how it is retried.
+    fn job(&self, start: i64, retries: &[(u32, u32)]) -> Value {
+        let (count, interval) = self.pick(retries);
+        let retry = if count == 0 {
+            json!({"retryType": "none"})
+        } else {
+            json!({"retryType": "fixed", "retryInterval": format!("PT{interval}S"), "retryCount": count})
+        };
+        let mut action = json!({"type": "Http", "request": {"uri": "http://example.org/", "method": "GET"}, "retryPolicy": retry});
+        if self.happens(40) {
+            action["errorAction"] = json!({
+                "type": "Http", "request": {"uri": "http://example.org/failed", "method": "GET"},
+                "retryPolicy": {"retryType": "fixed", "retryInterval": "PT30S", "retryCount": 1},
+            });
+        }
+        let mut properties = self.schedule(start);
+        properties["action"] = action;
+        json!({"properties": properties})
+    }
+
+    /// A start and a recurrence, each to the half minute.
+    fn schedule(&self, start: i64) -> Value {
+        let start = start / MINUTE * MINUTE + self.pick(&[0, 0, 0, 30 * SECOND]);
+        let written = |at| instant(at).to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        if self.happens(30) {
+            return json!({"startTime": written(start), "recurrence": null});
+        }
+        let interval = self.pick(&[1, 1, 2, 5, 15, 30]);
+        let mut recurrence = json!({"frequency": "minute", "interval": interval});
+        if let Some(count) = self.pick(&[None, None, Some(1), Some(3), Some(8), Some(20)]) {
+            recurrence["count"] = json!(count);
+        }
+        if self.happens(33) {
+            let end = self.between(start, start + self.span);
+            recurrence["endTime"] = json!(written(end));
+        }
+        let start = start - self.pick(&[0, 0, 2 * HOUR]);
+        json!({"startTime": written(start), "recurrence": recurrence})
+    }
+
+    /// Changes, half of them about when something falls due.
+    fn changes(&self) {
+        for _ in 0..self.between(2, 11) {
+            let at = self.between(200 * SECOND, self.span);
+            let is_aimed = self.happens(50);
+            let at =
+                if is_aimed { at / MINUTE * MINUTE + self.between(-SECOND, SECOND) } else { at };
+            self.change(at, self.pick(&JOBS));
+        }
+    }
+
+    fn change(&self, at: i64, job: &'static str) {
+        let patch = |properties| Request::Patch { job, body: json!({"properties": properties}) };
+        match self.between(0, 100) {
+            0..30 => {
+                let header = format!("{at}");
+                let headers = json!({"action": {"request": {"headers": {"x-change": header}}}});
+                self.at(at, patch(headers));
+            }
+            30..45 => self.at(at, patch(self.schedule(at))),
+            45..65 => {
+                self.at(at, patch(json!({"state": "disabled"})));
+                let later = at + SECOND * self.pick(&[1, 30, 300, 1_500]);
+                self.at(later, patch(json!({"state": "enabled"})));
+            }
+            65..75 => {
+                self.at(at, Request::Delete { job });
+                if self.happens(70) {
+                    let body = self.job(at + self.between(0, 25 * MINUTE), &[(0, 30), (2, 15)]);
+                    let collection = self.pick(&COLLECTIONS);
+                    let later = at + self.pick(&[SECOND / 5, 5 * SECOND, MINUTE]);
+                    self.at(later, Request::Put { collection, job, body });
+                }
+            }
+            75..85 => self.at(at, Request::Run { job }),
+            _ => {
+                let collection = self.pick(&COLLECTIONS);
+                self.at(at, Request::Switch { collection, state: CollectionState::Disabled });
+                let later = at + SECOND * self.pick(&[5, 65, 900]);
+                self.at(later, Request::Switch { collection, state: CollectionState::Enabled });
+            }
+        }
+    }
+
+    fn outage(&mut self) {
+        let from = self.between(10 * MINUTE, 20 * MINUTE);
+        let until = from + self.pick(&[1_500 * SECOND, 4_000 * SECOND]);
+        let (workers, sweepers) = self.pick(&[(true, false), (false, true), (true, true)]);
+        for (at, is_down) in [(from, true), (until, false)] {
+            let world = self.world.clone();
+            self.world.time.spawn(&self.world.keeper, async move {
+                world.time.until(at).await;
+                world.are_workers_down.store(is_down && workers, Relaxed);
+                world.are_sweepers_down.store(is_down && sweepers, Relaxed);
+                world.poke();
+            });
+        }
+        self.outage = Some((from, until));
+        self.span = until + 30 * MINUTE;
+    }
+
+    /// Asks the API for something, once.
+    fn at(&self, at: i64, request: Request) {
+        let world = self.world.clone();
+        self.world.time.spawn(&self.world.keeper, async move {
+            world.time.until(at).await;
+            let process = world.process();
+            let manage = world.manage(&process);
+            world.time.spawn(&process, async move {
+                // Who asks gives up: what became of it the judge sees in the store.
+                drop(ask(&manage, request).await);
+            });
+        });
+    }
+
+    /// A pass every minute, but for some.
+    fn ticks(&self) {
+        let world = self.world.clone();
+        self.world.time.spawn(&self.world.keeper, async move {
+            // Ends with the run.
+            for minute in 0.. {
+                world.time.until(minute * MINUTE).await;
+                let faults = world.faults();
+                let mut passes = 1;
+                if world.time.chance().happens(faults.lost_ticks) {
+                    passes = 0;
+                } else if world.time.chance().happens(faults.doubled_ticks) {
+                    passes = 2;
+                }
+                if world.are_sweepers_down.load(Relaxed) {
+                    passes = 0;
+                }
+                for _ in 0..passes {
+                    let late = world.time.chance().between(SECOND / 10, 5 * SECOND);
+                    let (at, pass) = (world.time.now() + late, world.clone());
+                    world.time.spawn(&world.keeper, async move {
+                        pass.time.until(at).await;
+                        pass.sweep();
+                    });
+                }
+            }
+        });
+    }
+}
+
+fn place() -> Place {
+    let segment = |text| Segment::new(text).unwrap();
+    Place { subscription: segment("sub"), group: segment("group") }
+}
+
+async fn ask(manage: &Manage, request: Request) -> Result<(), app::AppError> {
+    let named = |name| Name::new(name).unwrap();
+    let place = place();
+    match request {
+        Request::Put { collection, job, body } => {
+            manage.put_job(&place, &named(collection), &named(job), body).await?;
+        }
+        Request::Patch { job, body } => {
+            for collection in COLLECTIONS {
+                let (collection, job) = (named(collection), named(job));
+                drop(manage.patch_job(&place, &collection, &job, body.clone()).await);
+            }
+        }
+        Request::Delete { job } => {
+            for collection in COLLECTIONS {
+                // It may be in either.
+                drop(manage.delete_job(&place, &named(collection), &named(job)).await);
+            }
+        }
+        Request::Run { job } => {
+            for collection in COLLECTIONS {
+                drop(manage.run_job(&place, &named(collection), &named(job)).await);
+            }
+        }
+        Request::Switch { collection, state } => {
+            let body = json!({"properties": {"state": state.name()}});
+            manage.put_collection(&place, &named(collection), body).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! A queue as SQS is one: messages come twice, late and in any order, stay away while somebody has
+//! them, and go to the dead letters when nobody gets them done.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::errand::{Errand, JobRef};
+use domain::execution::{Occurrence, Role};
+use ports::{DispatchQueue, Message, QueueError, decode, encode};
+
+use super::mutation::Mutation;
+use super::time::{Process, SECOND, micros};
+use super::world::World;
+
+/// The longest delay of a message.
+const DELAY_MAX: i64 = 900;
+/// Messages of one request.
+const BATCH_MAX: usize = 10;
+
+/// What is in the queue.
+#[derive(Default)]
+pub(super) struct Sqs {
+    pub(super) messages: BTreeMap<u64, Kept>,
+    pub(super) dead: Vec<String>,
+    next: u64,
+    pub(super) is_poked: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    pub(super) errand: String,
+    pub(super) visible_at: i64,
+    pub(super) receives: u32,
+}
+
+/// Who sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sender {
+    Api,
+    Sweeper,
+    Worker,
+}
+
+/// The queue of one process.
+pub(super) struct QueuePort {
+    pub(super) world: Arc<World>,
+    pub(super) process: Arc<Process>,
+    pub(super) sender: Sender,
+    /// What a mutation sends later than it says.
+    pub(super) held_back: Mutex<Vec<Message>>,
+}
+
+impl QueuePort {
+    /// What a mutation lets through.
+    fn lets_through(&self, message: &Message) -> bool {
+        match (self.world.mutation, self.sender, &message.errand) {
+            (Some(Mutation::NoSettleTimer), Sender::Sweeper, Errand::Conclude { .. }) => false,
+            (Some(Mutation::SkipDisabled), Sender::Sweeper, Errand::Execute { job, .. }) => {
+                self.is_on(job)
+            }
+            (Some(Mutation::NoRetries), Sender::Worker, Errand::Execute { attempts, .. }) => {
+                !attempts.iter().any(|it| it.role == Role::Main && it.number > 0)
+            }
+            _ => true,
+        }
+    }
+
+    fn is_on(&self, job: &JobRef) -> bool {
+        let sight = self.world.memory.sight(job);
+        sight.is_none_or(|sight| sight.collection_on_since.is_some())
+    }
+
+    /// Sends what was said to be sent.
+    pub(super) async fn send_held_back(&self) {
+        let messages = std::mem::take(&mut *self.held_back.lock().unwrap());
+        for batch in messages.chunks(BATCH_MAX) {
+            // A failure is that of a process which has moved its timers on already.
+            if self.send_batch(batch).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn send_batch(&self, messages: &[Message]) -> Result<(), QueueError> {
+        self.process.pause(2_000, 15_000).await;
+        let faults = self.world.faults();
+        let chance = |in_a_million| self.process.time().chance().happens(in_a_million);
+        if chance(faults.throttled) {
+            return Err(QueueError::Unavailable("the simulation says so".into()));
+        }
+        if self.sender == Sender::Api {
+            self.world.note_runs(messages);
+        }
+        self.world.keep(messages, self.process.clock());
+        if chance(faults.lost) {
+            self.process.pause(SECOND / 10, SECOND / 10 + 1).await;
+            self.world.keep(messages, self.process.clock());
+        }
+        self.process.pause(2_000, 15_000).await;
+        if chance(faults.lost / 10) {
+            return Err(QueueError::Unavailable("the simulation lost the answer".into()));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl DispatchQueue for QueuePort {
+    async fn send(&self, messages: &[Message], _now: DateTime<Utc>) -> Result<(), QueueError> {
+        let messages: Vec<_> =
+            messages.iter().filter(|it| self.lets_through(it)).cloned().collect();
+        if self.world.mutation == Some(Mutation::AdvanceFirst) && self.sender != Sender::Worker {
+            self.held_back.lock().unwrap().extend(messages);
+            return Ok(());
+        }
+        for batch in messages.chunks(BATCH_MAX) {
+            self.send_batch(batch).await?;
+        }
+        Ok(())
+    }
+}
+
+impl World {
+    /// Notes which runs were accepted.
+    fn note_runs(&self, messages: &[Message]) {
+        for message in messages {
+            if let Errand::Execute { job, attempts } = &message.errand
+                && let [attempt] = attempts.as_slice()
+                && matches!(attempt.occurrence, Occurrence::Run { .. })
+            {
+                let id = format!("{}.{}", job.uid, attempt.id());
+                self.runs.lock().unwrap().push((self.time.now(), job.uid.clone(), id));
+            }
+        }
+    }
+
+    /// Keeps messages, some of them twice, and none of them punctually.
+    fn keep(self: &Arc<Self>, messages: &[Message], clock: i64) {
+        let faults = self.faults();
+        for message in messages {
+            let copies = 1 + u32::from(self.time.chance().happens(faults.doubled));
+            let delay = ((micros(message.due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
+            for _ in 0..copies {
+                let is_late = self.time.chance().happens(faults.late);
+                let late = if is_late { 20 * SECOND } else { SECOND / 5 };
+                let visible_at = self.time.now() + delay + self.time.chance().between(0, late);
+                let errand = encode(&message.errand);
+                let mut sqs = self.sqs.lock().unwrap();
+                let id = sqs.next;
+                sqs.next += 1;
+                sqs.messages.insert(id, Kept { errand, visible_at, receives: 0 });
+                drop(sqs);
+                self.poke_at(visible_at + 1_000);
+            }
+        }
+    }
+
+    pub(super) fn poke_at(self: &Arc<Self>, at: i64) {
+        let world = self.clone();
+        self.time.spawn(&self.keeper, async move {
+            world.time.until(at).await;
+            world.poke();
+        });
+    }
+
+    /// Lets a worker look into the queue in a moment.
+    pub(super) fn poke(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.sqs.lock().unwrap().is_poked, true) {
+            return;
+        }
+        let world = self.clone();
+        let at = self.time.now() + self.time.chance().between(10_000, 150_000);
+        self.time.spawn(&self.keeper, async move {
+            world.time.until(at).await;
+            world.sqs.lock().unwrap().is_poked = false;
+            world.receive();
+        });
+    }
+
+    /// Gives some messages to a worker.
+    pub(super) fn receive(self: &Arc<Self>) {
+        let now = self.time.now();
+        if self.workers_are_down() {
+            self.poke_at(now + 30 * SECOND);
+            return;
+        }
+        let sqs = self.sqs.lock().unwrap();
+        let mut visible: Vec<u64> =
+            sqs.messages.iter().filter(|(_, it)| it.visible_at <= now).map(|(id, _)| *id).collect();
+        drop(sqs);
+        let mut batch = Vec::new();
+        while !visible.is_empty() && batch.len() < BATCH_MAX {
+            let at = self.time.chance().below(u64::try_from(visible.len()).unwrap());
+            batch.push(visible.swap_remove(usize::try_from(at).unwrap()));
+        }
+        if !visible.is_empty() {
+            self.poke();
+        }
+        let received = batch.into_iter().filter_map(|id| self.receive_one(id)).collect::<Vec<_>>();
+        if !received.is_empty() {
+            self.work(received);
+        }
+    }
+
+    fn receive_one(self: &Arc<Self>, id: u64) -> Option<(u64, Errand)> {
+        let (visibility, receives_max) = match self.mutation {
+            Some(Mutation::LeaseOverVisibility) => (95, 3),
+            _ => (120, 20),
+        };
+        let mut sqs = self.sqs.lock().unwrap();
+        let message = sqs.messages.get_mut(&id)?;
+        message.receives += 1;
+        message.visible_at = self.time.now() + visibility * SECOND;
+        let Kept { errand, visible_at, receives } = message.clone();
+        if receives > receives_max {
+            sqs.messages.remove(&id);
+            sqs.dead.push(errand);
+            return None;
+        }
+        drop(sqs);
+        self.poke_at(visible_at + 1_000);
+        Some((id, decode(&errand).unwrap()))
+    }
+
+    /// A worker is done with a message; some deletions do not reach every copy.
+    pub(super) fn acknowledge(&self, id: u64) {
+        if !self.time.chance().happens(self.faults().doubled / 5) {
+            self.sqs.lock().unwrap().messages.remove(&id);
+        }
+    }
+
+    /// A message comes back after so long.
+    pub(super) fn put_back(self: &Arc<Self>, id: u64, after: i64) {
+        let at = self.time.now() + after;
+        if let Some(message) = self.sqs.lock().unwrap().messages.get_mut(&id) {
+            message.visible_at = at;
+        }
+        self.poke_at(at + 1_000);
+    }
+}

@@ -1,0 +1,294 @@
+//! Simulated time: tasks that wait for instants, polled by one thread in one order.
+//!
+//! Time stands still while a task runs, and jumps to the next instant that somebody waits for. A
+//! process is a set of tasks; a crash drops them where they wait.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use ports::Clock;
+
+use super::chance::Chance;
+
+/// A second, in the unit of simulated time.
+pub(super) const SECOND: i64 = 1_000_000;
+/// When every simulation begins.
+const BEGINNING: i64 = 1_800_000_000;
+
+/// An instant of simulated time.
+pub(super) fn instant(micros: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_micros(BEGINNING * SECOND + micros).unwrap()
+}
+
+/// An instant as simulated time.
+pub(super) fn micros(instant: DateTime<Utc>) -> i64 {
+    instant.timestamp_micros() - BEGINNING * SECOND
+}
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+struct Task {
+    process: Arc<Process>,
+    work: Work,
+}
+
+/// Who waits for an instant; the earliest first, and of one instant whoever asked first.
+struct Waiting {
+    at: i64,
+    order: u64,
+    waker: Waker,
+}
+
+/// Tasks that can go on.
+#[derive(Default)]
+struct Ready(Mutex<VecDeque<u64>>);
+
+struct TaskWaker {
+    id: u64,
+    ready: Arc<Ready>,
+}
+
+/// The time and everybody in it.
+pub(super) struct Time {
+    now: AtomicI64,
+    waiting: Mutex<BinaryHeap<Reverse<Waiting>>>,
+    tasks: Mutex<BTreeMap<u64, Task>>,
+    ready: Arc<Ready>,
+    order: Mutex<u64>,
+    chance: Mutex<Chance>,
+    /// How often, in a million, a process dies where it waits.
+    pub(super) crashes: AtomicI64,
+}
+
+/// What has one clock, and dies as one.
+pub(super) struct Process {
+    pub(super) id: u64,
+    time: Arc<Time>,
+    skew: i64,
+    is_dead: AtomicBool,
+}
+
+impl Time {
+    pub(super) fn of(seed: u64) -> Arc<Self> {
+        Arc::new(Self {
+            now: AtomicI64::new(0),
+            waiting: Mutex::default(),
+            tasks: Mutex::default(),
+            ready: Arc::default(),
+            order: Mutex::default(),
+            chance: Mutex::new(Chance::of(seed)),
+            crashes: AtomicI64::new(0),
+        })
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        self.now.load(Relaxed)
+    }
+
+    pub(super) fn chance(&self) -> MutexGuard<'_, Chance> {
+        self.chance.lock().unwrap()
+    }
+
+    fn ordinal(&self) -> u64 {
+        let mut order = self.order.lock().unwrap();
+        *order += 1;
+        *order
+    }
+
+    /// Starts a task of a process.
+    pub(super) fn spawn(
+        &self,
+        process: &Arc<Process>,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let id = self.ordinal();
+        let task = Task { process: process.clone(), work: Box::pin(work) };
+        self.tasks.lock().unwrap().insert(id, task);
+        self.ready.0.lock().unwrap().push_back(id);
+    }
+
+    /// Waits for an instant.
+    pub(super) fn until(self: &Arc<Self>, at: i64) -> impl Future<Output = ()> + Send + use<> {
+        let time = self.clone();
+        let mut asked = false;
+        std::future::poll_fn(move |context| {
+            if time.now() >= at && (asked || time.now() > at) {
+                return Poll::Ready(());
+            }
+            if !asked {
+                asked = true;
+                let waiting = Waiting { at, order: time.ordinal(), waker: context.waker().clone() };
+                time.waiting.lock().unwrap().push(Reverse(waiting));
+            }
+            Poll::Pending
+        })
+    }
+
+    /// Runs everybody until that instant.
+    pub(super) fn run(&self, until: i64) {
+        loop {
+            self.run_ready();
+            let next = {
+                let mut waiting = self.waiting.lock().unwrap();
+                match waiting.peek() {
+                    Some(Reverse(first)) if first.at <= until => waiting.pop(),
+                    _ => None,
+                }
+            };
+            let Some(Reverse(Waiting { at, waker, .. })) = next else {
+                self.now.store(until.max(self.now()), Relaxed);
+                return;
+            };
+            self.now.store(at.max(self.now()), Relaxed);
+            waker.wake();
+        }
+    }
+
+    fn run_ready(&self) {
+        loop {
+            let Some(id) = self.ready.0.lock().unwrap().pop_front() else {
+                return;
+            };
+            // While it runs it is nowhere, so that it may start others.
+            let Some(mut task) = self.tasks.lock().unwrap().remove(&id) else {
+                continue;
+            };
+            if task.process.is_dead() {
+                continue;
+            }
+            let waker = Waker::from(Arc::new(TaskWaker { id, ready: self.ready.clone() }));
+            let is_done = task.work.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
+            if !is_done && !task.process.is_dead() {
+                self.tasks.lock().unwrap().insert(id, task);
+            }
+        }
+    }
+
+    /// Forgets everybody: tasks hold the time they are in.
+    pub(super) fn end(&self) {
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap());
+        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap());
+        drop((tasks, waiting));
+    }
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.ready.0.lock().unwrap().push_back(self.id);
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+impl Process {
+    /// One whose clock is off by up to so much.
+    pub(super) fn new(time: &Arc<Time>, skew_max: i64) -> Arc<Self> {
+        let skew = time.chance().between(-skew_max, skew_max + 1);
+        Arc::new(Self {
+            id: time.ordinal(),
+            time: time.clone(),
+            skew,
+            is_dead: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn time(&self) -> &Arc<Time> {
+        &self.time
+    }
+
+    /// Its own clock.
+    pub(super) fn clock(&self) -> i64 {
+        self.time.now() + self.skew
+    }
+
+    pub(super) fn is_dead(&self) -> bool {
+        self.is_dead.load(Relaxed)
+    }
+
+    /// Drops all its tasks where they wait.
+    pub(super) fn kill(&self) {
+        self.is_dead.store(true, Relaxed);
+    }
+
+    /// Waits for a moment, and may die.
+    pub(super) async fn pause(&self, low: i64, high: i64) {
+        let at = self.time.now() + self.time.chance().between(low, high);
+        self.time.until(at).await;
+        self.may_die().await;
+    }
+
+    pub(super) async fn may_die(&self) {
+        let crashes = u64::try_from(self.time.crashes.load(Relaxed)).unwrap_or(0);
+        if self.time.chance().happens(crashes) {
+            self.kill();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// The clock of a process, which may have been told lies about the spans of the protocol.
+pub(super) struct ProcessClock {
+    pub(super) process: Arc<Process>,
+    /// What goes by while the ten minutes do after which an occurrence is overtaken.
+    pub(super) catch_up: Option<TimeDelta>,
+    /// Whether it comes back from waiting at once.
+    pub(super) is_hasty: bool,
+}
+
+#[async_trait]
+impl Clock for ProcessClock {
+    fn now(&self) -> DateTime<Utc> {
+        instant(self.process.clock())
+    }
+
+    fn scheduled_during(&self, work: TimeDelta) -> TimeDelta {
+        match self.catch_up {
+            Some(span) if work == domain::firing::limits::CATCH_UP => span,
+            _ => work,
+        }
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        if self.is_hasty {
+            return;
+        }
+        let left = micros(at) - self.process.clock();
+        if left > 0 {
+            let time = self.process.time();
+            time.until(time.now() + left + 1).await;
+            self.process.may_die().await;
+        }
+    }
+
+    async fn wait(&self, work: Duration) {
+        let time = self.process.time();
+        let at = time.now() + i64::try_from(work.as_micros()).unwrap_or(i64::MAX / 2);
+        time.until(at).await;
+        self.process.may_die().await;
+    }
+}

@@ -1,0 +1,388 @@
+//! Everything that is simulated, and the real services in it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Sweeper};
+use app::{AppError, Manage, ManagePorts, Settings};
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use domain::action::{CertificateFacts, ClientCertificate, Target};
+use domain::errand::Errand;
+use domain::execution::{Attempt, Outcome, Role};
+use domain::firing::fence;
+use domain::job::JobState;
+use domain::plan::PlanLimits;
+use domain::refusal::Refusal;
+use ports::{ActionSender, CertificateReader, IdSource, Occasion, SealError, Sealer, Sent};
+
+use super::chance::Chance;
+use super::faults::{Store, StorePort};
+use super::memory::{Memory, Staleness};
+use super::mutation::Mutation;
+use super::queue::{QueuePort, Sender, Sqs};
+use super::time::{Process, ProcessClock, SECOND, Time, instant, micros};
+
+/// How often things go wrong, in a million times.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Faults {
+    pub(super) throttled: u64,
+    pub(super) lost: u64,
+    pub(super) doubled: u64,
+    pub(super) late: u64,
+    pub(super) crashes: u64,
+    pub(super) slow_index: u64,
+    pub(super) lost_ticks: u64,
+    pub(super) doubled_ticks: u64,
+    /// How far a clock may be off.
+    pub(super) skew: i64,
+}
+
+/// An action that was performed.
+#[derive(Debug, Clone)]
+pub(super) struct Fire {
+    /// When.
+    pub(super) at: i64,
+    /// When by the worker's clock.
+    pub(super) clock: i64,
+    pub(super) execution_id: String,
+    pub(super) uid: String,
+    pub(super) generation: u64,
+    /// `None` is a run.
+    pub(super) nominal: Option<i64>,
+    pub(super) is_error_action: bool,
+    pub(super) number: u32,
+    /// When the attempt was due.
+    pub(super) due: Option<i64>,
+    /// Whether its worker died before it was recorded.
+    pub(super) is_unrecorded: bool,
+    pub(super) worker: u64,
+}
+
+pub(super) struct World {
+    pub(super) seed: u64,
+    pub(super) time: Arc<Time>,
+    pub(super) memory: Arc<Memory>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) mutation: Option<Mutation>,
+    pub(super) sqs: Mutex<Sqs>,
+    /// Never dies.
+    pub(super) keeper: Arc<Process>,
+    faults: Mutex<Faults>,
+    pub(super) fires: Mutex<Vec<Fire>>,
+    /// Runs that were accepted: when, of which job, and as which execution.
+    pub(super) runs: Mutex<Vec<(i64, String, String)>>,
+    ids: AtomicU64,
+    pub(super) are_workers_down: AtomicBool,
+    pub(super) are_sweepers_down: AtomicBool,
+    /// How often the action of a job succeeds, in a million.
+    pub(super) successes: Mutex<BTreeMap<String, u64>>,
+}
+
+struct SimulatedTarget {
+    world: Arc<World>,
+    process: Arc<Process>,
+}
+
+struct Ids(Arc<World>);
+
+/// Secrets are not what is simulated.
+struct Plain;
+
+impl World {
+    pub(super) fn new(
+        seed: u64,
+        mutation: Option<Mutation>,
+        store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
+    ) -> Arc<Self> {
+        let time = Time::of(seed);
+        let memory = Memory::new(&time, mutation);
+        Arc::new(Self {
+            seed,
+            keeper: Process::new(&time, 0),
+            store: store(&memory),
+            memory,
+            time,
+            mutation,
+            sqs: Mutex::default(),
+            faults: Mutex::default(),
+            fires: Mutex::default(),
+            runs: Mutex::default(),
+            ids: AtomicU64::new(0),
+            are_workers_down: AtomicBool::new(false),
+            are_sweepers_down: AtomicBool::new(false),
+            successes: Mutex::default(),
+        })
+    }
+
+    pub(super) fn faults(&self) -> Faults {
+        *self.faults.lock().unwrap()
+    }
+
+    pub(super) fn set_faults(&self, faults: Faults) {
+        *self.faults.lock().unwrap() = faults;
+        self.time.crashes.store(i64::try_from(faults.crashes).unwrap(), Relaxed);
+        *self.memory.staleness.lock().unwrap() =
+            Staleness { slow: faults.slow_index, slow_max: 200 * SECOND };
+    }
+
+    pub(super) fn workers_are_down(&self) -> bool {
+        self.are_workers_down.load(Relaxed)
+    }
+
+    pub(super) fn process(&self) -> Arc<Process> {
+        Process::new(&self.time, self.faults().skew)
+    }
+
+    /// Notes that what a process did last under this identity is recorded.
+    pub(super) fn recorded(&self, execution_id: &str, process: &Arc<Process>) {
+        let worker = process.id;
+        for fire in self.fires.lock().unwrap().iter_mut().rev() {
+            if fire.execution_id == execution_id && fire.worker == worker {
+                fire.is_unrecorded = false;
+                return;
+            }
+        }
+    }
+
+    fn store_port(
+        self: &Arc<Self>,
+        process: &Arc<Process>,
+        queue: &Arc<QueuePort>,
+    ) -> Arc<StorePort> {
+        Arc::new(StorePort {
+            world: self.clone(),
+            process: process.clone(),
+            held_back: (self.mutation == Some(Mutation::AdvanceFirst)).then(|| queue.clone()),
+            too_early: Mutex::default(),
+            claimed: Mutex::default(),
+            found_ended: AtomicBool::new(false),
+        })
+    }
+
+    fn queue_port(self: &Arc<Self>, process: &Arc<Process>, sender: Sender) -> Arc<QueuePort> {
+        let (world, process) = (self.clone(), process.clone());
+        Arc::new(QueuePort { world, process, sender, held_back: Mutex::default() })
+    }
+
+    fn clock(&self, process: &Arc<Process>, sender: Sender) -> Arc<ProcessClock> {
+        let catch_up = match (self.mutation, sender) {
+            (Some(Mutation::NoCollapse), Sender::Worker) => Some(TimeDelta::days(30)),
+            (Some(Mutation::SweepCollapsesAll), Sender::Sweeper) => Some(TimeDelta::zero()),
+            _ => None,
+        };
+        let is_hasty = self.mutation == Some(Mutation::NoWait);
+        Arc::new(ProcessClock { process: process.clone(), catch_up, is_hasty })
+    }
+
+    /// The service that manages, in a process of its own.
+    pub(super) fn manage(self: &Arc<Self>, process: &Arc<Process>) -> Manage {
+        let queue = self.queue_port(process, Sender::Api);
+        let store = self.store_port(process, &queue);
+        let clock = self.clock(process, Sender::Api);
+        let dispatcher =
+            Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
+        let ports = ManagePorts {
+            store: store.clone(),
+            firing: store,
+            queue,
+            dispatcher,
+            sealer: Arc::new(Plain),
+            certificates: Arc::new(Plain),
+            clock,
+            ids: Arc::new(Ids(self.clone())),
+        };
+        let settings = Settings { region: "here".to_owned(), plan_limits: PlanLimits::On };
+        Manage::new(ports, settings)
+    }
+
+    /// A pass of a sweeper, in a process of its own.
+    pub(super) fn sweep(self: &Arc<Self>) {
+        let process = self.process();
+        let queue = self.queue_port(&process, Sender::Sweeper);
+        let store = self.store_port(&process, &queue);
+        let clock = self.clock(&process, Sender::Sweeper);
+        let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone(), None);
+        let sweeper = Sweeper::new(store, dispatcher, clock);
+        let first = u32::try_from(self.time.chance().below(64)).unwrap();
+        self.time.spawn(&process, async move {
+            sweeper.pass(first).await;
+        });
+    }
+
+    /// Performs some messages in one process, which has ninety seconds.
+    pub(super) fn work(self: &Arc<Self>, received: Vec<(u64, Errand)>) {
+        let process = self.process();
+        let left = Arc::new(Mutex::new(received.len()));
+        let results = Arc::new(Mutex::new(Vec::new()));
+        for (id, errand) in received {
+            let (world, worker) = (self.clone(), process.clone());
+            let (left, results) = (left.clone(), results.clone());
+            self.time.spawn(&process, async move {
+                let result = world.perform(&worker, &errand).await;
+                results.lock().unwrap().push((id, result));
+                *left.lock().unwrap() -= 1;
+                if *left.lock().unwrap() == 0 {
+                    let results = std::mem::take(&mut *results.lock().unwrap());
+                    world.settle_messages(results);
+                }
+            });
+        }
+        let (world, ends_at) = (self.clone(), self.time.now() + 90 * SECOND);
+        self.time.spawn(&self.keeper, async move {
+            world.time.until(ends_at).await;
+            if *left.lock().unwrap() > 0 {
+                process.kill();
+            }
+        });
+    }
+
+    fn settle_messages(self: &Arc<Self>, results: Vec<(u64, Result<Performed, AppError>)>) {
+        for (id, result) in results {
+            match result {
+                Ok(Performed::Done) => self.acknowledge(id),
+                Ok(Performed::Again(after)) => {
+                    self.put_back(id, i64::try_from(after.as_micros()).unwrap());
+                }
+                // It comes back by itself.
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn perform(
+        self: &Arc<Self>,
+        process: &Arc<Process>,
+        errand: &Errand,
+    ) -> Result<Performed, AppError> {
+        let queue = self.queue_port(process, Sender::Worker);
+        let store = self.store_port(process, &queue);
+        if self.skips(&store, errand) {
+            return Ok(Performed::Done);
+        }
+        let ports = FirePorts {
+            store: store.clone(),
+            queue,
+            sender: Arc::new(SimulatedTarget { world: self.clone(), process: process.clone() }),
+            sealer: Arc::new(Plain),
+            events: Arc::new(()),
+            clock: self.clock(process, Sender::Worker),
+            ids: Arc::new(Ids(self.clone())),
+        };
+        let performed = Executor::new(ports, FireSettings::default()).perform(errand).await;
+        match (self.mutation, performed) {
+            (Some(Mutation::LostClaimAcks), Ok(Performed::Again(_))) => Ok(Performed::Done),
+            (Some(Mutation::LeaseOverVisibility), Ok(Performed::Again(_))) => {
+                Err(AppError::Busy { what: "the attempt".to_owned() })
+            }
+            (Some(Mutation::DoneAcks), _) if store.found_ended.load(Relaxed) => Ok(Performed::Done),
+            (_, performed) => performed,
+        }
+    }
+
+    /// What a mutation does not even begin with.
+    fn skips(&self, store: &StorePort, errand: &Errand) -> bool {
+        let (job, attempt) = match (self.mutation, errand) {
+            (Some(Mutation::BlindSettle), Errand::Conclude { job, generation }) => {
+                store.finish_as(&job.uid, *generation, JobState::Completed);
+                return true;
+            }
+            (Some(_), Errand::Execute { job, attempts }) => (job, &attempts[0]),
+            _ => return false,
+        };
+        let Some(sight) = self.memory.sight(job) else { return false };
+        let rule = sight.rule.as_deref().and_then(|rule| rule.parse().ok());
+        match self.mutation {
+            Some(Mutation::ErrorNeedsEnabled) => {
+                attempt.role == Role::Error && sight.state != JobState::Enabled
+            }
+            Some(Mutation::OwedByNominal) => {
+                let nominal_at = attempt.occurrence.nominal_at();
+                sight.collection_on_since.is_some_and(|since| nominal_at < since)
+            }
+            Some(Mutation::StaleFirst) => {
+                let standing = domain::firing::Standing {
+                    state: sight.state,
+                    generation: sight.timing.generation,
+                    timetable: rule.as_ref(),
+                    collection_on_since: sight.collection_on_since,
+                };
+                let floor = instant(store.process.clock()) - TimeDelta::minutes(10);
+                fence(attempt, Some(standing), floor).is_err()
+            }
+            _ => false,
+        }
+    }
+
+    /// How an attempt ends, and how long it takes: the same whoever makes it.
+    fn outcome(&self, occasion: &Occasion) -> (Outcome, i64) {
+        let hash = occasion
+            .execution_id
+            .bytes()
+            .fold(self.seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+        let mut chance = Chance::of(hash);
+        let successes = self.successes.lock().unwrap();
+        let often = successes.get(&occasion.job).copied().unwrap_or(800_000);
+        let outcome = if chance.happens(often) { Outcome::Succeeded } else { Outcome::Failed };
+        let millis = chance.pick(&[50, 100, 300, 1_000, 1_000, 5_000, 30_000, 59_000]);
+        (outcome, millis * 1_000)
+    }
+
+    fn attempt_of(&self, occasion: &Occasion) -> Option<Attempt> {
+        let tables = self.memory.tables();
+        let of_job = tables.executions.get(&occasion.job_uid)?;
+        let id = occasion.execution_id.strip_prefix(&format!("{}.", occasion.job_uid))?;
+        let mut items = of_job.values().rev();
+        items.find(|item| item.attempt.id().to_string() == id).map(|item| item.attempt.clone())
+    }
+}
+
+#[async_trait]
+impl ActionSender for SimulatedTarget {
+    async fn send(&self, _target: &Target, occasion: &Occasion) -> Sent {
+        let attempt = self.world.attempt_of(occasion).unwrap();
+        let is_run = matches!(attempt.occurrence, domain::execution::Occurrence::Run { .. });
+        let fire = Fire {
+            at: self.world.time.now(),
+            clock: self.process.clock(),
+            execution_id: occasion.execution_id.clone(),
+            uid: occasion.job_uid.clone(),
+            generation: attempt.generation,
+            nominal: (!is_run).then(|| micros(occasion.expected_at)),
+            is_error_action: attempt.role == Role::Error,
+            number: attempt.number,
+            due: Some(micros(attempt.due_at)),
+            is_unrecorded: true,
+            worker: self.process.id,
+        };
+        self.world.fires.lock().unwrap().push(fire);
+        let (outcome, took) = self.world.outcome(occasion);
+        self.process.pause(took, took + 1).await;
+        self.process.may_die().await;
+        self.process.may_die().await;
+        Sent { outcome, message: String::new() }
+    }
+}
+
+impl IdSource for Ids {
+    fn new_id(&self) -> String {
+        format!("i{}", self.0.ids.fetch_add(1, Relaxed))
+    }
+}
+
+impl Sealer for Plain {
+    fn seal(&self, _place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
+        Ok(plain.as_bytes().to_vec())
+    }
+
+    fn open(&self, _place: &str, sealed: &[u8]) -> Result<String, SealError> {
+        String::from_utf8(sealed.to_vec()).map_err(|_| SealError::NotOurs)
+    }
+}
+
+impl CertificateReader for Plain {
+    fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
+        Err(Refusal::invalid("there are no certificates here"))
+    }
+}
