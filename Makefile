@@ -10,7 +10,7 @@ DATA ?= $(CURDIR)/.minutehand
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help run check test bench-recurrence bench-store dist install
+.PHONY: help run check test simulate bench-recurrence bench-store dist install
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ test: ## every test, the examples in the documentation and the official Azure cl
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
 	@.ci/timed clients tests/clients/run
+
+simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
+	@cargo test -p it --locked -- --ignored --exact --nocapture simulation::until_stopped
 
 bench-recurrence: ## time the recurrence engine, beside others
 	cargo bench -p recurrence --bench next --locked

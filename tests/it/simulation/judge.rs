@@ -295,6 +295,9 @@ impl<'a> Judge<'a> {
                     }
                     self.on_since.insert(uid.clone(), on_since.map(micros));
                 }
+                Change::JobExpired { uid } => {
+                    self.bad.push(format!("gone too soon: {uid} at {}", Self::at(*at)));
+                }
                 Change::JobDeleted { uid } => {
                     if let Some(open) = self.open(uid) {
                         open.ends_at = Some(*at);

@@ -79,6 +79,10 @@ pub(super) enum Change {
     JobDeleted {
         uid: String,
     },
+    /// A job that was over is deleted, as if sixty days had gone by.
+    JobExpired {
+        uid: String,
+    },
     Collection {
         uid: String,
         on_since: Option<DateTime<Utc>>,
@@ -348,9 +352,6 @@ impl Memory {
                     return false;
                 }
                 item.due_at = advance.to;
-                if self.is(Mutation::RetryTimerGone) {
-                    tables.retries.remove(&key);
-                }
                 self.show_retry(&mut tables, &key);
                 true
             }
@@ -679,8 +680,15 @@ impl FiringStore for Memory {
         Ok(of_job.take(max).map(|(_, item)| item.attempt.clone()).collect())
     }
 
-    async fn delete_finished(&self, _job: &JobRef, _generation: u64) -> Result<(), StoreError> {
-        not_here()
+    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        let item = tables.timers.get(&job.uid);
+        let record = item.map(|item| &item.record);
+        if record.is_some_and(|it| it.state.is_final() && it.timing.generation == generation) {
+            let what = Change::JobExpired { uid: job.uid.clone() };
+            tables.changes.push(Changed { at: self.time.now(), what });
+        }
+        Ok(())
     }
 
     async fn purge(&self, _collection_uid: &str) -> Result<bool, StoreError> {

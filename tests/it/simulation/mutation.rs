@@ -19,8 +19,6 @@ pub(super) enum Mutation {
     StaleFirst,
     /// Long retries share the one timer of their job: the earliest wins.
     OneTimer,
-    /// A retry timer goes when its message is sent, not when its attempt is settled.
-    RetryTimerGone,
     /// The end of the last occurrence ends the job at once.
     FinalOnLast,
     /// The returning timer ends the job without looking.
@@ -59,36 +57,4 @@ pub(super) enum Mutation {
     NoFence,
     /// A failed attempt is not followed by another.
     NoRetries,
-}
-
-impl Mutation {
-    /// All of them.
-    pub(super) const ALL: [Self; 26] = [
-        Self::LostClaimAcks,
-        Self::LeaseOverVisibility,
-        Self::KeyByStart,
-        Self::DoneAcks,
-        Self::StaleFirst,
-        Self::OneTimer,
-        Self::RetryTimerGone,
-        Self::FinalOnLast,
-        Self::BlindSettle,
-        Self::NoSettleTimer,
-        Self::ErrorNeedsEnabled,
-        Self::GenerationRestarts,
-        Self::NoCollapse,
-        Self::SweepCollapsesAll,
-        Self::CheckThenClaim,
-        Self::PlainAdd,
-        Self::Seen8,
-        Self::EnableFromCursor,
-        Self::EditRestarts,
-        Self::SkipDisabled,
-        Self::OwedByNominal,
-        Self::AdvanceFirst,
-        Self::UnconditionalAdvance,
-        Self::NoWait,
-        Self::NoFence,
-        Self::NoRetries,
-    ];
 }

@@ -51,7 +51,7 @@ fn same<T: Debug>(simulated: T, real: &T) -> T {
 fn the_store_in_memory_answers_as_the_real_one() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
-    for seed in [0, 3, 9, 39] {
+    for seed in [0, 3, 39] {
         let store = Embedded::in_memory().unwrap();
         runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
         let real = DynamoJobStore::new(store.client(), "simulated");
