@@ -19,13 +19,14 @@ async fn writes(job: &str, until: &str, firings: u32) -> f64 {
     let reading = [Call::Look, Call::Executions, Call::Retries];
     let show = |calls: &BTreeMap<Call, Consumed>, which: &[Call]| {
         let each = which.iter().filter_map(|call| Some((call, calls.get(call)?)));
-        each.map(|(call, consumed)| format!(" {call:?} {:.2}", consumed.units / f64::from(firings)))
-            .collect::<String>()
+        let each = each
+            .map(|(call, consumed)| format!("{call:?} {:.2}", consumed.units / f64::from(firings)));
+        each.collect::<Vec<_>>().join(", ")
     };
     let units = writing.iter().filter_map(|call| calls.get(call)).map(|it| it.units).sum::<f64>();
     let units = units / f64::from(firings);
-    println!("figure: {units:.2} write units a firing of {firings}:{}", show(&calls, &writing));
-    println!("figure: read units:{}", show(&calls, &reading));
+    println!("figure: {units:.2} write units a firing of {firings}: {}", show(&calls, &writing));
+    println!("figure: read units: {}", show(&calls, &reading));
     assert!(!calls.contains_key(&Call::Release), "{calls:?}");
     units
 }
@@ -52,7 +53,7 @@ async fn a_one_time_job_is_reported() {
 }
 
 #[tokio::test]
-async fn looking_at_ten_jobs_at_once_reads_less_than_two_units_each() {
+async fn looking_at_ten_jobs_at_once_reads_little_more_than_two_units_each() {
     let world = World::at("2027-03-01T09:59").await;
     let mut jobs = Vec::new();
     for n in 0..10 {
@@ -71,5 +72,6 @@ async fn looking_at_ten_jobs_at_once_reads_less_than_two_units_each() {
     world.dynamo.look(&jobs[..1]).await.unwrap();
     let alone = world.meter.take()[&Call::Look].units;
     println!("figure: {grouped:.2} read units a look in a group of ten, {alone:.2} alone");
-    assert!(grouped <= 2.5, "{grouped}");
+    // A unit each for the timer and the definition, and a tenth of the switch.
+    assert!(grouped <= 2.11, "{grouped}");
 }

@@ -1,8 +1,13 @@
 //! A store and a queue that fail, at each of their calls in turn.
 
-use super::store::Fails::{self, After, Before};
+use super::store::Failing;
+use super::store::Fails::{After, Before};
 use super::target::Does::{Fail, Succeed};
 use super::world::{Came, World};
+
+/// The distance of calls that fail. No message takes a multiple of as many, which would fail at the
+/// same call each time it comes back.
+const EACH: u64 = 7;
 
 /// What a world came to: the jobs, and what was done for each attempt, whenever that was.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,7 +18,7 @@ struct Outcome {
 }
 
 /// Jobs that use every way there is.
-async fn after_a_day(trouble: Option<(u64, Fails)>) -> (Outcome, u64) {
+async fn after_a_day(trouble: Option<Failing>) -> (Outcome, u64) {
     let mut world = World::at("2027-03-01T09:59:30").await;
     let jobs = ["short", "long", "well"];
     let err =
@@ -30,10 +35,10 @@ async fn after_a_day(trouble: Option<(u64, Fails)>) -> (Outcome, u64) {
     world.put("well", thrice).await;
     world.targets.always("http://short/", Fail);
     world.targets.next("http://long/", &[Fail, Succeed]);
-    if let Some((n, fails)) = trouble {
-        world.trouble.on_call(n, fails);
+    if let Some(fails) = trouble {
+        world.trouble.begin(fails);
     }
-    world.run_until("2027-03-02T10:00").await;
+    world.run_until("2027-03-01T15:00").await;
     assert_eq!(world.queued(), 0);
     assert!(world.dead.is_empty());
     let mut came = Vec::new();
@@ -56,11 +61,12 @@ async fn after_a_day(trouble: Option<(u64, Fails)>) -> (Outcome, u64) {
 async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
     let (expected, calls) = after_a_day(None).await;
     assert_eq!(expected.calls.len(), 2 + 1 + 2 + 3);
-    println!("figure: {calls} calls of store and queue, each of which fails once, in two ways");
-    for n in 1..=calls {
-        for fails in [Before, After] {
-            let (outcome, _) = after_a_day(Some((n, fails))).await;
-            assert_eq!(outcome, expected, "call {n} fails {fails:?}");
+    println!("figure: {calls} calls of store and queue, each of which fails once in two ways");
+    // Each seventh call fails, and each call is one of them once.
+    for first in 1..=EACH {
+        for how in [Before, After] {
+            let (outcome, _) = after_a_day(Some(Failing { first, each: EACH, how })).await;
+            assert_eq!(outcome, expected, "calls from {first} on fail {how:?}");
         }
     }
 }

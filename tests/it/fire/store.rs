@@ -25,20 +25,30 @@ pub(super) enum Fails {
     After,
 }
 
-/// Calls that fail: of all ports together, so that each of them has its turn.
+/// Calls that fail: of all ports together, each so many of them, so that each has its turn.
 #[derive(Debug, Default)]
 pub(super) struct Trouble(Mutex<Plan>);
 
 #[derive(Debug, Default)]
 struct Plan {
     calls: u64,
-    fails: Option<(u64, Fails)>,
+    fails: Option<Failing>,
+}
+
+/// Which calls fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failing {
+    /// The first of them, from 1.
+    pub(super) first: u64,
+    /// Then each of so many.
+    pub(super) each: u64,
+    pub(super) how: Fails,
 }
 
 impl Trouble {
-    /// Lets the n-th call from now on fail.
-    pub(super) fn on_call(&self, n: u64, fails: Fails) {
-        *self.0.lock().unwrap() = Plan { calls: 0, fails: Some((n, fails)) };
+    /// Lets calls from now on fail.
+    pub(super) fn begin(&self, fails: Failing) {
+        *self.0.lock().unwrap() = Plan { calls: 0, fails: Some(fails) };
     }
 
     /// Calls since that was said.
@@ -50,7 +60,9 @@ impl Trouble {
     pub(super) fn of_this_call(&self) -> Option<Fails> {
         let mut plan = self.0.lock().unwrap();
         plan.calls += 1;
-        plan.fails.filter(|(n, _)| *n == plan.calls).map(|(_, fails)| fails)
+        let fails = plan.fails?;
+        let after = plan.calls.checked_sub(fails.first)?;
+        after.is_multiple_of(fails.each).then_some(fails.how)
     }
 }
 
