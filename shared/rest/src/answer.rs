@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::failure::{ErrorCode, Failure};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-ms-correlation-request-id");
 const CLIENT_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -45,6 +46,11 @@ impl Answer {
         Self { status, body: Some(body), headers: Vec::new() }
     }
 
+    /// A text for monitors, which is no document.
+    pub(crate) fn plain(status: StatusCode, body: String) -> Self {
+        Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
+    }
+
     /// Its status.
     pub(crate) const fn status(&self) -> StatusCode {
         self.status
@@ -75,7 +81,9 @@ impl Answer {
         if let Some(id) = sent.get(CLIENT_ID).filter(|id| is_echoed(id.as_bytes())) {
             headers.insert(CLIENT_ID, id.clone());
         }
-        headers.extend(self.headers);
+        for (name, value) in self.headers {
+            headers.insert(name, value);
+        }
         if let Some(body) = self.body {
             *response.body_mut() = Body::from(body);
         }

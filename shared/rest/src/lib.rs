@@ -20,6 +20,7 @@ mod failure;
 mod history;
 mod jobs;
 mod list;
+mod metrics;
 mod openapi;
 mod path;
 mod query;
@@ -36,6 +37,7 @@ use ports::{Clock, IdSource};
 pub use access::Access;
 pub use failure::ErrorCode;
 pub use list::Scheme;
+pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;
 pub use route::{Operation, ROUTES, Route};
 
@@ -54,6 +56,8 @@ pub struct Rest {
     pub scheme: Scheme,
     /// What runs here.
     pub build: BuildInfo,
+    /// What monitors read; `None` where they read it elsewhere.
+    pub metrics: Option<Arc<dyn MetricsPage>>,
 }
 
 /// What `/healthz` says of this build.

@@ -12,6 +12,8 @@ pub enum Operation {
     Health,
     /// The description of this API.
     OpenApi,
+    /// The numbers for a monitor.
+    Metrics,
     /// Whether a resource group is there: they always are.
     CheckGroup,
     /// What the provider has.
@@ -63,6 +65,7 @@ impl Operation {
             self,
             Self::Health
                 | Self::OpenApi
+                | Self::Metrics
                 | Self::CheckGroup
                 | Self::GetProvider
                 | Self::RegisterProvider
@@ -107,9 +110,10 @@ const fn route(method: Method, path: &'static str, operation: Operation) -> Rout
 }
 
 /// All routes.
-pub static ROUTES: [Route; 20] = [
+pub static ROUTES: [Route; 21] = [
     route(Method::GET, "/healthz", Operation::Health),
     route(Method::GET, "/openapi.json", Operation::OpenApi),
+    route(Method::GET, "/metrics", Operation::Metrics),
     route(
         Method::HEAD,
         in_subscription!("/resourceGroups/{resourceGroupName}"),
@@ -146,6 +150,9 @@ pub static ROUTES: [Route; 20] = [
     ),
 ];
 
+/// What a path is answered that leads nowhere.
+pub(crate) const NOTHING_THERE: &str = "There is nothing at this path.";
+
 /// The route of a request, and what stands in its path.
 ///
 /// # Errors
@@ -166,7 +173,7 @@ pub(crate) fn find_route(
         allow.push(route.method.clone());
     }
     if allow.is_empty() {
-        return Err(Failure::new(ErrorCode::UnknownRoute, "There is nothing at this path."));
+        return Err(Failure::new(ErrorCode::UnknownRoute, NOTHING_THERE));
     }
     let methods: Vec<&str> = allow.iter().map(Method::as_str).collect();
     let message = format!("This path does not take {method}; use {}.", methods.join(", "));

@@ -24,7 +24,7 @@ use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::query::Query;
 use crate::route::{Operation, find_route};
-use crate::{Rest, arm, collections, history, jobs, openapi};
+use crate::{Rest, arm, collections, history, jobs, metrics, openapi};
 
 /// The most bytes of a request's body.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -105,6 +105,7 @@ async fn operate(operation: Operation, call: Call<'_>) -> Result<Answer, Failure
     match operation {
         Operation::Health => Ok(health(call.rest)),
         Operation::OpenApi => Ok(Answer::text(StatusCode::OK, openapi::OPENAPI.to_owned())),
+        Operation::Metrics => metrics::get(call.rest.metrics.as_deref()).await,
         Operation::CheckGroup => arm::check_group(&call),
         Operation::GetProvider | Operation::RegisterProvider => arm::get_provider(&call),
         Operation::ListCollectionsOfSubscription => collections::list(call, None).await,

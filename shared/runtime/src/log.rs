@@ -16,7 +16,8 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
 
 /// The crates that the level is about.
-const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
+    "actions",
     "app",
     "domain",
     "embedded",

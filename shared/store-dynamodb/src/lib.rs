@@ -33,6 +33,7 @@ mod batch;
 mod collections;
 mod error;
 mod executions;
+mod expired;
 mod firing;
 mod groups;
 mod item;

@@ -24,6 +24,7 @@ pub(super) fn api(world: &World) -> Router {
         access: Arc::new(RwLock::new(Access::Open)),
         scheme: Scheme::Http,
         build,
+        metrics: None,
     })
 }
 

@@ -1,6 +1,5 @@
 //! Where things are kept: a data directory, or memory.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -37,10 +36,5 @@ impl Home {
                 Ok(Self { dir: Some(dir), sealer, store, queue })
             }
         }
-    }
-
-    /// The path of the data directory.
-    pub(super) fn path(&self) -> Option<PathBuf> {
-        self.dir.as_ref().map(|dir| dir.path().to_owned())
     }
 }

@@ -12,10 +12,13 @@
 //! for the store. No step needs a repair by hand.
 
 mod args;
+mod expire;
 mod home;
 mod impatient;
 mod key;
 mod listen;
+mod page;
+mod parts;
 mod private_file;
 mod run;
 mod settings;

@@ -4,21 +4,15 @@ use std::io::{self, Write};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use actions::Actions;
 use anyhow::{Context, Result, bail};
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
-use app::{Manage, ManagePorts};
-use ports::{Clock, DispatchQueue, IdSource};
 use rest::{Access, BuildInfo, Rest, Scheme};
-use runtime::{
-    Grouped, Metrics, PfxReader, RandomIds, SystemClock, TestClock, start_log, system_now,
-};
-use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
+use runtime::start_log;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use super::home::Home;
+use super::expire::expire;
 use super::listen::listen;
+use super::parts::Parts;
 use super::settings::{Auth, Settings};
 use super::signals::Signals;
 use super::sweep::sweep;
@@ -27,10 +21,6 @@ use super::tls::protect;
 use super::token::{self, TokenFile};
 use super::work::work;
 
-/// The one table of the store.
-const TABLE: &str = "minutehand";
-/// The location of collections that name none.
-const REGION: &str = "local";
 /// How long tasks may take to stop. Together with the next one, less than the ten seconds in which
 /// the process ends.
 const STOPPING_MAX: Duration = Duration::from_secs(7);
@@ -74,97 +64,68 @@ pub fn serve(settings: Settings) -> Result<()> {
 
 async fn run(settings: Settings) -> Result<()> {
     let mut signals = Signals::hear().context("cannot hear signals")?;
-    let clock = clock(&settings);
-    let home = Home::open(&settings.storage, clock.clone())?;
-    ensure_table(&home.store.client(), TABLE).await.context("cannot create the table")?;
-    if let Some(path) = home.path() {
-        say(&format!("data: {}", path.display()));
+    let parts = Parts::open(&settings).await?;
+    if let Some(dir) = &parts.dir {
+        say(&format!("data: {}", dir.path().display()));
     }
     let mut tasks = Tasks::new();
-    let Home { dir, sealer, store, queue } = home;
-    let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
-    // One commit for what comes together: here a commit is the price, and not a write.
-    let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
-    let jobs = Arc::new(jobs);
-    let firing = Arc::new(Grouped::new(jobs.clone()));
-    let messages: Arc<dyn DispatchQueue> = Arc::new(queue.clone());
-    let sealer = Arc::new(sealer);
-    let metrics = Arc::new(Metrics::default());
-    let process = Process { id: ids.new_id(), started_at: clock.now() };
-    let dispatcher = |store| {
-        let process = Some(process.clone());
-        Dispatcher::new(store, messages.clone(), metrics.clone(), clock.clone(), process)
-    };
-    let manage = Manage::new(
-        ManagePorts {
-            store: jobs.clone(),
-            firing: firing.clone(),
-            queue: messages.clone(),
-            dispatcher: dispatcher(firing.clone()),
-            sealer: sealer.clone(),
-            certificates: Arc::new(PfxReader),
-            clock: clock.clone(),
-            ids: ids.clone(),
-        },
-        app::Settings { region: REGION.to_owned(), plan_limits: settings.plan_limits },
-    );
-    if settings.roles.executor {
-        let ports = FirePorts {
-            store: firing.clone(),
-            queue: messages.clone(),
-            sender: Arc::new(actions(&settings)?),
-            sealer,
-            events: metrics.clone(),
-            clock: clock.clone(),
-            ids: ids.clone(),
-        };
-        let fire = FireSettings {
-            region: REGION.to_owned(),
-            is_quiet: false,
-            only_process: Some(process.clone()),
-        };
-        let executor = Executor::new(ports, fire);
-        let queue = queue.clone();
-        let clock = clock.clone();
-        tasks.start("executor", |stop| work(queue, executor, clock, stop));
-    }
-    if settings.roles.sweeper {
-        // Past the groups: a pass moves a page of timers at once, and need not wake itself.
-        let sweeper = Sweeper::new(jobs.clone(), dispatcher(jobs.clone()), clock.clone());
-        let (clock, advanced) = (clock.clone(), firing.advanced());
-        tasks.start("sweeper", |stop| sweep(sweeper, clock, advanced, stop));
-    }
-
-    let protection = protect(&settings.tls, settings.listen, dir.as_ref())?;
-    if settings.roles.api {
-        let scheme = if protection.is_some() { Scheme::Https } else { Scheme::Http };
-        let access = access(settings.auth, dir.as_ref(), &mut tasks)?;
-        let api = rest::router(Rest { manage, clock, ids, access, scheme, build: build_info() });
-        let listener = TcpListener::bind(settings.listen)
-            .await
-            .with_context(|| format!("cannot listen on {}", settings.listen))?;
-        let address = listener.local_addr().context("cannot tell where it listens")?;
-        if let Some(note) = protection.as_ref().and_then(|protection| protection.note.as_ref()) {
-            say(note);
-        }
-        let tls = protection.as_ref().map(|protection| protection.acceptor.clone());
-        tasks.start("api", |stop| listen(listener, tls, api, stop));
-        let scheme = if protection.is_some() { "https" } else { "http" };
-        tracing::info!(%address, "listening");
-        say(&format!("listening on {scheme}://{address}"));
-    } else {
-        say("running without the API: nothing listens");
-    }
-
+    start_firing(&parts, &settings, &mut tasks)?;
+    start_api(&parts, settings, &mut tasks).await?;
     let ended = until_ended(tasks, &mut signals).await;
-    let closing = async {
-        queue.close().await;
-        store.close().await;
-    };
-    let closed = timeout(CLOSING_MAX, closing).await;
+    let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
     closed.context("the store did not close in time")?;
     tracing::info!("ended");
+    Ok(())
+}
+
+/// Starts what finds what is due, and what performs it.
+fn start_firing(parts: &Parts, settings: &Settings, tasks: &mut Tasks) -> Result<()> {
+    let clock = || parts.clock.clone();
+    if settings.roles.executor {
+        let (queue, executor) = (parts.queue.clone(), parts.executor(settings)?);
+        tasks.start("executor", |stop| work(queue, executor, clock(), stop));
+    }
+    if settings.roles.sweeper {
+        let (sweeper, advanced) = (parts.sweeper(), parts.advanced());
+        tasks.start("sweeper", |stop| sweep(sweeper, clock(), advanced, stop));
+        let jobs = parts.jobs.clone();
+        tasks.start("expiry", |stop| expire(jobs, clock(), stop));
+    }
+    Ok(())
+}
+
+/// Listens, and says where: the last line that is said.
+async fn start_api(parts: &Parts, settings: Settings, tasks: &mut Tasks) -> Result<()> {
+    let protection = protect(&settings.tls, settings.listen, parts.dir.as_ref())?;
+    if !settings.roles.api {
+        say("running without the API: nothing listens");
+        return Ok(());
+    }
+    let (scheme, shown) = match protection {
+        Some(_) => (Scheme::Https, "https"),
+        None => (Scheme::Http, "http"),
+    };
+    let api = rest::router(Rest {
+        manage: parts.manage(settings.plan_limits),
+        clock: parts.clock.clone(),
+        ids: parts.ids.clone(),
+        access: access(settings.auth, parts.dir.as_ref(), tasks)?,
+        scheme,
+        build: build_info(),
+        metrics: Some(Arc::new(parts.page())),
+    });
+    let listener = TcpListener::bind(settings.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", settings.listen))?;
+    let address = listener.local_addr().context("cannot tell where it listens")?;
+    let tls = protection.map(|protection| {
+        protection.note.iter().for_each(|note| say(note));
+        protection.acceptor
+    });
+    tasks.start("api", |stop| listen(listener, tls, api, stop));
+    tracing::info!(%address, "listening");
+    say(&format!("listening on {shown}://{address}"));
     Ok(())
 }
 
@@ -182,13 +143,6 @@ async fn until_ended(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
         signal = signals.next() => bail!("ended at once by a second signal, {signal}"),
     }
     failed.map_or(Ok(()), Err)
-}
-
-fn clock(settings: &Settings) -> Arc<dyn Clock> {
-    match settings.clock {
-        None => Arc::new(SystemClock),
-        Some(clock) => Arc::new(TestClock::new(clock.start.unwrap_or_else(system_now), clock.rate)),
-    }
 }
 
 /// Who may call; a file of tokens is watched from here on.
@@ -213,12 +167,6 @@ fn access(
         }
     };
     Ok(Arc::new(RwLock::new(access)))
-}
-
-fn actions(settings: &Settings) -> Result<Actions> {
-    let mut wanted = actions::Settings::new(settings.targets);
-    wanted.user_agent = format!("minutehand/{}", BUILD.version);
-    Actions::new(&wanted).context("cannot prepare to call targets")
 }
 
 fn build_info() -> BuildInfo {

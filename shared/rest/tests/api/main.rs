@@ -9,6 +9,8 @@ mod every_answer;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod provider_and_groups;
 #[cfg(test)]
 mod public_pages;

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod claims;
 #[cfg(test)]
+mod expired;
+#[cfg(test)]
 mod groups;
 #[cfg(test)]
 mod history;

@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use domain::plan::PlanLimits;
 use http_body_util::BodyExt;
-use rest::{Access, BuildInfo, Rest, Scheme};
+use rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -41,6 +41,10 @@ impl Api {
 
     /// One that is open to some.
     pub(crate) fn with(access: Access) -> Self {
+        Self::with_metrics(access, None)
+    }
+
+    pub(crate) fn with_metrics(access: Access, metrics: Option<Arc<dyn MetricsPage>>) -> Self {
         let world = Arc::new(World::default());
         let ports = ManagePorts {
             store: world.clone(),
@@ -71,6 +75,7 @@ impl Api {
                 store: "1".to_owned(),
                 time_zones: "2026a".to_owned(),
             },
+            metrics,
         });
         Self { world, router }
     }

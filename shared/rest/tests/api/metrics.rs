@@ -1,0 +1,48 @@
+//! `GET /metrics`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rest::{Access, MetricsError, MetricsPage};
+
+use crate::support::Api;
+
+/// A page with numbers, or the trouble of having none.
+struct Page(Result<&'static str, &'static str>);
+
+#[async_trait]
+impl MetricsPage for Page {
+    async fn text(&self) -> Result<String, MetricsError> {
+        self.0.map(str::to_owned).map_err(Into::into)
+    }
+}
+
+fn with(page: Result<&'static str, &'static str>) -> Api {
+    Api::with_metrics(Access::Open, Some(Arc::new(Page(page))))
+}
+
+#[test]
+fn the_numbers_are_a_text_that_monitors_read() {
+    let answer = with(Ok("fired_total 1\n")).send("GET", "/metrics", &[], "");
+    assert_eq!((answer.status.as_u16(), answer.body.as_str()), (200, "fired_total 1\n"));
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+}
+
+#[test]
+fn numbers_that_cannot_be_had_are_asked_for_later() {
+    let answer = with(Err("the disk, at /secret/place")).send("GET", "/metrics", &[], "");
+    answer.fails(503, "ServiceUnavailable", "The numbers cannot be had now.");
+    assert_eq!(answer.header("retry-after"), Some("5"));
+}
+
+#[test]
+fn where_there_are_none_there_is_nothing() {
+    let answer = Api::new().send("GET", "/metrics", &[], "");
+    answer.fails(404, "UnknownRoute", "There is nothing at this path.");
+}
+
+#[test]
+fn they_need_a_token() {
+    let api = Api::with_metrics(Access::Tokens(Vec::new()), Some(Arc::new(Page(Ok("")))));
+    assert_eq!(api.send("GET", "/metrics", &[], "").status, 401);
+}
