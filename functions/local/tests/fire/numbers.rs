@@ -1,0 +1,42 @@
+//! `GET /metrics`.
+
+use serde_json::json;
+
+use crate::jobs::{in_memory, job, until_state};
+use crate::server::Server;
+use crate::target::{Target, status};
+
+#[test]
+fn a_monitor_sees_what_fires_and_how_the_queue_stands() {
+    let target = Target::start(|_| status("503 Busy"));
+    let server = in_memory(&[]);
+    let none = json!({"action": {"retryPolicy": {"retryType": "None"}}});
+    server.must("PUT", "/jc/jobs/j", &job(&target.url("/"), &none));
+    target.next();
+    until_state(&server, "/jc/jobs/j", "faulted");
+    let answer = server.send("GET", "/metrics", "");
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    for line in [
+        "minutehand_executions_total{outcome=\"failed\"} 1",
+        "minutehand_executions_total{outcome=\"succeeded\"} 0",
+        "minutehand_finished_jobs_total 1",
+        "minutehand_late_seconds_count 1",
+        "minutehand_queue_visible 0",
+        "minutehand_queue_delayed 0",
+        "minutehand_dead_letters 0",
+        "minutehand_queue_oldest_due_seconds 0",
+    ] {
+        assert!(answer.body.lines().any(|found| found == line), "{line}: {}", answer.body);
+    }
+    server.stop().is_clean();
+}
+
+#[test]
+fn only_who_may_call_sees_them() {
+    let mut server = Server::start(["--memory", "--token", "t"]);
+    assert_eq!(server.send("GET", "/metrics", "").status, 401);
+    server.token = Some("t".to_owned());
+    assert_eq!(server.send("GET", "/metrics", "").status, 200);
+    server.stop().is_clean();
+}

@@ -1,0 +1,82 @@
+//! What a restart makes up for, and what an end interrupts.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use runtime::system_now;
+use serde_json::json;
+
+use crate::jobs::{counters, history, job, on, until_state, with_collection, written};
+use crate::target::{Reply, Seen, Target, status};
+
+#[test]
+fn what_was_queued_fires_once_after_a_restart() {
+    let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
+    let server = with_collection(on(dir.path(), &["--roles", "api"]));
+    let start = system_now() + TimeDelta::milliseconds(300);
+    for name in ["a", "b", "c"] {
+        let url = target.url(&format!("/{name}"));
+        let body = job(&url, &json!({"startTime": written(start)}));
+        server.must("PUT", &format!("/jc/jobs/{name}"), &body);
+    }
+    server.stop().is_clean();
+
+    let server = on(dir.path(), &[]);
+    let mut seen = target.next_n(3);
+    seen.sort_by(|one, other| one.path.cmp(&other.path));
+    let paths: Vec<_> = seen.iter().map(|seen| seen.path.as_str()).collect();
+    assert_eq!(paths, ["/a", "/b", "/c"]);
+    assert!(seen.iter().all(|seen| seen.at >= start));
+    for name in ["a", "b", "c"] {
+        until_state(&server, &format!("/jc/jobs/{name}"), "completed");
+    }
+    server.stop().is_clean();
+    assert_eq!(target.rest().len(), 0);
+}
+
+#[test]
+fn a_restart_makes_up_for_exactly_one_occurrence() {
+    let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
+    let clock = |start| ["--clock-start", start, "--clock-rate", "60"];
+    let server = with_collection(on(dir.path(), &clock("2030-01-01T00:00:00Z")));
+    let often = json!({"startTime": "2030-01-01T00:04:00Z", "recurrence": {"frequency": "minute"}});
+    server.must("PUT", "/jc/jobs/j", &job(&target.url("/"), &often));
+    let first = target.next();
+    assert_eq!(first.expected_at().to_rfc3339(), "2030-01-01T00:04:00+00:00");
+    server.stop().is_clean();
+    let before = 1 + target.rest().len();
+
+    // Three hours later, and some seconds into a minute.
+    let server = on(dir.path(), &clock("2030-01-01T03:00:05Z"));
+    let mut expected: Vec<DateTime<Utc>> = target.next_n(3).iter().map(Seen::expected_at).collect();
+    // The one that is late may be overtaken by the next, a second later.
+    expected.sort();
+    let missed: DateTime<Utc> = "2030-01-01T03:00:00Z".parse().unwrap();
+    let minutes = |n| missed + TimeDelta::minutes(n);
+    assert_eq!(expected, [minutes(0), minutes(1), minutes(2)]);
+    let now = history(&server, "/jc/jobs/j");
+    assert!(now.len() >= before + 2, "{now:?}");
+    server.stop().is_clean();
+}
+
+#[test]
+fn the_end_waits_for_nobody_and_what_it_interrupts_is_done_again() {
+    let is_first = AtomicBool::new(true);
+    let target = Target::start(move |_| {
+        if is_first.swap(false, Ordering::SeqCst) { Reply::Silence } else { status("200 OK") }
+    });
+    let dir = tempfile::tempdir().unwrap();
+    let server = with_collection(on(dir.path(), &[]));
+    server.must("PUT", "/jc/jobs/j", &job(&target.url("/"), &json!({})));
+    let interrupted = target.next();
+    server.stop().is_clean();
+
+    let server = on(dir.path(), &[]);
+    let again = target.next();
+    assert_eq!(again.execution_id(), interrupted.execution_id());
+    let over = until_state(&server, "/jc/jobs/j", "completed");
+    assert_eq!(counters(&over), [1, 0, 0]);
+    assert_eq!(history(&server, "/jc/jobs/j").len(), 1);
+    server.stop().is_clean();
+    assert_eq!(target.rest().len(), 0);
+}

@@ -1,0 +1,78 @@
+//! Targets that do not do what they should, and such as may not be called.
+
+use serde_json::{Value, json};
+
+use crate::jobs::{history, in_memory, job, until};
+use crate::target::{Reply, Target, status};
+
+/// Runs a job once, and returns its history's only item.
+fn executed(arguments: &[&str], url: &str) -> Value {
+    let server = in_memory(arguments);
+    let none = json!({"action": {"retryPolicy": {"retryType": "None"}}});
+    server.must("PUT", "/jc/jobs/j", &job(url, &none));
+    until(&server, "/jc/jobs/j", |now| now["state"] != "enabled");
+    let mut history = history(&server, "/jc/jobs/j");
+    assert_eq!(history.len(), 1, "{history:?}");
+    server.stop().is_clean();
+    history.remove(0)
+}
+
+fn message(item: &Value) -> &str {
+    item["message"].as_str().unwrap()
+}
+
+#[test]
+fn one_that_accepts_has_done_it() {
+    let target = Target::start(|_| status("202 Accepted"));
+    let item = executed(&[], &target.url("/"));
+    assert!(item.get("status").is_none(), "{item}");
+    assert!(message(&item).contains("Accepted"), "{item}");
+}
+
+#[test]
+fn one_that_hangs_up_has_failed() {
+    let target = Target::start(|_| Reply::HangUp);
+    let item = executed(&[], &target.url("/"));
+    assert_eq!(item["status"], "failed", "{item}");
+    assert!(message(&item).contains(&target.address.ip().to_string()), "{item}");
+}
+
+#[test]
+fn one_that_is_not_there_has_failed() {
+    let address = Target::ok().address;
+    let item = executed(&[], &format!("http://{address}/"));
+    assert_eq!(item["status"], "failed", "{item}");
+}
+
+#[test]
+fn redirects_that_do_not_end_are_a_failure_that_says_so() {
+    let target = Target::start(|_| Reply::Answer {
+        status: "302 Found",
+        headers: "Location: /again\r\n".to_owned(),
+        body: String::new(),
+    });
+    let item = executed(&[], &target.url("/"));
+    assert_eq!(item["status"], "failed", "{item}");
+    assert!(message(&item).to_lowercase().contains("redirect"), "{item}");
+    assert_eq!(target.rest().len(), 6, "the first, and five that follow");
+}
+
+#[test]
+fn an_address_of_this_machine_is_refused_where_only_public_ones_may_be_called() {
+    let target = Target::ok();
+    let port = target.address.port();
+    for host in ["127.0.0.1", "localhost", "[::1]"] {
+        let item = executed(&["--public-targets-only"], &format!("http://{host}:{port}/"));
+        assert_eq!(item["status"], "failed", "{item}");
+        println!("{}", message(&item));
+        assert!(message(&item).contains("allow-private-targets"), "{item}");
+    }
+    assert_eq!(target.rest().len(), 0, "nobody was asked");
+}
+
+#[test]
+fn an_address_of_the_metadata_service_is_never_called() {
+    let item = executed(&["--allow-private-targets"], "http://169.254.169.254/latest/meta-data");
+    assert_eq!(item["status"], "failed", "{item}");
+    println!("{}", message(&item));
+}
