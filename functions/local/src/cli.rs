@@ -25,8 +25,6 @@ Exit codes:
   2  what was given is refused: an argument, or a job (with the message the API would answer)";
 
 const SERVE_EXAMPLES: &str = "\
-In this version jobs are kept and answered, and do not fire yet.
-
 Examples:
   minutehand serve
   minutehand serve --memory --no-auth --listen 127.0.0.1:0
@@ -38,6 +36,8 @@ Environment:
 
 What a user has to know is printed on standard output; its last line says where the server listens.
 The log goes to standard error. SIGTERM and SIGINT end it within 10 s, a second one at once.
+Every occurrence that is owed runs at least once, and never early; after an outage a recurring job
+makes up for one. GET /metrics tells a monitor what fires.
 The data directory holds everything, the key that seals secrets included: whoever has a copy has all
 of it. One process has it at a time.
 
