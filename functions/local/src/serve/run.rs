@@ -17,7 +17,7 @@ use super::settings::{Auth, Settings};
 use super::signals::Signals;
 use super::sweep::sweep;
 use super::tasks::Tasks;
-use super::tls::protect;
+use super::tls::{Protection, protect};
 use super::token::{self, TokenFile};
 use super::work::work;
 
@@ -70,7 +70,7 @@ async fn run(settings: Settings) -> Result<()> {
     }
     let mut tasks = Tasks::new();
     start_firing(&parts, &settings, &mut tasks)?;
-    start_api(&parts, settings, &mut tasks).await?;
+    let _protection = start_api(&parts, settings, &mut tasks).await?;
     let ended = until_ended(tasks, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
@@ -96,13 +96,19 @@ fn start_firing(parts: &Parts, settings: &Settings, tasks: &mut Tasks) -> Result
 }
 
 /// Listens, and says where: the last line that is said.
-async fn start_api(parts: &Parts, settings: Settings, tasks: &mut Tasks) -> Result<()> {
+///
+/// What it returns is kept for as long as it listens: a certificate may be in a file until then.
+async fn start_api(
+    parts: &Parts,
+    settings: Settings,
+    tasks: &mut Tasks,
+) -> Result<Option<Protection>> {
     let protection = protect(&settings.tls, settings.listen, parts.dir.as_ref())?;
     if !settings.roles.api {
         say("running without the API: nothing listens");
-        return Ok(());
+        return Ok(protection);
     }
-    let (scheme, shown) = match protection {
+    let (scheme, shown) = match &protection {
         Some(_) => (Scheme::Https, "https"),
         None => (Scheme::Http, "http"),
     };
@@ -119,14 +125,14 @@ async fn start_api(parts: &Parts, settings: Settings, tasks: &mut Tasks) -> Resu
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let address = listener.local_addr().context("cannot tell where it listens")?;
-    let tls = protection.map(|protection| {
-        protection.note.iter().for_each(|note| say(note));
-        protection.acceptor
-    });
+    if let Some(note) = protection.as_ref().and_then(|protection| protection.note.as_ref()) {
+        say(note);
+    }
+    let tls = protection.as_ref().map(|protection| protection.acceptor.clone());
     tasks.start("api", |stop| listen(listener, tls, api, stop));
     tracing::info!(%address, "listening");
     say(&format!("listening on {shown}://{address}"));
-    Ok(())
+    Ok(protection)
 }
 
 /// Runs until a signal or a failure, then stops what runs. A second signal does not wait for that.
