@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use local::preview::Preview;
-use runtime::system_now;
 use serde_json::{Value, json};
 
+use crate::chance::Chance;
 use crate::jobs::{history, in_memory, instant, job, written};
 use crate::target::{PATIENCE, Reply, Seen, Target, status};
 
@@ -23,15 +23,12 @@ const JOBS: usize = 100;
 /// More than any of them has in a day.
 const OCCURRENCES_MAX: u32 = 1_000;
 
-/// Numbers that look like chance, and are the same for the same seed.
-struct Chance(u64);
+/// Timings of every kind.
+struct Timings(Chance);
 
-impl Chance {
+impl Timings {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % end
+        self.0.below(end)
     }
 
     fn hours(&mut self) -> Value {
@@ -40,7 +37,12 @@ impl Chance {
     }
 
     fn zone(&mut self) -> &'static str {
-        ["UTC", "Europe/Paris", "America/New_York", "Asia/Kolkata"][self.below(4) as usize]
+        match self.below(4) {
+            0 => "UTC",
+            1 => "Europe/Paris",
+            2 => "America/New_York",
+            _ => "Asia/Kolkata",
+        }
     }
 
     /// The timing of a job that starts at `start`.
@@ -50,10 +52,18 @@ impl Chance {
             0 => return json!({"startTime": start}),
             1 => json!({"frequency": "minute", "interval": 15 + self.below(60)}),
             2 => json!({"frequency": "hour", "interval": interval}),
-            3 => json!({"frequency": "hour", "interval": 1, "schedule": {"minutes": [0, 20, 40]}, "timeZone": self.zone()}),
-            4 => json!({"frequency": "day", "interval": 1, "schedule": {"hours": self.hours(), "minutes": [5, 35]}, "timeZone": self.zone()}),
-            5 => json!({"frequency": "week", "schedule": {"weekDays": ["saturday", "sunday"], "hours": self.hours()}, "timeZone": self.zone()}),
-            6 => json!({"frequency": "month", "schedule": {"monthDays": [28, -4], "hours": self.hours()}}),
+            3 => {
+                json!({"frequency": "hour", "interval": 1, "schedule": {"minutes": [0, 20, 40]}, "timeZone": self.zone()})
+            }
+            4 => {
+                json!({"frequency": "day", "interval": 1, "schedule": {"hours": self.hours(), "minutes": [5, 35]}, "timeZone": self.zone()})
+            }
+            5 => {
+                json!({"frequency": "week", "schedule": {"weekDays": ["saturday", "sunday"], "hours": self.hours()}, "timeZone": self.zone()})
+            }
+            6 => {
+                json!({"frequency": "month", "schedule": {"monthDays": [28, -4], "hours": self.hours()}})
+            }
             _ => json!({"frequency": "minute", "interval": 30, "count": 1 + self.below(20)}),
         };
         json!({"startTime": start, "recurrence": recurrence})
@@ -62,25 +72,17 @@ impl Chance {
 
 #[test]
 fn every_line_of_history_is_an_occurrence_and_every_occurrence_a_line() {
-    let seed = system_now().timestamp_micros().unsigned_abs();
-    println!("seed {seed}");
-    let mut chance = Chance(seed | 1);
+    let mut timings = Timings(Chance::new());
     let target = Target::start(answer);
     let clock_start: DateTime<Utc> = CLOCK_START.parse().unwrap();
-    let server = in_memory(&[
-        "--clock-start",
-        CLOCK_START,
-        "--clock-rate",
-        RATE,
-        "--log-level",
-        "warn",
-    ]);
+    let server =
+        in_memory(&["--clock-start", CLOCK_START, "--clock-rate", RATE, "--log-level", "warn"]);
     let end = clock_start + HEAD_START + DAY;
     let mut expected = BTreeMap::new();
     for n in 0..JOBS {
-        let offset = i64::try_from(chance.below(180)).unwrap();
+        let offset = i64::try_from(timings.below(180)).unwrap();
         let start = clock_start + HEAD_START + TimeDelta::minutes(offset);
-        let timing = chance.timing(&written(start));
+        let timing = timings.timing(&written(start));
         let body = job(&target.url(&format!("/j{n}")), &timing);
         server.must("PUT", &format!("/jc/jobs/j{n}"), &body);
         let preview = Preview::of(&body, clock_start, OCCURRENCES_MAX).unwrap();
@@ -114,8 +116,8 @@ fn every_line_of_history_is_an_occurrence_and_every_occurrence_a_line() {
 
 /// One in ten jobs fails at first, and is tried again.
 fn answer(seen: &Seen) -> Reply {
-    let is_first = seen.execution_id().ends_with(".m0");
-    if is_first && seen.path.ends_with('7') { status("503 Busy") } else { status("200 OK") }
+    let (_, attempt) = seen.execution_id().rsplit_once('.').unwrap();
+    if attempt == "m0" && seen.path.ends_with('7') { status("503 Busy") } else { status("200 OK") }
 }
 
 /// The occurrences that a history has up to an instant; retries are of the same.

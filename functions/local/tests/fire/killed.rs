@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use runtime::system_now;
 use serde_json::json;
 
+use crate::chance::Chance;
 use crate::client::Request;
 use crate::jobs::{history, instant, job, on, written};
 use crate::server::{Server, versioned};
@@ -26,18 +27,6 @@ const RESTS_EVERY: usize = 5;
 /// A job is due at most so long after its round begins, in milliseconds.
 const SPREAD: u64 = 300;
 const WRITERS: usize = 4;
-
-/// Numbers that look like chance, and are the same for the same seed.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % end
-    }
-}
 
 /// What was asked for.
 #[derive(Default)]
@@ -96,9 +85,7 @@ fn nor_is_it_with_a_hundred_jobs_a_round() {
 
 /// Kills so often, and puts so many jobs before each, each to fire once.
 fn kill_again_and_again(n_rounds: usize, n_jobs: usize) {
-    let first = system_now().timestamp_micros().unsigned_abs();
-    println!("seed {first}");
-    let mut chance = Chance(first | 1);
+    let mut chance = Chance::new();
     let dir = tempfile::tempdir().unwrap();
     let asked = Asked::default();
     let mut told = Told { target: Target::ok(), rounds: Vec::new(), seen: Vec::new() };

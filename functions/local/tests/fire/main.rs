@@ -8,9 +8,13 @@
 #[cfg(test)]
 mod burst;
 #[cfg(test)]
+mod chance;
+#[cfg(test)]
 #[expect(dead_code, reason = "the tests of serving use the rest")]
 #[path = "../serve/client.rs"]
 mod client;
+#[cfg(test)]
+mod day;
 #[cfg(test)]
 mod jobs;
 #[cfg(test)]
