@@ -136,6 +136,15 @@ mutations! {
     no_retries: NoRetries,
 }
 
+/// Seeds that showed a mistake of ours, which is corrected.
+#[test]
+fn what_was_found_stays_away() {
+    for seed in [39, 974] {
+        let run = play(seed, scenario(seed), None);
+        assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
+    }
+}
+
 #[test]
 fn a_seed_is_the_same_run_every_time() {
     for seed in [3, 6] {
