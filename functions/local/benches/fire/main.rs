@@ -49,6 +49,12 @@ async fn main() {
         sweep::measure(&mut figures, number("BENCH_STORED", 1_000_000)).await;
     }
     for sync in ["normal", "full"] {
+        if !is_wanted("api") && !is_wanted("lag") && !is_wanted("burst") {
+            break;
+        }
+        if std::env::var("BENCH_SYNC").is_ok_and(|only| only != sync) {
+            continue;
+        }
         let server = Server::start(sync);
         tokio::time::sleep(REST).await;
         let idle = server.memory();
@@ -65,7 +71,7 @@ async fn main() {
             lag::measure(&mut figures, &server, &target, seconds).await;
         }
         if is_wanted("burst") {
-            for n in [1_000, 10_000] {
+            for n in [1_000, usize::try_from(number("BENCH_BURST", 10_000)).expect("a count")] {
                 burst::measure(&mut figures, &server, &target, sync, n).await;
             }
             tokio::time::sleep(REST).await;
