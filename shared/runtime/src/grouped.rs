@@ -5,10 +5,17 @@
 //! has come by then. A request that comes alone is a group of its own, and waits for nobody.
 //!
 //! A request whose caller has gone is performed all the same, as one is whose answer was lost.
+//!
+//! When thousands of attempts fall due at one instant, the store is busy for longer than the instant
+//! lasts. What an action waits for then goes first: claims and looks at once, records when none of
+//! those is open, settlements when no record is either. None waits longer than [`YIELD_MAX`] for
+//! that, so what goes last goes on under any load.
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -21,12 +28,16 @@ use ports::firing::{
 };
 use ports::store::{Page, PageRequest};
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::timeout;
 
 /// The most requests of a group: some transactions' worth, so that the store can prepare one while it
 /// performs another.
 const GROUP_MAX: usize = 400;
 /// Requests of a kind that may wait; further callers wait for a place.
 const WAITING_MAX: usize = 4_096;
+/// How long a group lets others go first: far less than a lease, and about what the looks of ten
+/// thousand attempts take.
+const YIELD_MAX: Duration = Duration::from_secs(1);
 
 /// A store whose claims, releases, looks, records and settlements gather into groups.
 pub struct Grouped {
@@ -36,7 +47,35 @@ pub struct Grouped {
     looks: Gathering<JobRef, Option<Sight>>,
     records: Gathering<Recording, Recorded>,
     settlements: Gathering<Settlement, bool>,
-    advanced: Arc<Notify>,
+    advanced: Arc<Advanced>,
+}
+
+/// Timers that were moved on, for the sweeper that waits for the next of them.
+#[derive(Debug, Default)]
+pub struct Advanced {
+    next: Mutex<Option<DateTime<Utc>>>,
+    moved: Notify,
+}
+
+impl Advanced {
+    /// Waits until timers are moved on; returns when the first of them is due. One waits at a time.
+    pub async fn next(&self) -> DateTime<Utc> {
+        loop {
+            self.moved.notified().await;
+            let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(next) = next {
+                return next;
+            }
+        }
+    }
+
+    fn moved(&self, advances: &[Advance]) {
+        let Some(first) = advances.iter().map(|advance| advance.to).min() else { return };
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        *next = Some(next.map_or(first, |next| next.min(first)));
+        drop(next);
+        self.moved.notify_one();
+    }
 }
 
 impl Grouped {
@@ -44,24 +83,29 @@ impl Grouped {
     /// until it is dropped.
     #[must_use]
     pub fn new(store: Arc<dyn FiringStore>) -> Self {
+        // Open requests: those that an action waits for, and records.
+        let (urgent, recording) = (Arc::new(Open::default()), Arc::new(Open::default()));
+        let before_actions = Rank { open: urgent.clone(), after: Vec::new() };
+        let records = Rank { open: recording.clone(), after: vec![urgent.clone()] };
+        let last = Rank { open: Arc::default(), after: vec![urgent, recording] };
         Self {
-            claims: Gathering::new(&store, None, |store, group| {
+            claims: Gathering::new(&store, &before_actions, None, |store, group| {
                 Box::pin(async move { store.claim(&group).await })
             }),
-            releases: Gathering::new(&store, None, |store, group| {
+            releases: Gathering::new(&store, &last, None, |store, group| {
                 Box::pin(async move { store.release(&group).await })
             }),
-            looks: Gathering::new(&store, None, |store, group| {
+            looks: Gathering::new(&store, &before_actions, None, |store, group| {
                 Box::pin(async move {
                     let n = group.len();
                     each(store.look(&group).await, n)
                 })
             }),
-            records: Gathering::new(&store, None, |store, group| {
+            records: Gathering::new(&store, &records, None, |store, group| {
                 Box::pin(async move { store.record(&group).await })
             }),
             // Of two settlements of one job the second is to find what the first has counted.
-            settlements: Gathering::new(&store, Some(|one| &one.job_uid), |store, group| {
+            settlements: Gathering::new(&store, &last, Some(|one| &one.job_uid), |store, group| {
                 Box::pin(async move { store.settle(&group).await })
             }),
             advanced: Arc::default(),
@@ -69,10 +113,10 @@ impl Grouped {
         }
     }
 
-    /// Tells of timers that were moved on, so that a sweeper which waits for the next one can look
-    /// again whether that is still the next.
+    /// Tells of timers that were moved on, so that a sweeper which waits for the next one knows
+    /// whether that is still the next.
     #[must_use]
-    pub fn advanced(&self) -> Arc<Notify> {
+    pub fn advanced(&self) -> Arc<Advanced> {
         self.advanced.clone()
     }
 }
@@ -94,7 +138,7 @@ impl FiringStore for Grouped {
 
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
         let moved = self.store.advance(advances).await;
-        self.advanced.notify_one();
+        self.advanced.moved(advances);
         moved
     }
 
@@ -160,22 +204,90 @@ type Perform<Q, A> = fn(Arc<dyn FiringStore>, Vec<Q>) -> Answers<A>;
 /// What no two requests of a group have in common.
 type Key<Q> = fn(&Q) -> &String;
 
+/// Requests that are open, and who waits for there to be none.
+#[derive(Default)]
+struct Open {
+    requests: AtomicUsize,
+    none: Notify,
+}
+
+/// Requests of a caller, open until this is dropped.
+struct Opened<'a>(&'a Open, usize);
+
+/// When the requests of a kind are performed.
+#[derive(Clone)]
+struct Rank {
+    /// Where they are counted.
+    open: Arc<Open>,
+    /// What goes first.
+    after: Vec<Arc<Open>>,
+}
+
+impl Open {
+    fn open(&self, n: usize) -> Opened<'_> {
+        self.requests.fetch_add(n, Ordering::AcqRel);
+        Opened(self, n)
+    }
+
+    async fn none(&self) {
+        loop {
+            // Made before the look, so that nothing is missed in between.
+            let none = self.none.notified();
+            if self.requests.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            none.await;
+        }
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        let Self(open, n) = self;
+        if open.requests.fetch_sub(*n, Ordering::AcqRel) == *n {
+            open.none.notify_waiters();
+        }
+    }
+}
+
+impl Rank {
+    /// Waits until nothing is open that goes first, but not for long.
+    async fn turn(&self) {
+        let turn = async {
+            for open in &self.after {
+                open.none().await;
+            }
+        };
+        // Either way it is time.
+        let _ = timeout(YIELD_MAX, turn).await;
+    }
+}
+
 /// Where requests of a kind gather.
-struct Gathering<Q, A>(mpsc::Sender<Asked<Q, A>>);
+struct Gathering<Q, A> {
+    requests: mpsc::Sender<Asked<Q, A>>,
+    open: Arc<Open>,
+}
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Gathering<Q, A> {
-    fn new(store: &Arc<dyn FiringStore>, key: Option<Key<Q>>, perform: Perform<Q, A>) -> Self {
+    fn new(
+        store: &Arc<dyn FiringStore>,
+        rank: &Rank,
+        key: Option<Key<Q>>,
+        perform: Perform<Q, A>,
+    ) -> Self {
         let (sender, requests) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(gather(store.clone(), requests, key, perform));
-        Self(sender)
+        tokio::spawn(gather(store.clone(), requests, rank.clone(), key, perform));
+        Self { requests: sender, open: rank.open.clone() }
     }
 
     async fn ask(&self, requests: &[Q]) -> Vec<Result<A, StoreError>> {
+        let _open = self.open.open(requests.len());
         let mut waiting = Vec::with_capacity(requests.len());
         for request in requests {
             let (reply, answer) = oneshot::channel();
             // If it cannot be sent the answer says so, too.
-            let _ = self.0.send((request.clone(), reply)).await;
+            let _ = self.requests.send((request.clone(), reply)).await;
             waiting.push(answer);
         }
         let mut answers = Vec::with_capacity(waiting.len());
@@ -190,6 +302,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Gathering<Q, A> {
 async fn gather<Q, A>(
     store: Arc<dyn FiringStore>,
     mut requests: mpsc::Receiver<Asked<Q, A>>,
+    rank: Rank,
     key: Option<Key<Q>>,
     perform: Perform<Q, A>,
 ) {
@@ -202,6 +315,7 @@ async fn gather<Q, A>(
                 None => return,
             }
         }
+        rank.turn().await;
         while held.len() < GROUP_MAX {
             match requests.try_recv() {
                 Ok(next) => held.push_back(next),

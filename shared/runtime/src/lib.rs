@@ -13,7 +13,7 @@ mod metrics;
 
 pub use certificate::PfxReader;
 pub use clock::{Rate, RateError, SystemClock, TestClock, system_now};
-pub use grouped::Grouped;
+pub use grouped::{Advanced, Grouped};
 pub use id::RandomIds;
 pub use log::{LogFormat, LogLevel, chain, start_log};
 pub use metrics::{Metrics, gauge};

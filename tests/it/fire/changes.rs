@@ -113,7 +113,6 @@ async fn a_one_time_job_that_is_switched_before_its_time_fires_at_its_time() {
 }
 
 #[tokio::test]
-#[ignore = "it fires again: its timing knows that it fell due, and not whether it has run"]
 async fn a_one_time_job_that_has_run_does_not_fire_again_when_it_is_enabled() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Fail]);

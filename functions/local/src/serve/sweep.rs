@@ -6,8 +6,7 @@ use std::time::Duration;
 use app::fire::{Pass, Sweeper};
 use domain::firing::limits::AHEAD;
 use ports::Clock;
-use runtime::chain;
-use tokio::sync::Notify;
+use runtime::{Advanced, chain};
 
 use super::tasks::Stop;
 
@@ -22,7 +21,7 @@ const FAILED_PAUSE: Duration = Duration::from_secs(1);
 pub(super) async fn sweep(
     sweeper: Sweeper,
     clock: Arc<dyn Clock>,
-    advanced: Arc<Notify>,
+    advanced: Arc<Advanced>,
     mut stop: Stop,
 ) {
     let mut first_shard = 0_u32;
@@ -34,10 +33,8 @@ pub(super) async fn sweep(
         let next = async {
             clock.wait(pause).await;
             tokio::select! {
-                () = next_in_view(&sweeper, clock.as_ref()) => {}
+                () = next_in_view(&sweeper, clock.as_ref(), &advanced) => {}
                 () = clock.wait(PASS_EVERY) => {}
-                // A timer that the API has moved may be the next now.
-                () = advanced.notified() => {}
             }
         };
         tokio::select! {
@@ -48,13 +45,27 @@ pub(super) async fn sweep(
 }
 
 /// Waits until the next timer is so near that a pass looks at it.
-async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock) {
-    match sweeper.next_due_at().await {
-        Ok(Some(due_at)) => clock.wait_until(due_at - clock.scheduled_during(AHEAD)).await,
-        Ok(None) => std::future::pending().await,
+///
+/// The index is asked once. A timer that the API moves on meanwhile says itself when it is due: each
+/// of thousands of jobs that are created is no reason to ask again.
+async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, advanced: &Advanced) {
+    let mut next = match sweeper.next_due_at().await {
+        Ok(next) => next,
         Err(error) => {
             tracing::error!(error = chain(&error), "the next timer is not known");
-            clock.wait(FAILED_PAUSE).await;
+            return clock.wait(FAILED_PAUSE).await;
+        }
+    };
+    loop {
+        let in_view = async {
+            match next {
+                Some(due_at) => clock.wait_until(due_at - clock.scheduled_during(AHEAD)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = in_view => return,
+            moved = advanced.next() => next = Some(next.map_or(moved, |next| next.min(moved))),
         }
     }
 }

@@ -148,7 +148,7 @@ impl Executor {
             (Err(why), seen) => return self.drop(job, mine, why, seen).await,
         };
         let ended = match self.define(job, &seen) {
-            Ok(definition) => self.act(job, &mine.held.attempt, &seen, &definition).await,
+            Ok(definition) => self.act(job, &mine.held.attempt, &seen, definition).await,
             Err(error) if may_pass(&error) => {
                 self.release(mine).await;
                 return Err(error);

@@ -1,5 +1,7 @@
 //! A job as a worker sees it, and what it reads out of that.
 
+use std::sync::OnceLock;
+
 use chrono::{DateTime, Utc};
 use domain::action::Action;
 use domain::errand::JobRef;
@@ -19,6 +21,8 @@ use crate::error::AppError;
 pub(super) struct Seen {
     pub(super) sight: Sight,
     pub(super) timetable: Option<Timetable>,
+    /// Read when it is first asked for, and then at hand.
+    definition: OnceLock<JobDefinition>,
 }
 
 /// What decides what follows an attempt.
@@ -33,9 +37,18 @@ impl Executor {
         Ok(sights.into_iter().next().flatten().map(Seen::of))
     }
 
-    pub(super) fn define(&self, job: &JobRef, seen: &Seen) -> Result<JobDefinition, AppError> {
+    pub(super) fn define<'a>(
+        &self,
+        job: &JobRef,
+        seen: &'a Seen,
+    ) -> Result<&'a JobDefinition, AppError> {
+        if let Some(definition) = seen.definition.get() {
+            return Ok(definition);
+        }
         let Sight { document, sealed, plan, .. } = &seen.sight;
-        definition(self.ports.sealer.as_ref(), &job.uid, document, sealed.as_deref(), *plan)
+        let sealer = self.ports.sealer.as_ref();
+        let read = definition(sealer, &job.uid, document, sealed.as_deref(), *plan)?;
+        Ok(seen.definition.get_or_init(|| read))
     }
 
     /// What decides what follows; for a job that cannot be read nothing does.
@@ -49,7 +62,7 @@ impl Executor {
             }
         };
         Ok(Policy {
-            retries: retries(&definition, role, &seen.sight),
+            retries: retries(definition, role, &seen.sight),
             has_error_action: definition.action.error_action.is_some(),
         })
     }
@@ -58,7 +71,7 @@ impl Executor {
 impl Seen {
     fn of(sight: Sight) -> Self {
         let timetable = sight.rule.as_deref().and_then(|rule| rule.parse().ok());
-        Self { sight, timetable }
+        Self { sight, timetable, definition: OnceLock::new() }
     }
 
     pub(super) fn standing(&self) -> Standing<'_> {

@@ -1,0 +1,96 @@
+//! What `minutehand serve` does in a second, and how late it is: one run, one table, each figure
+//! beside its bar.
+//!
+//! The binary runs as it is installed, with its log, and is asked over HTTP; its jobs call a target
+//! in this process. What has to be counted, and not timed, runs over the store in this process. At
+//! the end others do the same burst against the same target.
+//!
+//! `BENCH_SECONDS` is how long the light load lasts (300), `BENCH_STORED` how many jobs the sweep
+//! passes over (1,000,000), `BENCH_ONLY` names parts to run: `lag,api,burst,price,sweep,peers`,
+//! `BENCH_BINARY` another binary, to compare with.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its table")]
+#![expect(clippy::print_stderr, reason = "and says how far it is")]
+#![expect(clippy::expect_used, reason = "a bench that meets what it did not expect has to stop")]
+
+mod api;
+mod burst;
+mod client;
+#[path = "../../../../shared/embedded/benches/disk/mod.rs"]
+mod disk;
+mod figures;
+mod lag;
+mod peers;
+mod price;
+mod server;
+mod sweep;
+mod target;
+
+use std::time::Duration;
+
+use figures::Figures;
+use server::Server;
+use target::Target;
+
+/// How long a server is left alone before it is looked at.
+const REST: Duration = Duration::from_secs(5);
+
+#[tokio::main]
+async fn main() {
+    let target = Target::start();
+    let mut figures = Figures::default();
+    let dir = disk::new_dir();
+    let (median, p99) = disk::fsync_micros(dir.path());
+    figures.add("one fsync", format!("median {median} µs, p99 {p99} µs"), "", "");
+    if is_wanted("price") {
+        price::measure(&mut figures).await;
+    }
+    if is_wanted("sweep") {
+        sweep::measure(&mut figures, number("BENCH_STORED", 1_000_000)).await;
+    }
+    for sync in ["normal", "full"] {
+        if !is_wanted("api") && !is_wanted("lag") && !is_wanted("burst") {
+            break;
+        }
+        if std::env::var("BENCH_SYNC").is_ok_and(|only| only != sync) {
+            continue;
+        }
+        let server = Server::start(sync);
+        tokio::time::sleep(REST).await;
+        let idle = server.memory();
+        figures.add(&format!("{sync}: memory idle"), idle, "", "");
+        let before = server.cpu();
+        tokio::time::sleep(REST).await;
+        let used = (server.cpu() - before).as_secs_f64() / REST.as_secs_f64() * 100.0;
+        figures.add(&format!("{sync}: CPU idle"), format!("{used:.1} %"), "", "0 %");
+        if is_wanted("api") {
+            api::measure(&mut figures, &server, sync).await;
+        }
+        if is_wanted("lag") && sync == "normal" {
+            let seconds = number("BENCH_SECONDS", 300);
+            lag::measure(&mut figures, &server, &target, seconds).await;
+        }
+        if is_wanted("burst") {
+            for n in [1_000, usize::try_from(number("BENCH_BURST", 10_000)).expect("a count")] {
+                burst::measure(&mut figures, &server, &target, sync, n).await;
+            }
+            tokio::time::sleep(REST).await;
+            figures.add(&format!("{sync}: memory after the bursts"), server.memory(), "", "");
+        }
+        server.stop();
+    }
+    if is_wanted("peers") {
+        peers::measure(&mut figures, &target).await;
+    }
+    figures.print();
+}
+
+/// Whether a part is to run.
+fn is_wanted(part: &str) -> bool {
+    std::env::var("BENCH_ONLY").map_or(true, |parts| parts.split(',').any(|it| it == part))
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    let given = std::env::var(variable).ok();
+    given.map_or(otherwise, |given| given.parse().expect("a whole number"))
+}

@@ -1,0 +1,79 @@
+//! The binary, started on a new data directory, watched and ended.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::disk::new_dir;
+
+/// The kernel counts a process's time in hundredths of a second.
+const TICK: Duration = Duration::from_millis(10);
+
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    child: Child,
+    _dir: TempDir,
+}
+
+impl Server {
+    pub(crate) fn start(sync: &str) -> Self {
+        let dir = new_dir();
+        let log = File::create(dir.path().join("log")).expect("a log");
+        let binary = std::env::var_os("BENCH_BINARY");
+        let mut child = Command::new(binary.unwrap_or(env!("CARGO_BIN_EXE_minutehand").into()))
+            .args(["serve", "--listen", "127.0.0.1:0", "--no-auth", "--plan-limits", "off"])
+            .args(["--sync", sync, "--data"])
+            .arg(dir.path().join("data"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .expect("the binary");
+        let out = BufReader::new(child.stdout.take().expect("its output"));
+        let address = out.lines().find_map(|line| {
+            let line = line.ok()?;
+            line.strip_prefix("listening on http://")?.parse().ok()
+        });
+        Self { address: address.expect("where it listens"), child, _dir: dir }
+    }
+
+    /// What it holds in memory, and the most it ever did.
+    pub(crate) fn memory(&self) -> String {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.unwrap_or_default();
+        let mib = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            let kib = line.and_then(|line| line.trim_end_matches("kB").trim().parse().ok());
+            kib.map_or(0, |kib: u64| kib / 1_024)
+        };
+        format!("{} MiB, at most {}", mib("VmRSS:"), mib("VmHWM:"))
+    }
+
+    /// The time it has used of processors.
+    pub(crate) fn cpu(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
+        let stat = stat.unwrap_or_default();
+        let after_name = stat.rsplit(") ").next().unwrap_or_default();
+        let ticks = after_name.split(' ').skip(11).take(2).filter_map(|it| it.parse::<u32>().ok());
+        TICK * ticks.sum()
+    }
+
+    /// Ends it as its user would.
+    pub(crate) fn stop(mut self) {
+        let pid = self.child.id().to_string();
+        let _ = Command::new("kill").args(["-TERM", &pid]).status();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended already, if nothing went wrong.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
