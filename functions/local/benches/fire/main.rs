@@ -11,7 +11,17 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::print_stderr, reason = "and says how far it is")]
-#![expect(clippy::expect_used, reason = "a bench that meets what it did not expect has to stop")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::unchecked_time_subtraction,
+    reason = "a bench that meets what it did not expect has to stop"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a bench is told by the environment, and waits for time to go by"
+)]
+#![expect(clippy::format_collect, clippy::format_push_string, reason = "not what is measured")]
 
 mod api;
 mod burst;

@@ -10,9 +10,10 @@ use domain::plan::PlanLimits;
 use embedded::{DataDir, Queue, Store};
 use ports::firing::FiringStore;
 use ports::{Clock, DispatchQueue, IdSource, Sealer};
-use runtime::{Grouped, Metrics, PfxReader, RandomIds, SystemClock, TestClock, system_now};
+use runtime::{
+    Advanced, Grouped, Metrics, PfxReader, RandomIds, SystemClock, TestClock, system_now,
+};
 use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
-use tokio::sync::Notify;
 
 use super::home::Home;
 use super::page::Page;
@@ -86,7 +87,7 @@ impl Parts {
     }
 
     /// Tells of timers that others than the sweeper have moved.
-    pub(super) fn advanced(&self) -> Arc<Notify> {
+    pub(super) fn advanced(&self) -> Arc<Advanced> {
         self.grouped.advanced()
     }
 

@@ -74,12 +74,13 @@ impl Executor {
                 Ok(Performed::Again(wait.to_std().unwrap_or_default()))
             }
             Claimed::Ended(record) => {
-                self.after(Past { job, attempt, record: &record }, None).await
+                Box::pin(self.after(Past { job, attempt, record: &record }, None)).await
             }
-            Claimed::Exhausted => self.give_up(job, mine).await,
+            Claimed::Exhausted => Box::pin(self.give_up(job, mine)).await,
             Claimed::Won => {
                 clock.wait_until(attempt.due_at).await;
-                self.start(job, mine).await
+                // Apart from what waits: that is small, and there may be thousands of it.
+                Box::pin(self.start(job, mine)).await
             }
         }
     }
@@ -158,7 +159,7 @@ impl Executor {
                 self.failed_at_once("Http Action - Request to host '' failed: InternalError The job cannot be read; the log says why".to_owned())
             }
         };
-        self.end(job, mine, ended, Some(seen)).await
+        Box::pin(self.end(job, mine, ended, Some(seen))).await
     }
 
     async fn act(
@@ -200,7 +201,7 @@ impl Executor {
                 || format!("Http Action - Request to host '' failed: InternalError {why}"),
                 |action| failed(&action.target, "InternalError", why),
             );
-        self.end(job, mine, self.failed_at_once(message), seen).await
+        Box::pin(self.end(job, mine, self.failed_at_once(message), seen)).await
     }
 
     /// Leaves an attempt out.
@@ -251,7 +252,7 @@ impl Executor {
             // Another took it over, and is at it.
             Recorded::Lost => return Ok(Performed::Done),
         }
-        self.after(Past { job, attempt: &attempt, record: &record }, seen).await
+        Box::pin(self.after(Past { job, attempt: &attempt, record: &record }, seen)).await
     }
 
     /// Records, and does not give up before the lease is over: what was done is not done again for
