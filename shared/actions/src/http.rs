@@ -14,11 +14,12 @@ use std::net::IpAddr;
 
 use domain::action::{Authentication, HttpRequest};
 use domain::execution::Outcome;
+use domain::message::host;
 use domain::secret::Secret;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use ports::{Occasion, Sent};
-use url::{Host, Url};
+use url::Host;
 
 use crate::body;
 use crate::client::Clients;
@@ -70,8 +71,7 @@ impl Http {
         https_only: bool,
         occasion: &Occasion,
     ) -> Sent {
-        let host = Url::parse(&request.uri).ok().and_then(|url| url.host_str().map(str::to_owned));
-        let mut trail = Trail { host: host.unwrap_or_default(), secrets: Secrets::default() };
+        let mut trail = Trail { host: host(&request.uri), secrets: Secrets::default() };
         let call = Call { request, https_only, occasion };
         let limit = self.limits.total;
         let ended = tokio::time::timeout(limit, self.perform(&call, &mut trail)).await;

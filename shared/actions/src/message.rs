@@ -3,6 +3,7 @@
 //! The words are the original's, recorded to the letter, since its clients take the message apart:
 //! the first text in quotes is the host, the second the status, and what follows `Body: ` the body.
 
+use domain::message::request_failed;
 use http::{HeaderMap, StatusCode};
 
 use crate::redact::Secrets;
@@ -52,7 +53,7 @@ pub(crate) fn of_response(
 /// The message of a request that had no answer.
 pub(crate) fn of_failure(host: &str, word: &str, text: &str, secrets: &Secrets) -> String {
     let text: String = secrets.redact(text).chars().map(shown).collect();
-    format!("Http Action - Request to host '{host}' failed: {word} {text}")
+    request_failed(host, word, &text)
 }
 
 /// One line for each name, in the order of the answer.

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use domain::firing::limits::ACTION;
+
 use crate::policy::TargetPolicy;
 
 /// The most time that one execution may take, from finding the address to the last byte.
-pub const TOTAL_TIME_MAX: Duration = Duration::from_mins(1);
+pub const TOTAL_TIME_MAX: Duration = Duration::from_secs(ACTION.num_seconds().unsigned_abs());
 
 /// The most time for finding, reaching and greeting a server: what was recorded of the original.
 pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(21);

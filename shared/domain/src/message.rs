@@ -12,7 +12,7 @@ pub fn failed(target: &Target, what: &str, why: &str) -> String {
     let kind = target.type_name();
     match target {
         Target::Http(request) | Target::Https(request) => {
-            format!("Http Action - Request to host '{}' failed: {what} {why}", host(&request.uri))
+            request_failed(&host(&request.uri), what, why)
         }
         Target::StorageQueue(queue) => format!(
             "{kind} Action - Message to queue '{}' of storage account '{}' failed: {what} {why}",
@@ -23,6 +23,12 @@ pub fn failed(target: &Target, what: &str, why: &str) -> String {
             bus.entity, bus.namespace
         ),
     }
+}
+
+/// The same for an HTTP request whose host is at hand.
+#[must_use]
+pub fn request_failed(host: &str, what: &str, why: &str) -> String {
+    format!("Http Action - Request to host '{host}' failed: {what} {why}")
 }
 
 /// The host of a URL, as messages name it.

@@ -7,7 +7,7 @@
 //! The memory is short, so there is a floor: the end of the newest attempt that fell out of it. What
 //! ended no later than that is taken for counted.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use crate::execution::Attempt;
 
@@ -97,13 +97,6 @@ impl Settled {
         });
         Some(Self { recent: recent.collect(), floor: (floor != i64::MIN).then_some(floor) })
     }
-
-    /// The newest end of what was counted and is forgotten.
-    #[must_use]
-    pub fn floor(&self) -> Option<DateTime<Utc>> {
-        let floor = self.floor?;
-        DateTime::UNIX_EPOCH.checked_add_signed(TimeDelta::try_milliseconds(floor)?)
-    }
 }
 
 /// The identity of an attempt in four bytes: one of sixty-four others has the same in one job of
@@ -117,8 +110,18 @@ fn short_id(attempt: &Attempt) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+
     use super::*;
     use crate::execution::Occurrence;
+
+    impl Settled {
+        /// The newest end of what was counted and is forgotten.
+        fn floor(&self) -> Option<DateTime<Utc>> {
+            let floor = self.floor?;
+            DateTime::UNIX_EPOCH.checked_add_signed(TimeDelta::try_milliseconds(floor)?)
+        }
+    }
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()

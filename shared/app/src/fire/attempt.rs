@@ -22,7 +22,7 @@ use domain::execution::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
 use domain::firing::{NO_RETRY_FOLLOWS, Why, fence};
 use domain::job::JobDefinition;
-use domain::message::failed;
+use domain::message::{failed, request_failed};
 use ports::firing::{Claim, Claimed, CountersAdd, Held, Recorded, Recording};
 use ports::{Event, Occasion};
 
@@ -156,7 +156,8 @@ impl Executor {
             }
             Err(error) => {
                 tracing::error!(job.uid, job.key, %error, "a job cannot be read, and fails");
-                self.failed_at_once("Http Action - Request to host '' failed: InternalError The job cannot be read; the log says why".to_owned())
+                let why = "The job cannot be read; the log says why";
+                self.failed_at_once(request_failed("", "InternalError", why))
             }
         };
         Box::pin(self.end(job, mine, ended, Some(seen))).await
@@ -198,7 +199,7 @@ impl Executor {
         let why = "Its workers were lost, again and again";
         let message =
             definition.as_ref().and_then(|it| action(it, mine.held.attempt.role)).map_or_else(
-                || format!("Http Action - Request to host '' failed: InternalError {why}"),
+                || request_failed("", "InternalError", why),
                 |action| failed(&action.target, "InternalError", why),
             );
         Box::pin(self.end(job, mine, self.failed_at_once(message), seen)).await

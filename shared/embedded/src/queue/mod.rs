@@ -50,6 +50,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::errand::Errand;
+use domain::firing::limits;
 use domain::tick::ticks;
 use ports::{Clock, DispatchQueue, QueueError, UnreadableErrand};
 use rusqlite::Connection;
@@ -64,19 +65,20 @@ use crate::error::OpenError;
 use crate::log::SyncMode;
 use crate::serving::{self, IN_FLIGHT_MAX, Message};
 
-/// How long before it is due a message may be delivered, in time of work.
-pub const DELIVER_AHEAD: TimeDelta = TimeDelta::seconds(2);
+/// How long before it is due a message may be delivered, in time of work: as early as whoever gets it
+/// keeps it. One that is earlier is sent again.
+pub const DELIVER_AHEAD: TimeDelta = limits::EARLY;
 
 /// How long a delivered message is hidden from others, in time of work.
 ///
 /// Longer than the lease of a claim, which is longer than an action may take.
-pub const VISIBILITY: TimeDelta = TimeDelta::seconds(120);
+pub const VISIBILITY: TimeDelta = limits::VISIBILITY;
 
 /// How long a message can be hidden when it is put back; as in SQS.
 pub const HIDDEN_MAX: Duration = Duration::from_hours(12);
 
 /// How often a message is delivered; then it goes to the dead letters.
-pub const RECEIVES_MAX: u32 = 20;
+pub const RECEIVES_MAX: u32 = limits::RECEIVES_MAX;
 
 /// Messages of one request of the thread. More are sent, or ended, in several.
 pub const REQUEST_MAX: usize = 1_000;
