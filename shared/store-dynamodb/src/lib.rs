@@ -30,6 +30,7 @@
 
 mod attempts;
 mod batch;
+mod changes;
 mod collections;
 mod error;
 mod executions;
@@ -58,6 +59,8 @@ use domain::name::{Name, Segment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{JobStore, StoreError};
 
+use crate::changes::Changes;
+
 pub use groups::Groups;
 pub use meter::{Call, Consumed, Meter};
 pub use table::{DUE_INDEX, ensure_table};
@@ -69,19 +72,28 @@ pub struct DynamoJobStore {
     table: String,
     groups: Groups,
     meter: Option<Arc<Meter>>,
+    /// What was written, where nobody else writes.
+    changes: Option<Arc<Changes>>,
 }
 
 impl DynamoJobStore {
     /// A store in a table that exists, which performs groups as [`Groups::Singles`].
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), groups: Groups::default(), meter: None }
+        Self { client, table: table.into(), groups: Groups::default(), meter: None, changes: None }
     }
 
     /// It with another way to perform groups.
     #[must_use]
     pub fn with_groups(self, groups: Groups) -> Self {
         Self { groups, ..self }
+    }
+
+    /// It as the only one that writes to the table: then it knows whether what was read still
+    /// stands. Clones of it are the same one.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { changes: Some(Arc::new(Changes::new())), ..self }
     }
 
     /// It with a meter, which sums what the calls of [`FiringStore`](ports::FiringStore) consume.

@@ -12,7 +12,7 @@ use domain::name::Name;
 use domain::plan::Plan;
 use domain::settled::Settled;
 use ports::StoreError;
-use ports::firing::Sight;
+use ports::firing::{Mark, Sight};
 
 use crate::DynamoJobStore;
 use crate::item::{Item, Reader};
@@ -26,6 +26,11 @@ pub(crate) async fn look(
 ) -> Result<Vec<Option<Sight>>, StoreError> {
     let items = store.get_many(Some(Call::Look), jobs.iter().flat_map(keys_of)).await?;
     jobs.iter().map(|job| sight(job, &items)).collect()
+}
+
+/// Whether what was read of a job after a mark is still so.
+pub(crate) fn stands(store: &DynamoJobStore, job: &JobRef, since: Mark) -> bool {
+    store.changes.as_ref().is_some_and(|changes| changes.none_since(since, &keys_of(job)))
 }
 
 fn keys_of(job: &JobRef) -> [Key; 3] {

@@ -1,14 +1,15 @@
 //! Transactions, and the read of one item: what collections and jobs have in common.
 
 use aws_sdk_dynamodb::error::BuildError;
-use aws_sdk_dynamodb::types::TransactWriteItem;
 use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use ports::StoreError;
 use ports::store::Saved;
 
 use crate::DynamoJobStore;
+use crate::changes::ended;
 use crate::error::{failed_conditions, store_error};
-use crate::item::{Item, key};
+use crate::item::{Item, Reader, key};
 use crate::keys::Key;
 
 /// One item of a transaction.
@@ -17,6 +18,16 @@ pub(crate) fn item(
 ) -> Result<TransactWriteItem, StoreError> {
     let item = build(TransactWriteItem::builder()).map(TransactWriteItemBuilder::build);
     item.map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
+/// What an item of a transaction writes.
+fn written(item: &TransactWriteItem) -> Option<Key> {
+    let put = item.put().map(Put::item);
+    let update = item.update().map(Update::key);
+    let delete = item.delete().map(Delete::key);
+    let reader = put.or(update).or(delete).map(Reader::of)?;
+    let (pk, sk) = (reader.text("pk").ok()?, reader.text("sk").ok()?);
+    Some(Key { pk: pk.to_owned(), sk: sk.to_owned() })
 }
 
 impl DynamoJobStore {
@@ -31,11 +42,15 @@ impl DynamoJobStore {
         &self,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
+        let keys: Vec<Key> = items.iter().filter_map(written).collect();
+        let writing = self.begin(&keys);
         let request = self.client.transact_write_items().set_transact_items(Some(items));
-        match request.send().await {
-            Ok(_) => Ok(None),
-            Err(error) => failed_conditions(error).map(Some),
-        }
+        let failed = match request.send().await {
+            Ok(_) => None,
+            Err(error) => Some(failed_conditions(error)?),
+        };
+        ended(writing);
+        Ok(failed)
     }
 
     /// Performs a transaction whose every condition says that nothing changed.

@@ -108,6 +108,7 @@ impl World {
         let ports = FirePorts {
             store: fronted.clone(),
             queue: transit.clone(),
+            gate: Arc::new(()),
             sender: targets.clone(),
             sealer: sealer.clone(),
             events: noted.clone(),
@@ -162,6 +163,7 @@ impl World {
         let ports = FirePorts {
             store: self.fronted.clone(),
             queue: self.transit.clone(),
+            gate: Arc::new(()),
             sender: self.targets.clone(),
             sealer: self.sealer.clone(),
             events: self.noted.clone(),

@@ -264,6 +264,7 @@ impl World {
         let ports = FirePorts {
             store: store.clone(),
             queue,
+            gate: Arc::new(()),
             sender: Arc::new(SimulatedTarget { world: self.clone(), process: process.clone() }),
             sealer: Arc::new(Plain),
             events: Arc::new(()),

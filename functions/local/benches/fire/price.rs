@@ -113,6 +113,7 @@ impl World {
         let ports = FirePorts {
             store: grouped,
             queue: letters.clone(),
+            gate: Arc::new(()),
             sender: Arc::new(Answering),
             sealer,
             events: Arc::new(()),

@@ -48,7 +48,8 @@ impl Parts {
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
         // One commit for what comes together: here a commit is the price, and not a write.
         let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
-        let jobs = Arc::new(jobs);
+        // One process has a data directory, so what it does not write nobody does.
+        let jobs = Arc::new(jobs.alone());
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         let process = Process { id: ids.new_id(), started_at: clock.now() };
         Ok(Self {
@@ -96,6 +97,7 @@ impl Parts {
         let ports = FirePorts {
             store: self.grouped.clone(),
             queue: self.messages(),
+            gate: self.grouped.starts(),
             sender: Arc::new(actions(settings)?),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),
