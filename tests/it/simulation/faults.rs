@@ -22,7 +22,7 @@ use recurrence::Timetable;
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::queue::QueuePort;
-use super::time::{Process, SECOND, instant};
+use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
 /// A store of both ports.
@@ -158,7 +158,8 @@ impl StorePort {
         let recorded = only(now(self.inner().record(std::slice::from_ref(recording))))?;
         if recorded == Recorded::Kept {
             let Held { job_uid, attempt, .. } = &recording.held;
-            self.world.recorded(&format!("{job_uid}.{}", attempt.id()), &self.process);
+            let id = format!("{job_uid}.{}", attempt.id());
+            self.world.recorded(&id, micros(recording.record.ended_at), &self.process);
             if self.is(Mutation::FinalOnLast) && recording.record.outcome == Outcome::Succeeded {
                 self.end_with(job_uid, attempt);
             }

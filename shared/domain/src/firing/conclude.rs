@@ -122,8 +122,7 @@ pub fn conclude(
             Stand::Void => {}
             Stand::Open(attempt) => {
                 is_open = true;
-                // A long retry has a timer that sends it.
-                if !attempt.is_long && attempt.due_at <= now - spans.stuck {
+                if attempt.due_at <= now - spans.stuck && !has_timer(chain, &attempt) {
                     conclusion.resend.push(attempt);
                 }
             }
@@ -134,6 +133,15 @@ pub fn conclude(
         conclusion.over = Some(state);
     }
     conclusion
+}
+
+/// Whether an attempt waits in a timer, which sends it. That of a long retry may be gone, and the retry
+/// owed all the same: when it fell due its collection was off by one clock, and on by another.
+fn has_timer(chain: &Chain<'_>, attempt: &Attempt) -> bool {
+    let is_it = |retry: &Attempt| {
+        (&retry.occurrence, retry.number) == (&attempt.occurrence, attempt.number)
+    };
+    chain.pending.iter().any(|retry| decides(chain, retry) && is_it(retry))
 }
 
 /// Whether an attempt has a part in how a job ends: runs have none, nor have error actions.
@@ -280,8 +288,15 @@ mod tests {
     #[test]
     fn a_long_retry_keeps_it_open_and_is_sent_by_its_timer() {
         let executions = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Failed)];
-        let case = Case { executions: &executions, interval: 3_600, now: 300, ..GOOD };
+        let (waiting, _) = claimed(20, 1);
+        let pending = [waiting];
+        let case =
+            Case { executions: &executions, interval: 3_600, now: 300, pending: &pending, ..GOOD };
         assert_eq!(look(&case), (vec![], None));
+        // Without its timer nobody else would send it.
+        assert_eq!(look(&Case { pending: &[], ..case }), (vec![(20, 1)], None));
+        let early = Case { executions: &executions, interval: 3_600, now: 60, ..GOOD };
+        assert_eq!(look(&early), (vec![], None));
         // One of an occurrence that is too long ago to be seen.
         let ok = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Succeeded)];
         let (retry, _) = ended(0, 1, Failed);
