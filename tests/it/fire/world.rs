@@ -96,7 +96,8 @@ impl World {
         ensure_table(&store.client(), TABLE).await.unwrap();
         let meter = Arc::new(Meter::default());
         let dynamo = DynamoJobStore::new(store.client(), TABLE).with_meter(meter.clone());
-        let dynamo = Arc::new(dynamo);
+        // As it is put together where it is the only process.
+        let dynamo = Arc::new(if process.is_some() { dynamo.alone() } else { dynamo });
         let trouble = Arc::new(Trouble::default());
         let clock = Arc::new(Moved::at(instant(now)));
         let transit = Arc::new(Transit::new(trouble.clone()));

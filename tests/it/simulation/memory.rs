@@ -16,7 +16,7 @@ use domain::name::{Name, Segment};
 use domain::settled::Settled;
 use ports::firing::{
     Advance, CLAIMS_MAX, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer,
-    LongRetry, Recorded, Recording, Settlement, Sight, TimerKey,
+    LongRetry, Mark, Recorded, Recording, Settlement, Sight, TimerKey,
 };
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
@@ -28,6 +28,9 @@ use super::time::{SECOND, Time};
 
 /// Few, as each costs a question in every pass.
 const SHARDS: u32 = 2;
+
+/// Looks at one job that are remembered.
+const LOOKS_MAX: usize = 16;
 
 /// What decides how late the index follows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,7 +46,16 @@ pub(super) struct Memory {
     pub(super) staleness: Mutex<Staleness>,
     /// The jobs of a page that is purged.
     pub(super) purged_max: AtomicUsize,
+    /// Looks, for who asks whether they stand; `None` where others write, too.
+    ahead: Option<Mutex<Ahead>>,
     tables: Mutex<Tables>,
+}
+
+/// Looks, each with the mark that was the latest when it was taken.
+#[derive(Default)]
+struct Ahead {
+    marks: u64,
+    looks: BTreeMap<String, Vec<(u64, Option<Sight>)>>,
 }
 
 /// Attempts in the order of history: the oldest first.
@@ -154,13 +166,14 @@ fn shard(uid: &str) -> u32 {
 }
 
 impl Memory {
-    pub(super) fn new(time: &Arc<Time>, mutation: Option<Mutation>) -> Arc<Self> {
+    pub(super) fn new(time: &Arc<Time>, mutation: Option<Mutation>, is_alone: bool) -> Arc<Self> {
         Arc::new(Self {
             time: time.clone(),
             mutation,
             staleness: Mutex::default(),
             // Few, so that there is more than one page.
             purged_max: AtomicUsize::new(2),
+            ahead: is_alone.then(Mutex::default),
             tables: Mutex::default(),
         })
     }
@@ -686,7 +699,30 @@ impl FiringStore for Memory {
     }
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
-        Ok(jobs.iter().map(|job| self.sight(job)).collect())
+        let sights: Vec<_> = jobs.iter().map(|job| self.sight(job)).collect();
+        if let Some(ahead) = &self.ahead {
+            let Ahead { marks, looks } = &mut *ahead.lock().unwrap();
+            for (job, sight) in jobs.iter().zip(&sights) {
+                let looks = looks.entry(job.uid.clone()).or_default();
+                looks.push((*marks, sight.clone()));
+                // Whoever asked ahead asks again soon, or never.
+                looks.drain(..looks.len().saturating_sub(LOOKS_MAX));
+            }
+        }
+        Ok(sights)
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let mut ahead = self.ahead.as_ref()?.lock().unwrap();
+        ahead.marks += 1;
+        Some(Mark(ahead.marks))
+    }
+
+    fn stands(&self, job: &JobRef, Mark(since): Mark) -> bool {
+        let Some(ahead) = &self.ahead else { return false };
+        let looks = ahead.lock().unwrap().looks.get(&job.uid).cloned().unwrap_or_default();
+        let seen = looks.into_iter().find(|(mark, _)| *mark >= since);
+        seen.is_some_and(|(_, seen)| seen == self.sight(job))
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {

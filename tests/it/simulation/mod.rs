@@ -145,6 +145,7 @@ mutations! {
     never_deleted: NeverDeleted,
     no_wait: NoWait,
     no_fence: NoFence,
+    ahead_stands: AheadStands,
     no_retries: NoRetries,
 }
 

@@ -65,6 +65,8 @@ pub(super) enum Mutation {
     NoWait,
     /// A worker acts on what it sees, whatever the fence says of the job's timing.
     NoFence,
+    /// What was seen ahead stands, whatever was written since.
+    AheadStands,
     /// A failed attempt is not followed by another.
     NoRetries,
 }

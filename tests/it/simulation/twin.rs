@@ -3,9 +3,10 @@
 //!
 //! The index of timers is the one thing that is not compared: the simulated one is late on purpose.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -14,7 +15,7 @@ use domain::execution::Attempt;
 use domain::name::{Name, Segment};
 use embedded::Store as Embedded;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
+    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Mark, Recorded, Recording,
     Settlement, Sight,
 };
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
@@ -31,6 +32,8 @@ use super::scenario;
 struct Twin {
     memory: Arc<Memory>,
     real: DynamoJobStore,
+    /// The real mark of each simulated one.
+    marks: Mutex<HashMap<u64, Mark>>,
     runtime: Arc<Runtime>,
 }
 
@@ -55,11 +58,16 @@ fn the_store_in_memory_answers_as_the_real_one() {
     for seed in [0, 2, 3, 6, 18, 39] {
         let store = Embedded::in_memory().unwrap();
         runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
-        let real = DynamoJobStore::new(store.client(), "simulated");
+        let real = DynamoJobStore::new(store.client(), "simulated").alone();
         let run = play_on(seed, scenario(seed), None, |memory| {
             // Both purge pages of one size.
             memory.purged_max.store(100, Relaxed);
-            Arc::new(Twin { memory: memory.clone(), real, runtime: runtime.clone() })
+            Arc::new(Twin {
+                memory: memory.clone(),
+                real,
+                marks: Mutex::default(),
+                runtime: runtime.clone(),
+            })
         });
         assert_eq!(judge(&run), [""; 0], "seed {seed}");
         runtime.block_on(store.close());
@@ -193,6 +201,20 @@ impl FiringStore for Twin {
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
         let real = self.real(self.real.look(jobs));
         Ok(same(self.memory.look(jobs).await?, &real?))
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let simulated = self.memory.mark()?;
+        self.marks.lock().unwrap().insert(simulated.0, self.real.mark().unwrap());
+        Some(simulated)
+    }
+
+    fn stands(&self, job: &JobRef, since: Mark) -> bool {
+        let real = self.real.stands(job, self.marks.lock().unwrap()[&since.0]);
+        let simulated = self.memory.stands(job, since);
+        // The real one may be in doubt where the simulated one knows, and not the other way round.
+        assert!(simulated || !real, "what was seen of {job:?} has changed");
+        simulated
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {

@@ -105,7 +105,7 @@ impl World {
         store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
     ) -> Arc<Self> {
         let time = Time::of(seed);
-        let memory = Memory::new(&time, mutation);
+        let memory = Memory::new(&time, mutation, seed % 2 == 1);
         Arc::new(Self {
             seed,
             keeper: Process::new(&time, 0),
