@@ -11,6 +11,9 @@ use crate::error::{failed_conditions, store_error};
 use crate::item::{Item, key};
 use crate::keys::Key;
 
+/// The most times that a transaction is tried which others are in the way of.
+const TRIES_MAX: usize = 4;
+
 /// One item of a transaction.
 pub(crate) fn item(
     build: impl FnOnce(TransactWriteItemBuilder) -> Result<TransactWriteItemBuilder, BuildError>,
@@ -27,14 +30,22 @@ impl DynamoJobStore {
     }
 
     /// Performs a transaction; what comes back is which conditions failed, item by item.
+    ///
+    /// One that meets another, such as a job that is counted at that moment, is tried again.
     pub(crate) async fn transact(
         &self,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
-        let request = self.client.transact_write_items().set_transact_items(Some(items));
-        match request.send().await {
-            Ok(_) => Ok(None),
-            Err(error) => failed_conditions(error).map(Some),
+        let mut tries = 1;
+        loop {
+            let request = self.client.transact_write_items();
+            match request.set_transact_items(Some(items.clone())).send().await {
+                Ok(_) => return Ok(None),
+                Err(error) => match failed_conditions(error) {
+                    Err(StoreError::Throttled(_)) if tries < TRIES_MAX => tries += 1,
+                    failed => return failed.map(Some),
+                },
+            }
         }
     }
 
