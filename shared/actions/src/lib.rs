@@ -48,6 +48,7 @@ pub use crate::resolve::{Resolver, SystemResolver};
 pub use crate::settings::{
     AUTHORITY, CONNECT_TIME_MAX, Limits, Roots, Settings, SettingsError, TOTAL_TIME_MAX,
 };
+pub use crate::token::is_authority;
 
 /// Performs actions. It holds the connections, so there is one of it.
 pub struct Actions {

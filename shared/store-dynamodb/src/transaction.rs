@@ -12,6 +12,9 @@ use crate::error::{failed_conditions, store_error};
 use crate::item::{Item, Reader, key};
 use crate::keys::Key;
 
+/// The most times that a transaction is tried which others are in the way of.
+const TRIES_MAX: usize = 4;
+
 /// One item of a transaction.
 pub(crate) fn item(
     build: impl FnOnce(TransactWriteItemBuilder) -> Result<TransactWriteItemBuilder, BuildError>,
@@ -38,16 +41,24 @@ impl DynamoJobStore {
     }
 
     /// Performs a transaction; what comes back is which conditions failed, item by item.
+    ///
+    /// One that meets another, such as a job that is counted at that moment, is tried again.
     pub(crate) async fn transact(
         &self,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
         let keys: Vec<Key> = items.iter().filter_map(written).collect();
         let writing = self.begin(&keys);
-        let request = self.client.transact_write_items().set_transact_items(Some(items));
-        let failed = match request.send().await {
-            Ok(_) => None,
-            Err(error) => Some(failed_conditions(error)?),
+        let mut tries = 1;
+        let failed = loop {
+            let request = self.client.transact_write_items();
+            match request.set_transact_items(Some(items.clone())).send().await {
+                Ok(_) => break None,
+                Err(error) => match failed_conditions(error) {
+                    Err(StoreError::Throttled(_)) if tries < TRIES_MAX => tries += 1,
+                    failed => break Some(failed?),
+                },
+            }
         };
         ended(writing);
         Ok(failed)

@@ -7,8 +7,8 @@
 //! Accepted, and so not reported: what was due within [`LAG`] before its job's timing changed, or
 //! its job was deleted or its collection switched off; a second firing whose first worker died or
 //! was not able to record; an attempt that is recorded as lost with its workers counts as made;
-//! after an outage, a few attempts of a job that fell out of the memory of what is counted before they
-//! were: `domain::settled` says why that can be.
+//! after an outage or in the harshest times, a few attempts of a job that fell out of the memory of
+//! what is counted before they were: `domain::settled` says why that can be.
 //!
 //! Where the queue loses messages, the last occurrence of a job that nobody touched has to happen all
 //! the same, with its retries, and so has every long retry: those are looked for again. Where
@@ -689,7 +689,8 @@ impl<'a> Judge<'a> {
             let want = [of_job.len(), failures].map(|n| u64::try_from(n).unwrap());
             let have = [timer.counters.executions, timer.counters.failures];
             let short = want[0].saturating_sub(have[0]);
-            let is_burst = self.run.outage.is_some() && of_job.len() > REMEMBERED_MAX;
+            let is_harsh = self.run.scenario == Scenario::Harsh;
+            let is_burst = (is_harsh || self.run.outage.is_some()) && of_job.len() > REMEMBERED_MAX;
             if is_burst && have[0] < want[0] && short <= SHORT_MAX {
                 continue;
             }

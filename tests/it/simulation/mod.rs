@@ -152,7 +152,7 @@ mutations! {
 /// Seeds that showed a mistake of ours, which is corrected.
 #[test]
 fn what_was_found_stays_away() {
-    for seed in [39, 974, 2_996] {
+    for seed in [39, 974, 2_996, 21_727, 24_951] {
         let run = play(seed, scenario(seed), None);
         assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
     }

@@ -84,6 +84,15 @@ pub struct ServeArgs {
     /// Let jobs call public addresses alone [default: if listening on any other address]
     #[arg(long, help_heading = FIRING)]
     pub(super) public_targets_only: bool,
+    /// Whom the tokens of Active Directory come from; also if its address is private
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = actions::AUTHORITY,
+        value_parser = authority,
+        help_heading = FIRING
+    )]
+    pub(super) oauth_authority: String,
     /// Whether the limits of plans hold: jobs in a collection, how often they may fire
     #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
     pub(super) plan_limits: Switch,
@@ -138,6 +147,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .unwrap_or(text)
         .parse()
         .map_err(|_| "give an IP address and a port, like 127.0.0.1:7070 or [::1]:7070".to_owned())
+}
+
+fn authority(text: &str) -> Result<String, String> {
+    let is_url = actions::is_authority(text);
+    let want = "give an http or https URL, like https://login.microsoftonline.com";
+    is_url.then(|| text.to_owned()).ok_or_else(|| want.to_owned())
 }
 
 fn instant(text: &str) -> Result<DateTime<Utc>, String> {

@@ -142,6 +142,7 @@ fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
 
 fn actions(settings: &Settings) -> Result<Actions> {
     let mut wanted = actions::Settings::new(settings.targets);
+    wanted.authority.clone_from(&settings.oauth_authority);
     wanted.user_agent = format!("minutehand/{}", BUILD.version);
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

@@ -32,6 +32,8 @@ pub struct Settings {
     pub(super) clock: Option<ClockSettings>,
     /// Where jobs may call.
     pub targets: TargetPolicy,
+    /// Who gives their tokens.
+    pub(super) oauth_authority: String,
     /// Whether plans limit anything.
     pub(super) plan_limits: PlanLimits,
     /// How the log is written.
@@ -109,6 +111,7 @@ impl Settings {
             roles: roles(&args.roles),
             clock: clock(args),
             targets: targets(args, &mut problems),
+            oauth_authority: args.oauth_authority.clone(),
             plan_limits: match args.plan_limits {
                 Switch::On => PlanLimits::On,
                 Switch::Off => PlanLimits::Off,

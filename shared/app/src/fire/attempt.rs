@@ -273,8 +273,11 @@ impl Executor {
         match self.record(mine, record.clone()).await? {
             Recorded::Kept => self.tell(job, &attempt, &record),
             Recorded::Already(other) => record = other,
-            // Another took it over, and is at it.
-            Recorded::Lost => return Ok(Performed::Done),
+            // Another took it over, and is at it; should that one die, this message is needed still.
+            Recorded::Lost => {
+                let wait = LEASE + LEASE_MARGIN;
+                return Ok(Performed::Again(wait.to_std().unwrap_or_default()));
+            }
         }
         Box::pin(self.after(Past { job, attempt: &attempt, record: &record }, seen)).await
     }

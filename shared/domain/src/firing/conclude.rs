@@ -29,7 +29,9 @@ pub struct Chain<'a> {
     pub retries: Retries,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
-    /// What it has executed and is executing, as far back as [`seen_from`].
+    /// From which occurrence on the executions are seen.
+    pub seen_from: DateTime<Utc>,
+    /// What it has executed and is executing since then, and possibly before.
     pub executions: &'a [(Attempt, Option<Record>)],
     /// Its retries that wait in timers of their own, also those of others than the main action, and
     /// of older timings.
@@ -77,16 +79,34 @@ pub fn last_until_now(
 }
 
 /// From which occurrence on the executions have to be seen, given the last one: as far back as a
-/// chain of short retries can last.
+/// chain of short retries can last which something held up for so long.
 #[must_use]
-pub fn seen_from(last: DateTime<Utc>, retries: Retries, spans: &Spans) -> DateTime<Utc> {
+pub fn seen_from(
+    last: DateTime<Utc>,
+    retries: Retries,
+    held_up: TimeDelta,
+    spans: &Spans,
+) -> DateTime<Utc> {
     let interval = i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX);
     let interval = TimeDelta::try_milliseconds(interval).unwrap_or(TimeDelta::MAX);
     let round = interval.min(spans.horizon) + spans.stuck;
     let count = i32::try_from(retries.count).unwrap_or(i32::MAX);
     let chain = round.checked_mul(count).unwrap_or(TimeDelta::MAX);
-    let back = chain.checked_add(&(spans.look_again * 2)).unwrap_or(TimeDelta::MAX);
+    let back = chain.checked_add(&(spans.look_again * 2));
+    let back = back.and_then(|back| back.checked_add(&held_up)).unwrap_or(TimeDelta::MAX);
     last.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
+}
+
+/// The longest time between two occurrences that were executed, of these from the newest to the oldest.
+/// An outage is such a gap, and so much longer is the chain of an occurrence that was on its way then.
+#[must_use]
+pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
+    let nominal = |(attempt, _): &(Attempt, Option<Record>)| attempt.occurrence.nominal_at();
+    let gaps = executions.windows(2).filter_map(|pair| match pair {
+        [newer, older] => Some(nominal(newer) - nominal(older)),
+        _ => None,
+    });
+    gaps.max().unwrap_or_default().max(TimeDelta::zero())
 }
 
 /// Looks whether a job is over.
@@ -113,7 +133,7 @@ pub fn conclude(
     let mut conclusion = Conclusion::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
-    let mut next = chain.timetable.at_or_after(seen_from(last, chain.retries, spans));
+    let mut next = chain.timetable.at_or_after(chain.seen_from);
     // Bounded: a chain of retries lasts hours, and occurrences are a minute apart.
     while let Some(nominal_at) = next.filter(|at| *at <= last) {
         match stand(chain, nominal_at, &seen, Bounds { on_since, floor, horizon: spans.horizon }) {
@@ -233,11 +253,13 @@ mod tests {
     /// What is sent again, as minute and number; and the state.
     fn look(case: &Case<'_>) -> (Vec<(i64, u32)>, Option<JobState>) {
         let timetable = thrice();
+        let retries = Retries { count: 1, interval: Span::seconds(case.interval) };
         let chain = Chain {
             timetable: &timetable,
             generation: 1,
             since: at(0),
-            retries: Retries { count: 1, interval: Span::seconds(case.interval) },
+            retries,
+            seen_from: seen_from(at(20), retries, TimeDelta::zero(), &Spans::WORK),
             collection_on_since: case.on_since,
             executions: case.executions,
             pending: case.pending,
@@ -307,6 +329,24 @@ mod tests {
             [Attempt { generation: 0, ..retry.clone() }, Attempt { role: Role::Error, ..retry }];
         let case = Case { executions: &ok, pending: &others, ..GOOD };
         assert_eq!(look(&case), (vec![], Some(JobState::Completed)));
+    }
+
+    #[test]
+    fn it_looks_further_back_by_the_gap_that_an_outage_left() {
+        let executions = [
+            claimed(200, 0),
+            ended(190, 1, Failed),
+            ended(190, 0, Failed),
+            ended(90, 0, Succeeded),
+        ];
+        assert_eq!(longest_gap(&executions), TimeDelta::minutes(100));
+        assert_eq!(longest_gap(&executions[..3]), TimeDelta::minutes(10));
+        assert_eq!(longest_gap(&[]), TimeDelta::zero());
+        let from = |held_up| {
+            let retries = Retries { count: 1, interval: Span::seconds(30) };
+            seen_from(at(200), retries, TimeDelta::minutes(held_up), &Spans::WORK)
+        };
+        assert_eq!(from(0) - from(65), TimeDelta::minutes(65));
     }
 
     #[test]
