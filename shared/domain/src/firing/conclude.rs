@@ -12,7 +12,7 @@ use recurrence::Timetable;
 use super::follow::{Follow, follow};
 use super::limits::Spans;
 use super::plan::{is_owed, latest_until};
-use crate::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use crate::execution::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
 
@@ -64,6 +64,8 @@ struct Bounds {
     on_since: DateTime<Utc>,
     floor: DateTime<Utc>,
     horizon: TimeDelta,
+    /// What ended before this is not kept any more.
+    expired: DateTime<Utc>,
 }
 
 /// The last occurrence that may have been handed over.
@@ -130,19 +132,21 @@ pub fn conclude(
             seen.insert((attempt.occurrence.nominal_at(), attempt.number), record.as_ref());
         }
     }
+    let expired = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MIN_UTC);
+    let bounds = Bounds { on_since, floor, horizon: spans.horizon, expired };
     let mut conclusion = Conclusion::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
     let mut next = chain.timetable.at_or_after(chain.seen_from);
     // Bounded: a chain of retries lasts hours, and occurrences are a minute apart.
     while let Some(nominal_at) = next.filter(|at| *at <= last) {
-        match stand(chain, nominal_at, &seen, Bounds { on_since, floor, horizon: spans.horizon }) {
+        match stand(chain, nominal_at, &seen, bounds) {
             Stand::Succeeded => state = JobState::Completed,
             Stand::Failed => state = JobState::Faulted,
             Stand::Void => {}
             Stand::Open(attempt) => {
                 is_open = true;
-                if attempt.due_at <= now - spans.stuck && !has_timer(chain, &attempt) {
+                if attempt.due_at <= now - spans.stuck && !waits(chain, nominal_at) {
                     conclusion.resend.push(attempt);
                 }
             }
@@ -155,13 +159,12 @@ pub fn conclude(
     conclusion
 }
 
-/// Whether an attempt waits in a timer, which sends it. That of a long retry may be gone, and the retry
-/// owed all the same: when it fell due its collection was off by one clock, and on by another.
-fn has_timer(chain: &Chain<'_>, attempt: &Attempt) -> bool {
-    let is_it = |retry: &Attempt| {
-        (&retry.occurrence, retry.number) == (&attempt.occurrence, attempt.number)
-    };
-    chain.pending.iter().any(|retry| decides(chain, retry) && is_it(retry))
+/// Whether a retry of an occurrence waits in a timer, which sends it; what came before it may have expired
+/// meanwhile. The timer may also be gone, and the retry owed all the same: when it fell due its collection
+/// was off by one clock, and on by another.
+fn waits(chain: &Chain<'_>, nominal_at: DateTime<Utc>) -> bool {
+    let mut pending = chain.pending.iter().filter(|retry| decides(chain, retry));
+    pending.any(|retry| retry.occurrence.nominal_at() == nominal_at)
 }
 
 /// Whether an attempt has a part in how a job ends: runs have none, nor have error actions.
@@ -175,16 +178,20 @@ fn stand(
     chain: &Chain<'_>,
     nominal_at: DateTime<Utc>,
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
-    Bounds { on_since, floor, horizon }: Bounds,
+    Bounds { on_since, floor, horizon, expired }: Bounds,
 ) -> Stand {
-    let mut attempt = Attempt::first(chain.generation, Occurrence::Scheduled { nominal_at });
+    let first = Attempt::first(chain.generation, Occurrence::Scheduled { nominal_at });
+    // What came before the latest that has ended may have expired.
+    let has_ended = |number: &u32| matches!(seen.get(&(nominal_at, *number)), Some(Some(_)));
+    let number = (0..=chain.retries.count).rev().find(has_ended).unwrap_or(0);
+    let mut attempt = Attempt { number, ..first };
     // Bounded by the number of retries.
     loop {
         let record = match seen.get(&(nominal_at, attempt.number)) {
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
-                let is_void =
-                    attempt.due_at < on_since || !is_owed(chain.timetable, nominal_at, floor);
+                let is_void = attempt.due_at < on_since.max(expired)
+                    || !is_owed(chain.timetable, nominal_at, floor);
                 return if is_void { Stand::Void } else { Stand::Open(attempt) };
             }
             None if attempt.due_at < on_since => return Stand::Failed,
@@ -347,6 +354,18 @@ mod tests {
             seen_from(at(200), retries, TimeDelta::minutes(held_up), &Spans::WORK)
         };
         assert_eq!(from(0) - from(65), TimeDelta::minutes(65));
+    }
+
+    #[test]
+    fn what_has_expired_is_not_sent_again() {
+        let now = 61 * 24 * 60;
+        let waiting = [Attempt { is_long: true, ..claimed(20, 1).0 }];
+        let case = Case { interval: 90 * 86_400, now, pending: &waiting, ..GOOD };
+        assert_eq!(look(&case), (vec![], None));
+        // The retry has been made; what it was a retry of has expired.
+        let retried = [ended(20, 1, Succeeded)];
+        let case = Case { executions: &retried, pending: &[], ..case };
+        assert_eq!(look(&case), (vec![], Some(JobState::Completed)));
     }
 
     #[test]
