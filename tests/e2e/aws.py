@@ -1,0 +1,186 @@
+"""An AWS on this machine, and the stack on it.
+
+The emulator asks of every call whether the caller's role allows it, so the functions have what the
+template gives them and no more. It does not look at keys of items; the tests of the template do.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import boto3
+from botocore.config import Config
+
+REGION = "us-east-1"
+READY_SECONDS = 60
+STOP_SECONDS = 20
+COMMAND_SECONDS = 300
+
+
+class Failed(Exception):
+    """Something that did not work, and what it printed."""
+
+
+class Emulator:
+    """One emulator, ready as soon as it is entered; when it is left, it and the functions are gone."""
+
+    def __init__(self, folder, tools):
+        self.folder, self.tools = folder, tools
+        self.log = folder / "emulator.log"
+
+    def __enter__(self):
+        for name in ["home", "tmp"]:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            (self.folder / name).mkdir(parents=True)
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        # Nothing of whoever runs this: no account, no settings.
+        self.environment = {
+            "PATH": f"{self.tools}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.folder / "home"),
+            "TMPDIR": str(self.folder / "tmp"),
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "SAM_CLI_TELEMETRY": "0",
+        }
+        settings = {
+            "BIND_HOST": "127.0.0.1",
+            "GATEWAY_PORT": str(self.port),
+            "AUTH": "true",
+            # Else it listens to the network, too.
+            "IOT_MTLS_ENABLED": "0",
+        }
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [str(self.tools / "ministack")],
+                cwd=self.folder,
+                env={**self.environment, **settings},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # The functions that it starts are in its group, and end with it.
+                start_new_session=True,
+            )
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        _signal_group(self.process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_SECONDS
+        # The group is there for as long as one of it is; ours has to be waited for to be gone.
+        while _is_group(self.process.pid) and time.monotonic() < deadline:
+            self.process.poll()
+            time.sleep(0.05)
+        _signal_group(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def client(self, service):
+        """A client of the emulator's administrator."""
+        return boto3.client(
+            service,
+            endpoint_url=self.url,
+            region_name=REGION,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            config=Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60),
+        )
+
+    def run(self, *command, cwd):
+        """Runs a command against the emulator; what it printed."""
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+        )
+        printed = done.stdout + done.stderr
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(map(str, command))}\n{printed}")
+        return printed
+
+    def _wait_until_ready(self):
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise Failed(f"the emulator ended:\n{self.log.read_text()}")
+            try:
+                urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=5).close()
+                return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.05)
+        raise Failed(f"the emulator was not ready within {READY_SECONDS} s: {self.log}")
+
+
+class Stack:
+    """The stack as it was deployed."""
+
+    NAME = "minutehand"
+
+    def __init__(self, emulator, project):
+        self.emulator, self.project = emulator, project
+
+    def deploy(self, **parameters):
+        """Deploys what was built, or changes it; what the template puts out."""
+        self.emulator.run(
+            *["sam", "deploy", "--template-file", self.project / "build" / "template.yaml"],
+            *["--stack-name", self.NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"],
+            *["--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"],
+            *["--parameter-overrides", *[f"{name}={value}" for name, value in parameters.items()]],
+            cwd=self.project,
+        )
+        described = self.emulator.client("cloudformation").describe_stacks(StackName=self.NAME)
+        outputs = described["Stacks"][0]["Outputs"]
+        self.outputs = {output["OutputKey"]: output["OutputValue"] for output in outputs}
+        # As on AWS, but for where it stands: https://ID.execute-api.REGION.amazonaws.com.
+        api = self.outputs["Url"].split("//")[1].split(".")[0]
+        self.url = f"http://{api}.execute-api.localhost:{self.emulator.port}"
+        return self
+
+    def physical(self, logical):
+        """The name of a resource."""
+        client = self.emulator.client("cloudformation")
+        described = client.describe_stack_resource(StackName=self.NAME, LogicalResourceId=logical)
+        return described["StackResourceDetail"]["PhysicalResourceId"]
+
+    def logs(self, logical):
+        """What is in a log group, oldest first."""
+        client = self.emulator.client("logs")
+        pages = client.get_paginator("filter_log_events").paginate(logGroupName=self.physical(logical))
+        return [event["message"] for page in pages for event in page["events"]]
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _signal_group(group, number):
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        pass
+
+
+def _is_group(group):
+    try:
+        os.killpg(group, 0)
+        return True
+    except ProcessLookupError:
+        return False
