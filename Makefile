@@ -10,7 +10,14 @@ DATA ?= $(CURDIR)/.minutehand
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help run check test simulate bench bench-recurrence bench-store dist install
+# `make build` and `make deploy`: what the functions run on, and the stack with its parameters.
+ARCHITECTURE ?= arm64
+STACK ?= minutehand
+PARAMETERS ?=
+# Where sam, cargo-lambda and zig are, once they are installed.
+TOOLS := $(CURDIR)/target/clients/aws/bin
+
+.PHONY: help run check test e2e simulate bench bench-recurrence bench-store build dist install deploy
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +65,9 @@ test: ## every test, the examples in the documentation and the official Azure cl
 	fi
 	@.ci/timed clients tests/clients/run
 
+e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
+	@.ci/timed e2e tests/e2e/run
+
 simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
 	@cargo test -p it --locked -- --ignored --exact --nocapture simulation::until_stopped
 
@@ -72,6 +82,13 @@ bench-store: ## time the embedded store, beside HTTP over loopback, and the embe
 	cargo bench -p embedded --bench store --locked
 	cargo bench -p embedded --bench queue --locked
 
+# One build for the three, so that what they share is compiled once.
+build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
+	@infra/tools/install
+	PATH='$(TOOLS)':"$$PATH" cargo lambda build --release --locked --lambda-dir target/lambda \
+		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) \
+		--package api --package sweeper --package executor
+
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p local --locked
 	@wc -c $(TARGET_DIR)/release/minutehand | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
@@ -81,3 +98,10 @@ install: dist ## put the binary, and a unit for systemd, below PREFIX
 	install -d '$(DESTDIR)$(PREFIX)/lib/systemd/system'
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' infra/systemd/minutehand.service \
 		> '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
+
+deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; infra/README.md lists them
+	'$(TOOLS)/sam' validate --lint --template infra/template.yaml
+	'$(TOOLS)/sam' build --template infra/template.yaml --build-dir target/sam
+	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
+		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
+		--parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
