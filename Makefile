@@ -20,7 +20,7 @@ TOOLS := $(CURDIR)/target/clients/aws/bin
 .PHONY: help run check test e2e simulate bench bench-recurrence bench-store build dist install deploy
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 COLLECTION := http://$(LISTEN)/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections/first
 VERSION := api-version=2016-03-01
@@ -44,7 +44,7 @@ run: ## build the binary and serve with it; prints calls to try; Ctrl-C ends it
 	@echo "$$CALLS"
 	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
 
-check: ## formatting, lints, documentation, licences and sources of dependencies
+check: ## formatting, lints, documentation, licences and sources of dependencies, the CDK app
 	@.ci/timed fmt cargo fmt --all --check
 	@.ci/timed clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" .ci/timed doc cargo doc --no-deps --workspace --locked
@@ -52,6 +52,11 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 		.ci/timed deny cargo deny --locked check --hide-inclusion-graph bans licenses sources; \
 	else \
 		echo '== deny: skipped, cargo-deny is not installed'; \
+	fi
+	@if command -v npm >/dev/null; then \
+		.ci/timed cdk infra/cdk/check; \
+	else \
+		echo '== cdk: skipped, npm is not installed'; \
 	fi
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a

@@ -17,3 +17,5 @@ mod manage;
 mod readme;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod template;

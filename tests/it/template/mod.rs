@@ -1,0 +1,9 @@
+//! `infra/template.yaml` beside the code: what stands in both has to be the same.
+
+mod document;
+
+mod numbers;
+mod policies;
+mod table;
+
+use document::Template;
