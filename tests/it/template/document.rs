@@ -23,6 +23,17 @@ impl Template {
         properties
     }
 
+    /// The properties of all resources of a type.
+    pub(super) fn resources(&self, kind: &str) -> Vec<&Value> {
+        let all = self.0["Resources"].as_object().expect("there are resources").values();
+        all.filter(|it| it["Type"] == kind).map(|it| &it["Properties"]).collect()
+    }
+
+    /// What holds for all resources of a kind.
+    pub(super) fn globals(&self, kind: &str) -> &Value {
+        &self.0["Globals"][kind]
+    }
+
     /// A number among them, named by where it stands, as in `/Environment/Timeout`.
     pub(super) fn number(&self, name: &str, pointer: &str) -> i64 {
         let found = self.properties(name).pointer(pointer).and_then(Value::as_i64);

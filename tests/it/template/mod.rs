@@ -4,6 +4,8 @@ mod document;
 
 mod numbers;
 mod policies;
+mod settings;
+mod sources;
 mod table;
 
 use document::Template;

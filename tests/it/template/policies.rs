@@ -6,9 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use sealer_kms::CONTEXT;
 use serde_json::Value;
 
 use super::Template;
+use super::sources::{Source, sdk_calls};
 use crate::fire::watch::{Call, Function, everything};
 
 /// A statement that allows.
@@ -44,6 +46,95 @@ async fn roles_allow_what_functions_do_with_the_table_and_nothing_else() {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
+#[tokio::test]
+async fn what_is_played_makes_every_call_of_the_store_that_there_is() {
+    // The table is made, and what has expired is removed, where there is no AWS.
+    let elsewhere = ["table.rs", "expired.rs"];
+    let sources = Source::of("shared/store-dynamodb/src");
+    let sources = sources.iter().filter(|it| !elsewhere.contains(&it.file.as_str()));
+    let there_are: BTreeSet<String> = sources.flat_map(|it| sdk_calls(&it.text)).collect();
+    let made: BTreeSet<String> = everything().await.iter().map(Call::in_the_sdk).collect();
+    assert_eq!(there_are, made);
+}
+
+/// A call of another service, and how it is seen that a function makes it.
+struct Other {
+    adapter: &'static str,
+    sdk_call: &'static str,
+    action: &'static str,
+    /// What stands in the sources of a function that makes it; nothing if whoever has the adapter does.
+    sign: Option<&'static str>,
+}
+
+const OTHERS: [Other; 5] = [
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "send_message_batch",
+        action: "sqs:SendMessage",
+        sign: None,
+    },
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "change_message_visibility_batch",
+        action: "sqs:ChangeMessageVisibility",
+        sign: Some(".put_back("),
+    },
+    Other {
+        adapter: "events-eventbridge",
+        sdk_call: "put_events",
+        action: "events:PutEvents",
+        sign: None,
+    },
+    // Managing seals; firing only opens, as the last assertion of the test says.
+    Other {
+        adapter: "sealer-kms",
+        sdk_call: "generate_data_key",
+        action: "kms:GenerateDataKey",
+        sign: Some("Manage::new("),
+    },
+    Other { adapter: "sealer-kms", sdk_call: "decrypt", action: "kms:Decrypt", sign: None },
+];
+
+/// What Lambda does in the name of a function, to bring it messages.
+const DELIVERIES: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
+/// And what to keep its log.
+const LOG: [&str; 2] = ["logs:CreateLogStream", "logs:PutLogEvents"];
+
+#[test]
+fn roles_allow_what_functions_ask_of_other_services_and_nothing_else() {
+    let template = Template::read();
+    for (function, role) in ROLES {
+        let folder = function.folder();
+        let manifest = Source::read(&format!("{folder}/Cargo.toml"));
+        let sources = Source::of(&format!("{folder}/src"));
+        let contains = |sign: &str| sources.iter().any(|it| it.text.contains(sign));
+        let made = OTHERS.iter().filter(|it| {
+            manifest.contains(&format!("{}.workspace", it.adapter)) && it.sign.is_none_or(contains)
+        });
+        let mut expected: BTreeSet<&str> = made.map(|it| it.action).chain(LOG).collect();
+        if function == Function::Executor {
+            expected.extend(DELIVERIES);
+        }
+        let allowed = statements(&template, role).into_iter().flat_map(|it| it.actions);
+        let allowed: BTreeSet<&str> = allowed.filter(|it| !it.starts_with("dynamodb:")).collect();
+        assert_eq!(allowed, expected, "left: what {role} allows");
+    }
+    let firing = Source::of("shared/app/src/fire");
+    assert!(!firing.iter().any(|it| it.text.contains(".seal(")), "firing seals, now");
+}
+
+#[test]
+fn there_are_no_other_calls_of_other_services() {
+    let mut found = BTreeSet::new();
+    for adapter in ["queue-sqs", "events-eventbridge", "sealer-kms"] {
+        for source in Source::of(&format!("shared/{adapter}/src")) {
+            found.extend(sdk_calls(&source.text).map(|call| (adapter, call)));
+        }
+    }
+    let known = OTHERS.iter().map(|it| (it.adapter, it.sdk_call.to_owned()));
+    assert_eq!(found, known.collect());
+}
+
 fn is_allowed(allowed: &[Allows<'_>], call: &Call, partitions: &BTreeSet<String>) -> bool {
     allowed.iter().any(|it| it.allows(call, partitions))
 }
@@ -67,7 +158,30 @@ impl Permission<'_> {
     }
 }
 
+impl Function {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Api => "functions/api",
+            Self::Sweeper => "functions/sweeper",
+            Self::Executor => "functions/executor",
+        }
+    }
+}
+
 impl Call {
+    /// As the SDK calls it: `dynamodb:GetItem` is `get_item`.
+    fn in_the_sdk(&self) -> String {
+        if self.transaction.is_some() {
+            return "transact_write_items".to_owned();
+        }
+        let name = self.action.strip_prefix("dynamodb:").unwrap();
+        let snake = name.chars().flat_map(|it| {
+            let gap = it.is_uppercase().then_some('_');
+            gap.into_iter().chain(it.to_lowercase())
+        });
+        snake.skip(1).collect()
+    }
+
     /// What a policy may be asked about: a write of a transaction by itself, or all that is in it,
     /// since how that is judged is written down nowhere.
     fn ways(&self) -> impl Iterator<Item = &BTreeSet<String>> {
@@ -132,6 +246,7 @@ fn read(statement: &Value) -> Allows<'_> {
         only_in_transactions: false,
     };
     assert_ne!(allows.resource, "*", "{statement}");
+    let context = format!("kms:EncryptionContext:{}", CONTEXT.0);
     for (operator, keys) in statement["Condition"].as_object().into_iter().flatten() {
         for (key, values) in keys.as_object().unwrap() {
             match (operator.as_str(), key.as_str()) {
@@ -142,7 +257,7 @@ fn read(statement: &Value) -> Allows<'_> {
                     assert_eq!(texts(values), ["TransactWriteItems"]);
                     allows.only_in_transactions = true;
                 }
-                ("StringEquals", "kms:EncryptionContext:minutehand") => {}
+                ("StringEquals", key) if key == context => assert_eq!(values, CONTEXT.1),
                 _ => panic!("{operator} of {key} is a condition that this test cannot judge"),
             }
         }
