@@ -17,7 +17,7 @@ PARAMETERS ?=
 # Where sam, cargo-lambda and zig are, once they are installed.
 TOOLS := $(CURDIR)/target/clients/aws/bin
 
-.PHONY: help run check test e2e simulate bench bench-recurrence bench-store build dist install deploy
+.PHONY: help run check test e2e simulate bench bench-recurrence bench-store build dist install deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,3 +110,6 @@ deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; i
 	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
 		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
 		--parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+
+local-lambda: ## cargo lambda watch: the three functions beside an AWS in one process, for tests/events
+	@tests/e2e/watch

@@ -9,16 +9,19 @@ VERSION = "api-version=2016-03-01"
 
 
 class Api:
-    """Calls with a token, or without."""
+    """Calls with a token, with a signature, or with neither."""
 
-    def __init__(self, url, token=None):
-        self.url, self.token = url, token
+    def __init__(self, url, token=None, sign=None):
+        self.url, self.token, self.sign = url, token, sign
 
     def call(self, method, path, body=None):
         """The status of the answer, and its document."""
         request = urllib.request.Request(f"{self.url}{path}", method=method)
         if self.token is not None:
             request.add_header("Authorization", f"Bearer {self.token}")
+        if self.sign is not None:
+            for name, value in self.sign(method, request.full_url).items():
+                request.add_header(name, value)
         data = None if body is None else json.dumps(body).encode()
         try:
             with urllib.request.urlopen(request, data, CALL_SECONDS) as answer:

@@ -8,12 +8,13 @@ import json
 import time
 from datetime import datetime, timedelta, timezone
 
-from api import Api
+from api import VERSION, Api
 
 # A minutely job is due after more than a minute, and the tick comes once in one.
 WAIT_SECONDS = 240
 # By how much the clocks of two processes of one machine may differ.
 CLOCK_SECONDS = 0.005
+COLLECTIONS = "/subscriptions/e2e/providers/Microsoft.Scheduler/jobCollections?" + VERSION
 SECRET = "correct horse battery staple"
 
 
@@ -32,13 +33,32 @@ def play(stack, target, token):
 
 
 def who_may_call(stack, api):
+    is_open_to_all(stack)
+    equal(Api(stack.url).call("GET", COLLECTIONS)[0], 401, "without a token")
+    equal(Api(stack.url, "another").call("GET", COLLECTIONS)[0], 401, "with another token")
+    equal(api.call("GET", COLLECTIONS), (200, {"value": []}), "with the token")
+    yield "the API asks for a token, but for /healthz and /openapi.json"
+
+
+def gateways(stack, parameters):
+    """Changes the stack so that API Gateway decides who may call."""
+    named = {"JwtIssuer": "https://issuer.example", "JwtAudience": "one,another"}
+    stack.deploy(**parameters, Auth="jwt", **named)
+    is_open_to_all(stack)
+    equal(Api(stack.url).call("GET", COLLECTIONS)[0], 401, "without a JWT")
+    yield "with Auth=jwt the gateway asks for a JWT, but for /healthz and /openapi.json"
+
+    stack.deploy(**parameters, Auth="iam")
+    is_open_to_all(stack)
+    equal(Api(stack.url).call("GET", COLLECTIONS)[0], 403, "without a signature")
+    signed = Api(stack.url, sign=stack.emulator.sign)
+    equal(signed.call("GET", COLLECTIONS)[0], 200, "with a signature")
+    yield "with Auth=iam it asks for a signature"
+
+
+def is_open_to_all(stack):
     for path in ["/healthz", "/openapi.json"]:
         equal(Api(stack.url).call("GET", path)[0], 200, path)
-    path = "/subscriptions/e2e/providers/Microsoft.Scheduler/jobCollections?api-version=2016-03-01"
-    equal(Api(stack.url).call("GET", path)[0], 401, "without a token")
-    equal(Api(stack.url, "another").call("GET", path)[0], 401, "with another token")
-    equal(api.call("GET", path), (200, {"value": []}), "with the token")
-    yield "the API asks for a token, but for /healthz and /openapi.json"
 
 
 class Scene:
