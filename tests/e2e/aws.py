@@ -4,6 +4,7 @@ The emulator asks of every call, if it is strict, whether the caller's role allo
 template gives them and no more. It does not look at keys of items; the tests of the template do.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -164,6 +165,25 @@ class Stack:
         api = self.outputs["Url"].split("//")[1].split(".")[0]
         self.url = f"http://{api}.execute-api.localhost:{self.emulator.port}"
         return self
+
+    def allow_what_is_not_judged(self):
+        """The emulator tells policies nothing of encryption contexts, so none of theirs holds there."""
+        actions = {"ApiRole": ["kms:GenerateDataKey", "kms:Decrypt"], "ExecutorRole": ["kms:Decrypt"]}
+        for role, action in actions.items():
+            allow = {"Effect": "Allow", "Action": action, "Resource": self.outputs["KeyArn"]}
+            document = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
+            self.emulator.client("iam").put_role_policy(
+                RoleName=self.physical(role), PolicyName="kms", PolicyDocument=document
+            )
+
+    def save_logs(self):
+        """Keeps what the functions logged, for whoever looks for what failed."""
+        client = self.emulator.client("logs")
+        for logical in ["ApiLog", "SweeperLog", "ExecutorLog", "AccessLog"]:
+            groups = client.get_paginator("filter_log_events")
+            pages = groups.paginate(logGroupName=self.physical(logical))
+            lines = [event["message"].rstrip() for page in pages for event in page["events"]]
+            (self.project / f"{logical}.log").write_text("\n".join(lines) + "\n")
 
     def physical(self, logical):
         """The name of a resource."""

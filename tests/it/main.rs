@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod arrows;
 #[cfg(test)]
+mod aws;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod fire;

@@ -47,11 +47,8 @@ impl Template {
     fn environment(&self, function: &str) -> BTreeSet<&str> {
         let own = self.properties(function).pointer("/Environment/Variables");
         let shared = self.globals("Function").pointer("/Environment/Variables");
-        let names = |variables: Option<&'_ Value>| match variables {
-            Some(Value::Object(variables)) => variables.keys().map(String::as_str).collect(),
-            _ => Vec::new(),
-        };
-        names(own).into_iter().chain(names(shared)).collect()
+        let variables = own.into_iter().chain(shared).filter_map(Value::as_object);
+        variables.flat_map(|variables| variables.keys().map(String::as_str)).collect()
     }
 
     /// The metrics of a namespace in alarms and on the dashboard, each with its dimension.
