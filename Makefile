@@ -10,7 +10,7 @@ DATA ?= $(CURDIR)/.minutehand
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help run check test simulate bench bench-recurrence bench-store dist install
+.PHONY: help run check test simulate bench bench-recurrence bench-store bench-aws size dist install
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,21 @@ bench-recurrence: ## time the recurrence engine, beside others
 bench-store: ## time the embedded store, beside HTTP over loopback, and the embedded queue
 	cargo bench -p embedded --bench store --locked
 	cargo bench -p embedded --bench queue --locked
+
+FUNCTIONS := api sweeper executor
+
+# The functions are those that are released; what stands around them need not be optimised.
+bench-aws: ## the functions on AWS: how long a start takes, beside one that does nothing, and what a firing costs
+	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
+	MINUTEHAND_BENCH_FUNCTIONS='$(abspath $(TARGET_DIR))/release' \
+		cargo bench -p it --bench aws --profile dev --locked
+
+size: ## the functions' packages, zipped, built for this machine
+	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
+	@for function in $(FUNCTIONS); do \
+		gzip -9 -c "$(TARGET_DIR)/release/$$function" | wc -c | \
+			awk -v name=$$function '{ printf "%-10s %.2f MB\n", name, $$1 / 1000000 }'; \
+	done
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p local --locked
