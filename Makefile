@@ -17,7 +17,9 @@ PARAMETERS ?=
 # Where sam, cargo-lambda and zig are, once they are installed.
 TOOLS := $(CURDIR)/target/clients/aws/bin
 
-.PHONY: help run check test e2e simulate bench bench-recurrence bench-store build dist install deploy local-lambda
+FUNCTIONS := api sweeper executor
+
+.PHONY: help run check test e2e simulate bench bench-recurrence bench-store bench-aws build size dist install deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,12 +89,24 @@ bench-store: ## time the embedded store, beside HTTP over loopback, and the embe
 	cargo bench -p embedded --bench store --locked
 	cargo bench -p embedded --bench queue --locked
 
+# The functions are those that are released; what stands around them need not be optimised.
+bench-aws: ## the functions on AWS: how long a start takes, beside one that does nothing, and what a firing costs
+	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
+	MINUTEHAND_BENCH_FUNCTIONS='$(abspath $(TARGET_DIR))/release' \
+		cargo bench -p it --bench aws --profile dev --locked
+
+size: ## the functions' packages, zipped, built for this machine
+	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
+	@for function in $(FUNCTIONS); do \
+		gzip -9 -c "$(TARGET_DIR)/release/$$function" | wc -c | \
+			awk -v name=$$function '{ printf "%-10s %.2f MB\n", name, $$1 / 1000000 }'; \
+	done
+
 # One build for the three, so that what they share is compiled once.
 build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
 	PATH='$(TOOLS)':"$$PATH" cargo lambda build --release --locked --lambda-dir target/lambda \
-		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) \
-		--package api --package sweeper --package executor
+		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) $(FUNCTIONS:%=-p %)
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p local --locked

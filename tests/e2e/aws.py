@@ -166,15 +166,40 @@ class Stack:
         self.url = f"http://{api}.execute-api.localhost:{self.emulator.port}"
         return self
 
-    def allow_what_is_not_judged(self):
-        """The emulator tells policies nothing of encryption contexts, so none of theirs holds there."""
-        actions = {"ApiRole": ["kms:GenerateDataKey", "kms:Decrypt"], "ExecutorRole": ["kms:Decrypt"]}
-        for role, action in actions.items():
-            allow = {"Effect": "Allow", "Action": action, "Resource": self.outputs["KeyArn"]}
-            document = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
-            self.emulator.client("iam").put_role_policy(
-                RoleName=self.physical(role), PolicyName="kms", PolicyDocument=document
-            )
+    def allow_what_is_judged_otherwise(self):
+        """Adds what roles have on AWS and not on the emulator.
+
+        It tells policies nothing of encryption contexts, so what asks for one never holds; and to it
+        a batch is an action of its own, where AWS asks for the one that each of the batch is.
+        """
+        key, queue = self.outputs["KeyArn"], self.queue_arn()
+        send = (queue, ["sqs:SendMessageBatch"])
+        for role, allowed in {
+            "ApiRole": [(key, ["kms:GenerateDataKey", "kms:Decrypt"]), send],
+            "SweeperRole": [send],
+            "ExecutorRole": [(key, ["kms:Decrypt"]), send, (queue, ["sqs:ChangeMessageVisibilityBatch"])],
+        }.items():
+            allow = [
+                {"Effect": "Allow", "Action": actions, "Resource": resource}
+                for resource, actions in allowed
+            ]
+            self.put_policy(role, "emulator", allow)
+
+    def put_policy(self, role, name, statements):
+        """Gives a role a policy beside its own."""
+        document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        self.emulator.client("iam").put_role_policy(
+            RoleName=self.physical(role), PolicyName=name, PolicyDocument=document
+        )
+
+    def delete_policy(self, role, name):
+        self.emulator.client("iam").delete_role_policy(RoleName=self.physical(role), PolicyName=name)
+
+    def queue_arn(self):
+        attributes = self.emulator.client("sqs").get_queue_attributes(
+            QueueUrl=self.outputs["QueueUrl"], AttributeNames=["QueueArn"]
+        )
+        return attributes["Attributes"]["QueueArn"]
 
     def save_logs(self):
         """Keeps what the functions logged, for whoever looks for what failed."""

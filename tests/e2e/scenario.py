@@ -85,14 +85,13 @@ class Scene:
 
     @contextlib.contextmanager
     def no_sending_by_the_api(self):
-        iam, role = self.stack.emulator.client("iam"), self.stack.physical("ApiRole")
-        deny = {"Effect": "Deny", "Action": "sqs:SendMessage", "Resource": "*"}
-        document = json.dumps({"Version": "2012-10-17", "Statement": [deny]})
-        iam.put_role_policy(RoleName=role, PolicyName="deny", PolicyDocument=document)
+        actions = ["sqs:SendMessage", "sqs:SendMessageBatch"]
+        deny = {"Effect": "Deny", "Action": actions, "Resource": "*"}
+        self.stack.put_policy("ApiRole", "deny", [deny])
         try:
             yield
         finally:
-            iam.delete_role_policy(RoleName=role, PolicyName="deny")
+            self.stack.delete_policy("ApiRole", "deny")
 
     def create_with_dispatch(self):
         basic = {"type": "Basic", "username": "reports", "password": SECRET}

@@ -51,7 +51,7 @@ async fn a_doubled_tick_fires_once() {
         world.advance(message.delay - passed);
         passed = message.delay;
         // Once for each tick that sent it, and once more.
-        assert!(world.deliver(&[message.clone()]).await.is_empty());
+        assert!(world.deliver(std::slice::from_ref(&message)).await.is_empty());
         assert!(world.deliver(&[message]).await.is_empty());
     }
     // From 00:20 to the end of the horizon, 14 minutes from 00:19.
