@@ -10,10 +10,19 @@ DATA ?= $(CURDIR)/.minutehand
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help run check test simulate bench bench-recurrence bench-store dist install
+# `make build` and `make deploy`: what the functions run on, and the stack with its parameters.
+ARCHITECTURE ?= arm64
+STACK ?= minutehand
+PARAMETERS ?=
+# Where sam, cargo-lambda and zig are, once they are installed.
+TOOLS := $(CURDIR)/target/clients/aws/bin
+
+FUNCTIONS := api sweeper executor
+
+.PHONY: help run check test e2e simulate bench bench-recurrence bench-store bench-aws build size dist install deploy local-lambda
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 COLLECTION := http://$(LISTEN)/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections/first
 VERSION := api-version=2016-03-01
@@ -37,7 +46,7 @@ run: ## build the binary and serve with it; prints calls to try; Ctrl-C ends it
 	@echo "$$CALLS"
 	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
 
-check: ## formatting, lints, documentation, licences and sources of dependencies
+check: ## formatting, lints, documentation, licences and sources of dependencies, the CDK app
 	@.ci/timed fmt cargo fmt --all --check
 	@.ci/timed clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" .ci/timed doc cargo doc --no-deps --workspace --locked
@@ -45,6 +54,11 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 		.ci/timed deny cargo deny --locked check --hide-inclusion-graph bans licenses sources; \
 	else \
 		echo '== deny: skipped, cargo-deny is not installed'; \
+	fi
+	@if command -v npm >/dev/null; then \
+		.ci/timed cdk infra/cdk/check; \
+	else \
+		echo '== cdk: skipped, npm is not installed'; \
 	fi
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
@@ -57,6 +71,9 @@ test: ## every test, the examples in the documentation and the official Azure cl
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
 	@.ci/timed clients tests/clients/run
+
+e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
+	@.ci/timed e2e tests/e2e/run
 
 simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
 	@cargo test -p it --locked -- --ignored --exact --nocapture simulation::until_stopped
@@ -72,6 +89,25 @@ bench-store: ## time the embedded store, beside HTTP over loopback, and the embe
 	cargo bench -p embedded --bench store --locked
 	cargo bench -p embedded --bench queue --locked
 
+# The functions are those that are released; what stands around them need not be optimised.
+bench-aws: ## the functions on AWS: how long a start takes, beside one that does nothing, and what a firing costs
+	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
+	MINUTEHAND_BENCH_FUNCTIONS='$(abspath $(TARGET_DIR))/release' \
+		cargo bench -p it --bench aws --profile dev --locked
+
+size: ## the functions' packages, zipped, built for this machine
+	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
+	@for function in $(FUNCTIONS); do \
+		gzip -9 -c "$(TARGET_DIR)/release/$$function" | wc -c | \
+			awk -v name=$$function '{ printf "%-10s %.2f MB\n", name, $$1 / 1000000 }'; \
+	done
+
+# One build for the three, so that what they share is compiled once.
+build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
+	@infra/tools/install
+	PATH='$(TOOLS)':"$$PATH" cargo lambda build --release --locked --lambda-dir target/lambda \
+		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) $(FUNCTIONS:%=-p %)
+
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p local --locked
 	@wc -c $(TARGET_DIR)/release/minutehand | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
@@ -81,3 +117,13 @@ install: dist ## put the binary, and a unit for systemd, below PREFIX
 	install -d '$(DESTDIR)$(PREFIX)/lib/systemd/system'
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' infra/systemd/minutehand.service \
 		> '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
+
+deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; infra/README.md lists them
+	'$(TOOLS)/sam' validate --lint --template infra/template.yaml
+	'$(TOOLS)/sam' build --template infra/template.yaml --build-dir target/sam
+	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
+		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
+		--parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+
+local-lambda: ## cargo lambda watch: the three functions beside an AWS in one process, for tests/events
+	@tests/e2e/watch

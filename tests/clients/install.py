@@ -1,4 +1,4 @@
-"""Installs what the suites need, once, into ignored folders of the project.
+"""Installs what is not ours, once, into ignored folders of the project.
 
 A stamp beside each installation says what it was made of; with another list, or another Python or
 Node, it is made anew.
@@ -53,7 +53,8 @@ def _once(folder, made_of, install):
     wanted = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    print(f"installing {folder.name} into {folder}", flush=True)
+    # What is installed may be told on standard output.
+    print(f"installing {folder.name} into {folder}", file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     install()
     stamp.write_text(wanted)

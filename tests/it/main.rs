@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod arrows;
 #[cfg(test)]
+mod aws;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod fire;
@@ -17,3 +19,5 @@ mod manage;
 mod readme;
 #[cfg(test)]
 mod simulation;
+#[cfg(test)]
+mod template;

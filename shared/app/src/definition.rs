@@ -10,7 +10,7 @@ use crate::error::AppError;
 
 /// The whole document of a job, secrets included. They were sealed for this job, and open in no
 /// other.
-pub(crate) fn whole_document(
+pub(crate) async fn whole_document(
     opener: &dyn Sealer,
     uid: &str,
     document: &str,
@@ -20,20 +20,20 @@ pub(crate) fn whole_document(
     let Some(sealed) = sealed else {
         return Ok(shown);
     };
-    let secrets = opener.open(uid, sealed)?;
+    let secrets = opener.open(uid, sealed).await?;
     let secrets = serde_json::from_str(&secrets).map_err(unreadable(uid))?;
     Ok(merge_patch(shown, secrets, Shape::Leaf))
 }
 
 /// The definition of a job, secrets included.
-pub(crate) fn definition(
+pub(crate) async fn definition(
     opener: &dyn Sealer,
     uid: &str,
     document: &str,
     sealed: Option<&[u8]>,
     plan: Plan,
 ) -> Result<JobDefinition, AppError> {
-    let whole = whole_document(opener, uid, document, sealed)?;
+    let whole = whole_document(opener, uid, document, sealed).await?;
     read_job(&json!({"properties": whole}), plan)
         .map_err(|refusal| AppError::Unreadable { name: uid.to_owned(), source: Box::new(refusal) })
 }

@@ -60,6 +60,30 @@ pub trait EventSink: Send + Sync {
     fn note(&self, event: Event<'_>);
 }
 
+/// Both take note.
+impl<A: EventSink, B: EventSink> EventSink for (A, B) {
+    fn note(&self, event: Event<'_>) {
+        self.0.note(event);
+        self.1.note(event);
+    }
+}
+
+/// Whoever shares it takes note.
+impl<T: EventSink + ?Sized> EventSink for std::sync::Arc<T> {
+    fn note(&self, event: Event<'_>) {
+        self.as_ref().note(event);
+    }
+}
+
+/// Whoever is there takes note.
+impl<T: EventSink> EventSink for Option<T> {
+    fn note(&self, event: Event<'_>) {
+        if let Some(sink) = self {
+            sink.note(event);
+        }
+    }
+}
+
 /// Takes no note.
 impl EventSink for () {
     fn note(&self, _event: Event<'_>) {}

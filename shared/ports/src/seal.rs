@@ -1,20 +1,23 @@
 //! Sealing secrets, so that they are never plain where they are kept.
 
-/// Seals and opens secrets.
+use async_trait::async_trait;
+
+/// Seals and opens secrets. The key may be far away.
+#[async_trait]
 pub trait Sealer: Send + Sync {
     /// Seals a text for one place; it cannot be opened as if it were from another.
     ///
     /// # Errors
     ///
     /// If the key is not to be had.
-    fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError>;
+    async fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError>;
 
     /// Opens what was sealed for this place.
     ///
     /// # Errors
     ///
     /// If the key is not to be had, or is not the one, or the sealed text is damaged.
-    fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError>;
+    async fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError>;
 }
 
 /// Why secrets could not be sealed or opened.

@@ -31,6 +31,7 @@ const FILTERED_READ: usize = 100;
 const LOOKED_AT_MAX: usize = 5_000;
 
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
 /// What stands for itself in a query.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'\'');
@@ -166,10 +167,12 @@ impl Link {
             let first = proto.split(',').next().unwrap_or_default().trim();
             if first.eq_ignore_ascii_case("https") { Scheme::Https } else { Scheme::Http }
         });
-        let path = call.head.uri.path();
+        let prefix = headers.get(FORWARDED_PREFIX).and_then(|prefix| prefix.to_str().ok());
+        let prefix = prefix.filter(|prefix| prefix.starts_with('/')).unwrap_or_default();
+        let path = format!("{}{}", prefix.trim_end_matches('/'), call.head.uri.path());
         let base = match host.filter(|host| host.parse::<Authority>().is_ok()) {
             Some(host) => format!("{}://{host}{path}", scheme.as_str()),
-            None => path.to_owned(),
+            None => path,
         };
         Self { base, query: carried(&call.query) }
     }

@@ -16,20 +16,27 @@ use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
 
 /// The crates that the level is about.
-const OURS: [&str; 13] = [
+const OURS: [&str; 20] = [
     "actions",
+    "api",
     "app",
     "domain",
     "embedded",
+    "events_eventbridge",
+    "executor",
     "local",
     "minutehand",
     "pfx",
     "ports",
+    "queue_sqs",
     "recurrence",
     "rest",
     "runtime",
+    "runtime_aws",
     "sealer_aes",
+    "sealer_kms",
     "store_dynamodb",
+    "sweeper",
 ];
 
 /// How lines are written.

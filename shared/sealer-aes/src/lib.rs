@@ -9,6 +9,7 @@
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Key, Nonce};
+use async_trait::async_trait;
 use ports::{SealError, Sealer};
 use zeroize::Zeroizing;
 
@@ -41,10 +42,13 @@ impl AesSealer {
         getrandom::fill(key.as_mut()).map_err(no_randomness)?;
         Ok(key)
     }
-}
 
-impl Sealer for AesSealer {
-    fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
+    /// Seals a text for one place, with the key that is at hand.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no randomness to give.
+    pub fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
         let mut nonce = [0; NONCE];
         getrandom::fill(&mut nonce).map_err(no_randomness)?;
         let payload = Payload { msg: plain.as_bytes(), aad: place.as_bytes() };
@@ -53,7 +57,12 @@ impl Sealer for AesSealer {
         Ok([[VERSION].as_slice(), &nonce, &ciphertext].concat())
     }
 
-    fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError> {
+    /// Opens what was sealed for this place.
+    ///
+    /// # Errors
+    ///
+    /// If it was sealed under another key or for another place, or is damaged.
+    pub fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError> {
         let (version, rest) = sealed.split_first().ok_or(SealError::NotOurs)?;
         let (nonce, ciphertext) = rest.split_first_chunk::<NONCE>().ok_or(SealError::NotOurs)?;
         if *version != VERSION {
@@ -63,6 +72,17 @@ impl Sealer for AesSealer {
         let plain =
             self.cipher.decrypt(&Nonce::from(*nonce), payload).map_err(|_| SealError::NotOurs)?;
         String::from_utf8(plain).map_err(|_| SealError::NotOurs)
+    }
+}
+
+#[async_trait]
+impl Sealer for AesSealer {
+    async fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
+        self.seal(place, plain)
+    }
+
+    async fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError> {
+        self.open(place, sealed)
     }
 }
 

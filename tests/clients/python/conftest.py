@@ -12,6 +12,11 @@ def pytest_report_header():
     return f"azure-mgmt-scheduler {scheduler.VERSION} against {scheduler.URL}"
 
 
+def pytest_configure(config):
+    clock = "clock: knows what a clock says that starts at 2027-01-01, as the server's does here"
+    config.addinivalue_line("markers", clock)
+
+
 # What only one of the clients does.
 collect_ignore = ["test_only_7_0_0.py" if scheduler.IS_2 else "test_only_2_0_0.py"]
 

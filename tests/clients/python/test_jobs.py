@@ -13,6 +13,7 @@ def action():
     return models.JobAction(**http())
 
 
+@pytest.mark.clock
 def test_what_is_sent_comes_back(client, collection):
     recurrence = models.JobRecurrence(frequency="Day", count=3)
     created = client.put_job(
@@ -41,6 +42,7 @@ def test_what_is_sent_comes_back(client, collection):
     assert [read(job) for job in client.list_jobs(collection)] == [expected]
 
 
+@pytest.mark.clock
 def test_disabled_it_has_no_status_and_enabled_it_has(client, collection):
     client.put_job(collection, "job", start_time="2027-06-01T00:00:00Z", action=action())
     disabled = read(client.patch_job(collection, "job", state="Disabled"))["properties"]

@@ -9,6 +9,8 @@ from azure.mgmt.scheduler import models
 from actions import http
 from scheduler import Refused, read
 
+pytestmark = pytest.mark.clock
+
 # The first of July 2027 is a Thursday.
 START = "2027-07-01T08:15:30Z"
 OCCURRENCE = models.JobRecurrenceScheduleMonthlyOccurrence

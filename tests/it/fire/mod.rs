@@ -6,6 +6,7 @@
 mod store;
 mod target;
 mod transit;
+pub(crate) mod watch;
 mod world;
 
 mod changes;

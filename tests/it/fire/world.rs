@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Process, Sweeper};
 use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, Settings};
+use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::collection::CollectionState;
@@ -26,6 +27,7 @@ use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
 use super::store::{Fronted, Trouble};
 use super::target::{Moved, Noted, Targets};
 use super::transit::{Parcel, Transit, full_minute};
+use super::watch::{Function, Watch, Watched};
 
 const TABLE: &str = "minutehand";
 
@@ -51,6 +53,7 @@ pub(super) struct World {
     sweeper: Sweeper,
     executor: Executor,
     ticked: DateTime<Utc>,
+    watch: Option<Arc<Watch>>,
     /// The store ends with it.
     _store: Store,
 }
@@ -77,25 +80,41 @@ pub(super) fn came(state: &str, [executions, failures, faulted, skipped]: [u64; 
 impl World {
     /// A world with an empty collection `jc`.
     pub(super) async fn at(now: &str) -> Self {
-        Self::of(now, None, "{}").await
+        Self::of(now, None, "{}", None).await
+    }
+
+    /// One whose calls of the store are noted.
+    pub(super) async fn watched(now: &str) -> (Self, Arc<Watch>) {
+        let watch = Arc::new(Watch::default());
+        (Self::of(now, None, "{}", Some(watch.clone())).await, watch)
     }
 
     /// One with a collection of these properties.
     pub(super) async fn with(now: &str, properties: &str) -> Self {
-        Self::of(now, None, properties).await
+        Self::of(now, None, properties, None).await
     }
 
     /// One whose process is the only one.
     pub(super) async fn local(now: &str) -> Self {
         let process = Process { id: "p1".to_owned(), started_at: instant(now) };
-        Self::of(now, Some(process), "{}").await
+        Self::of(now, Some(process), "{}", None).await
     }
 
-    async fn of(now: &str, process: Option<Process>, properties: &str) -> Self {
+    async fn of(
+        now: &str,
+        process: Option<Process>,
+        properties: &str,
+        watch: Option<Arc<Watch>>,
+    ) -> Self {
         let store = Store::in_memory().unwrap();
         ensure_table(&store.client(), TABLE).await.unwrap();
         let meter = Arc::new(Meter::default());
-        let dynamo = DynamoJobStore::new(store.client(), TABLE).with_meter(meter.clone());
+        let mut client = store.client();
+        if let Some(watch) = &watch {
+            let config = client.config().to_builder().interceptor(Watched(watch.clone()));
+            client = Client::from_conf(config.build());
+        }
+        let dynamo = DynamoJobStore::new(client, TABLE).with_meter(meter.clone());
         // As it is put together where it is the only process.
         let dynamo = Arc::new(if process.is_some() { dynamo.alone() } else { dynamo });
         let trouble = Arc::new(Trouble::default());
@@ -147,6 +166,7 @@ impl World {
             sweeper,
             executor,
             ticked: instant(now) - TimeDelta::seconds(1),
+            watch,
             _store: store,
         };
         let collection = json!({"properties": parsed(properties)});
@@ -199,12 +219,21 @@ impl World {
             self.clock.move_to(at);
             if is_tick {
                 self.ticked = at;
+                self.turn(Function::Sweeper);
                 self.sweeper.pass(0).await;
             } else {
+                self.turn(Function::Executor);
                 self.deliver().await;
             }
+            self.turn(Function::Api);
         }
         self.clock.move_to(until);
+    }
+
+    fn turn(&self, function: Function) {
+        if let Some(watch) = &self.watch {
+            watch.turn(function);
+        }
     }
 
     /// The next full minute at which a sweep may find something.
@@ -303,6 +332,15 @@ impl World {
     pub(super) async fn delete_collection(&self) {
         self.fronted.stir();
         self.manage.delete_collection(&place(), &named("jc")).await.unwrap();
+    }
+
+    /// Lists collections and jobs.
+    pub(super) async fn lists(&self) {
+        let page = || PageRequest { from: None, items_max: 100 };
+        let place = place();
+        let group = Some(&place.group);
+        self.manage.list_collections(&place.subscription, group, page()).await.unwrap();
+        self.manage.list_jobs(&place, &named("jc"), page()).await.unwrap();
     }
 
     pub(super) async fn view(&self, name: &str) -> JobView {

@@ -14,9 +14,7 @@ use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
 use ports::store::{JobRecord, Place};
-use ports::{
-    CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Message, QueueError, Sealer,
-};
+use ports::{CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Message, QueueError};
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;

@@ -157,7 +157,7 @@ impl Executor {
             (Ok(()), None) => return self.drop(job, mine, Why::Gone, None).await,
             (Err(why), seen) => return self.drop(job, mine, why, seen).await,
         };
-        let ended = match self.define(job, &seen) {
+        let ended = match self.define(job, &seen).await {
             Ok(definition) => {
                 let attempt = &mine.held.attempt;
                 let occasion = self.occasion(job, attempt, &seen);
@@ -218,7 +218,10 @@ impl Executor {
     /// Records as failed what its workers did not survive.
     async fn give_up(&self, job: &JobRef, mine: Mine) -> Result<Performed, AppError> {
         let seen = self.look(job).await?;
-        let definition = seen.as_ref().and_then(|seen| self.define(job, seen).ok());
+        let definition = match &seen {
+            Some(seen) => self.define(job, seen).await.ok(),
+            None => None,
+        };
         let why = "Its workers were lost, again and again";
         let message =
             definition.as_ref().and_then(|it| action(it, mine.held.attempt.role)).map_or_else(

@@ -75,7 +75,7 @@ impl Executor {
         }
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
-        let retries = self.policy(job, Role::Main, seen)?.retries;
+        let retries = self.policy(job, Role::Main, seen).await?.retries;
         let last = last_until_now(timetable, sight.timing.since, now, &spans);
         let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
         let mut seen_from = from(TimeDelta::zero());

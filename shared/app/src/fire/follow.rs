@@ -46,7 +46,7 @@ impl Executor {
         };
         let mut ended = None;
         if let Some(seen) = seen {
-            let policy = self.policy(job, attempt.role, &seen)?;
+            let policy = self.policy(job, attempt.role, &seen).await?;
             self.send_next(past, &seen, &policy).await?;
             if attempt.role == Role::Main {
                 ended = self.count(past, seen, &policy).await?;
@@ -120,9 +120,8 @@ impl Executor {
     /// It is written into the record, so that whoever follows it comes to the same.
     pub(super) async fn has_too_many_retries(&self, past: Past<'_>, seen: Option<&Seen>) -> bool {
         let Past { job, attempt, record } = past;
-        let Some(Ok(policy)) = seen.map(|seen| self.policy(job, attempt.role, seen)) else {
-            return false;
-        };
+        let Some(seen) = seen else { return false };
+        let Ok(policy) = self.policy(job, attempt.role, seen).await else { return false };
         let horizon = spans(self.ports.clock.as_ref()).horizon;
         let next = follow(attempt, record, policy.retries, false, horizon);
         if !matches!(next, Follow::Retry(next) if next.is_long) {

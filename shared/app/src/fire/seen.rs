@@ -58,7 +58,7 @@ impl Executor {
         if seen.sight.document.len() > AHEAD_MAX {
             return None;
         }
-        let _ = self.define(job, &seen);
+        let _ = self.define(job, &seen).await;
         Some(Box::new(Ahead { seen, since }))
     }
 
@@ -74,7 +74,7 @@ impl Executor {
         }
     }
 
-    pub(super) fn define<'a>(
+    pub(super) async fn define<'a>(
         &self,
         job: &JobRef,
         seen: &'a Seen,
@@ -84,13 +84,18 @@ impl Executor {
         }
         let Sight { document, sealed, plan, .. } = &seen.sight;
         let sealer = self.ports.sealer.as_ref();
-        let read = definition(sealer, &job.uid, document, sealed.as_deref(), *plan)?;
+        let read = definition(sealer, &job.uid, document, sealed.as_deref(), *plan).await?;
         Ok(seen.definition.get_or_init(|| read))
     }
 
     /// What decides what follows; for a job that cannot be read nothing does.
-    pub(super) fn policy(&self, job: &JobRef, role: Role, seen: &Seen) -> Result<Policy, AppError> {
-        let definition = match self.define(job, seen) {
+    pub(super) async fn policy(
+        &self,
+        job: &JobRef,
+        role: Role,
+        seen: &Seen,
+    ) -> Result<Policy, AppError> {
+        let definition = match self.define(job, seen).await {
             Ok(definition) => definition,
             Err(error) if may_pass(&error) => return Err(error),
             Err(_) => {

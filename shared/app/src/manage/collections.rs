@@ -265,7 +265,7 @@ impl Manage {
             let page = PageRequest { from, items_max: PAGE_ITEMS };
             let page = self.ports.store.list_jobs(&old.collection.uid, page).await?;
             for record in &page.items {
-                let job = self.definition(record, wanted.plan)?;
+                let job = self.definition(record, wanted.plan).await?;
                 let timetable = record.timer.timing.timetable(&job, self.ports.clock.now());
                 limits.check_gap(timetable.ok().and_then(|timetable| timetable.smallest_gap()))?;
                 limits.check_authentication(secrets::authenticates(&job))?;

@@ -86,7 +86,7 @@ impl Manage {
             let wanted = read_job(&body, plan)?;
             let (put, saved) = match found {
                 Some(old) => {
-                    let before = self.definition(&old, plan)?;
+                    let before = self.definition(&old, plan).await?;
                     (Put::Replaced, self.replace_job(&collection, old, &before, wanted).await?)
                 }
                 None => (Put::Created, self.create_job(&collection, name, wanted).await?),
@@ -116,7 +116,8 @@ impl Manage {
             let plan = collection.collection.definition.plan;
             let old = self.job(&collection, name).await?;
             let sealer = self.ports.sealer.as_ref();
-            let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref())?;
+            let whole =
+                whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
             let before = read_job(&json!({"properties": whole}), plan).map_err(unreadable(&old))?;
             let merged = merge_patch(json!({"properties": whole}), patch.clone(), JOB);
             let wanted = read_job(&merged, plan)?;
@@ -195,7 +196,7 @@ impl Manage {
         let timing = Timing::created(&wanted, now);
         let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
         let uid = self.ports.ids.new_id();
-        let Kept { document, sealed } = self.keep(&uid, &wanted)?;
+        let Kept { document, sealed } = self.keep(&uid, &wanted).await?;
         let timer = timer(&wanted, timing, &timetable, Counters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
@@ -232,7 +233,7 @@ impl Manage {
                 (timer(&wanted, timing, &timetable, counters, now), true)
             }
         };
-        let Kept { document, sealed } = self.keep(&old.uid, &wanted)?;
+        let Kept { document, sealed } = self.keep(&old.uid, &wanted).await?;
         let job = JobRecord { document, sealed, timer, ..old };
         let save = SaveJob { collection, job: &job, timer_changes };
         match self.ports.store.replace_job(save).await? {
@@ -298,13 +299,13 @@ impl Manage {
     }
 
     /// The definition of a job that is kept, its secrets included.
-    pub(super) fn definition(
+    pub(super) async fn definition(
         &self,
         job: &JobRecord,
         plan: Plan,
     ) -> Result<JobDefinition, AppError> {
         let sealer = self.ports.sealer.as_ref();
-        definition(sealer, &job.uid, &job.document, job.sealed.as_deref(), plan)
+        definition(sealer, &job.uid, &job.document, job.sealed.as_deref(), plan).await
     }
 
     fn view(&self, collection: &CollectionRecord, job: JobRecord) -> Result<JobView, AppError> {

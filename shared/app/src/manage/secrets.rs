@@ -18,12 +18,14 @@ pub(super) struct Kept {
 
 impl Manage {
     /// Takes a job's document apart. The secrets are sealed for this job, and open in no other.
-    pub(super) fn keep(&self, uid: &str, job: &JobDefinition) -> Result<Kept, AppError> {
+    pub(super) async fn keep(&self, uid: &str, job: &JobDefinition) -> Result<Kept, AppError> {
         let whole = write_job(job, Secrets::Kept, Durations::TimeSpan);
         let shown = write_job(job, Secrets::Omitted, Durations::TimeSpan);
-        let secrets = beyond(&whole, &shown);
-        let sealed = secrets.map(|secrets| self.ports.sealer.seal(uid, &secrets.to_string()));
-        Ok(Kept { document: shown.to_string(), sealed: sealed.transpose()? })
+        let sealed = match beyond(&whole, &shown) {
+            Some(secrets) => Some(self.ports.sealer.seal(uid, &secrets.to_string()).await?),
+            None => None,
+        };
+        Ok(Kept { document: shown.to_string(), sealed })
     }
 }
 

@@ -284,12 +284,13 @@ impl DispatchQueue for World {
     }
 }
 
+#[async_trait]
 impl Sealer for World {
-    fn seal(&self, _place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
+    async fn seal(&self, _place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
         Ok(plain.as_bytes().to_vec())
     }
 
-    fn open(&self, _place: &str, sealed: &[u8]) -> Result<String, SealError> {
+    async fn open(&self, _place: &str, sealed: &[u8]) -> Result<String, SealError> {
         String::from_utf8(sealed.to_vec()).map_err(|_| SealError::NotOurs)
     }
 }

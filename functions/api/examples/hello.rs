@@ -1,0 +1,11 @@
+//! A function that does nothing, on the same runtime: what the others' starts are measured beside.
+
+use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use serde_json::{Value, json};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    Runtime::new(service_fn(|_: LambdaEvent<Value>| async { Ok::<_, Error>(json!("hello")) }))
+        .run()
+        .await
+}

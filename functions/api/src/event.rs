@@ -1,0 +1,389 @@
+//! A request of an HTTP API as API Gateway hands it over, payload 2.0, and the answer to it.
+//!
+//! Both are read and written here, and not by `lambda_http`: HTTP APIs hand a path over decoded, and
+//! there it would be read as a URL once more, so that a `?` in a name began a query and `..` led
+//! elsewhere. What cannot stand in a path is encoded again here, and nothing else is changed; so a
+//! path that comes encoded, as from an emulator, stays as it is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use axum::body::Body;
+use axum::http::header::{HOST, HeaderName, HeaderValue};
+use axum::http::{Method, Request, Response, Uri};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use futures_util::future::ready;
+use futures_util::stream::once;
+use http_body_util::BodyExt;
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+use serde::{Deserialize, Serialize};
+
+/// The payload that is read.
+const VERSION: &str = "2.0";
+/// The stage whose name is not in paths.
+const DEFAULT_STAGE: &str = "$default";
+/// What tells the API what stands before its paths.
+const FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+/// From this length on it is worth finding out which way of writing a body is shorter.
+const LONG_BODY: usize = 1_000_000;
+
+/// What has no place in a path as it is. A `%` has one, before two digits.
+const NOT_IN_PATHS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+/// What has none in a query.
+const NOT_IN_QUERIES: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
+
+/// A request as it is handed over.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HttpEvent {
+    version: String,
+    raw_path: String,
+    #[serde(default)]
+    raw_query_string: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    is_base64_encoded: bool,
+    request_context: RequestContext,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RequestContext {
+    #[serde(default)]
+    domain_name: Option<String>,
+    #[serde(default)]
+    stage: Option<String>,
+    http: HttpContext,
+}
+
+#[derive(Deserialize)]
+struct HttpContext {
+    method: String,
+}
+
+/// An answer as it is handed back.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HttpAnswer {
+    status_code: u16,
+    headers: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    body: String,
+    is_base64_encoded: bool,
+}
+
+/// Why an event is not a request.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotARequest {
+    /// It is of another payload.
+    #[error(
+        "the payload has version {0}: set PayloadFormatVersion of the integration to {VERSION}"
+    )]
+    Version(String),
+    /// Nothing can be called by it.
+    #[error("the event's {0} is none of a request")]
+    Part(&'static str),
+}
+
+/// Why a body cannot be read.
+#[derive(Debug)]
+struct DamagedBody;
+
+impl fmt::Display for DamagedBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body is not Base64")
+    }
+}
+
+impl std::error::Error for DamagedBody {}
+
+impl HttpEvent {
+    /// The request.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub fn into_request(self) -> Result<Request<Body>, NotARequest> {
+        if self.version != VERSION {
+            return Err(NotARequest::Version(self.version));
+        }
+        let RequestContext { domain_name, stage, http } = self.request_context;
+        let method = Method::from_bytes(http.method.as_bytes());
+        let (prefix, path) = apart(&self.raw_path, stage.as_deref());
+        let mut request = Request::new(body(self.body, self.is_base64_encoded));
+        *request.method_mut() = method.map_err(|_| NotARequest::Part("method"))?;
+        *request.uri_mut() = uri(path, &self.raw_query_string)?;
+        let headers = request.headers_mut();
+        for (name, value) in self.headers {
+            // One that cannot be is none that we read.
+            if let (Ok(name), Ok(value)) =
+                (HeaderName::try_from(name), HeaderValue::try_from(value))
+            {
+                headers.append(name, value);
+            }
+        }
+        if let Some(Ok(domain)) = domain_name.map(HeaderValue::try_from)
+            && !headers.contains_key(HOST)
+        {
+            headers.insert(HOST, domain);
+        }
+        // What a client says of it is not so.
+        headers.remove(FORWARDED_PREFIX);
+        if let Some(Ok(prefix)) = prefix.map(HeaderValue::try_from) {
+            headers.insert(FORWARDED_PREFIX, prefix);
+        }
+        Ok(request)
+    }
+}
+
+/// A path without the stage that stands before it, and that stage with its `/`.
+fn apart<'a>(path: &'a str, stage: Option<&str>) -> (Option<String>, &'a str) {
+    let Some(stage) = stage.filter(|stage| !stage.is_empty() && *stage != DEFAULT_STAGE) else {
+        return (None, path);
+    };
+    let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(stage));
+    match rest {
+        Some("") => (Some(format!("/{stage}")), "/"),
+        Some(rest) if rest.starts_with('/') => (Some(format!("/{stage}")), rest),
+        _ => (None, path),
+    }
+}
+
+fn uri(path: &str, query: &str) -> Result<Uri, NotARequest> {
+    let mut uri = encoded_path(path);
+    if !uri.starts_with('/') {
+        uri.insert(0, '/');
+    }
+    if !query.is_empty() {
+        uri.push('?');
+        uri.extend(percent_encode(query.as_bytes(), NOT_IN_QUERIES));
+    }
+    Uri::builder().path_and_query(uri).build().map_err(|_| NotARequest::Part("path"))
+}
+
+/// A path with everything encoded that cannot stand in one.
+fn encoded_path(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('%') {
+        encoded.extend(percent_encode(before.as_bytes(), NOT_IN_PATHS));
+        let is_escape = matches!(
+            after.as_bytes(),
+            [one, two, ..] if one.is_ascii_hexdigit() && two.is_ascii_hexdigit()
+        );
+        encoded.push_str(if is_escape { "%" } else { "%25" });
+        rest = after;
+    }
+    encoded.extend(percent_encode(rest.as_bytes(), NOT_IN_PATHS));
+    encoded
+}
+
+/// A body that cannot be read fails where it is read, and is refused there as any other.
+fn body(text: Option<String>, is_base64: bool) -> Body {
+    match text {
+        None => Body::empty(),
+        Some(text) if !is_base64 => Body::from(text),
+        Some(text) => match BASE64.decode(text) {
+            Ok(bytes) => Body::from(bytes),
+            Err(_) => Body::from_stream(once(ready(Err::<Vec<u8>, _>(DamagedBody)))),
+        },
+    }
+}
+
+impl HttpAnswer {
+    /// The answer that this response is.
+    ///
+    /// # Errors
+    ///
+    /// If its body ends before its end.
+    pub async fn of(response: Response<Body>) -> Result<Self, axum::Error> {
+        let (head, body) = response.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let mut headers: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in &head.headers {
+            let Ok(value) = value.to_str() else { continue };
+            let known = headers.entry(name.as_str().to_owned()).or_default();
+            if !known.is_empty() {
+                known.push_str(", ");
+            }
+            known.push_str(value);
+        }
+        let (body, is_base64_encoded) = match String::from_utf8(body.into()) {
+            Ok(text) if !is_shorter_in_base64(&text) => (text, false),
+            Ok(text) => (BASE64.encode(text), true),
+            Err(bytes) => (BASE64.encode(bytes.as_bytes()), true),
+        };
+        Ok(Self { status_code: head.status.as_u16(), headers, body, is_base64_encoded })
+    }
+}
+
+/// Whether a text grows less by Base64 than by being a string of JSON. A list of 4 MB that holds many
+/// quotes would as a string be longer than the 6 MB that an answer may have.
+fn is_shorter_in_base64(text: &str) -> bool {
+    if text.len() < LONG_BODY {
+        return false;
+    }
+    let as_string: usize = text
+        .bytes()
+        .map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+            0..0x20 => 6,
+            _ => 1,
+        })
+        .sum();
+    as_string > text.len().div_ceil(3) * 4
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(name: &str) -> HttpEvent {
+        let path = format!("{}/../../tests/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn request(name: &str) -> Request<Body> {
+        event(name).into_request().unwrap()
+    }
+
+    fn header(request: &Request<Body>, name: HeaderName) -> &str {
+        request.headers().get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[test]
+    fn a_request_is_what_was_sent() {
+        let request = request("api-put-collection");
+        assert_eq!(request.method(), Method::PUT);
+        assert_eq!(
+            request.uri(),
+            "/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections/\
+             first?api-version=2016-03-01"
+        );
+        assert_eq!(header(&request, HOST), "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com");
+        assert_eq!(header(&request, axum::http::header::AUTHORIZATION), "Bearer open-sesame");
+    }
+
+    #[test]
+    fn a_path_reads_alike_whether_it_comes_decoded_or_not() {
+        assert_eq!(request("api-path-decoded").uri(), request("api-path-encoded").uri());
+    }
+
+    #[test]
+    fn no_path_is_too_odd_and_none_leads_elsewhere() {
+        let request = request("api-path-odd");
+        assert_eq!(request.uri().path(), "//subscriptions/../me%5C%25zz%3Fx%23y/100%25");
+        assert_eq!(request.uri().query(), Some("api-version=2016-03-01&x=%zz"));
+        for (path, expected) in [
+            ("", "/"),
+            ("/", "/"),
+            ("*", "/*"),
+            ("/a%2Fb", "/a%2Fb"),
+            ("/50%", "/50%25"),
+            ("/%4", "/%254"),
+            ("/a b\u{7f}\n", "/a%20b%7F%0A"),
+            ("/日本", "/%E6%97%A5%E6%9C%AC"),
+            ("http://elsewhere/x", "/http://elsewhere/x"),
+        ] {
+            assert_eq!(uri(path, "").unwrap(), expected, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_stage_is_told_as_what_stands_before_the_path() {
+        let request = request("api-stage");
+        assert!(request.uri().path().starts_with("/subscriptions/"));
+        assert_eq!(header(&request, FORWARDED_PREFIX), "/prod");
+        for (path, stage, expected) in [
+            ("/prod", Some("prod"), (Some("/prod".to_owned()), "/")),
+            ("/product", Some("prod"), (None, "/product")),
+            ("/x", Some("prod"), (None, "/x")),
+            ("/x", Some("$default"), (None, "/x")),
+            ("/x", None, (None, "/x")),
+        ] {
+            assert_eq!(apart(path, stage), expected);
+        }
+    }
+
+    #[test]
+    fn without_a_host_the_gateway_says_it() {
+        let request = request("api-no-host");
+        assert_eq!(header(&request, HOST), "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com");
+    }
+
+    #[tokio::test]
+    async fn a_body_in_base64_is_its_bytes_and_a_damaged_one_cannot_be_read() {
+        let body = request("api-put-job-base64").into_body().collect().await.unwrap();
+        let text = String::from_utf8(body.to_bytes().into()).unwrap();
+        assert!(text.contains("grüße"), "{text}");
+        assert!(request("api-base64-damaged").into_body().collect().await.is_err());
+    }
+
+    #[test]
+    fn what_is_no_request_says_why() {
+        let with = |path: &str, value: serde_json::Value| {
+            let mut event = json!({
+                "version": "2.0",
+                "rawPath": "/",
+                "requestContext": {"http": {"method": "GET"}},
+            });
+            *event.pointer_mut(path).unwrap() = value;
+            serde_json::from_value::<HttpEvent>(event).unwrap().into_request().unwrap_err()
+        };
+        assert_eq!(with("/version", json!("1.0")), NotARequest::Version("1.0".to_owned()));
+        let method = with("/requestContext/http/method", json!("GE T"));
+        assert_eq!(method, NotARequest::Part("method"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_handed_back_as_text() {
+        let response = Response::builder()
+            .status(201)
+            .header("content-type", "application/json")
+            .header("vary", "a")
+            .header("vary", "b")
+            .body(Body::from(r#"{"x":"ü"}"#))
+            .unwrap();
+        let answer = HttpAnswer::of(response).await.unwrap();
+        assert_eq!(
+            serde_json::to_value(&answer).unwrap(),
+            json!({
+                "statusCode": 201,
+                "headers": {"content-type": "application/json", "vary": "a, b"},
+                "body": r#"{"x":"ü"}"#,
+                "isBase64Encoded": false,
+            })
+        );
+    }
+
+    /// The most that a list holds, and the worst of it, is less than an answer may be.
+    #[tokio::test]
+    async fn a_long_answer_stays_below_six_megabytes() {
+        for text in ["\\\"".repeat(2_000_000), "x".repeat(4_000_000), "\u{1}".repeat(4_000_000)] {
+            let answer = HttpAnswer::of(Response::new(Body::from(text.clone()))).await.unwrap();
+            assert!(serde_json::to_vec(&answer).unwrap().len() < 6_000_000);
+            if answer.is_base64_encoded {
+                assert_eq!(BASE64.decode(&answer.body).unwrap(), text.as_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The API as a Lambda function.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use api::{Clients, Function, HttpEvent, Settings};
+use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
+use runtime::SystemClock;
+use runtime_aws::{ErrorType, Started, block_on, report, start};
+
+fn main() -> ExitCode {
+    match start(Settings::read) {
+        Ok(started) => block_on(run(started)),
+        Err(code) => code,
+    }
+}
+
+async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
+    let config = aws.config();
+    let clients = Clients {
+        dynamodb: aws_sdk_dynamodb::Client::new(&config),
+        sqs: aws_sdk_sqs::Client::new(&config),
+        kms: aws_sdk_kms::Client::new(&config),
+    };
+    let function = Function::new(settings, &aws.region, clients, Arc::new(SystemClock));
+    let function = Arc::new(function);
+    let handle = service_fn(move |event: LambdaEvent<HttpEvent>| {
+        let function = function.clone();
+        async move {
+            let answer = function.answer(event.payload).await;
+            function.print_metrics();
+            answer.map_err(|error| {
+                report(ErrorType::EventUnreadable, &error);
+                Diagnostic {
+                    error_type: ErrorType::EventUnreadable.to_string(),
+                    error_message: error.to_string(),
+                }
+            })
+        }
+    });
+    Runtime::new(handle).run().await
+}

@@ -1,0 +1,46 @@
+//! The executor as a Lambda function.
+
+use std::convert::Infallible;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use executor::{Clients, Function, Settings};
+use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use queue_sqs::Batch;
+use runtime::SystemClock;
+use runtime_aws::{Started, block_on, start};
+
+fn main() -> ExitCode {
+    match start(Settings::read) {
+        Ok(started) => block_on(run(started)),
+        Err(code) => code,
+    }
+}
+
+async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
+    let config = aws.config();
+    let clients = Clients {
+        dynamodb: aws_sdk_dynamodb::Client::new(&config),
+        sqs: aws_sdk_sqs::Client::new(&config),
+        kms: aws_sdk_kms::Client::new(&config),
+        eventbridge: aws_sdk_eventbridge::Client::new(&config),
+    };
+    let function = Function::new(&settings, &aws.region, clients, Arc::new(SystemClock))?;
+    let function = Arc::new(function);
+    let handle = service_fn(move |LambdaEvent { payload, context }: LambdaEvent<Batch>| {
+        let function = function.clone();
+        async move {
+            let answer = function.perform(payload, deadline(context.deadline)).await;
+            function.print_metrics();
+            Ok::<_, Infallible>(answer)
+        }
+    });
+    Runtime::new(handle).run().await
+}
+
+/// The end of an invocation, from milliseconds since 1970.
+fn deadline(ms: u64) -> DateTime<Utc> {
+    let at = i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis);
+    at.unwrap_or(DateTime::<Utc>::MAX_UTC)
+}

@@ -1,0 +1,46 @@
+//! What the executor reads from its environment.
+
+use actions::{AUTHORITY, TargetPolicy};
+use runtime_aws::Variables;
+
+/// The executor's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The table in which everything is kept.
+    pub table: String,
+    /// Where messages come from, and what follows goes.
+    pub queue_url: String,
+    /// Who is told what happens to jobs.
+    pub event_bus: Option<String>,
+    /// The key under which secrets are sealed.
+    pub key_id: String,
+    /// Which addresses jobs may reach.
+    pub targets: TargetPolicy,
+    /// The base URL of whoever gives tokens.
+    pub authority: String,
+}
+
+impl Settings {
+    /// Reads them.
+    pub fn read(variables: &mut Variables) -> Self {
+        let targets =
+            [("public", TargetPolicy::PublicOnly), ("private", TargetPolicy::AllowPrivate)];
+        Self {
+            table: variables.table(),
+            queue_url: variables.queue_url(),
+            event_bus: variables.event_bus(),
+            key_id: variables.key_id(),
+            targets: variables.choice("MINUTEHAND_TARGETS", &targets, TargetPolicy::PublicOnly),
+            authority: authority(variables),
+        }
+    }
+}
+
+fn authority(variables: &mut Variables) -> String {
+    let name = "MINUTEHAND_OAUTH_AUTHORITY";
+    let Some(url) = variables.optional(name) else { return AUTHORITY.to_owned() };
+    if !url.starts_with("https://") && !url.starts_with("http://") {
+        variables.problem(format!("{name} is '{url}': give a URL, like {AUTHORITY}"));
+    }
+    url
+}

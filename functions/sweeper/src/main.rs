@@ -1,0 +1,40 @@
+//! The sweeper as a Lambda function.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
+use runtime::SystemClock;
+use runtime_aws::{ErrorType, Started, block_on, start};
+use serde::de::IgnoredAny;
+use sweeper::{Clients, Function, Settings};
+
+fn main() -> ExitCode {
+    match start(Settings::read) {
+        Ok(started) => block_on(run(started)),
+        Err(code) => code,
+    }
+}
+
+async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
+    let config = aws.config();
+    let clients = Clients {
+        dynamodb: aws_sdk_dynamodb::Client::new(&config),
+        sqs: aws_sdk_sqs::Client::new(&config),
+        eventbridge: aws_sdk_eventbridge::Client::new(&config),
+    };
+    let function = Arc::new(Function::new(&settings, clients, Arc::new(SystemClock)));
+    // What the tick says is of no matter: everything is read from the store.
+    let handle = service_fn(move |_: LambdaEvent<IgnoredAny>| {
+        let function = function.clone();
+        async move {
+            let ended = function.tick().await;
+            function.print_metrics();
+            ended.map_err(|error| Diagnostic {
+                error_type: ErrorType::SweepFailed.to_string(),
+                error_message: error.to_string(),
+            })
+        }
+    });
+    Runtime::new(handle).run().await
+}

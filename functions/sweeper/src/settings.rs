@@ -1,0 +1,25 @@
+//! What the sweeper reads from its environment.
+
+use runtime_aws::Variables;
+
+/// The sweeper's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The table in which everything is kept.
+    pub table: String,
+    /// Where what is due goes.
+    pub queue_url: String,
+    /// Who is told of occurrences that are skipped.
+    pub event_bus: Option<String>,
+}
+
+impl Settings {
+    /// Reads them.
+    pub fn read(variables: &mut Variables) -> Self {
+        Self {
+            table: variables.table(),
+            queue_url: variables.queue_url(),
+            event_bus: variables.event_bus(),
+        }
+    }
+}

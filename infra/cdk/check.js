@@ -1,0 +1,81 @@
+/**
+ * Synthesizes the app and compares what comes out with `../template.yaml`: all of it is there, and
+ * nothing but the code of the functions differs. Works on stand-ins for the packages, and offline.
+ */
+const { deepStrictEqual, strictEqual } = require('node:assert');
+const { execFileSync } = require('node:child_process');
+const { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { parse } = require('yaml');
+
+const FUNCTIONS = { ApiFunction: 'api', SweeperFunction: 'sweeper', ExecutorFunction: 'executor' };
+const folder = join(__dirname, '..', '..', 'target', 'cdk');
+const packages = join(folder, 'packages');
+const out = join(folder, 'check');
+
+rmSync(out, { recursive: true, force: true });
+for (const name of Object.values(FUNCTIONS)) {
+  mkdirSync(join(packages, name), { recursive: true });
+  writeFileSync(join(packages, name, 'bootstrap'), `stands in for ${name}\n`);
+}
+// What it prints is shown if it fails; else it is advice, for parameters that are empty, too.
+execFileSync('npx', ['cdk', 'synth', '--quiet', '--output', out], {
+  cwd: __dirname,
+  env: { ...process.env, MINUTEHAND_PACKAGES: packages },
+  stdio: ['ignore', 'pipe', 'pipe'],
+});
+
+const template = readTemplate(join(__dirname, '..', 'template.yaml'));
+const synthesized = JSON.parse(readFileSync(join(out, 'minutehand.template.json'), 'utf8'));
+const assets = JSON.parse(readFileSync(join(out, 'minutehand.assets.json'), 'utf8')).files;
+
+for (const [name, directory] of Object.entries(FUNCTIONS)) {
+  const { CodeUri } = synthesized.Resources[name].Properties;
+  const asset = assets[CodeUri.Key.replace('.zip', '')];
+  const source = join(out, asset.source.path, 'bootstrap');
+  strictEqual(readFileSync(source, 'utf8'), `stands in for ${directory}\n`, `the package of ${name}`);
+  delete synthesized.Resources[name].Properties.CodeUri;
+  delete template.Resources[name].Properties.CodeUri;
+}
+// What the CDK adds to every stack, so that it notices one that was not prepared for it.
+delete synthesized.Parameters.BootstrapVersion;
+delete synthesized.Rules.CheckBootstrapVersion;
+for (const section of new Set([...Object.keys(template), ...Object.keys(synthesized)])) {
+  const [ours, theirs] = [template[section], synthesized[section]].map(comparable);
+  if (section === 'AWSTemplateFormatVersion' || section === 'Transform') {
+    deepStrictEqual([theirs].flat(), [ours].flat(), section);
+    continue;
+  }
+  for (const name of new Set([...Object.keys(ours ?? {}), ...Object.keys(theirs ?? {})])) {
+    deepStrictEqual(theirs?.[name], ours?.[name], `${section}.${name} differs from the template's`);
+  }
+}
+console.log(`${Object.keys(template.Resources).length} resources, as in the template`);
+
+/** Reads YAML with the short forms of functions, as JSON with the long ones. */
+function readTemplate(path) {
+  const long = (name) => (name === 'Ref' || name === 'Condition' ? name : `Fn::${name}`);
+  const names = ['Ref', 'Condition', 'GetAtt', 'Sub', 'If', 'Equals', 'Not', 'And', 'Or', 'Split'];
+  const customTags = names.flatMap((name) => [
+    { tag: `!${name}`, resolve: (text) => ({ [long(name)]: name === 'GetAtt' ? text.split('.') : text }) },
+    ...['map', 'seq'].map((collection) => ({
+      tag: `!${name}`,
+      collection,
+      resolve: (node) => ({ [long(name)]: node.toJSON() }),
+    })),
+  ]);
+  return parse(readFileSync(path, 'utf8'), { customTags });
+}
+
+/**
+ * In one form what may be told in two: numbers and booleans as texts, an attribute's path as a list.
+ */
+function comparable(value) {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (value === null || typeof value !== 'object') return String(value);
+  const one = ([key, inner]) => [
+    key,
+    key === 'Fn::GetAtt' && typeof inner === 'string' ? inner.split('.') : comparable(inner),
+  ];
+  return Object.fromEntries(Object.entries(value).map(one));
+}

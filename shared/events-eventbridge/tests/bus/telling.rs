@@ -1,0 +1,184 @@
+//! What the bus is told, and what becomes of what it does not take.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::errand::JobRef;
+use domain::execution::{Attempt, Occurrence, Outcome, Record};
+use domain::firing::Why;
+use domain::job::JobState;
+use events_eventbridge::Bus;
+use ports::{Event, EventSink};
+use serde_json::{Value, json};
+use testkit::aws::{Answer, Call, FakeAws};
+use testkit::{SetClock, fake_client};
+
+fn at(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_893_456_000 + second, 0).unwrap()
+}
+
+fn bus(aws: &FakeAws) -> (Bus, SetClock) {
+    let clock = SetClock::at(at(0));
+    (Bus::new(fake_client!(aws_sdk_eventbridge, aws), "jobs", Arc::new(clock.clone())), clock)
+}
+
+fn job() -> JobRef {
+    JobRef { uid: "u1".to_owned(), collection_uid: "c1".to_owned(), key: "nightly".to_owned() }
+}
+
+fn record(outcome: Outcome) -> Record {
+    let message = "the target said hunter2".to_owned();
+    Record { started_at: at(1), ended_at: at(2), outcome, message, repeat_count: 3 }
+}
+
+fn entries(call: &Call) -> &Vec<Value> {
+    call.body["Entries"].as_array().unwrap()
+}
+
+/// All is taken.
+fn taken(call: &Call) -> Answer {
+    let taken: Vec<Value> = entries(call).iter().map(|_| json!({"EventId": "e"})).collect();
+    Answer::Done(json!({"FailedEntryCount": 0, "Entries": taken}))
+}
+
+fn finish(bus: &Bus, n: usize) {
+    for _ in 0..n {
+        bus.note(Event::Finished { job: &job(), state: JobState::Completed });
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_may_act_on_is_told_and_nothing_of_what_was_sent_or_answered() {
+    let aws = FakeAws::new(taken);
+    let (bus, _) = bus(&aws);
+    let job = job();
+    let attempt = Attempt::first(4, Occurrence::Scheduled { nominal_at: at(0) });
+    let late = TimeDelta::milliseconds(1_000);
+    for outcome in [Outcome::Succeeded, Outcome::Failed] {
+        let record = record(outcome);
+        bus.note(Event::Executed { job: &job, attempt: &attempt, record: &record, late });
+    }
+    bus.note(Event::Retried { job: &job, attempt: &attempt });
+    bus.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::Gone });
+    bus.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::CollectionOff });
+    bus.note(Event::Overtaken { job: &job, occurrences: 7 });
+    bus.note(Event::Finished { job: &job, state: JobState::Faulted });
+    bus.flush().await.unwrap();
+
+    let calls = aws.calls();
+    let [call] = calls.as_slice() else { panic!("{calls:?}") };
+    let entries = entries(call);
+    let told: Vec<(&str, Value)> = entries
+        .iter()
+        .map(|entry| {
+            assert_eq!(
+                (&entry["Source"], &entry["EventBusName"]),
+                (&json!("minutehand"), &json!("jobs"))
+            );
+            let detail = serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
+            (entry["DetailType"].as_str().unwrap(), detail)
+        })
+        .collect();
+    let job = |more: Value| {
+        let mut detail = json!({"jobUid": "u1", "collectionUid": "c1", "job": "nightly"});
+        detail.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        detail
+    };
+    assert_eq!(
+        told,
+        [
+            (
+                "Execution Failed",
+                job(json!({
+                    "attempt": attempt.id().to_string(),
+                    "action": "main",
+                    "try": 0,
+                    "isRun": false,
+                    "occurrence": "2030-01-01T00:00:00Z",
+                    "dueAt": "2030-01-01T00:00:00Z",
+                    "startedAt": "2030-01-01T00:00:01Z",
+                    "endedAt": "2030-01-01T00:00:02Z",
+                    "lateMs": 1000,
+                    "repeatCount": 3,
+                }))
+            ),
+            (
+                "Occurrences Skipped",
+                job(json!({
+                    "occurrences": 1,
+                    "reason": "CollectionOff",
+                    "occurrence": "2030-01-01T00:00:00Z",
+                }))
+            ),
+            ("Occurrences Skipped", job(json!({"occurrences": 7, "reason": "Overtaken"}))),
+            ("Job Faulted", job(json!({"state": "faulted"}))),
+        ]
+    );
+    assert_eq!(entries[0]["Time"], json!(1_893_456_002));
+    assert!(!call.body.to_string().contains("hunter2"));
+}
+
+#[tokio::test]
+async fn ten_go_in_a_request_and_nothing_is_told_twice() {
+    let aws = FakeAws::new(taken);
+    let (bus, _) = bus(&aws);
+    finish(&bus, 23);
+    bus.flush().await.unwrap();
+    bus.flush().await.unwrap();
+    let sizes: Vec<usize> = aws.calls().iter().map(|call| entries(call).len()).collect();
+    assert_eq!(sizes, [10, 10, 3]);
+}
+
+#[tokio::test]
+async fn what_was_not_taken_is_put_again_and_in_the_end_lost_without_the_rest() {
+    let aws = FakeAws::new(|call| {
+        let fate = |n: usize| match n {
+            1 => json!({"ErrorCode": "ThrottlingException", "ErrorMessage": "slow down"}),
+            _ => json!({"EventId": "e"}),
+        };
+        let fates: Vec<Value> = (0..entries(call).len()).map(fate).collect();
+        Answer::Done(json!({"FailedEntryCount": 1, "Entries": fates}))
+    });
+    let (bus, clock) = bus(&aws);
+    finish(&bus, 3);
+    // One of three is not taken, and taken when it comes alone.
+    bus.flush().await.unwrap();
+    let sizes: Vec<usize> = aws.calls().iter().map(|call| entries(call).len()).collect();
+    assert_eq!(sizes, [3, 1]);
+    assert_eq!(clock.waits().len(), 1);
+}
+
+#[tokio::test]
+async fn a_bus_that_takes_nothing_loses_what_waits_after_a_bounded_number_of_tries() {
+    let aws = FakeAws::new(|call| {
+        let busy = json!({"ErrorCode": "InternalFailure", "ErrorMessage": ""});
+        let fates = vec![busy; entries(call).len()];
+        Answer::Done(json!({"FailedEntryCount": fates.len(), "Entries": fates}))
+    });
+    let (bus, _) = bus(&aws);
+    finish(&bus, 2);
+    let lost = bus.flush().await.unwrap_err();
+    assert_eq!((lost.events, lost.why.as_str()), (2, "InternalFailure"));
+    assert_eq!(aws.calls().len(), 3);
+}
+
+#[tokio::test]
+async fn a_request_that_fails_loses_its_events_and_not_those_of_the_next() {
+    for (answer, why) in [
+        (Answer::Failed(400, "AccessDeniedException"), "AccessDeniedException"),
+        (Answer::Failed(400, "ThrottlingException"), "ThrottlingException"),
+        (Answer::Silence, "dispatch failure"),
+    ] {
+        let aws =
+            FakeAws::new(
+                move |call| {
+                    if entries(call).len() == 10 { answer.clone() } else { taken(call) }
+                },
+            );
+        let (bus, _) = bus(&aws);
+        finish(&bus, 12);
+        let lost = bus.flush().await.unwrap_err();
+        assert_eq!((lost.events, lost.why.as_str()), (10, why));
+        assert_eq!(aws.calls().len(), 2);
+    }
+}

@@ -1,0 +1,154 @@
+//! What Lambda hands over, and what it is told.
+
+use std::fmt;
+
+use domain::errand::Errand;
+use ports::{UnreadableErrand, decode};
+use serde::{Deserialize, Serialize};
+
+/// The messages of an invocation.
+#[derive(Debug, Deserialize)]
+pub struct Batch {
+    #[serde(rename = "Records")]
+    records: Vec<Record>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    message_id: String,
+    receipt_handle: String,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    attributes: Attributes,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Attributes {
+    #[serde(default)]
+    approximate_receive_count: Option<String>,
+}
+
+/// A message that was handed over.
+#[derive(Debug)]
+pub struct Delivery {
+    /// What Lambda knows it by.
+    pub message_id: String,
+    /// What the queue knows this delivery of it by.
+    pub receipt: Receipt,
+    /// How often it was delivered, this time included.
+    pub receives: u32,
+    /// What it asks for.
+    pub errand: Result<Errand, UnreadableErrand>,
+}
+
+/// What the queue knows a delivery by. It is long and says nothing, so it is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Receipt(pub(crate) String);
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Receipt(..)")
+    }
+}
+
+impl Batch {
+    /// The messages, each read.
+    #[must_use]
+    pub fn deliveries(self) -> Vec<Delivery> {
+        self.records.into_iter().map(Delivery::of).collect()
+    }
+}
+
+impl Delivery {
+    fn of(record: Record) -> Self {
+        let Record { message_id, receipt_handle, body, attributes } = record;
+        let receives = attributes.approximate_receive_count;
+        Self {
+            message_id,
+            receipt: Receipt(receipt_handle),
+            // What does not say how often it came has come once.
+            receives: receives.and_then(|count| count.parse().ok()).unwrap_or(1),
+            errand: decode(&body.unwrap_or_default()),
+        }
+    }
+}
+
+/// Which messages come back.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BatchAnswer {
+    batch_item_failures: Vec<ItemFailure>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ItemFailure {
+    item_identifier: String,
+}
+
+impl FromIterator<String> for BatchAnswer {
+    /// These come back; all others are finished.
+    fn from_iter<T: IntoIterator<Item = String>>(message_ids: T) -> Self {
+        let failure = |item_identifier| ItemFailure { item_identifier };
+        Self { batch_item_failures: message_ids.into_iter().map(failure).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixture(name: &str) -> Vec<Delivery> {
+        let path = format!("{}/../../tests/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        serde_json::from_str::<Batch>(&text).unwrap().deliveries()
+    }
+
+    #[test]
+    fn a_batch_is_read_message_by_message() {
+        let deliveries = fixture("sqs-good");
+        assert_eq!(deliveries.len(), 3);
+        assert!(deliveries.iter().all(|delivery| delivery.errand.is_ok()));
+        let receives: Vec<u32> = deliveries.iter().map(|delivery| delivery.receives).collect();
+        assert_eq!(receives, [1, 1, 2]);
+        let ids: Vec<&str> = deliveries.iter().map(|it| it.message_id.as_str()).collect();
+        assert_eq!(ids[0], "059f36b4-87a3-44ab-83d2-661975830a7d");
+    }
+
+    #[test]
+    fn one_that_cannot_be_read_does_not_spoil_the_others() {
+        let errands: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.errand).collect();
+        assert!(errands[0].is_ok());
+        assert!(matches!(errands[1], Err(UnreadableErrand::Malformed(_))));
+        assert!(matches!(errands[2], Err(UnreadableErrand::Newer { found: 2 })));
+        assert!(errands[3].is_ok());
+    }
+
+    #[test]
+    fn what_is_no_errand_is_told_from_what_is_of_a_newer_version() {
+        let bad = fixture("sqs-bad");
+        assert_eq!(bad.len(), 4);
+        assert!(bad.iter().all(|it| {
+            matches!(it.errand, Err(UnreadableErrand::Malformed(_) | UnreadableErrand::Nonsense(_)))
+        }));
+        let newer = fixture("sqs-newer-version");
+        assert!(newer.iter().all(|it| matches!(it.errand, Err(UnreadableErrand::Newer { .. }))));
+    }
+
+    #[test]
+    fn the_first_version_is_read_as_long_as_there_are_messages() {
+        assert!(fixture("sqs-first-version").iter().all(|it| it.errand.is_ok()));
+    }
+
+    #[test]
+    fn the_answer_is_the_one_that_lambda_reads() {
+        let answer = BatchAnswer::from_iter(["a".to_owned()]);
+        let text = serde_json::to_string(&answer).unwrap();
+        assert_eq!(text, r#"{"batchItemFailures":[{"itemIdentifier":"a"}]}"#);
+        let text = serde_json::to_string(&BatchAnswer::default()).unwrap();
+        assert_eq!(text, r#"{"batchItemFailures":[]}"#);
+    }
+}

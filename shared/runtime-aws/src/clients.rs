@@ -1,0 +1,177 @@
+//! The clients of AWS: one configuration, one pool of connections, credentials from the environment.
+//!
+//! Lambda hands credentials over in variables, for as long as the process lives; so the chain of
+//! files, single sign-on and metadata services that other programs go through is not here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_smithy_async::rt::sleep::TokioSleep;
+use aws_smithy_async::time::SystemTimeSource;
+use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::SdkConfig;
+use aws_types::region::Region;
+use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
+
+use crate::Variables;
+
+/// How long a connection may take to be there.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long one try of a request may take.
+const TRY_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long a request may take with all its tries: less than what a lease leaves beside an action.
+const REQUEST_TIME_MAX: Duration = Duration::from_secs(15);
+/// How often a request is tried that failed for a reason that passes.
+const TRIES_MAX: u32 = 4;
+/// The wait before the second try; each further one is twice as long, and all are jittered.
+const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+
+/// The services that may have an address of their own.
+const SERVICES: [(&str, &str); 4] = [
+    ("DynamoDB", "AWS_ENDPOINT_URL_DYNAMODB"),
+    ("EventBridge", "AWS_ENDPOINT_URL_EVENTBRIDGE"),
+    ("KMS", "AWS_ENDPOINT_URL_KMS"),
+    ("SQS", "AWS_ENDPOINT_URL_SQS"),
+];
+
+/// Where AWS is, and as whom it is called.
+#[derive(Clone)]
+pub struct AwsSettings {
+    /// The region.
+    pub region: String,
+    credentials: Credentials,
+    endpoint_url: Option<String>,
+    endpoint_urls: Endpoints,
+    use_fips: bool,
+    use_dual_stack: bool,
+}
+
+/// Not what the credentials are.
+impl fmt::Debug for AwsSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AwsSettings").field("region", &self.region).finish_non_exhaustive()
+    }
+}
+
+impl AwsSettings {
+    /// Reads what Lambda sets, and what points the SDK elsewhere.
+    pub fn read(variables: &mut Variables) -> Self {
+        let region = variables
+            .optional("AWS_REGION")
+            .or_else(|| variables.optional("AWS_DEFAULT_REGION"))
+            .unwrap_or_else(|| {
+                variables
+                    .problem("AWS_REGION is not set: Lambda sets it, so run this as a function");
+                String::new()
+            });
+        let key_id = variables.required("AWS_ACCESS_KEY_ID", "set by Lambda");
+        let key = variables.required("AWS_SECRET_ACCESS_KEY", "set by Lambda");
+        let token = variables.optional("AWS_SESSION_TOKEN");
+        let mut endpoints = BTreeMap::new();
+        for (service, name) in SERVICES {
+            if let Some(url) = variables.optional(name) {
+                endpoints.insert(service, url);
+            }
+        }
+        let flags = [("true", true), ("false", false)];
+        Self {
+            region,
+            credentials: Credentials::new(key_id, key, token, None, "environment"),
+            endpoint_url: variables.optional("AWS_ENDPOINT_URL"),
+            endpoint_urls: Endpoints(endpoints),
+            use_fips: variables.choice("AWS_USE_FIPS_ENDPOINT", &flags, false),
+            use_dual_stack: variables.choice("AWS_USE_DUALSTACK_ENDPOINT", &flags, false),
+        }
+    }
+
+    /// What every client is made from.
+    #[must_use]
+    pub fn config(&self) -> SdkConfig {
+        let tls = Provider::Rustls(CryptoMode::Ring);
+        let retry = RetryConfig::standard()
+            .with_max_attempts(TRIES_MAX)
+            .with_initial_backoff(FIRST_BACKOFF);
+        let timeout = TimeoutConfig::builder()
+            .connect_timeout(CONNECT_TIME_MAX)
+            .operation_attempt_timeout(TRY_TIME_MAX)
+            .operation_timeout(REQUEST_TIME_MAX)
+            .build();
+        let config = SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(self.region.clone()))
+            .credentials_provider(SharedCredentialsProvider::new(self.credentials.clone()))
+            .http_client(Builder::new().tls_provider(tls).build_https())
+            .sleep_impl(TokioSleep::new())
+            .time_source(SystemTimeSource::new())
+            .retry_config(retry)
+            .timeout_config(timeout)
+            .use_fips(self.use_fips)
+            .use_dual_stack(self.use_dual_stack)
+            .service_config(self.endpoint_urls.clone());
+        match &self.endpoint_url {
+            Some(url) => config.endpoint_url(url).build(),
+            None => config.build(),
+        }
+    }
+}
+
+/// The addresses of single services.
+#[derive(Debug, Clone)]
+struct Endpoints(BTreeMap<&'static str, String>);
+
+impl LoadServiceConfig for Endpoints {
+    fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
+        let is_endpoint = key.env() == "AWS_ENDPOINT_URL";
+        is_endpoint.then(|| self.0.get(key.service_id()).cloned()).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAMBDA: [(&str, &str); 4] = [
+        ("AWS_REGION", "eu-west-1"),
+        ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
+        ("AWS_SECRET_ACCESS_KEY", "hunter2"),
+        ("AWS_SESSION_TOKEN", "token"),
+    ];
+
+    #[test]
+    fn a_service_may_have_an_address_of_its_own() {
+        let own = [("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:9324")];
+        let mut variables = Variables::of(LAMBDA.into_iter().chain(own));
+        let settings = AwsSettings::read(&mut variables);
+        assert!(variables.problems().is_empty(), "{:?}", variables.problems());
+        let key = |service| {
+            let key = ServiceConfigKey::builder().service_id(service).profile("endpoint_url");
+            key.env("AWS_ENDPOINT_URL").build().unwrap()
+        };
+        let own = settings.endpoint_urls.load_config(key("SQS"));
+        assert_eq!(own.as_deref(), Some("http://127.0.0.1:9324"));
+        assert_eq!(settings.endpoint_urls.load_config(key("KMS")), None);
+    }
+
+    #[test]
+    fn credentials_are_shown_nowhere() {
+        let mut variables = Variables::of(LAMBDA);
+        let settings = AwsSettings::read(&mut variables);
+        assert_eq!(format!("{settings:?}"), r#"AwsSettings { region: "eu-west-1", .. }"#);
+    }
+
+    #[test]
+    fn outside_of_lambda_everything_is_missing_at_once() {
+        let mut variables = Variables::of::<&str, &str>([]);
+        AwsSettings::read(&mut variables);
+        assert_eq!(variables.problems().len(), 3);
+        assert!(variables.asked().is_empty(), "they are not settings of ours");
+    }
+}

@@ -1,0 +1,27 @@
+//! What a function on AWS needs from its system: its settings, the clients of AWS, the log, metrics.
+//!
+//! It stands beside `runtime`, which the binary on one machine uses alone, so that nothing of AWS is
+//! in that. A function starts in these steps, before its first event:
+//!
+//! 1. [`start`] reads the environment, and says everything that is wrong with it at once;
+//! 2. the clients are made, all on one pool of connections ([`AwsSettings::config`]);
+//! 3. services are put on them, and the function asks for events.
+//!
+//! Nothing is written before an event comes, so a start that fails leaves nothing behind.
+//!
+//! # Types of errors
+//!
+//! Whatever is logged as an error carries an `error_type`, by which alarms and filters know it. The
+//! types are [`ErrorType`], and they stay as they are.
+
+mod clients;
+mod error_type;
+mod metrics;
+mod start;
+mod variables;
+
+pub use clients::AwsSettings;
+pub use error_type::ErrorType;
+pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
+pub use start::{Started, block_on, report, start};
+pub use variables::{PREFIX, Variables};

@@ -1,0 +1,110 @@
+//! What is asked of KMS, how often, and what its errors mean.
+
+use std::sync::{Arc, Mutex};
+
+use ports::{SealError, Sealer};
+use sealer_kms::KmsSealer;
+use serde_json::json;
+use testkit::aws::{Answer, Call, FakeAws};
+use testkit::fake_client;
+
+/// 32 bytes of ones, in Base64.
+const KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+
+/// A KMS with one data key.
+fn kms(call: &Call) -> Answer {
+    assert_eq!(call.body["KeyId"], "key-1");
+    assert_eq!(call.body["EncryptionContext"], json!({"minutehand": "secrets"}));
+    match call.action.as_str() {
+        "GenerateDataKey" => {
+            assert_eq!(call.body["KeySpec"], "AES_256");
+            Answer::Done(json!({"KeyId": "key-1", "Plaintext": KEY, "CiphertextBlob": "c2VhbGVk"}))
+        }
+        "Decrypt" if call.body["CiphertextBlob"] == "c2VhbGVk" => {
+            Answer::Done(json!({"KeyId": "key-1", "Plaintext": KEY}))
+        }
+        "Decrypt" => Answer::Failed(400, "InvalidCiphertextException"),
+        other => panic!("{other}"),
+    }
+}
+
+fn sealer(aws: &FakeAws) -> KmsSealer {
+    KmsSealer::new(fake_client!(aws_sdk_kms, aws), "key-1")
+}
+
+fn actions(aws: &FakeAws) -> Vec<String> {
+    aws.calls().into_iter().map(|call| call.action).collect()
+}
+
+#[tokio::test]
+async fn a_process_asks_once_for_a_key_and_another_opens_what_it_sealed() {
+    let aws = FakeAws::new(kms);
+    let api = sealer(&aws);
+    let sealed = api.seal("job-1", "hunter2").await.unwrap();
+    let other = api.seal("job-2", "hunter2").await.unwrap();
+    assert_eq!(api.open("job-1", &sealed).await.unwrap(), "hunter2");
+    assert_eq!(actions(&aws), ["GenerateDataKey"]);
+    assert!(!sealed.windows(7).any(|window| window == b"hunter2"));
+
+    let executor = sealer(&aws);
+    assert_eq!(executor.open("job-1", &sealed).await.unwrap(), "hunter2");
+    assert_eq!(executor.open("job-2", &other).await.unwrap(), "hunter2");
+    assert_eq!(actions(&aws), ["GenerateDataKey", "Decrypt"]);
+}
+
+#[tokio::test]
+async fn what_is_sealed_for_one_job_opens_for_no_other() {
+    let aws = FakeAws::new(kms);
+    let ours = sealer(&aws);
+    let sealed = ours.seal("job-1", "s").await.unwrap();
+    assert!(matches!(ours.open("job-2", &sealed).await, Err(SealError::NotOurs)));
+}
+
+#[tokio::test]
+async fn what_is_cut_or_changed_does_not_open() {
+    let aws = FakeAws::new(kms);
+    let ours = sealer(&aws);
+    let sealed = ours.seal("job-1", "secret").await.unwrap();
+    for length in 0..sealed.len() {
+        let cut = ours.open("job-1", &sealed[..length]).await;
+        assert!(matches!(cut, Err(SealError::NotOurs)), "cut at {length}: {cut:?}");
+    }
+    for place in 0..sealed.len() {
+        let mut changed = sealed.clone();
+        changed[place] ^= 1;
+        let changed = ours.open("job-1", &changed).await;
+        assert!(matches!(changed, Err(SealError::NotOurs)), "changed at {place}: {changed:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_kms_that_fails_is_no_reason_to_think_secrets_damaged_and_is_asked_again() {
+    let is_down = Arc::new(Mutex::new(true));
+    let down = is_down.clone();
+    let aws = FakeAws::new(move |call| {
+        if *down.lock().unwrap() { Answer::Failed(400, "ThrottlingException") } else { kms(call) }
+    });
+    let ours = sealer(&aws);
+    assert!(matches!(ours.seal("job-1", "s").await, Err(SealError::NoKey(_))));
+    *is_down.lock().unwrap() = false;
+    let sealed = ours.seal("job-1", "s").await.unwrap();
+
+    let executor = sealer(&aws);
+    *is_down.lock().unwrap() = true;
+    assert!(matches!(executor.open("job-1", &sealed).await, Err(SealError::NoKey(_))));
+    *is_down.lock().unwrap() = false;
+    assert_eq!(executor.open("job-1", &sealed).await.unwrap(), "s");
+}
+
+#[tokio::test]
+async fn whoever_may_not_use_the_key_is_told_that_it_is_not_to_be_had() {
+    for (status, code) in
+        [(400, "AccessDeniedException"), (400, "DisabledException"), (500, "KMSInternalException")]
+    {
+        let aws = FakeAws::in_turn([Answer::Failed(status, code)]);
+        let error = sealer(&aws).seal("job-1", "s").await.unwrap_err();
+        assert!(matches!(error, SealError::NoKey(_)), "{code}: {error:?}");
+    }
+    let aws = FakeAws::in_turn([Answer::Silence]);
+    assert!(matches!(sealer(&aws).seal("job-1", "s").await, Err(SealError::NoKey(_))));
+}

@@ -1,0 +1,117 @@
+//! What is measured, and how it is printed.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::lambda::Function;
+use crate::load;
+use crate::services::Services;
+
+/// Starts of each function.
+const STARTS: usize = 20;
+/// Jobs that fire.
+const JOBS: usize = 100;
+/// Executions that are asked for of each of them.
+const RUNS: usize = 10;
+/// Half of them: what is the same for all of a process is paid in the first.
+const HALF: usize = JOBS * RUNS / 2;
+
+pub(crate) fn starts(functions: &Path, services: &Services) {
+    println!(
+        "start, median of {STARTS}, in ms   to first event   to its answer   (bar 60, wanted 25)"
+    );
+    let batch = load::batch(&[]);
+    for (name, event) in [
+        ("examples/hello", json!({})),
+        ("api", load::health()),
+        ("sweeper", load::tick()),
+        ("executor", batch),
+    ] {
+        let (mut inits, mut answers) = (Vec::new(), Vec::new());
+        for _ in 0..STARTS {
+            let function = Function::start(&functions.join(name), services);
+            inits.push(function.init());
+            answers.push(function.invoke(&event).1);
+        }
+        println!("{name:<33} {:>13.1} {:>15.1}", ms(median(inits)), ms(median(answers)));
+    }
+}
+
+pub(crate) fn cpu(functions: &Path, services: &Services) {
+    println!("processor time                        each, in µs");
+    let api = Function::start(&functions.join("api"), services);
+    api.init();
+    expect(&api.invoke(&load::put_collection()).0, 201);
+    let target = format!("http://{}/", services.target);
+    let spent = timed(&api, || {
+        for n in 0..JOBS {
+            expect(&api.invoke(&load::put_job(n, &target, "2030-01-01T00:00:00Z")).0, 201);
+        }
+    });
+    row("api: a job is put", spent, JOBS);
+    for n in 0..JOBS * RUNS {
+        expect(&api.invoke(&load::run_job(n % JOBS)).0, 200);
+    }
+    let messages = std::mem::take(&mut *services.sent.lock().expect("nobody trips"));
+    assert_eq!(messages.len(), JOBS * RUNS);
+
+    let executor = Function::start(&functions.join("executor"), services);
+    executor.init();
+    for (what, part) in [("first", &messages[..HALF]), ("then", &messages[HALF..])] {
+        let spent = timed(&executor, || {
+            for bodies in part.chunks(10) {
+                let (answer, _) = executor.invoke(&load::batch(bodies));
+                assert_eq!(answer["batchItemFailures"], json!([]));
+            }
+        });
+        row(&format!("executor: a firing, of ten ({what})"), spent, part.len());
+    }
+
+    let sweeper = Function::start(&functions.join("sweeper"), services);
+    sweeper.init();
+    sweeper.invoke(&load::tick());
+    let spent = timed(&sweeper, || drop(sweeper.invoke(&load::tick())));
+    row("sweeper: a pass that finds nothing", spent, 1);
+    // What the API cannot hand over is left to the sweep.
+    services.refuses.store(true, Ordering::Release);
+    for n in 0..JOBS {
+        let job = load::put_job(JOBS + n, &target, "2020-01-01T00:00:30Z");
+        expect(&api.invoke(&job).0, 201);
+    }
+    services.refuses.store(false, Ordering::Release);
+    let mut messages = 0;
+    let spent = timed(&sweeper, || {
+        let (pass, _) = sweeper.invoke(&load::tick());
+        assert_eq!(pass["timers"], JOBS, "{pass}");
+        messages = services.sent.lock().expect("nobody trips").len();
+    });
+    row("sweeper: a firing that it sends", spent, messages);
+    row("sweeper: a timer, with what it sends", spent, JOBS);
+}
+
+fn timed(function: &Function, work: impl FnOnce()) -> Duration {
+    let before = function.cpu();
+    work();
+    function.cpu() - before
+}
+
+fn row(what: &str, spent: Duration, n: usize) {
+    let each = spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    println!("{what:<37} {each:>9.0}");
+}
+
+fn expect(answer: &Value, status: u16) {
+    assert_eq!(answer["statusCode"], status, "{answer}");
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

@@ -1,0 +1,104 @@
+//! What the functions call: a store with its table, a queue that notes what is sent, a key, a bus, and
+//! the target of jobs.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use store_dynamodb::ensure_table;
+use tokio::runtime::Runtime;
+
+use crate::http::{self, Answer, Request};
+
+pub(crate) const TABLE: &str = "jobs";
+
+pub(crate) struct Services {
+    pub(crate) system: Runtime,
+    pub(crate) dynamodb: SocketAddr,
+    pub(crate) others: SocketAddr,
+    pub(crate) target: SocketAddr,
+    /// The messages that were sent, and are not yet taken.
+    pub(crate) sent: Arc<Mutex<Vec<String>>>,
+    /// Whether the queue takes nothing.
+    pub(crate) refuses: Arc<AtomicBool>,
+}
+
+impl Services {
+    pub(crate) fn start() -> Self {
+        let system = Runtime::new().expect("there are threads");
+        let dynamodb = system.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let address = listener.local_addr().expect("it has an address");
+            let database = dynoxide::Database::memory().expect("there is memory");
+            tokio::spawn(dynoxide::server::serve_on(listener, database));
+            address
+        });
+        let sent: Arc<Mutex<Vec<String>>> = Arc::default();
+        let refuses: Arc<AtomicBool> = Arc::default();
+        let (noted, is_down) = (sent.clone(), refuses.clone());
+        let others = http::serve(move |request| {
+            if is_down.load(Ordering::Acquire) {
+                let body = json!({"__type": "AccessDenied"}).to_string();
+                return Answer { status: 400, ..Answer::from(body) };
+            }
+            answer(&request, &noted)
+        });
+        let target = http::serve(|_| Answer::from("done".to_owned()));
+        let services = Self { system, dynamodb, others, target, sent, refuses };
+        let client = services.dynamodb();
+        services.system.block_on(ensure_table(&client, TABLE)).expect("the table is made");
+        services
+    }
+
+    /// A client of the store.
+    pub(crate) fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
+        let mut variables = runtime_aws::Variables::of(self.environment());
+        let aws = runtime_aws::AwsSettings::read(&mut variables);
+        aws_sdk_dynamodb::Client::new(&aws.config())
+    }
+
+    /// The environment that Lambda and the template give.
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
+        [
+            ("AWS_REGION", "eu-west-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "secret".to_owned()),
+            ("AWS_ENDPOINT_URL", format!("http://{}", self.others)),
+            ("AWS_ENDPOINT_URL_DYNAMODB", format!("http://{}", self.dynamodb)),
+            ("AWS_LAMBDA_FUNCTION_NAME", "bench".to_owned()),
+            ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256".to_owned()),
+            ("AWS_LAMBDA_FUNCTION_VERSION", "1".to_owned()),
+            ("MINUTEHAND_TABLE", TABLE.to_owned()),
+            ("MINUTEHAND_QUEUE_URL", format!("http://{}/1/q", self.others)),
+            ("MINUTEHAND_KEY_ID", "key".to_owned()),
+            ("MINUTEHAND_AUTH", "iam".to_owned()),
+            ("MINUTEHAND_TARGETS", "private".to_owned()),
+            ("MINUTEHAND_LOG_LEVEL", "error".to_owned()),
+        ]
+        .to_vec()
+    }
+}
+
+/// Everything that is asked for in a batch is done.
+fn answer(request: &Request, sent: &Mutex<Vec<String>>) -> Answer {
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let entries = body["Entries"].as_array().cloned().unwrap_or_default();
+    if request.action == "SendMessageBatch" {
+        let bodies = entries.iter().filter_map(|entry| entry["MessageBody"].as_str());
+        sent.lock().expect("nobody trips").extend(bodies.map(str::to_owned));
+    }
+    let done: Vec<Value> = entries
+        .iter()
+        .map(|entry| json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": ""}))
+        .collect();
+    let key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+    let answer = json!({
+        "Successful": done,
+        "Failed": [],
+        "KeyId": "key",
+        "Plaintext": key,
+        "CiphertextBlob": "c2VhbGVk",
+    });
+    Answer::from(answer.to_string())
+}

@@ -1,0 +1,65 @@
+"""The API of a stack, as far as the checks call it."""
+
+import json
+import urllib.error
+import urllib.request
+
+CALL_SECONDS = 30
+VERSION = "api-version=2016-03-01"
+
+
+class Api:
+    """Calls with a token, with a signature, or with neither."""
+
+    def __init__(self, url, token=None, sign=None):
+        self.url, self.token, self.sign = url, token, sign
+
+    def call(self, method, path, body=None):
+        """The status of the answer, and its document."""
+        request = urllib.request.Request(f"{self.url}{path}", method=method)
+        if self.token is not None:
+            request.add_header("Authorization", f"Bearer {self.token}")
+        if self.sign is not None:
+            for name, value in self.sign(method, request.full_url).items():
+                request.add_header(name, value)
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request, data, CALL_SECONDS) as answer:
+                return answer.status, json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read() or b"null")
+
+    def collection(self, name):
+        return Collection(self, name)
+
+
+class Collection:
+    """A collection and its jobs."""
+
+    def __init__(self, api, name):
+        group = "/subscriptions/e2e/resourceGroups/e2e/providers/Microsoft.Scheduler"
+        self.api, self.path = api, f"{group}/jobCollections/{name}"
+
+    def create(self):
+        return self._ok("PUT", "", {"properties": {"sku": {"name": "Standard"}}})
+
+    def put(self, job, **properties):
+        return self._ok("PUT", f"/jobs/{job}", {"properties": properties})
+
+    def get(self, job):
+        return self._ok("GET", f"/jobs/{job}")["properties"]
+
+    def run(self, job):
+        return self._ok("POST", f"/jobs/{job}/run")
+
+    def history(self, job):
+        """The properties of its executions, the newest first."""
+        items = self._ok("GET", f"/jobs/{job}/history")["value"]
+        return [item["properties"] for item in items]
+
+    def _ok(self, method, path, body=None):
+        status, document = self.api.call(method, f"{self.path}{path}?{VERSION}", body)
+        if status >= 300:
+            raise AssertionError(f"{method} {path} was answered {status}: {document}")
+        return document

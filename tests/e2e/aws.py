@@ -1,0 +1,244 @@
+"""An AWS on this machine, and the stack on it.
+
+The emulator asks of every call, if it is strict, whether the caller's role allows it, so the functions have what the
+template gives them and no more. It does not look at keys of items; the tests of the template do.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import boto3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.config import Config
+from botocore.credentials import Credentials
+
+REGION = "us-east-1"
+READY_SECONDS = 60
+STOP_SECONDS = 20
+COMMAND_SECONDS = 300
+
+
+class Failed(Exception):
+    """Something that did not work, and what it printed."""
+
+
+class Emulator:
+    """One emulator, ready as soon as it is entered; when it is left, it and the functions are gone.
+
+    If it is strict, roles allow what they allow; else everything is.
+    """
+
+    def __init__(self, folder, tools, is_strict=True):
+        self.folder, self.tools, self.is_strict = folder, tools, is_strict
+        self.log = folder / "emulator.log"
+
+    def __enter__(self):
+        for name in ["home", "tmp"]:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+            (self.folder / name).mkdir(parents=True)
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        # Nothing of whoever runs this: no account, no settings.
+        self.environment = {
+            "PATH": f"{self.tools}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.folder / "home"),
+            "TMPDIR": str(self.folder / "tmp"),
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "SAM_CLI_TELEMETRY": "0",
+        }
+        settings = {
+            "BIND_HOST": "127.0.0.1",
+            "GATEWAY_PORT": str(self.port),
+            "AUTH": "true" if self.is_strict else "false",
+            # Else it listens to the network, too.
+            "IOT_MTLS_ENABLED": "0",
+        }
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [str(self.tools / "ministack")],
+                cwd=self.folder,
+                env={**self.environment, **settings},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # The functions that it starts are in its group, and end with it.
+                start_new_session=True,
+            )
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        _signal_group(self.process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_SECONDS
+        # The group is there for as long as one of it is; ours has to be waited for to be gone.
+        while _is_group(self.process.pid) and time.monotonic() < deadline:
+            self.process.poll()
+            time.sleep(0.05)
+        _signal_group(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def client(self, service):
+        """A client of the emulator's administrator."""
+        return boto3.client(
+            service,
+            endpoint_url=self.url,
+            region_name=REGION,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            config=Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60),
+        )
+
+    def sign(self, method, url):
+        """The headers that sign a request to an API."""
+        request = AWSRequest(method, url)
+        credentials = Credentials(access_key="test", secret_key="test")
+        SigV4Auth(credentials, "execute-api", REGION).add_auth(request)
+        return dict(request.headers)
+
+    def run(self, *command, cwd):
+        """Runs a command against the emulator; what it printed."""
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+        )
+        printed = done.stdout + done.stderr
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(map(str, command))}\n{printed}")
+        return printed
+
+    def _wait_until_ready(self):
+        deadline = time.monotonic() + READY_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise Failed(f"the emulator ended:\n{self.log.read_text()}")
+            try:
+                urllib.request.urlopen(f"{self.url}/_ministack/health", timeout=5).close()
+                return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.05)
+        raise Failed(f"the emulator was not ready within {READY_SECONDS} s: {self.log}")
+
+
+class Stack:
+    """The stack as it was deployed."""
+
+    NAME = "minutehand"
+
+    def __init__(self, emulator, project):
+        self.emulator, self.project = emulator, project
+
+    def deploy(self, **parameters):
+        """Deploys what was built, or changes it; what the template puts out."""
+        self.emulator.run(
+            *["sam", "deploy", "--template-file", self.project / "build" / "template.yaml"],
+            *["--stack-name", self.NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"],
+            *["--no-confirm-changeset", "--no-fail-on-empty-changeset", "--no-progressbar"],
+            *["--parameter-overrides", *[f"{name}={value}" for name, value in parameters.items()]],
+            cwd=self.project,
+        )
+        described = self.emulator.client("cloudformation").describe_stacks(StackName=self.NAME)
+        outputs = described["Stacks"][0]["Outputs"]
+        self.outputs = {output["OutputKey"]: output["OutputValue"] for output in outputs}
+        # As on AWS, but for where it stands: https://ID.execute-api.REGION.amazonaws.com.
+        api = self.outputs["Url"].split("//")[1].split(".")[0]
+        self.url = f"http://{api}.execute-api.localhost:{self.emulator.port}"
+        return self
+
+    def allow_what_is_judged_otherwise(self):
+        """Adds what roles have on AWS and not on the emulator.
+
+        It tells policies nothing of encryption contexts, so what asks for one never holds; and to it
+        a batch is an action of its own, where AWS asks for the one that each of the batch is.
+        """
+        key, queue = self.outputs["KeyArn"], self.queue_arn()
+        send = (queue, ["sqs:SendMessageBatch"])
+        for role, allowed in {
+            "ApiRole": [(key, ["kms:GenerateDataKey", "kms:Decrypt"]), send],
+            "SweeperRole": [send],
+            "ExecutorRole": [(key, ["kms:Decrypt"]), send, (queue, ["sqs:ChangeMessageVisibilityBatch"])],
+        }.items():
+            allow = [
+                {"Effect": "Allow", "Action": actions, "Resource": resource}
+                for resource, actions in allowed
+            ]
+            self.put_policy(role, "emulator", allow)
+
+    def put_policy(self, role, name, statements):
+        """Gives a role a policy beside its own."""
+        document = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        self.emulator.client("iam").put_role_policy(
+            RoleName=self.physical(role), PolicyName=name, PolicyDocument=document
+        )
+
+    def delete_policy(self, role, name):
+        self.emulator.client("iam").delete_role_policy(RoleName=self.physical(role), PolicyName=name)
+
+    def queue_arn(self):
+        attributes = self.emulator.client("sqs").get_queue_attributes(
+            QueueUrl=self.outputs["QueueUrl"], AttributeNames=["QueueArn"]
+        )
+        return attributes["Attributes"]["QueueArn"]
+
+    def save_logs(self):
+        """Keeps what the functions logged, for whoever looks for what failed."""
+        client = self.emulator.client("logs")
+        for logical in ["ApiLog", "SweeperLog", "ExecutorLog", "AccessLog"]:
+            groups = client.get_paginator("filter_log_events")
+            pages = groups.paginate(logGroupName=self.physical(logical))
+            lines = [event["message"].rstrip() for page in pages for event in page["events"]]
+            (self.project / f"{logical}.log").write_text("\n".join(lines) + "\n")
+
+    def physical(self, logical):
+        """The name of a resource."""
+        client = self.emulator.client("cloudformation")
+        described = client.describe_stack_resource(StackName=self.NAME, LogicalResourceId=logical)
+        return described["StackResourceDetail"]["PhysicalResourceId"]
+
+    def stand_still(self):
+        """Stops the tick and the deliveries."""
+        self.emulator.client("events").disable_rule(Name=self.physical("Tick"))
+        mapping = self.physical("Deliveries")
+        self.emulator.client("lambda").update_event_source_mapping(UUID=mapping, Enabled=False)
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _signal_group(group, number):
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        pass
+
+
+def _is_group(group):
+    try:
+        os.killpg(group, 0)
+        return True
+    except ProcessLookupError:
+        return False

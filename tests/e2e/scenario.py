@@ -1,0 +1,261 @@
+"""What has to happen on the stack, through its real parts: the tick, the queue, the functions.
+
+Jobs are created first, and then looked at: they wait for their time together.
+"""
+
+import contextlib
+import json
+import time
+from datetime import datetime, timedelta, timezone
+
+from api import VERSION, Api
+
+# A minutely job is due after more than a minute, and the tick comes once in one.
+WAIT_SECONDS = 240
+# By how much the clocks of two processes of one machine may differ.
+CLOCK_SECONDS = 0.005
+COLLECTIONS = "/subscriptions/e2e/providers/Microsoft.Scheduler/jobCollections?" + VERSION
+SECRET = "correct horse battery staple"
+
+
+def play(stack, target, token):
+    """Plays it, and yields a line for each thing that was seen."""
+    api = Api(stack.url, token)
+    yield from who_may_call(stack, api)
+    scene = Scene(stack, target, api)
+    with scene.bus() as told:
+        scene.create_without_dispatch()
+        scene.create_with_dispatch()
+        yield from scene.watch()
+        yield from scene.read_back()
+        yield from scene.events(told)
+    yield from scene.dead_letter()
+
+
+def who_may_call(stack, api):
+    is_open_to_all(stack)
+    equal(Api(stack.url).call("GET", COLLECTIONS)[0], 401, "without a token")
+    equal(Api(stack.url, "another").call("GET", COLLECTIONS)[0], 401, "with another token")
+    equal(api.call("GET", COLLECTIONS)[0], 200, "with the token")
+    yield "the API asks for a token, but for /healthz and /openapi.json"
+
+
+def gateways(stack, parameters):
+    """Changes the stack so that API Gateway decides who may call."""
+    named = {"JwtIssuer": "https://issuer.example", "JwtAudience": "one,another"}
+    stack.deploy(**parameters, Auth="jwt", **named)
+    is_open_to_all(stack)
+    equal(Api(stack.url).call("GET", COLLECTIONS)[0], 401, "without a JWT")
+    yield "with Auth=jwt the gateway asks for a JWT, but for /healthz and /openapi.json"
+
+    stack.deploy(**parameters, Auth="iam")
+    is_open_to_all(stack)
+    equal(Api(stack.url).call("GET", COLLECTIONS)[0], 403, "without a signature")
+    signed = Api(stack.url, sign=stack.emulator.sign)
+    equal(signed.call("GET", COLLECTIONS)[0], 200, "with a signature")
+    yield "with Auth=iam it asks for a signature"
+
+
+def is_open_to_all(stack):
+    for path in ["/healthz", "/openapi.json"]:
+        equal(Api(stack.url).call("GET", path)[0], 200, path)
+
+
+class Scene:
+    def __init__(self, stack, target, api):
+        self.stack, self.target = stack, target
+        self.jobs = api.collection("jobs")
+        self.jobs.create()
+
+    def action(self, path, **request):
+        return {"type": "Http", "request": {"method": "GET", "uri": self.target.url + path, **request}}
+
+    def create_without_dispatch(self):
+        """While the api function may not send, the tick has to find what it could not hand over."""
+        self.once_at = in_seconds(75)
+        self.minutely_at = in_seconds(70)
+        with self.no_sending_by_the_api():
+            self.jobs.put("once", startTime=text(self.once_at), action=self.action("/once"))
+            self.jobs.put(
+                "minutely",
+                startTime=text(self.minutely_at),
+                recurrence={"frequency": "minute"},
+                action=self.action("/minutely"),
+            )
+
+    @contextlib.contextmanager
+    def no_sending_by_the_api(self):
+        actions = ["sqs:SendMessage", "sqs:SendMessageBatch"]
+        deny = {"Effect": "Deny", "Action": actions, "Resource": "*"}
+        self.stack.put_policy("ApiRole", "deny", [deny])
+        try:
+            yield
+        finally:
+            self.stack.delete_policy("ApiRole", "deny")
+
+    def create_with_dispatch(self):
+        basic = {"type": "Basic", "username": "reports", "password": SECRET}
+        posted = {"method": "POST", "body": "some body", "authentication": basic}
+        self.jobs.put("now", action=self.action("/now", **posted))
+        failing = self.action("/fail")
+        failing["retryPolicy"] = {"retryType": "Fixed", "retryInterval": "PT15S", "retryCount": 2}
+        failing["errorAction"] = self.action("/error")
+        self.jobs.put("failing", action=failing)
+        self.jobs.put(
+            "disabled",
+            state="Disabled",
+            recurrence={"frequency": "minute"},
+            action=self.action("/disabled"),
+        )
+        self.jobs.put("told", state="Disabled", action=self.action("/told"))
+        self.jobs.run("told")
+
+    def watch(self):
+        [now] = self.calls("/now", 1)
+        equal((now.method, now.body), ("POST", b"some body"), "the request of 'now'")
+        equal(now.headers.get("Authorization", "")[:6], "Basic ", "its credentials")
+        assert now.headers.get("x-ms-scheduler-execution-id"), f"no execution id: {now.headers}"
+        yield "a job without a start fires at once, with its body and its credentials"
+
+        self.calls("/told", 1)
+        yield "a disabled job runs when it is told to"
+
+        tries = self.calls("/fail", 3)
+        gaps = [later.at - earlier.at for earlier, later in zip(tries, tries[1:])]
+        assert all(gap >= 15 - CLOCK_SECONDS for gap in gaps), f"retried after {gaps} s"
+        [error] = self.calls("/error", 1)
+        assert error.at >= tries[-1].at, "the error action came before the last attempt"
+        yield f"a failing job is tried again ({', '.join(f'{gap:.1f} s' for gap in gaps)}), then its error action fires"
+
+        [once] = self.calls("/once", 1)
+        late = [lateness(once, self.once_at)]
+        yield f"the tick finds a job that fires once, {late[0]:.3f} s late"
+
+        twice = self.calls("/minutely", 2)
+        dues = [self.minutely_at + timedelta(minutes=n) for n in range(2)]
+        late = [lateness(call, due) for call, due in zip(twice, dues)]
+        yield f"and a minutely one, {', '.join(f'{seconds:.3f} s' for seconds in late)} late"
+
+    def read_back(self):
+        for job, outcomes in [
+            ("now", [("MainAction", "Completed", 0)]),
+            ("once", [("MainAction", "Completed", 0)]),
+            ("told", [("MainAction", "Completed", 0)]),
+            (
+                "failing",
+                [
+                    ("ErrorAction", "Completed", 0),
+                    ("MainAction", "Failed", 2),
+                    ("MainAction", "Failed", 1),
+                    ("MainAction", "Failed", 0),
+                ],
+            ),
+            ("disabled", []),
+        ]:
+            history = lambda: [
+                (item["actionName"], item["status"], item["retryCount"])
+                for item in self.jobs.history(job)
+            ]
+            eventually(history, outcomes, f"the history of '{job}'")
+        for job, state in [("now", "Completed"), ("once", "Completed"), ("failing", "Faulted")]:
+            eventually(lambda: self.jobs.get(job)["state"].capitalize(), state, f"the state of '{job}'")
+        minutely = self.jobs.history("minutely")
+        assert len(minutely) >= 2 and all(item["status"] == "Completed" for item in minutely), minutely
+        yield "history and state of each read back"
+
+        # Nothing was called more often than it had to be.
+        for path, calls in [("/now", 1), ("/once", 1), ("/told", 1), ("/fail", 3), ("/error", 1)]:
+            equal(len(self.target.calls(path)), calls, f"calls of {path}")
+        equal(self.target.calls("/disabled"), [], "calls of the disabled job")
+        yield "a disabled job stays silent, and nothing fires twice"
+
+        kept = json.dumps(self.table(), default=str)
+        assert "reports" in kept, "the job is not in the table"
+        assert SECRET not in kept, "a secret is plain in the table"
+        yield "its secret is sealed"
+
+    def table(self):
+        client = self.stack.emulator.client("dynamodb")
+        pages = client.get_paginator("scan").paginate(TableName=self.stack.outputs["TableName"])
+        return [item for page in pages for item in page["Items"]]
+
+    @contextlib.contextmanager
+    def bus(self):
+        """A queue that is told what is put on the bus."""
+        events, sqs = (self.stack.emulator.client(name) for name in ["events", "sqs"])
+        url = sqs.create_queue(QueueName="told")["QueueUrl"]
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+        arn = arn["Attributes"]["QueueArn"]
+        allow = {
+            "Effect": "Allow",
+            "Principal": {"Service": "events.amazonaws.com"},
+            "Action": "sqs:SendMessage",
+            "Resource": arn,
+        }
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
+        sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
+        bus = self.stack.outputs["EventBusName"]
+        pattern = json.dumps({"source": ["minutehand"]})
+        events.put_rule(Name="told", EventBusName=bus, EventPattern=pattern)
+        events.put_targets(Rule="told", EventBusName=bus, Targets=[{"Id": "queue", "Arn": arn}])
+        yield url
+
+    def events(self, url):
+        sqs, seen = self.stack.emulator.client("sqs"), set()
+        expected = {"Execution Failed", "Job Completed", "Job Faulted"}
+
+        def received():
+            for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+                seen.add(json.loads(message["Body"])["detail-type"])
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+            return seen
+
+        eventually(received, expected, "events on the bus")
+        yield f"rules on the bus are told: {', '.join(sorted(seen))}"
+
+    def dead_letter(self):
+        sqs = self.stack.emulator.client("sqs")
+        sent = "this is no errand"
+        sqs.send_message(QueueUrl=self.stack.outputs["QueueUrl"], MessageBody=sent)
+        dead = []
+
+        def received():
+            found = sqs.receive_message(QueueUrl=self.stack.outputs["DeadLettersUrl"])
+            dead.extend(message["Body"] for message in found.get("Messages", []))
+            return dead
+
+        eventually(received, [sent], "the dead letters")
+        yield "a message that cannot be read ends in the dead letters"
+
+    def calls(self, path, count):
+        """The calls of a path, once there are so many."""
+        eventually(lambda: len(self.target.calls(path)) >= count, True, f"{count} calls of {path}")
+        return self.target.calls(path)[:count]
+
+
+def eventually(what, expected, name):
+    """Waits until it is as expected."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while (found := what()) != expected:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{name}: {found!r} after {WAIT_SECONDS} s, not {expected!r}")
+        time.sleep(0.2)
+
+
+def equal(found, expected, name):
+    assert found == expected, f"{name}: {found!r}, not {expected!r}"
+
+
+def lateness(call, due):
+    late = call.at - due.timestamp()
+    assert late >= -CLOCK_SECONDS, f"it came {-late:.3f} s early"
+    return late
+
+
+def in_seconds(seconds):
+    at = datetime.now(timezone.utc) + timedelta(seconds=seconds)
+    return at.replace(microsecond=0)
+
+
+def text(at):
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,140 @@
+//! Batches of messages: each has an outcome of its own.
+
+use chrono::TimeDelta;
+use domain::errand::Errand;
+use domain::firing::limits::{LEASE, RECEIVES_MAX};
+use ports::firing::{Claim, Claimed, FiringStore};
+use ports::{Clock, decode};
+use queue_sqs::Batch;
+use serde_json::{Value, json};
+
+use super::world::{Sent, World, batch_of, failures};
+
+fn fixture(name: &str) -> Batch {
+    let path = format!("{}/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// A job that is due now, and its message.
+async fn due(world: &mut World, name: &str) -> Vec<Sent> {
+    world.put_job(name, json!({"startTime": "2030-01-01T00:00:30Z"})).await;
+    world.advance(30);
+    world.sent()
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_read_comes_back_alone() {
+    let world = World::new().await;
+    // The jobs of the others are gone, which is an end too.
+    let answer = world.executor.perform(fixture("sqs-mixed"), world.ends_at()).await;
+    assert_eq!(
+        failures(&answer),
+        ["2e1424d4-f796-459a-8184-9c92662be6da", "8d0f2b7a-0f4c-4a53-9d0f-3c0b7f6f8f11"]
+    );
+    // What is no message of ours comes back at once, what a newer version wrote in its time.
+    assert_eq!(world.put_back(), [("AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a1".to_owned(), 0)]);
+    let line = world.counted(world.executor.tally());
+    assert_eq!((&line["MessagesUnreadable"], &line["DeadLetters"]), (&json!(2), &Value::Null));
+}
+
+#[tokio::test]
+async fn messages_of_the_first_version_are_performed() {
+    let world = World::new().await;
+    for name in ["sqs-good", "sqs-first-version"] {
+        let answer = world.executor.perform(fixture(name), world.ends_at()).await;
+        assert!(failures(&answer).is_empty(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_came_for_the_last_time_is_counted_as_a_dead_letter() {
+    let world = World::new().await;
+    let bad = [Sent { body: "hello".to_owned(), delay: 0 }];
+    for (receives, dead) in [(RECEIVES_MAX - 1, Value::Null), (RECEIVES_MAX, json!(1))] {
+        let answer = world.executor.perform(batch_of(&bad, receives), world.ends_at()).await;
+        assert_eq!(failures(&answer), ["m0"]);
+        assert_eq!(world.counted(world.executor.tally())["DeadLetters"], dead);
+    }
+}
+
+#[tokio::test]
+async fn two_executors_with_the_same_message_fire_once() {
+    let mut world = World::new().await;
+    let sent = due(&mut world, "once").await;
+    world.target.hold(true);
+    let other = world.other_executor();
+    let (one, two) =
+        tokio::join!(world.executor.perform(batch_of(&sent, 1), world.ends_at()), async {
+            // The first has claimed it by the time that its request is there.
+            while world.target.calls() == 0 {
+                tokio::task::yield_now().await;
+            }
+            let answer = other.perform(batch_of(&sent, 2), world.ends_at()).await;
+            world.target.hold(false);
+            answer
+        });
+    assert!(failures(&one).is_empty());
+    assert_eq!(failures(&two), ["m0"]);
+    let lease = LEASE.num_seconds();
+    assert_eq!(world.put_back(), [("r0".to_owned(), lease + 1)]);
+    assert_eq!(world.target.calls(), 1);
+    // When it comes back it finds what became of it.
+    world.advance(lease + 1);
+    assert!(failures(&other.perform(batch_of(&sent, 3), world.ends_at()).await).is_empty());
+    assert_eq!(world.target.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_lease_that_is_over_is_taken_over() {
+    let mut world = World::new().await;
+    let sent = due(&mut world, "once").await;
+    let Ok(Errand::Execute { job, attempts }) = decode(&sent[0].body) else { panic!("{sent:?}") };
+    let now = world.clock.work_now();
+    let claim = Claim {
+        job_uid: job.uid,
+        attempt: attempts[0].clone(),
+        claim_id: "of one that is dead".to_owned(),
+        now,
+        lease_until: now + LEASE,
+        over: None,
+    };
+    let claimed = world.jobs.claim(&[claim]).await;
+    assert!(matches!(claimed[..], [Ok(Claimed::Won)]));
+    assert_eq!(world.deliver(&sent).await, ["m0"]);
+    assert_eq!(world.target.calls(), 0);
+    world.advance(LEASE.num_seconds() + 1);
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.target.calls(), 1);
+}
+
+#[tokio::test]
+async fn an_invocation_ends_in_time_and_what_hangs_comes_back_when_its_lease_is_over() {
+    let mut world = World::new().await;
+    let mut sent = due(&mut world, "hangs").await;
+    world.target.hold(true);
+    sent.push(Sent { body: r#"{"v":1,"do":"purge","c":"gone"}"#.to_owned(), delay: 0 });
+    let ends_at = world.clock.work_now() + TimeDelta::milliseconds(3_200);
+    let answer = world.executor.perform(batch_of(&sent, 1), ends_at).await;
+    assert_eq!(failures(&answer), ["m0"], "the other is done");
+    assert!(world.put_back().is_empty(), "it comes back when the queue says");
+    world.target.hold(false);
+    world.advance(LEASE.num_seconds() + 1);
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.history("hangs").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_batch_fires_together_and_is_counted_once() {
+    let mut world = World::new().await;
+    for n in 0..5 {
+        world.put_job(&format!("j{n}"), json!({"startTime": "2030-01-01T00:00:30Z"})).await;
+    }
+    world.advance(30);
+    let sent = world.sent();
+    assert_eq!(sent.len(), 5);
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.target.calls(), 5);
+    let line = world.counted(world.executor.tally());
+    assert_eq!((&line["Fired"], &line["Failed"]), (&json!(5), &Value::Null));
+    assert_eq!(line["LateBy"].as_array().unwrap().len(), 5);
+}

@@ -1,0 +1,113 @@
+//! What AWS does not do when it is asked, and what becomes of jobs then.
+
+use serde_json::json;
+use testkit::aws::{Answer, FakeAws};
+use testkit::fake_client;
+
+use super::world::{COLLECTION, Sent, World};
+
+const THROTTLED: Answer = Answer::Failed(400, "ThrottlingException");
+
+#[tokio::test]
+async fn a_queue_that_takes_nothing_leaves_what_is_due_to_the_next_tick() {
+    let mut world = World::new().await;
+    world.trouble.lock().unwrap().sqs = Some(THROTTLED);
+    // The job is kept, and its user need not know.
+    world.put_job("once", json!({"startTime": "2030-01-01T00:00:30Z"})).await;
+    world.sweeper.tick().await.unwrap();
+    assert_eq!(world.counted(world.sweeper.tally())["SweepsFailed"], 1);
+    world.trouble.lock().unwrap().sqs = None;
+    world.sent();
+    world.sweeper.tick().await.unwrap();
+    let sent = world.sent();
+    assert_eq!(sent.iter().map(|it| it.delay).collect::<Vec<_>>(), [30]);
+    world.advance(30);
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.target.calls(), 1);
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_to_be_had_holds_up_those_that_need_it_and_no_others() {
+    let mut world = World::new().await;
+    let authentication = json!({"type": "basic", "username": "u", "password": "hunter2"});
+    let action = json!({
+        "type": "http",
+        "request": {"method": "GET", "uri": world.target.url(), "authentication": authentication},
+    });
+    let soon = "2030-01-01T00:00:30Z";
+    world.put_job("secret", json!({"startTime": soon, "action": action})).await;
+    world.put_job("open", json!({"startTime": soon})).await;
+    let sent = world.sent();
+    world.advance(30);
+    world.trouble.lock().unwrap().kms = Some(THROTTLED);
+    assert_eq!(world.deliver(&sent).await, ["m0"]);
+    assert_eq!(world.put_back(), [("r0".to_owned(), 5)]);
+    assert_eq!(world.target.calls(), 1);
+    // Nothing was done, so nobody has to wait for a lease.
+    world.trouble.lock().unwrap().kms = None;
+    world.advance(5);
+    assert!(world.deliver(&sent).await.is_empty());
+    let heads = world.target.heads();
+    assert_eq!(heads.len(), 2);
+    assert!(heads[1].to_lowercase().contains("authorization: basic dtpodw50zxiy"), "{heads:?}");
+    let decrypts = world.kms.calls().into_iter().filter(|call| call.action == "Decrypt").count();
+    assert_eq!(decrypts, 2, "one that failed, and one");
+
+    // A job whose secrets cannot be sealed is refused, and the service is to blame.
+    let other = World::new().await;
+    other.trouble.lock().unwrap().kms = Some(THROTTLED);
+    let job = json!({"properties": {"action": {"type": "http", "request": {
+        "method": "GET", "uri": "http://203.0.113.9/", "authentication": authentication,
+    }}}});
+    let status = other.put("/jobs/secret", &job).await;
+    assert!(status >= 500, "{status}");
+}
+
+#[tokio::test]
+async fn a_bus_that_takes_nothing_keeps_nothing_from_firing() {
+    let mut world = World::new().await;
+    world.target.answer(500);
+    world.put_job("fails", json!({"startTime": "2030-01-01T00:00:30Z"})).await;
+    let sent = world.sent();
+    world.advance(30);
+    world.trouble.lock().unwrap().bus = Some(Answer::Failed(400, "AccessDeniedException"));
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.counted(world.executor.tally())["EventsLost"], 2);
+    assert_eq!(world.history("fails").await[0]["properties"]["status"], "failed");
+}
+
+#[tokio::test]
+async fn what_fails_is_told_to_the_bus() {
+    let mut world = World::new().await;
+    world.target.answer(500);
+    world.put_job("fails", json!({"startTime": "2030-01-01T00:00:30Z"})).await;
+    let sent = world.sent();
+    world.advance(30);
+    assert!(world.deliver(&sent).await.is_empty());
+    let types: Vec<_> = world
+        .bus
+        .calls()
+        .iter()
+        .flat_map(|call| call.body["Entries"].as_array().unwrap().clone())
+        .map(|entry| entry["DetailType"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(types, ["Execution Failed", "Job Faulted"]);
+}
+
+#[tokio::test]
+async fn a_store_that_is_busy_is_waited_for() {
+    for answer in [
+        Answer::Failed(400, "ProvisionedThroughputExceededException"),
+        Answer::Failed(500, "InternalServerError"),
+        Answer::Silence,
+    ] {
+        let busy = FakeAws::new(move |_| answer.clone());
+        let world = World::on(fake_client!(aws_sdk_dynamodb, busy));
+        assert_eq!(world.call("GET", COLLECTION, "").await.0, 503);
+        // Every message comes back, and a pass that saw nothing says so.
+        let body = r#"{"v":1,"do":"conclude","j":{"u":"u","c":"c","k":"k"},"g":1}"#.to_owned();
+        assert_eq!(world.deliver(&[Sent { body, delay: 0 }]).await, ["m0"]);
+        assert_eq!(world.put_back(), [("r0".to_owned(), 5)]);
+        assert!(world.sweeper.tick().await.is_err());
+    }
+}

@@ -1,0 +1,67 @@
+//! Requests of an HTTP API: what comes in as an event is answered as on one machine.
+
+use serde_json::{Value, json};
+
+use super::world::{COLLECTION, World};
+
+fn fixture(name: &str) -> Value {
+    let path = format!("{}/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn every_event_is_answered_in_the_shape_of_the_api() {
+    let world = World::new().await;
+    for (name, status, code) in [
+        ("api-health", 200, None),
+        ("api-put-collection", 201, None),
+        ("api-put-job-base64", 201, None),
+        ("api-case", 200, None),
+        ("api-path-decoded", 200, None),
+        ("api-path-encoded", 200, None),
+        ("api-stage", 200, None),
+        ("api-no-host", 200, None),
+        ("api-no-token", 401, Some("AuthenticationFailed")),
+        ("api-base64-damaged", 400, Some("InvalidRequestContent")),
+    ] {
+        let (answered, document) = world.event(fixture(name)).await;
+        assert_eq!(answered, status, "{name}: {document}");
+        assert_eq!(document["error"]["code"].as_str(), code, "{name}: {document}");
+    }
+    let (status, document) = world.event(fixture("api-path-odd")).await;
+    assert_eq!(status, 404);
+    assert!(document["error"]["code"].is_string(), "{document}");
+}
+
+#[tokio::test]
+async fn a_body_in_base64_is_the_one_that_was_sent() {
+    let world = World::new().await;
+    world.event(fixture("api-put-collection")).await;
+    world.event(fixture("api-put-job-base64")).await;
+    let mut read = fixture("api-put-job-base64");
+    read["requestContext"]["http"]["method"] = json!("GET");
+    read["body"] = Value::Null;
+    let (_, job) = world.event(read).await;
+    assert_eq!(job["properties"]["action"]["request"]["body"], "grüße");
+}
+
+#[tokio::test]
+async fn a_list_goes_on_at_the_address_that_was_called() {
+    let world = World::new().await;
+    for n in 0..501 {
+        let path = COLLECTION.replace("/jc", &format!("/c{n}"));
+        assert_eq!(world.call("PUT", &path, "{}").await.0, 201);
+    }
+    let collections = COLLECTION.trim_end_matches("/jc");
+    for (stage, prefix) in [("$default", ""), ("prod", "/prod")] {
+        let mut event = fixture("api-no-host");
+        event["rawPath"] = json!(format!("{prefix}{collections}"));
+        event["requestContext"]["stage"] = json!(stage);
+        // What a client says of it leads nowhere.
+        event["headers"]["x-forwarded-prefix"] = json!("/elsewhere");
+        let (_, list) = world.event(event).await;
+        let link = list["nextLink"].as_str().unwrap();
+        let host = "https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com";
+        assert!(link.starts_with(&format!("{host}{prefix}{collections}?")), "{link}");
+    }
+}

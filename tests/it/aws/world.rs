@@ -1,0 +1,317 @@
+//! The functions, and what they stand on.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actions::TargetPolicy;
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::plan::PlanLimits;
+use embedded::Store;
+use ports::Clock;
+use queue_sqs::{Batch, BatchAnswer};
+use rest::Access;
+use runtime::SystemClock;
+use runtime_aws::Tally;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use store_dynamodb::{DynamoJobStore, ensure_table};
+use testkit::aws::{Answer, Call, FakeAws};
+use testkit::{SetClock, fake_client};
+
+use super::target::Target;
+
+const TABLE: &str = "jobs";
+const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/1/q";
+const REGION: &str = "eu-west-1";
+pub(super) const COLLECTION: &str =
+    "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
+/// A data key, 32 bytes in Base64.
+const DATA_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+
+/// A schedule that the test moves, and work that takes its time.
+#[derive(Clone)]
+pub(super) struct TestClock(pub(super) SetClock);
+
+#[async_trait]
+impl Clock for TestClock {
+    fn now(&self) -> DateTime<Utc> {
+        self.0.now()
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        self.0.wait_until(at).await;
+    }
+
+    async fn wait(&self, work: Duration) {
+        SystemClock.wait(work).await;
+    }
+}
+
+/// A message in the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) body: String,
+    pub(super) delay: i64,
+}
+
+pub(super) struct World {
+    pub(super) clock: TestClock,
+    pub(super) target: Target,
+    pub(super) sqs: FakeAws,
+    pub(super) kms: FakeAws,
+    pub(super) bus: FakeAws,
+    /// While it is set, these services answer with it.
+    pub(super) trouble: Arc<Mutex<Trouble>>,
+    pub(super) api: api::Function,
+    pub(super) sweeper: sweeper::Function,
+    pub(super) executor: executor::Function,
+    pub(super) jobs: DynamoJobStore,
+    dynamodb: aws_sdk_dynamodb::Client,
+    /// The store ends with it.
+    _store: Option<Store>,
+    taken: usize,
+}
+
+/// Which services fail, and how.
+#[derive(Default)]
+pub(super) struct Trouble {
+    pub(super) sqs: Option<Answer>,
+    pub(super) kms: Option<Answer>,
+    pub(super) bus: Option<Answer>,
+}
+
+impl World {
+    /// One with a collection `jc`.
+    pub(super) async fn new() -> Self {
+        let store = Store::in_memory().unwrap();
+        ensure_table(&store.client(), TABLE).await.unwrap();
+        let world = Self::on(store.client());
+        let world = Self { _store: Some(store), ..world };
+        assert_eq!(world.put("", &json!({})).await, 201);
+        world
+    }
+
+    /// One on a store that may not be well.
+    pub(super) fn on(dynamodb: aws_sdk_dynamodb::Client) -> Self {
+        let trouble: Arc<Mutex<Trouble>> = Arc::default();
+        let clock = TestClock(SetClock::at(instant("2030-01-01T00:00:00Z")));
+        let failing = |which: fn(&Trouble) -> &Option<Answer>, well: fn(&Call) -> Answer| {
+            let trouble = trouble.clone();
+            FakeAws::new(move |call| {
+                which(&trouble.lock().unwrap()).clone().unwrap_or_else(|| well(call))
+            })
+        };
+        let sqs = failing(|trouble| &trouble.sqs, all_of_it);
+        let kms = failing(|trouble| &trouble.kms, data_key);
+        let bus = failing(|trouble| &trouble.bus, all_of_it);
+        let clients = api::Clients {
+            dynamodb: dynamodb.clone(),
+            sqs: fake_client!(aws_sdk_sqs, sqs),
+            kms: fake_client!(aws_sdk_kms, kms),
+        };
+        let settings = api::Settings {
+            table: TABLE.to_owned(),
+            queue_url: QUEUE.to_owned(),
+            key_id: "key".to_owned(),
+            access: Access::Tokens(vec![Sha256::digest("open-sesame").into()]),
+            plan_limits: PlanLimits::On,
+        };
+        let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
+        let clients = sweeper::Clients {
+            dynamodb: dynamodb.clone(),
+            sqs: fake_client!(aws_sdk_sqs, sqs),
+            eventbridge: fake_client!(aws_sdk_eventbridge, bus),
+        };
+        let settings = sweeper::Settings {
+            table: TABLE.to_owned(),
+            queue_url: QUEUE.to_owned(),
+            event_bus: Some("bus".to_owned()),
+        };
+        let sweeper = sweeper::Function::new(&settings, clients, Arc::new(clock.clone()));
+        let executor = executor_on(dynamodb.clone(), [&sqs, &kms, &bus], &clock);
+        let jobs = DynamoJobStore::new(dynamodb.clone(), TABLE);
+        let target = Target::start();
+        Self {
+            clock,
+            target,
+            sqs,
+            kms,
+            bus,
+            trouble,
+            api,
+            sweeper,
+            executor,
+            jobs,
+            dynamodb,
+            _store: None,
+            taken: 0,
+        }
+    }
+
+    /// Another process of the executor.
+    pub(super) fn other_executor(&self) -> executor::Function {
+        executor_on(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus], &self.clock)
+    }
+
+    /// Puts the collection, or what is below it.
+    pub(super) async fn put(&self, path: &str, body: &Value) -> u16 {
+        self.call("PUT", &format!("{COLLECTION}{path}"), &body.to_string()).await.0
+    }
+
+    /// Puts a job that calls the target.
+    pub(super) async fn put_job(&self, name: &str, more: Value) {
+        let mut properties = json!({
+            "action": {
+                "type": "http",
+                "request": {"method": "GET", "uri": self.target.url()},
+                "retryPolicy": {"retryType": "none"},
+            },
+        });
+        properties.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let body = json!({"properties": properties});
+        assert_eq!(self.put(&format!("/jobs/{name}"), &body).await, 201);
+    }
+
+    pub(super) async fn call(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let event = json!({
+            "version": "2.0",
+            "rawPath": path,
+            "rawQueryString": "api-version=2016-03-01",
+            "headers": {"authorization": "Bearer open-sesame"},
+            "body": body,
+            "requestContext": {
+                "domainName": "jobs.example",
+                "stage": "$default",
+                "http": {"method": method},
+            },
+        });
+        self.event(event).await
+    }
+
+    /// What the API answers to an event: its status and its document.
+    pub(super) async fn event(&self, event: Value) -> (u16, Value) {
+        let answer = self.api.answer(serde_json::from_value(event).unwrap()).await.unwrap();
+        let answer = serde_json::to_value(answer).unwrap();
+        let body = answer["body"].as_str().unwrap_or_default();
+        let status = answer["statusCode"].as_u64().unwrap();
+        (u16::try_from(status).unwrap(), serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    pub(super) async fn history(&self, name: &str) -> Vec<Value> {
+        let (_, history) = self.call("GET", &format!("{COLLECTION}/jobs/{name}/history"), "").await;
+        history["value"].as_array().unwrap().clone()
+    }
+
+    /// What was sent to the queue since this was last asked.
+    pub(super) fn sent(&mut self) -> Vec<Sent> {
+        let calls = self.sqs.calls();
+        let new = calls.iter().skip(self.taken);
+        let sent = new.filter(|call| call.action == "SendMessageBatch").flat_map(|call| {
+            call.body["Entries"].as_array().unwrap().iter().map(|entry| Sent {
+                body: entry["MessageBody"].as_str().unwrap().to_owned(),
+                delay: entry["DelaySeconds"].as_i64().unwrap(),
+            })
+        });
+        let sent = sent.collect();
+        self.taken = calls.len();
+        sent
+    }
+
+    /// The receipts that were put back, and for how many seconds.
+    pub(super) fn put_back(&self) -> Vec<(String, i64)> {
+        let calls = self.sqs.calls();
+        let back = calls.iter().filter(|call| call.action == "ChangeMessageVisibilityBatch");
+        back.flat_map(|call| call.body["Entries"].as_array().unwrap().iter())
+            .map(|entry| {
+                let receipt = entry["ReceiptHandle"].as_str().unwrap().to_owned();
+                (receipt, entry["VisibilityTimeout"].as_i64().unwrap())
+            })
+            .collect()
+    }
+
+    /// Hands messages to the executor, as the queue would when they are due.
+    pub(super) async fn deliver(&self, messages: &[Sent]) -> Vec<String> {
+        let mut failed = Vec::new();
+        for batch in messages.chunks(10) {
+            let answer = self.executor.perform(batch_of(batch, 1), self.ends_at()).await;
+            failed.extend(failures(&answer));
+        }
+        failed
+    }
+
+    /// When an invocation that begins now ends.
+    pub(super) fn ends_at(&self) -> DateTime<Utc> {
+        self.clock.work_now() + domain::firing::limits::FUNCTION
+    }
+
+    /// What a function has counted, by the names of metrics.
+    pub(super) fn counted(&self, tally: &Tally) -> Value {
+        let lines = tally.take(TABLE, self.clock.work_now());
+        lines.first().map_or(Value::Null, |line| serde_json::from_str(line).unwrap())
+    }
+
+    pub(super) fn advance(&self, seconds: i64) {
+        self.clock.0.advance(TimeDelta::seconds(seconds));
+    }
+}
+
+/// Messages as Lambda hands them over, delivered so often.
+pub(super) fn batch_of(messages: &[Sent], receives: u32) -> Batch {
+    let records = messages.iter().enumerate().map(|(n, message)| {
+        json!({
+            "messageId": format!("m{n}"),
+            "receiptHandle": format!("r{n}"),
+            "body": message.body,
+            "attributes": {"ApproximateReceiveCount": receives.to_string()},
+        })
+    });
+    serde_json::from_value(json!({"Records": records.collect::<Vec<_>>()})).unwrap()
+}
+
+/// The messages that come back.
+pub(super) fn failures(answer: &BatchAnswer) -> Vec<String> {
+    let answer = serde_json::to_value(answer).unwrap();
+    let failures = answer["batchItemFailures"].as_array().unwrap();
+    failures.iter().map(|it| it["itemIdentifier"].as_str().unwrap().to_owned()).collect()
+}
+
+pub(super) fn instant(text: &str) -> DateTime<Utc> {
+    recurrence::WrittenDate::parse(text).unwrap().instant(None).unwrap()
+}
+
+fn executor_on(
+    dynamodb: aws_sdk_dynamodb::Client,
+    [sqs, kms, bus]: [&FakeAws; 3],
+    clock: &TestClock,
+) -> executor::Function {
+    let clients = executor::Clients {
+        dynamodb,
+        sqs: fake_client!(aws_sdk_sqs, sqs),
+        kms: fake_client!(aws_sdk_kms, kms),
+        eventbridge: fake_client!(aws_sdk_eventbridge, bus),
+    };
+    let settings = executor::Settings {
+        table: TABLE.to_owned(),
+        queue_url: QUEUE.to_owned(),
+        event_bus: Some("bus".to_owned()),
+        key_id: "key".to_owned(),
+        targets: TargetPolicy::AllowPrivate,
+        authority: actions::AUTHORITY.to_owned(),
+    };
+    executor::Function::new(&settings, REGION, clients, Arc::new(clock.clone())).unwrap()
+}
+
+/// Everything that is asked for in a batch is done.
+fn all_of_it(call: &Call) -> Answer {
+    let entries = call.body["Entries"].as_array().unwrap();
+    let done: Vec<Value> = entries
+        .iter()
+        .map(|entry| json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "", "EventId": "e"}))
+        .collect();
+    Answer::Done(json!({"Successful": done, "Failed": [], "FailedEntryCount": 0, "Entries": done}))
+}
+
+fn data_key(_: &Call) -> Answer {
+    Answer::Done(json!({"KeyId": "key", "Plaintext": DATA_KEY, "CiphertextBlob": "c2VhbGVk"}))
+}

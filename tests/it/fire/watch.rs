@@ -1,0 +1,171 @@
+//! Who calls the store for what: each call as it goes out, with the function that makes it on AWS.
+//!
+//! [`everything`] plays all that can happen to a job, so that no call is missing; whoever adds one
+//! plays it there, too.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
+use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
+use aws_sdk_dynamodb::error::BoxError;
+use chrono::TimeDelta;
+use domain::collection::CollectionState::{Disabled, Enabled};
+use serde_json::Value;
+
+use super::target::Does::{Fail, Kill};
+use super::world::World;
+
+/// Which function is at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Function {
+    #[default]
+    Api,
+    Sweeper,
+    Executor,
+}
+
+/// A call, as a policy judges it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Call {
+    pub(crate) function: Function,
+    /// As policies name it: what a transaction does is named by its single writes.
+    pub(crate) action: String,
+    pub(crate) index: Option<String>,
+    /// What the partitions begin with that it touches, such as `T#`; none in an index.
+    pub(crate) partitions: BTreeSet<String>,
+    /// What they are of all that is in the same transaction, if it is in one.
+    pub(crate) transaction: Option<BTreeSet<String>>,
+}
+
+/// Notes calls.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    at_it: Mutex<Function>,
+    calls: Mutex<BTreeSet<Call>>,
+}
+
+impl Watch {
+    /// From now on it is this one.
+    pub(super) fn turn(&self, function: Function) {
+        *self.at_it.lock().unwrap() = function;
+    }
+
+    fn note(&self, operation: &str, request: &Value) {
+        let function = *self.at_it.lock().unwrap();
+        let call = |action: &str, partitions| Call {
+            function,
+            action: format!("dynamodb:{action}"),
+            index: request["IndexName"].as_str().map(str::to_owned),
+            partitions,
+            transaction: None,
+        };
+        let calls = match operation {
+            "TransactWriteItems" => {
+                let writes = request["TransactItems"].as_array().unwrap();
+                let writes: Vec<(&String, &Value)> =
+                    writes.iter().flat_map(|write| write.as_object().unwrap()).collect();
+                let all: BTreeSet<String> =
+                    writes.iter().map(|(_, write)| written(write)).collect();
+                let single = |(kind, write): &(&String, &Value)| Call {
+                    transaction: Some(all.clone()),
+                    ..call(&format!("{kind}Item"), BTreeSet::from([written(write)]))
+                };
+                writes.iter().map(single).collect()
+            }
+            "BatchGetItem" => {
+                let tables = request["RequestItems"].as_object().unwrap().values();
+                let keys = tables.flat_map(|table| table["Keys"].as_array().unwrap());
+                vec![call(operation, keys.map(|key| partition(&key["pk"])).collect())]
+            }
+            "Query" => vec![call(operation, asked(request))],
+            _ => vec![call(operation, BTreeSet::from([written(request)]))],
+        };
+        self.calls.lock().unwrap().extend(calls);
+    }
+}
+
+/// The partition of a write, or of the read of one item.
+fn written(request: &Value) -> String {
+    let item = if request["Key"].is_object() { &request["Key"] } else { &request["Item"] };
+    partition(&item["pk"])
+}
+
+/// The partition of a query, if it is one of the table.
+fn asked(request: &Value) -> BTreeSet<String> {
+    let condition = request["KeyConditionExpression"].as_str().unwrap();
+    let Some((_, value)) = condition.split_once("pk = ") else { return BTreeSet::new() };
+    let name = value.split_whitespace().next().unwrap();
+    BTreeSet::from([partition(&request["ExpressionAttributeValues"][name])])
+}
+
+fn partition(value: &Value) -> String {
+    let text = value["S"].as_str().unwrap();
+    let (before, _) = text.split_once('#').unwrap();
+    format!("{before}#")
+}
+
+#[derive(Debug)]
+pub(super) struct Watched(pub(super) std::sync::Arc<Watch>);
+
+impl Intercept for Watched {
+    fn name(&self) -> &'static str {
+        "watch"
+    }
+
+    fn read_before_transmit(
+        &self,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
+        _components: &RuntimeComponents,
+        _bag: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request();
+        let target = request.headers().get("x-amz-target").unwrap();
+        let (_, operation) = target.rsplit_once('.').unwrap();
+        let body = serde_json::from_slice(request.body().bytes().unwrap())?;
+        self.0.note(operation, &body);
+        Ok(())
+    }
+}
+
+/// Every call of the store that the functions make.
+pub(crate) async fn everything() -> BTreeSet<Call> {
+    let (mut world, watch) = World::watched("2027-03-01T09:00").await;
+    let manage = &world.manage;
+    let (place, collection) = (super::world::place(), super::world::named("jc"));
+    manage.get_collection(&place, &collection).await.unwrap();
+    manage.patch_collection(&place, &collection, serde_json::json!({})).await.unwrap();
+
+    // What fires, fails, waits for long, is killed, is told to, is changed, and is over.
+    let hourly = |more: &str| format!(r#"{{"recurrence": {{"frequency": "hour"}}{more}}}"#);
+    let patient = r#", "action": {"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 2}}"#;
+    world.targets.next("http://fails/", &[Fail]);
+    world.targets.next("http://killed/", &[Kill]);
+    world.put("fires", &hourly("")).await;
+    world.put("fails", &hourly(patient)).await;
+    world.put("killed", r#"{"startTime": "2027-03-01T09:30"}"#).await;
+    world.put("off", r#"{"state": "Disabled"}"#).await;
+    world.call_run("off").await;
+    world.run_until("2027-03-01T12:30").await;
+    world.patch("fires", r#"{"action": {"request": {"method": "POST"}}}"#).await;
+    world.put("fires", &hourly("")).await;
+    world.put("late", r#"{"startTime": "2027-03-01T12:40"}"#).await;
+    world.disable("late").await;
+    world.switch(Disabled).await;
+    world.run_until("2027-03-01T13:30").await;
+    world.switch(Enabled).await;
+    for job in ["fires", "killed"] {
+        world.view(job).await;
+        world.executions(job).await;
+    }
+    // Sixty days after its end, a job goes by itself.
+    world.delete("fails").await;
+    world.disable("fires").await;
+    world.run_for(TimeDelta::days(61)).await;
+    assert!(!world.is_there("killed").await);
+    world.lists().await;
+    world.delete_collection().await;
+    world.run_for(TimeDelta::hours(1)).await;
+    let calls = watch.calls.lock().unwrap();
+    calls.clone()
+}

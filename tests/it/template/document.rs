@@ -1,0 +1,89 @@
+//! The template as JSON: short forms of functions (`!Ref`, `!GetAtt a.b`) stand as the long ones do.
+
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::{Map, Value, json};
+
+const TEMPLATE: &str = include_str!("../../../infra/template.yaml");
+
+pub(super) struct Template(Value);
+
+impl Template {
+    pub(super) fn read() -> Self {
+        let documents = Yaml::load_from_str(TEMPLATE).expect("infra/template.yaml is YAML");
+        let [document] = documents.as_slice() else {
+            panic!("infra/template.yaml is one document")
+        };
+        Self(json_of(document))
+    }
+
+    /// The properties of a resource.
+    pub(super) fn properties(&self, name: &str) -> &Value {
+        let properties = &self.0["Resources"][name]["Properties"];
+        assert!(properties.is_object(), "the template has no resource {name}");
+        properties
+    }
+
+    /// The properties of all resources of a type.
+    pub(super) fn resources(&self, kind: &str) -> Vec<&Value> {
+        let all = self.0["Resources"].as_object().expect("there are resources").values();
+        all.filter(|it| it["Type"] == kind).map(|it| &it["Properties"]).collect()
+    }
+
+    /// What holds for all resources of a kind.
+    pub(super) fn globals(&self, kind: &str) -> &Value {
+        &self.0["Globals"][kind]
+    }
+
+    /// A number among them, named by where it stands, as in `/Environment/Timeout`.
+    pub(super) fn number(&self, name: &str, pointer: &str) -> i64 {
+        let found = self.properties(name).pointer(pointer).and_then(Value::as_i64);
+        found.unwrap_or_else(|| panic!("{name} has no number at {pointer}"))
+    }
+}
+
+fn json_of(node: &Yaml<'_>) -> Value {
+    match node {
+        Yaml::Value(Scalar::Null) => Value::Null,
+        Yaml::Value(Scalar::Boolean(value)) => json!(value),
+        Yaml::Value(Scalar::Integer(value)) => json!(value),
+        Yaml::Value(Scalar::FloatingPoint(value)) => json!(value.into_inner()),
+        Yaml::Value(Scalar::String(value)) => json!(value),
+        Yaml::Sequence(items) => items.iter().map(json_of).collect(),
+        Yaml::Mapping(pairs) => {
+            let pair =
+                |(key, value)| (json_of(key).as_str().expect("a key").to_owned(), json_of(value));
+            Value::Object(pairs.iter().map(pair).collect())
+        }
+        Yaml::Tagged(tag, node) => function(&tag.suffix, json_of(node)),
+        Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => {
+            panic!("{node:?} is nothing that a template has")
+        }
+    }
+}
+
+/// The long form of a function.
+fn function(name: &str, argument: Value) -> Value {
+    let (name, argument) = match (name, argument) {
+        ("Ref" | "Condition", argument) => (name.to_owned(), argument),
+        ("GetAtt", Value::String(path)) => {
+            let (of, attribute) = path.split_once('.').expect("!GetAtt names an attribute");
+            ("Fn::GetAtt".to_owned(), json!([of, attribute]))
+        }
+        (name, argument) => (format!("Fn::{name}"), argument),
+    };
+    Value::Object(Map::from_iter([(name, argument)]))
+}
+
+#[test]
+fn short_forms_are_read_as_long_ones() {
+    let text = "a: !Ref X\nb: !GetAtt T.Arn\nc: !If [Y, !Sub 'q${X}', 1]\nd: yes\ne: \"on\"";
+    let documents = Yaml::load_from_str(text).unwrap();
+    let expected = json!({
+        "a": {"Ref": "X"},
+        "b": {"Fn::GetAtt": ["T", "Arn"]},
+        "c": {"Fn::If": ["Y", {"Fn::Sub": "q${X}"}, 1]},
+        "d": "yes",
+        "e": "on",
+    });
+    assert_eq!(json_of(&documents[0]), expected);
+}

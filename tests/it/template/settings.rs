@@ -1,0 +1,71 @@
+//! The settings that functions read, the metrics that they print, and what the template knows of both.
+
+use std::collections::BTreeSet;
+
+use runtime_aws::{Metric, NAMESPACE, PREFIX, TABLE_DIMENSION, Variables};
+use serde_json::Value;
+
+use super::Template;
+
+#[test]
+fn functions_are_given_the_settings_that_they_read_and_no_others() {
+    let template = Template::read();
+    for (resource, read) in [
+        ("ApiFunction", asked(api::Settings::read)),
+        ("SweeperFunction", asked(sweeper::Settings::read)),
+        ("ExecutorFunction", asked(executor::Settings::read)),
+    ] {
+        let given = template.environment(resource);
+        assert_eq!(given, read.iter().copied().collect(), "left: {resource} in the template");
+        assert!(given.iter().all(|name| name.starts_with(PREFIX)), "{given:?}");
+    }
+}
+
+/// What a function asks for: its own settings, and the log's.
+fn asked<S>(read: impl FnOnce(&mut Variables) -> S) -> Vec<&'static str> {
+    let mut variables = Variables::of([("", "")]);
+    variables.log_level();
+    read(&mut variables);
+    variables.asked()
+}
+
+#[test]
+fn alarms_and_dashboard_name_metrics_that_there_are() {
+    let template = Template::read();
+    let known: BTreeSet<&str> =
+        Metric::ALL.map(Metric::name).into_iter().chain(["LateBy"]).collect();
+    let named = template.metrics(NAMESPACE);
+    assert!(named.len() > 4, "{named:?}");
+    for (name, dimension) in named {
+        assert!(known.contains(name.as_str()), "there is no metric {name}, but {known:?}");
+        assert_eq!(dimension, TABLE_DIMENSION, "{name}");
+    }
+}
+
+impl Template {
+    /// The names of the variables of a function, with those of all functions.
+    fn environment(&self, function: &str) -> BTreeSet<&str> {
+        let own = self.properties(function).pointer("/Environment/Variables");
+        let shared = self.globals("Function").pointer("/Environment/Variables");
+        let variables = own.into_iter().chain(shared).filter_map(Value::as_object);
+        variables.flat_map(|variables| variables.keys().map(String::as_str)).collect()
+    }
+
+    /// The metrics of a namespace in alarms and on the dashboard, each with its dimension.
+    fn metrics(&self, namespace: &str) -> Vec<(String, String)> {
+        let alarms = self.resources("AWS::CloudWatch::Alarm").into_iter();
+        let alarms = alarms
+            .filter(|alarm| alarm["Namespace"] == namespace)
+            .map(|alarm| (text(&alarm["MetricName"]), text(&alarm["Dimensions"][0]["Name"])));
+        let board = text(&self.properties("Board")["DashboardBody"]["Fn::Sub"]);
+        let board: Value = serde_json::from_str(&board).expect("the dashboard is JSON");
+        let widgets = board["widgets"].as_array().unwrap().iter();
+        let lines = widgets.flat_map(|widget| widget["properties"]["metrics"].as_array().unwrap());
+        let lines = lines.filter(|line| line[0] == namespace);
+        alarms.chain(lines.map(|line| (text(&line[1]), text(&line[2])))).collect()
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+}

@@ -1,0 +1,57 @@
+//! The sources of the project, and what they call of the AWS SDK.
+
+use std::fs;
+use std::path::Path;
+
+/// A file without its tests.
+pub(super) struct Source {
+    pub(super) file: String,
+    pub(super) text: String,
+}
+
+impl Source {
+    /// Those in a folder, named from the root of the project.
+    pub(super) fn of(folder: &str) -> Vec<Self> {
+        let files =
+            fs::read_dir(root().join(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
+        let sources: Vec<Self> = files
+            .map(|file| file.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|it| it == "rs"))
+            .map(|path| {
+                let text = fs::read_to_string(&path).unwrap();
+                let (text, _) = text.split_once("#[cfg(test)]\nmod tests").unwrap_or((&text, ""));
+                let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+                Self { file, text: text.to_owned() }
+            })
+            .collect();
+        assert!(!sources.is_empty(), "{folder} has no sources");
+        sources
+    }
+
+    /// The text of any file.
+    pub(super) fn read(path: &str) -> String {
+        fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the project")
+}
+
+/// The operations that are called on a client: `get_item` of `self.client.get_item()`.
+pub(super) fn sdk_calls(text: &str) -> impl Iterator<Item = String> {
+    text.match_indices("client").filter_map(|(at, word)| {
+        let name = text.get(at + word.len()..)?.trim_start().strip_prefix('.')?;
+        let (name, after) =
+            name.split_at(name.find(|it: char| !it.is_alphanumeric() && it != '_')?);
+        after.starts_with("()").then(|| name.to_owned())
+    })
+}
+
+#[test]
+fn calls_are_found_wherever_the_lines_break() {
+    let text =
+        "self.client\n    .put_item()\n; store.client.query().x(); client.clone_it; my_client: C";
+    let found: Vec<String> = sdk_calls(text).collect();
+    assert_eq!(found, ["put_item", "query"]);
+}

@@ -1,0 +1,68 @@
+//! The table as the code makes it where there is no template, and as the template has it.
+
+use embedded::Store;
+use serde_json::{Value, json};
+use store_dynamodb::{DUE_INDEX, ensure_table};
+
+use super::Template;
+
+#[tokio::test]
+async fn the_table_is_the_one_that_the_code_makes() {
+    let template = Template::read();
+    let table = template.properties("Table");
+    let made = made().await;
+    assert_eq!(sorted(&table["AttributeDefinitions"]), sorted(&made["AttributeDefinitions"]));
+    assert_eq!(table["KeySchema"], made["KeySchema"]);
+    assert_eq!(table["BillingMode"], "PAY_PER_REQUEST");
+    assert_eq!(table["TimeToLiveSpecification"], made["TimeToLiveSpecification"]);
+    let [index] = table["GlobalSecondaryIndexes"].as_array().unwrap().as_slice() else {
+        panic!("there is one index");
+    };
+    assert_eq!(index["IndexName"], DUE_INDEX);
+    assert_eq!(index["KeySchema"], made["Index"]["KeySchema"]);
+    assert_eq!(index["Projection"]["ProjectionType"], made["Index"]["ProjectionType"]);
+    assert_eq!(
+        sorted(&index["Projection"]["NonKeyAttributes"]),
+        sorted(&made["Index"]["NonKeyAttributes"])
+    );
+}
+
+/// What the code makes, in the words of a template.
+async fn made() -> Value {
+    let store = Store::in_memory().unwrap();
+    let client = store.client();
+    ensure_table(&client, "table").await.unwrap();
+    let table = client.describe_table().table_name("table").send().await.unwrap().table.unwrap();
+    let expiry = client.describe_time_to_live().table_name("table").send().await.unwrap();
+    let expiry = expiry.time_to_live_description.unwrap();
+    let keys = |keys: &[aws_sdk_dynamodb::types::KeySchemaElement]| -> Value {
+        let key = |key: &aws_sdk_dynamodb::types::KeySchemaElement| json!({"AttributeName": key.attribute_name, "KeyType": key.key_type.as_str()});
+        keys.iter().map(key).collect()
+    };
+    let attributes = table.attribute_definitions().iter().map(|attribute| {
+        let kind = attribute.attribute_type.as_str();
+        json!({"AttributeName": attribute.attribute_name, "AttributeType": kind})
+    });
+    let [index] = table.global_secondary_indexes() else { panic!("there is one index") };
+    let projection = index.projection().unwrap();
+    json!({
+        "AttributeDefinitions": attributes.collect::<Value>(),
+        "KeySchema": keys(table.key_schema()),
+        "TimeToLiveSpecification": {
+            "AttributeName": expiry.attribute_name,
+            "Enabled": expiry.time_to_live_status.unwrap().as_str() == "ENABLED",
+        },
+        "Index": {
+            "KeySchema": keys(index.key_schema()),
+            "ProjectionType": projection.projection_type().unwrap().as_str(),
+            "NonKeyAttributes": projection.non_key_attributes(),
+        },
+    })
+}
+
+/// A list whose order means nothing.
+fn sorted(list: &Value) -> Vec<String> {
+    let mut list: Vec<String> = list.as_array().unwrap().iter().map(Value::to_string).collect();
+    list.sort();
+    list
+}
