@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::firing::limits::ACTION;
 
+use crate::endpoint::Endpoint;
 use crate::policy::TargetPolicy;
 
 /// The most time that one execution may take, from finding the address to the last byte.
@@ -14,6 +15,12 @@ pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(21);
 
 /// Whom the tokens of Active Directory come from.
 pub const AUTHORITY: &str = "https://login.microsoftonline.com";
+
+/// The suffix of Storage accounts in the public cloud.
+pub const STORAGE_SUFFIX: &str = "core.windows.net";
+
+/// The suffix of Service Bus namespaces in the public cloud.
+pub const SERVICE_BUS_SUFFIX: &str = "servicebus.windows.net";
 
 /// The settings of [`Actions`](crate::Actions).
 #[derive(Debug, Clone)]
@@ -26,6 +33,12 @@ pub struct Settings {
     pub roots: Roots,
     /// The base URL of whoever gives tokens. It may be private: it is not a user who names it.
     pub authority: String,
+    /// Where Storage queues are.
+    pub storage: Endpoint,
+    /// Where Service Bus takes messages over HTTPS.
+    pub service_bus: Endpoint,
+    /// Where it takes them over AMQP; `None` is beside that, at the port of AMQP.
+    pub service_bus_amqp: Option<Endpoint>,
     /// The `User-Agent` of requests that have none of their own.
     pub user_agent: String,
 }
@@ -39,6 +52,9 @@ impl Settings {
             limits: Limits::DEFAULT,
             roots: Roots::default(),
             authority: AUTHORITY.to_owned(),
+            storage: Endpoint::below(STORAGE_SUFFIX),
+            service_bus: Endpoint::below(SERVICE_BUS_SUFFIX),
+            service_bus_amqp: None,
             user_agent: concat!("minutehand/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

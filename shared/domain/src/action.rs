@@ -135,6 +135,32 @@ pub struct StorageQueue {
     pub sas_token: Secret,
     /// The message.
     pub message: String,
+    /// In which form it goes there, as it was sent; absent is the envelope.
+    pub format: Option<MessageFormat>,
+}
+
+/// In which form a message goes to a queue or topic of Azure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageFormat {
+    /// As the original sent it: to a Storage queue inside a document that tells of the execution, to
+    /// Service Bus serialized as .NET does a string.
+    Envelope,
+    /// The text of the job and nothing else.
+    Raw,
+}
+
+impl MessageFormat {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Envelope, Self::Raw];
+
+    /// Its name, as answered.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Envelope => "envelope",
+            Self::Raw => "raw",
+        }
+    }
 }
 
 /// A message for a Service Bus queue or topic.
@@ -152,6 +178,8 @@ pub struct ServiceBus {
     pub key: Secret,
     /// The message.
     pub message: String,
+    /// In which form it goes there, as it was sent; absent is the envelope.
+    pub format: Option<MessageFormat>,
     /// Properties that the broker knows.
     pub brokered: Option<BrokeredProperties>,
     /// Properties that it only carries, in their order.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use actions::Endpoint;
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use recurrence::WrittenDate;
@@ -15,10 +16,19 @@ const TOKEN_HELP: &str = "\
 The token that clients send as 'Authorization: Bearer T'; or set MINUTEHAND_TOKEN, which no list of \
 processes shows [default: one that is made at the first start, and printed]";
 
+const STORAGE_HELP: &str = "\
+Where Storage queues are: the suffix of accounts, like core.chinacloudapi.cn, or the URL of an \
+emulator, like http://127.0.0.1:10001";
+
+const AMQP_HELP: &str = "\
+Where Service Bus takes messages over AMQP: the suffix of namespaces, with a port or without, or a \
+URL, like amqp://127.0.0.1:5672 [default: the same hosts, at port 5671]";
+
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
 const TLS: &str = "TLS";
 const FIRING: &str = "Jobs";
+const SERVICES: &str = "Services";
 const LOG: &str = "Log";
 
 /// What `minutehand serve` is given.
@@ -87,6 +97,35 @@ pub struct ServeArgs {
     /// Whether the limits of plans hold: jobs in a collection, how often they may fire
     #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
     pub(super) plan_limits: Switch,
+
+    /// Where Storage queues are.
+    #[arg(
+        long,
+        value_name = "PLACE",
+        help = STORAGE_HELP,
+        default_value = actions::STORAGE_SUFFIX,
+        value_parser = Endpoint::http,
+        help_heading = SERVICES
+    )]
+    pub(super) storage_endpoint: Endpoint,
+    /// Where Service Bus takes messages over HTTPS: the suffix of namespaces, or a URL
+    #[arg(
+        long,
+        value_name = "PLACE",
+        default_value = actions::SERVICE_BUS_SUFFIX,
+        value_parser = Endpoint::http,
+        help_heading = SERVICES
+    )]
+    pub(super) service_bus_endpoint: Endpoint,
+    /// Where Service Bus takes messages over AMQP.
+    #[arg(
+        long,
+        value_name = "PLACE",
+        help = AMQP_HELP,
+        value_parser = Endpoint::amqp,
+        help_heading = SERVICES
+    )]
+    pub(super) service_bus_amqp_endpoint: Option<Endpoint>,
 
     /// How the log is written, on standard error
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = LOG)]

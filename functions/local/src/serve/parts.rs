@@ -140,6 +140,9 @@ fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
 
 fn actions(settings: &Settings) -> Result<Actions> {
     let mut wanted = actions::Settings::new(settings.targets);
+    wanted.storage = settings.services.storage.clone();
+    wanted.service_bus = settings.services.bus.clone();
+    wanted.service_bus_amqp.clone_from(&settings.services.bus_amqp);
     wanted.user_agent = format!("minutehand/{}", BUILD.version);
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

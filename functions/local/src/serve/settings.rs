@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use actions::TargetPolicy;
+use actions::{Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
 use domain::plan::PlanLimits;
 use embedded::SyncMode;
@@ -32,6 +32,8 @@ pub struct Settings {
     pub(super) clock: Option<ClockSettings>,
     /// Where jobs may call.
     pub targets: TargetPolicy,
+    /// Where the services are that take messages.
+    pub(super) services: Services,
     /// Whether plans limit anything.
     pub(super) plan_limits: PlanLimits,
     /// How the log is written.
@@ -85,6 +87,16 @@ pub(super) struct Roles {
     pub(super) executor: bool,
 }
 
+/// Where the services are that take messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Services {
+    pub(super) storage: Endpoint,
+    /// Service Bus over HTTPS.
+    pub(super) bus: Endpoint,
+    /// And over AMQP; `None` is beside that.
+    pub(super) bus_amqp: Option<Endpoint>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockSettings {
     /// Where it starts; `None` for now.
@@ -109,6 +121,11 @@ impl Settings {
             roles: roles(&args.roles),
             clock: clock(args),
             targets: targets(args, &mut problems),
+            services: Services {
+                storage: args.storage_endpoint.clone(),
+                bus: args.service_bus_endpoint.clone(),
+                bus_amqp: args.service_bus_amqp_endpoint.clone(),
+            },
             plan_limits: match args.plan_limits {
                 Switch::On => PlanLimits::On,
                 Switch::Off => PlanLimits::Off,

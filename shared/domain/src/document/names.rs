@@ -115,8 +115,13 @@ const REQUEST: Shape = Object(&[
     ),
 ]);
 
-const QUEUE_MESSAGE: Shape =
-    Object(&[("storageAccount", Leaf), ("queueName", Leaf), ("sasToken", Leaf), ("message", Leaf)]);
+const QUEUE_MESSAGE: Shape = Object(&[
+    ("storageAccount", Leaf),
+    ("queueName", Leaf),
+    ("sasToken", Leaf),
+    ("message", Leaf),
+    ("messageFormat", Leaf),
+]);
 
 const SERVICE_BUS_MESSAGE: Shape = Object(&[
     ("queueName", Leaf),
@@ -125,6 +130,7 @@ const SERVICE_BUS_MESSAGE: Shape = Object(&[
     ("transportType", Leaf),
     ("authentication", Object(&[("sasKeyName", Leaf), ("sasKey", Leaf), ("type", Leaf)])),
     ("message", Leaf),
+    ("messageFormat", Leaf),
     (
         "brokeredMessageProperties",
         Object(&[

@@ -3,7 +3,7 @@
 use super::fields::Fields;
 use crate::action::{
     Action, Authentication, BrokeredProperties, ClientCertificate, HttpRequest, MainAction,
-    ServiceBus, StorageQueue, Target, Transport,
+    MessageFormat, ServiceBus, StorageQueue, Target, Transport,
 };
 use crate::plan::Plan;
 use crate::refusal::Refusal;
@@ -30,6 +30,18 @@ const CONNECTION_HEADERS: [&str; 8] = [
     "trailer",
     "transfer-encoding",
     "upgrade",
+];
+
+/// Headers that the HTTPS API of Service Bus knows, or every request has.
+const BUS_HEADERS: [&str; 8] = [
+    "accept",
+    "authorization",
+    "brokerproperties",
+    "content-encoding",
+    "content-type",
+    "expect",
+    "host",
+    "user-agent",
 ];
 
 /// Headers under this prefix are the scheduler's own.
@@ -177,8 +189,7 @@ fn read_headers(request: &Fields<'_>) -> Result<Option<Vec<(String, String)>>, R
     for (name, value) in &headers {
         let shown = name.escape_debug();
         let lower = name.to_ascii_lowercase();
-        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if name.is_empty() || !name.chars().all(token) {
+        if name.is_empty() || !name.chars().all(is_of_token) {
             return Err(Refusal::invalid(format!("'{path}.{shown}' is not the name of a header.")));
         }
         if value.chars().any(|c| c.is_control() && c != '\t') {
@@ -199,6 +210,11 @@ fn read_headers(request: &Fields<'_>) -> Result<Option<Vec<(String, String)>>, R
         }
     }
     Ok(Some(headers))
+}
+
+/// Whether a character may stand in the name of a header.
+fn is_of_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
 fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Refusal> {
@@ -241,15 +257,38 @@ fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Re
 }
 
 fn read_storage_queue(message: &Fields<'_>) -> Result<StorageQueue, Refusal> {
+    let text = read_message(message)?;
+    // It goes there inside XML.
+    if let Some(c) = text.chars().find(|c| !is_of_xml(*c)) {
+        let (path, code) = (message.path("message"), u32::from(c));
+        return Err(Refusal::invalid(format!(
+            "'{path}' holds the character U+{code:04X}, which a Storage queue does not take."
+        )));
+    }
     Ok(StorageQueue {
         account: read_host_label(message, "storageAccount")?,
         queue: read_path(message, "queueName")?,
         sas_token: message.required_secret("sasToken")?,
-        message: message
-            .text("message")?
-            .ok_or_else(|| message.missing("message", "it has to be text"))?
-            .to_owned(),
+        message: text,
+        format: read_format(message)?,
     })
+}
+
+fn read_message(message: &Fields<'_>) -> Result<String, Refusal> {
+    let text = message.text("message")?;
+    text.map(str::to_owned).ok_or_else(|| message.missing("message", "it has to be text"))
+}
+
+/// Whether XML 1.0 can hold a character.
+const fn is_of_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
+}
+
+fn read_format(message: &Fields<'_>) -> Result<Option<MessageFormat>, Refusal> {
+    let known = |text: &str| {
+        MessageFormat::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
+    };
+    message.one_of("messageFormat", known, &MessageFormat::ALL.map(MessageFormat::name).join(", "))
 }
 
 fn read_service_bus(message: &Fields<'_>, entity: &str) -> Result<ServiceBus, Refusal> {
@@ -264,34 +303,68 @@ fn read_service_bus(message: &Fields<'_>, entity: &str) -> Result<ServiceBus, Re
     };
     authentication.one_of("type", sas, "sharedAccessKey")?;
     let brokered = message.object("brokeredMessageProperties")?;
+    let custom = message.texts("customMessageProperties")?;
+    let transport = message.one_of("transportType", known, names)?;
+    if transport != Some(Transport::Amqp) {
+        check_header_names(message, custom.as_deref().unwrap_or_default())?;
+    }
     Ok(ServiceBus {
         entity: read_path(message, entity)?,
         namespace: read_host_label(message, "namespace")?,
-        transport: message.one_of("transportType", known, names)?,
+        transport,
         key_name: authentication.required_text("sasKeyName")?.to_owned(),
         key: authentication.required_secret("sasKey")?,
-        message: message
-            .text("message")?
-            .ok_or_else(|| message.missing("message", "it has to be text"))?
-            .to_owned(),
+        message: read_message(message)?,
+        format: read_format(message)?,
         brokered: brokered.map(|fields| read_brokered(&fields)).transpose()?,
-        custom: message.texts("customMessageProperties")?,
+        custom,
     })
+}
+
+/// Over the HTTPS API each property of the user's is a header.
+fn check_header_names(message: &Fields<'_>, custom: &[(String, String)]) -> Result<(), Refusal> {
+    let taken = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        CONNECTION_HEADERS.contains(&lower.as_str()) || BUS_HEADERS.contains(&lower.as_str())
+    };
+    for (name, _) in custom {
+        if name.is_empty() || !name.chars().all(is_of_token) || taken(name) {
+            let path = message.path("customMessageProperties");
+            let shown = name.escape_debug();
+            return Err(Refusal::invalid(format!(
+                "'{path}.{shown}' cannot be a header of the HTTPS API; use another name, or \
+                 transportType AMQP."
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn read_brokered(fields: &Fields<'_>) -> Result<BrokeredProperties, Refusal> {
     let text = |name| fields.text(name).map(|text| text.map(str::to_owned));
+    let content_type = text("contentType")?;
+    if !content_type.iter().flat_map(|text| text.chars()).all(|c| matches!(c, ' '..='~')) {
+        return Err(fields.wrong("contentType", "use printable characters of ASCII"));
+    }
+    let (session, partition) = (text("sessionId")?, text("partitionKey")?);
+    if let (Some(session), Some(partition)) = (&session, &partition)
+        && session != partition
+    {
+        return Err(
+            fields.wrong("partitionKey", "where there is a sessionId, it has to be the same")
+        );
+    }
     Ok(BrokeredProperties {
-        content_type: text("contentType")?,
+        content_type,
         correlation_id: text("correlationId")?,
         force_persistence: fields.flag("forcePersistence")?,
         label: text("label")?,
         message_id: text("messageId")?,
-        partition_key: text("partitionKey")?,
+        partition_key: partition,
         reply_to: text("replyTo")?,
         reply_to_session_id: text("replyToSessionId")?,
         scheduled_enqueue_time: fields.date("scheduledEnqueueTimeUtc")?,
-        session_id: text("sessionId")?,
+        session_id: session,
         time_to_live: fields.span("timeToLive")?,
         to: text("to")?,
         via_partition_key: text("viaPartitionKey")?,
@@ -313,6 +386,10 @@ fn read_host_label(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
 fn read_path(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
     let text = fields.required_text(name)?;
     let path = |c: char| c.is_ascii_alphanumeric() || "-_./~".contains(c);
+    // These lead elsewhere.
+    if text.split('/').any(|part| matches!(part, "." | "..")) {
+        return Err(fields.wrong(name, "'.' and '..' are not parts of a path here"));
+    }
     if text.chars().all(path) && text.len() <= 260 {
         Ok(text.to_owned())
     } else {

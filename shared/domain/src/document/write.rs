@@ -4,8 +4,8 @@ use recurrence::written;
 use serde_json::{Map, Value, json};
 
 use crate::action::{
-    Action, Authentication, BrokeredProperties, HttpRequest, ServiceBus, StorageQueue, Target,
-    Transport,
+    Action, Authentication, BrokeredProperties, HttpRequest, MessageFormat, ServiceBus,
+    StorageQueue, Target, Transport,
 };
 use crate::collection::CollectionDefinition;
 use crate::duration::Span;
@@ -191,7 +191,8 @@ fn storage_queue(queue: &StorageQueue, style: Style) -> Growing {
         .set("storageAccount", queue.account.as_str())
         .set("queueName", queue.queue.as_str())
         .maybe("sasToken", secret(&queue.sas_token, style))
-        .set("message", queue.message.as_str());
+        .set("message", queue.message.as_str())
+        .maybe("messageFormat", queue.format.map(MessageFormat::name));
     document
 }
 
@@ -208,6 +209,7 @@ fn service_bus(message: &ServiceBus, entity: &str, style: Style) -> Growing {
         .maybe("transportType", message.transport.map(Transport::name))
         .set("authentication", authentication)
         .set("message", message.message.as_str())
+        .maybe("messageFormat", message.format.map(MessageFormat::name))
         .maybe(
             "brokeredMessageProperties",
             message.brokered.as_ref().map(|properties| brokered(properties, style)),
