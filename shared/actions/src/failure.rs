@@ -51,6 +51,12 @@ impl Failure {
         )
     }
 
+    /// It took too long, and what was sent may have arrived.
+    pub(crate) fn unanswered(limit: Duration) -> Self {
+        let Self { word, text } = Self::timeout(limit);
+        Self { word, text: format!("{text} Whether the message arrived is not known.") }
+    }
+
     /// The target answered, and did not do it.
     pub(crate) fn answered(word: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
         Self { word: word.into(), text: text.into() }

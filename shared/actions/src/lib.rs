@@ -14,6 +14,7 @@
 //!
 //! Retrying, waiting, recording and bounding how many run at once are the caller's.
 
+mod aws;
 mod body;
 mod bus;
 mod cache;
@@ -44,6 +45,7 @@ use async_trait::async_trait;
 use domain::action::Target;
 use ports::{ActionSender, Occasion, Sent};
 
+use crate::aws::{Account, Services};
 use crate::bus::{Amqp, Buses};
 use crate::client::Clients;
 use crate::http::Http;
@@ -56,7 +58,7 @@ pub use crate::http::REDIRECTS_MAX;
 pub use crate::policy::{Forbidden, TargetPolicy};
 pub use crate::resolve::{Resolver, SystemResolver};
 pub use crate::settings::{
-    AUTHORITY, CONNECT_TIME_MAX, Limits, Roots, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX, Settings,
+    AUTHORITY, Aws, CONNECT_TIME_MAX, Limits, Roots, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX, Settings,
     SettingsError, TOTAL_TIME_MAX,
 };
 
@@ -65,6 +67,7 @@ pub struct Actions {
     http: Http,
     storage: StorageQueues,
     buses: Buses,
+    services: Services,
 }
 
 impl Actions {
@@ -105,13 +108,18 @@ impl Actions {
             endpoint: settings.storage.clone(),
             time_max: settings.limits.total,
         };
+        let services = Services {
+            post: post.clone(),
+            account: settings.aws.as_ref().map(Account::new),
+            time_max: settings.limits.total,
+        };
         let buses = Buses {
             post,
             https: settings.service_bus.clone(),
             amqp,
             time_max: settings.limits.total,
         };
-        Ok(Self { http, storage, buses })
+        Ok(Self { http, storage, buses, services })
     }
 }
 
@@ -124,6 +132,9 @@ impl ActionSender for Actions {
             Target::StorageQueue(queue) => self.storage.send(target, queue, occasion).await,
             Target::ServiceBusQueue(bus) | Target::ServiceBusTopic(bus) => {
                 self.buses.send(target, bus, occasion).await
+            }
+            Target::Sqs(_) | Target::Sns(_) | Target::Lambda(_) | Target::EventBridge(_) => {
+                self.services.send(target, occasion).await
             }
         }
     }

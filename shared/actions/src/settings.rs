@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::firing::limits::ACTION;
+use url::Url;
 
 use crate::endpoint::Endpoint;
 use crate::policy::TargetPolicy;
@@ -39,6 +42,8 @@ pub struct Settings {
     pub service_bus: Endpoint,
     /// Where it takes them over AMQP; `None` is beside that, at the port of AMQP.
     pub service_bus_amqp: Option<Endpoint>,
+    /// In whose name services of AWS are asked; `None` where there is no AWS.
+    pub aws: Option<Aws>,
     /// The `User-Agent` of requests that have none of their own.
     pub user_agent: String,
 }
@@ -55,8 +60,36 @@ impl Settings {
             storage: Endpoint::below(STORAGE_SUFFIX),
             service_bus: Endpoint::below(SERVICE_BUS_SUFFIX),
             service_bus_amqp: None,
+            aws: None,
             user_agent: concat!("minutehand/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
+    }
+}
+
+/// In whose name services of AWS are asked, and where.
+#[derive(Debug, Clone)]
+pub struct Aws {
+    /// Where all of them are, as with an emulator; `None` for AWS itself.
+    pub endpoint: Option<Url>,
+    /// The region of what names none.
+    pub region: String,
+    /// Who signs; it shows its secrets to nobody else.
+    pub credentials: SharedCredentialsProvider,
+}
+
+impl Aws {
+    /// Keys that do not change, with a token if they have one.
+    #[must_use]
+    pub fn with_keys(
+        endpoint: Option<Url>,
+        region: impl Into<String>,
+        id: &str,
+        secret: &str,
+        token: Option<String>,
+    ) -> Self {
+        let credentials = Credentials::new(id, secret, token, None, "given");
+        let credentials = SharedCredentialsProvider::new(credentials);
+        Self { endpoint, region: region.into(), credentials }
     }
 }
 

@@ -43,7 +43,7 @@ impl StorageQueues {
         secrets.add_query(queue.sas_token.expose().trim_start_matches('?'));
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.put(queue, occasion)).await;
-        let ended = sent.unwrap_or_else(|_| Err(Failure::timeout(limit)));
+        let ended = sent.unwrap_or_else(|_| Err(Failure::unanswered(limit)));
         let StorageQueue { account, queue: name, .. } = queue;
         match ended {
             Ok(receipt) if receipt.status.is_success() => {

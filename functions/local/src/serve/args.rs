@@ -8,9 +8,10 @@ use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use recurrence::WrittenDate;
 use runtime::Rate;
+use url::Url;
 
 /// The variable of the environment that may hold the token, so that no list of processes shows it.
-pub const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
+pub(super) const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
 
 const TOKEN_HELP: &str = "\
 The token that clients send as 'Authorization: Bearer T'; or set MINUTEHAND_TOKEN, which no list of \
@@ -23,6 +24,11 @@ emulator, like http://127.0.0.1:10001";
 const AMQP_HELP: &str = "\
 Where Service Bus takes messages over AMQP: the suffix of namespaces, with a port or without, or a \
 URL, like amqp://127.0.0.1:5672 [default: the same hosts, at port 5671]";
+
+const AWS_HELP: &str = "\
+Where SQS, SNS, Lambda and EventBridge are, like http://127.0.0.1:4566; signed with \
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, in AWS_REGION [default: nowhere: \
+actions of these types are refused]";
 
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
@@ -126,6 +132,9 @@ pub struct ServeArgs {
         help_heading = SERVICES
     )]
     pub(super) service_bus_amqp_endpoint: Option<Endpoint>,
+    /// Where services of AWS are.
+    #[arg(long, value_name = "URL", help = AWS_HELP, value_parser = url, help_heading = SERVICES)]
+    pub(super) aws_endpoint: Option<Url>,
 
     /// How the log is written, on standard error
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = LOG)]
@@ -177,6 +186,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .unwrap_or(text)
         .parse()
         .map_err(|_| "give an IP address and a port, like 127.0.0.1:7070 or [::1]:7070".to_owned())
+}
+
+fn url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(Url::has_host);
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or_else(|| "give an http or https URL, like http://127.0.0.1:4566".to_owned())
 }
 
 fn instant(text: &str) -> Result<DateTime<Utc>, String> {

@@ -53,7 +53,7 @@ impl Buses {
         secrets.add(bus.key.expose());
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.deliver(bus, occasion, &mut secrets)).await;
-        match sent.unwrap_or_else(|_| Err(Failure::timeout(limit))) {
+        match sent.unwrap_or_else(|_| Err(Failure::unanswered(limit))) {
             Ok(answer) => {
                 Sent { outcome: Outcome::Succeeded, message: succeeded(target, bus, &answer) }
             }

@@ -1,10 +1,9 @@
 //! Documents in: actions.
 
 use super::fields::Fields;
-use crate::action::{
-    Action, Authentication, BrokeredProperties, ClientCertificate, HttpRequest, MainAction,
-    MessageFormat, ServiceBus, StorageQueue, Target, Transport,
-};
+use super::read_aws::{read_event, read_lambda, read_sns, read_sqs};
+use super::read_azure::{read_service_bus, read_storage_queue};
+use crate::action::{Action, Authentication, ClientCertificate, HttpRequest, MainAction, Target};
 use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::retry::RetryPolicy;
@@ -21,7 +20,7 @@ const BODY_CHARS_MAX: usize = 8_192;
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
 /// Headers that belong to the connection: what they say is for it to decide.
-const CONNECTION_HEADERS: [&str; 8] = [
+pub(super) const CONNECTION_HEADERS: [&str; 8] = [
     "connection",
     "content-length",
     "keep-alive",
@@ -32,23 +31,12 @@ const CONNECTION_HEADERS: [&str; 8] = [
     "upgrade",
 ];
 
-/// Headers that the HTTPS API of Service Bus knows, or every request has.
-const BUS_HEADERS: [&str; 8] = [
-    "accept",
-    "authorization",
-    "brokerproperties",
-    "content-encoding",
-    "content-type",
-    "expect",
-    "host",
-    "user-agent",
-];
-
 /// Headers under this prefix are the scheduler's own.
 const OUR_HEADERS: &str = "x-ms-scheduler-";
 
 /// The types of actions, as a message lists them.
-const TYPES: &str = "Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic";
+const TYPES: &str = "Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Sqs, Sns, Lambda, \
+                     EventBridge";
 
 /// A type of action, before its payload is read.
 #[derive(Clone, Copy)]
@@ -58,6 +46,10 @@ enum Type {
     StorageQueue,
     ServiceBusQueue,
     ServiceBusTopic,
+    Sqs,
+    Sns,
+    Lambda,
+    EventBridge,
 }
 
 impl Type {
@@ -68,6 +60,10 @@ impl Type {
             ("StorageQueue", Self::StorageQueue),
             ("ServiceBusQueue", Self::ServiceBusQueue),
             ("ServiceBusTopic", Self::ServiceBusTopic),
+            ("Sqs", Self::Sqs),
+            ("Sns", Self::Sns),
+            ("Lambda", Self::Lambda),
+            ("EventBridge", Self::EventBridge),
         ];
         types.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, known)| known)
     }
@@ -100,6 +96,12 @@ fn read_action(action: &Fields<'_>, plan: Plan) -> Result<Action, Refusal> {
         Type::ServiceBusTopic => {
             let message = action.required_object("serviceBusTopicMessage")?;
             Target::ServiceBusTopic(read_service_bus(&message, "topicPath")?)
+        }
+        Type::Sqs => Target::Sqs(read_sqs(&action.required_object("sqsMessage")?)?),
+        Type::Sns => Target::Sns(read_sns(&action.required_object("snsMessage")?)?),
+        Type::Lambda => Target::Lambda(read_lambda(&action.required_object("lambdaInvocation")?)?),
+        Type::EventBridge => {
+            Target::EventBridge(read_event(&action.required_object("eventBridgeEvent")?)?)
         }
     };
     let retry_policy = action.object("retryPolicy")?;
@@ -213,7 +215,7 @@ fn read_headers(request: &Fields<'_>) -> Result<Option<Vec<(String, String)>>, R
 }
 
 /// Whether a character may stand in the name of a header.
-fn is_of_token(c: char) -> bool {
+pub(super) fn is_of_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
@@ -253,146 +255,5 @@ fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Re
             secret: fields.required_secret("secret")?,
         })),
         _ => Err(fields.wrong("type", &format!("use one of {names}"))),
-    }
-}
-
-fn read_storage_queue(message: &Fields<'_>) -> Result<StorageQueue, Refusal> {
-    let text = read_message(message)?;
-    // It goes there inside XML.
-    if let Some(c) = text.chars().find(|c| !is_of_xml(*c)) {
-        let (path, code) = (message.path("message"), u32::from(c));
-        return Err(Refusal::invalid(format!(
-            "'{path}' holds the character U+{code:04X}, which a Storage queue does not take."
-        )));
-    }
-    Ok(StorageQueue {
-        account: read_host_label(message, "storageAccount")?,
-        queue: read_path(message, "queueName")?,
-        sas_token: message.required_secret("sasToken")?,
-        message: text,
-        format: read_format(message)?,
-    })
-}
-
-fn read_message(message: &Fields<'_>) -> Result<String, Refusal> {
-    let text = message.text("message")?;
-    text.map(str::to_owned).ok_or_else(|| message.missing("message", "it has to be text"))
-}
-
-/// Whether XML 1.0 can hold a character.
-const fn is_of_xml(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
-}
-
-fn read_format(message: &Fields<'_>) -> Result<Option<MessageFormat>, Refusal> {
-    let known = |text: &str| {
-        MessageFormat::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
-    };
-    message.one_of("messageFormat", known, &MessageFormat::ALL.map(MessageFormat::name).join(", "))
-}
-
-fn read_service_bus(message: &Fields<'_>, entity: &str) -> Result<ServiceBus, Refusal> {
-    let authentication = message.required_object("authentication")?;
-    let names = "netMessaging, AMQP";
-    let known = |text: &str| {
-        Transport::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
-    };
-    let sas = |text: &str| {
-        let known = ["SharedAccessKey", "NotSpecified"];
-        known.iter().any(|known| known.eq_ignore_ascii_case(text)).then_some(())
-    };
-    authentication.one_of("type", sas, "sharedAccessKey")?;
-    let brokered = message.object("brokeredMessageProperties")?;
-    let custom = message.texts("customMessageProperties")?;
-    let transport = message.one_of("transportType", known, names)?;
-    if transport != Some(Transport::Amqp) {
-        check_header_names(message, custom.as_deref().unwrap_or_default())?;
-    }
-    Ok(ServiceBus {
-        entity: read_path(message, entity)?,
-        namespace: read_host_label(message, "namespace")?,
-        transport,
-        key_name: authentication.required_text("sasKeyName")?.to_owned(),
-        key: authentication.required_secret("sasKey")?,
-        message: read_message(message)?,
-        format: read_format(message)?,
-        brokered: brokered.map(|fields| read_brokered(&fields)).transpose()?,
-        custom,
-    })
-}
-
-/// Over the HTTPS API each property of the user's is a header.
-fn check_header_names(message: &Fields<'_>, custom: &[(String, String)]) -> Result<(), Refusal> {
-    let taken = |name: &str| {
-        let lower = name.to_ascii_lowercase();
-        CONNECTION_HEADERS.contains(&lower.as_str()) || BUS_HEADERS.contains(&lower.as_str())
-    };
-    for (name, _) in custom {
-        if name.is_empty() || !name.chars().all(is_of_token) || taken(name) {
-            let path = message.path("customMessageProperties");
-            let shown = name.escape_debug();
-            return Err(Refusal::invalid(format!(
-                "'{path}.{shown}' cannot be a header of the HTTPS API; use another name, or \
-                 transportType AMQP."
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn read_brokered(fields: &Fields<'_>) -> Result<BrokeredProperties, Refusal> {
-    let text = |name| fields.text(name).map(|text| text.map(str::to_owned));
-    let content_type = text("contentType")?;
-    if !content_type.iter().flat_map(|text| text.chars()).all(|c| matches!(c, ' '..='~')) {
-        return Err(fields.wrong("contentType", "use printable characters of ASCII"));
-    }
-    let (session, partition) = (text("sessionId")?, text("partitionKey")?);
-    if let (Some(session), Some(partition)) = (&session, &partition)
-        && session != partition
-    {
-        return Err(
-            fields.wrong("partitionKey", "where there is a sessionId, it has to be the same")
-        );
-    }
-    Ok(BrokeredProperties {
-        content_type,
-        correlation_id: text("correlationId")?,
-        force_persistence: fields.flag("forcePersistence")?,
-        label: text("label")?,
-        message_id: text("messageId")?,
-        partition_key: partition,
-        reply_to: text("replyTo")?,
-        reply_to_session_id: text("replyToSessionId")?,
-        scheduled_enqueue_time: fields.date("scheduledEnqueueTimeUtc")?,
-        session_id: session,
-        time_to_live: fields.span("timeToLive")?,
-        to: text("to")?,
-        via_partition_key: text("viaPartitionKey")?,
-    })
-}
-
-/// The part of a host name that the user gives: it must not be able to name another host.
-fn read_host_label(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
-    let text = fields.required_text(name)?;
-    let label = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && text.len() <= 63;
-    if label {
-        Ok(text.to_owned())
-    } else {
-        Err(fields.wrong(name, "use up to 63 letters, digits and '-', without the domain"))
-    }
-}
-
-/// The part of a path that the user gives.
-fn read_path(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
-    let text = fields.required_text(name)?;
-    let path = |c: char| c.is_ascii_alphanumeric() || "-_./~".contains(c);
-    // These lead elsewhere.
-    if text.split('/').any(|part| matches!(part, "." | "..")) {
-        return Err(fields.wrong(name, "'.' and '..' are not parts of a path here"));
-    }
-    if text.chars().all(path) && text.len() <= 260 {
-        Ok(text.to_owned())
-    } else {
-        Err(fields.wrong(name, "use up to 260 letters, digits, '-', '_', '.', '~' and '/'"))
     }
 }
