@@ -49,7 +49,7 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
 # build of it alone would choose other features of what it stands on, and compile that once more.
-test: ## every test, the examples in the documentation and the official Azure clients included
+test: ## every test: the examples in the documentation, the official Azure clients, real queues
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
 		.ci/timed doctests cargo test --doc --workspace --locked; \
@@ -57,6 +57,7 @@ test: ## every test, the examples in the documentation and the official Azure cl
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
 	@.ci/timed clients tests/clients/run
+	@tests/actions/run
 
 simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
 	@cargo test -p it --locked -- --ignored --exact --nocapture simulation::until_stopped
