@@ -1,6 +1,5 @@
 //! What each service is asked, in its own protocol.
 
-use chrono::{DateTime, Utc};
 use domain::action::{EventBridge, Lambda, Sns, Sqs};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use ports::Occasion;
@@ -98,7 +97,7 @@ pub(super) fn event_bridge(event: &EventBridge, occasion: &Occasion) -> Ask {
         "DetailType": event.detail_type,
         "Detail": event.detail,
         "Resources": resources.collect::<Vec<_>>(),
-        "Time": seconds(occasion.expected_at),
+        "Time": occasion.expected_at.timestamp(),
     });
     if let (Some(fields), Some(bus)) = (entry.as_object_mut(), &event.bus) {
         fields.insert("EventBusName".to_owned(), bus.as_str().into());
@@ -126,6 +125,123 @@ fn identity(occasion: &Occasion) -> &str {
     id.get(id.len().saturating_sub(IDENTITY_CHARS_MAX)..).unwrap_or(id)
 }
 
-fn seconds(at: DateTime<Utc>) -> i64 {
-    at.timestamp()
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use domain::arn::Arn;
+
+    use super::*;
+
+    fn occasion() -> Occasion {
+        Occasion {
+            execution_id: "u1.1.2.m0".to_owned(),
+            job: "nightly".to_owned(),
+            job_uid: "u1".to_owned(),
+            collection_uid: "c1".to_owned(),
+            expected_at: DateTime::from_timestamp(1_700_000_000, 500).unwrap(),
+            sent_at: DateTime::UNIX_EPOCH,
+            region: "local".to_owned(),
+        }
+    }
+
+    fn attributes() -> Vec<(String, String)> {
+        vec![("kind".to_owned(), "a&b".to_owned())]
+    }
+
+    #[test]
+    fn a_queue_is_asked_in_json() {
+        let own = json!({"DataType": "String", "StringValue": "u1.1.2.m0"});
+        for (name, group, expected) in [
+            ("q", None, json!({})),
+            ("q", Some("g"), json!({"MessageGroupId": "g"})),
+            (
+                "q.fifo",
+                None,
+                json!({"MessageGroupId": "u1", "MessageDeduplicationId": "u1.1.2.m0"}),
+            ),
+            (
+                "q.fifo",
+                Some("g"),
+                json!({"MessageGroupId": "g", "MessageDeduplicationId": "u1.1.2.m0"}),
+            ),
+        ] {
+            let queue_url = format!("https://sqs.eu-west-1.amazonaws.com/1/{name}");
+            let message = Sqs {
+                queue_url: queue_url.clone(),
+                message: "text".to_owned(),
+                attributes: Some(attributes()),
+                group_id: group.map(str::to_owned),
+            };
+            let mut expected = expected;
+            expected["QueueUrl"] = queue_url.into();
+            expected["MessageBody"] = "text".into();
+            let kind = json!({"DataType": "String", "StringValue": "a&b"});
+            expected["MessageAttributes"] = json!({"kind": kind, EXECUTION_ATTRIBUTE: own});
+            let ask = sqs(&message, &occasion());
+            assert_eq!(serde_json::from_str::<Value>(&ask.body).unwrap(), expected);
+            assert_eq!(ask.headers[1], ("x-amz-target", "AmazonSQS.SendMessage"));
+        }
+    }
+
+    #[test]
+    fn a_topic_is_asked_by_a_form() {
+        let message = Sns {
+            topic: Arn::read("arn:aws:sns:eu-west-1:1:t.fifo", "sns").unwrap(),
+            message: "a b".to_owned(),
+            subject: Some("s".to_owned()),
+            attributes: Some(attributes()),
+            group_id: None,
+        };
+        assert_eq!(
+            sns(&message, &occasion()).body,
+            "Action=Publish&Version=2010-03-31&TopicArn=arn%3Aaws%3Asns%3Aeu-west-1%3A1%3At.fifo&\
+             Message=a+b&Subject=s&MessageGroupId=u1&MessageDeduplicationId=u1.1.2.m0&\
+             MessageAttributes.entry.1.Name=kind&MessageAttributes.entry.1.Value.DataType=String&\
+             MessageAttributes.entry.1.Value.StringValue=a%26b&\
+             MessageAttributes.entry.2.Name=x-ms-scheduler-execution-id&\
+             MessageAttributes.entry.2.Value.DataType=String&\
+             MessageAttributes.entry.2.Value.StringValue=u1.1.2.m0"
+        );
+    }
+
+    #[test]
+    fn a_function_gets_its_payload_as_it_is_and_nobody_waits() {
+        let of = |function: &str, payload: Option<&str>| {
+            let payload = payload.map(str::to_owned);
+            lambda(&Lambda { function: function.to_owned(), payload })
+        };
+        let ask = of("arn:aws:lambda:eu-west-1:1:function:f:live", Some(" [1] "));
+        let path = "/2015-03-31/functions/arn%3Aaws%3Alambda%3Aeu%2Dwest%2D1%3A1%3Afunction%3Af\
+                    %3Alive/invocations";
+        assert_eq!((ask.path.as_str(), ask.body.as_str()), (path, " [1] "));
+        assert!(ask.headers.contains(&("x-amz-invocation-type", "Event")));
+        assert_eq!(of("f", None).body, "{}");
+    }
+
+    #[test]
+    fn an_event_is_of_the_instant_of_its_occurrence() {
+        let event = |bus: Option<&str>| EventBridge {
+            bus: bus.map(str::to_owned),
+            source: "s".to_owned(),
+            detail_type: "t".to_owned(),
+            detail: "{ }".to_owned(),
+            resources: Some(vec!["r".to_owned()]),
+        };
+        let body = |bus| event_bridge(&event(bus), &occasion()).body;
+        assert_eq!(
+            serde_json::from_str::<Value>(&body(Some("b"))).unwrap(),
+            json!({"Entries": [{
+                "EventBusName": "b", "Source": "s", "DetailType": "t", "Detail": "{ }",
+                "Resources": ["r", "minutehand:execution:u1.1.2.m0"], "Time": 1_700_000_000,
+            }]})
+        );
+        assert!(!body(None).contains("EventBusName"));
+    }
+
+    #[test]
+    fn an_identity_is_no_longer_than_services_take() {
+        let long = Occasion { execution_id: format!("{}end", "x".repeat(200)), ..occasion() };
+        assert_eq!(identity(&long).len(), IDENTITY_CHARS_MAX);
+        assert!(identity(&long).ends_with("end"));
+    }
 }

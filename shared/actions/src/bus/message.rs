@@ -88,3 +88,76 @@ fn annotations(brokered: &BrokeredProperties) -> Option<MessageAnnotations> {
     }
     has_any.then(|| annotations.build())
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::secret::Secret;
+
+    use super::*;
+
+    const NOW: i64 = 1_700_000_000_000;
+
+    fn made(brokered: BrokeredProperties, custom: &[(&str, &str)]) -> Message<Data> {
+        let now = DateTime::from_timestamp_millis(NOW).unwrap();
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let bus = ServiceBus {
+            entity: "orders".to_owned(),
+            namespace: "contoso".to_owned(),
+            transport: None,
+            key_name: "send".to_owned(),
+            key: Secret::new("key"),
+            message: "text".to_owned(),
+            format: Some(MessageFormat::Raw),
+            brokered: Some(brokered),
+            custom: Some(custom.iter().map(pair).collect()),
+        };
+        let occasion = Occasion {
+            execution_id: "u1.1.2.m0".to_owned(),
+            job: "nightly".to_owned(),
+            job_uid: "u1".to_owned(),
+            collection_uid: "c1".to_owned(),
+            expected_at: now,
+            sent_at: now,
+            region: "local".to_owned(),
+        };
+        message(&bus, &occasion)
+    }
+
+    #[test]
+    fn what_is_not_said_is_not_sent_but_for_the_identity() {
+        let message = made(BrokeredProperties::default(), &[]);
+        let identity = MessageId::String("u1.1.2.m0".to_owned());
+        let expected = Properties { message_id: Some(identity), ..Properties::default() };
+        assert_eq!(message.properties, Some(expected));
+        assert_eq!(message.header, Some(Header { durable: true, ..Header::default() }));
+        assert_eq!((message.message_annotations, message.application_properties), (None, None));
+        assert_eq!(message.body.0.as_ref(), b"text");
+    }
+
+    #[test]
+    fn a_life_that_no_header_can_count_says_when_it_ends() {
+        let day = 86_400_000;
+        for (days, ttl, ends) in [
+            (1, 86_400_000, None),
+            (49, 4_233_600_000, None),
+            (50, u32::MAX, Some(NOW + 50 * day)),
+            (36_500, u32::MAX, Some(NOW + 36_500 * day)),
+        ] {
+            let time_to_live = Some(Span::days(days));
+            let message = made(BrokeredProperties { time_to_live, ..Default::default() }, &[]);
+            assert_eq!(message.header.unwrap().ttl, Some(ttl), "{days} days");
+            let properties = message.properties.unwrap();
+            assert_eq!(properties.absolute_expiry_time.map(Timestamp::into_inner), ends);
+            let created = ends.map(|_| NOW);
+            assert_eq!(properties.creation_time.map(Timestamp::into_inner), created);
+        }
+    }
+
+    #[test]
+    fn what_the_user_adds_is_text_under_its_name() {
+        let message = made(BrokeredProperties::default(), &[("a", "1"), ("größe", "")]);
+        let own = message.application_properties.unwrap();
+        let text = |text: &str| SimpleValue::String(text.to_owned());
+        assert_eq!((own.get("a"), own.get("größe")), (Some(&text("1")), Some(&text(""))));
+    }
+}
