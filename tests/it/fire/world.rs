@@ -146,7 +146,8 @@ impl World {
             clock: clock.clone(),
             ids,
         };
-        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+        let settings =
+            Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
         let world = Self {
             manage: Manage::new(manage, settings),
             targets,

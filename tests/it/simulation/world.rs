@@ -209,7 +209,8 @@ impl World {
             clock,
             ids: Arc::new(Ids(self.clone())),
         };
-        let settings = Settings { region: "here".to_owned(), plan_limits: PlanLimits::On };
+        let settings =
+            Settings { region: "here".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
         Manage::new(ports, settings)
     }
 

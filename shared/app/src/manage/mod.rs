@@ -62,6 +62,8 @@ pub struct Settings {
     pub region: String,
     /// Whether plans limit anything.
     pub plan_limits: PlanLimits,
+    /// Whether there is an AWS that actions can be sent to.
+    pub has_aws: bool,
 }
 
 /// Manages collections and jobs.
