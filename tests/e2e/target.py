@@ -24,7 +24,9 @@ class Target:
             def answer(self):
                 at = time.time()
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                target._note(self.path, Call(at, self.command, dict(self.headers), body))
+                # By their names in small letters, as names of headers match.
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                target._note(self.path, Call(at, self.command, headers, body))
                 answer = b"no" if self.path.startswith("/fail") else b"yes"
                 self.send_response(500 if answer == b"no" else 200)
                 self.send_header("Content-Length", str(len(answer)))
