@@ -270,7 +270,11 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             failures: reader.number("failures")?,
             faulted: reader.number("faulted")?,
             skipped: reader.optional_number("skipped")?.unwrap_or(0),
-            last_execution_at: reader.optional_ticks("last_at")?,
+            // Builds before this wrote the longer name, which the next execution replaces.
+            last_execution_at: match reader.optional_ticks("last_at")? {
+                None => reader.optional_ticks("last_execution_at")?,
+                last_at => last_at,
+            },
         },
         due_at: reader.optional_ticks("due_at")?,
         is_spent: reader.is_set("spent")?,

@@ -98,7 +98,10 @@ fn is_outdated(
     let Some(timer) = items.get(&keys::timer(&job.uid)) else {
         return Ok(false);
     };
-    let meant = Reader::of(timer).number("version")?;
+    // Builds before this did not write it: then only a look at the definition tells.
+    let Some(meant) = Reader::of(timer).optional_number("version")? else {
+        return Ok(true);
+    };
     let found = definitions.get(&definition_key(job));
     Ok(found.is_none_or(|found| found.uid != job.uid || found.version < meant))
 }

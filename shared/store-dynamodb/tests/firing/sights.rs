@@ -1,5 +1,6 @@
 //! The last look before an attempt starts.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::errand::JobRef;
 use domain::plan::Plan;
 use domain::settled::Settled;
@@ -144,4 +145,32 @@ async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is(
     assert_eq!(look().await, None);
     let other = JobRef { uid: "other".to_owned(), ..job_ref() };
     assert!(world.store.look(&[other]).await.unwrap().remove(0).is_some());
+}
+
+#[tokio::test]
+async fn a_timer_of_an_earlier_build_is_read_too() {
+    let world = World::with_job(Groups::Singles).await;
+    let text = |text: &str| AttributeValue::S(text.to_owned());
+    let ticks = AttributeValue::N(domain::tick::ticks(at(-7)).to_string());
+    world
+        .client
+        .update_item()
+        .table_name(&world.table)
+        .key("pk", text(&format!("T#{JOB}")))
+        .key("sk", text("T"))
+        .update_expression("REMOVE version, last_at SET last_execution_at = :at")
+        .expression_attribute_values(":at", ticks)
+        .send()
+        .await
+        .unwrap();
+    for version in [job("Job").version, job("Job").version + 1] {
+        let changed = JobRecord { document: format!("{{\"v\":{version}}}"), version, ..job("Job") };
+        let seen = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
+        assert_eq!(seen.counters.last_execution_at, Some(at(-7)));
+        let home = collection();
+        let save = SaveJob { collection: &home, job: &changed, timer_changes: false };
+        assert_eq!(world.store.replace_job(save).await.unwrap(), Saved::Kept);
+        let seen = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
+        assert_eq!(seen.document, changed.document);
+    }
 }
