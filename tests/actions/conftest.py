@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from aws import Aws  # noqa: E402
 from bus import Bus  # noqa: E402
 from scheduler import Scheduler  # noqa: E402
 from server import Server  # noqa: E402
+
+# Whoever ends the tests wants what they started to end, too.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 BUS_KEYS = {"RootManageSharedAccessKey": "Planted-Key-7+/="}
 NO_BROKER = "there is no broker"
@@ -74,4 +78,11 @@ def scheduler_tls(told, broker):
     """A server that reaches the broker over TLS alone."""
     place = f"amqps://localhost:{broker.tls_port}"
     with serving(told, "tls", ["--service-bus-amqp-endpoint", place]) as server:
+        yield Scheduler(server.url, server.token, server.log)
+
+
+@pytest.fixture(scope="session")
+def scheduler_alone(told):
+    """A server that was told of nothing."""
+    with serving(told, "alone", []) as server:
         yield Scheduler(server.url, server.token, server.log)

@@ -203,8 +203,10 @@ def install_broker():
         )
         if done.returncode != 0:
             raise install.Failed(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    for command in (["systemctl", "disable", "--now"], ["service"]):
+    for command in (
+        ["systemctl", "disable", "--now", "rabbitmq-server"],
+        ["service", "rabbitmq-server", "stop"],
+    ):
         if shutil.which(command[0]):
-            tail = ["rabbitmq-server"] if len(command) > 1 else ["rabbitmq-server", "stop"]
-            subprocess.run([*command, *tail], stdin=subprocess.DEVNULL, capture_output=True)
+            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
     return None if BROKER.exists() else f"there is no {BROKER} after its installation"

@@ -106,7 +106,7 @@ def test_what_is_not_there_is_told(scheduler, action, expected):
     assert scheduler.fails(action).startswith(expected)
 
 
-def test_where_there_is_no_aws_such_jobs_are_refused_at_creation(scheduler_tls):
+def test_where_there_is_no_aws_such_jobs_are_refused_at_creation(scheduler_alone):
     for action in (
         sqs("https://sqs.eu-west-1.amazonaws.com/123456789012/q", "x"),
         sns("arn:aws:sns:eu-west-1:123456789012:t", "x"),
@@ -115,9 +115,8 @@ def test_where_there_is_no_aws_such_jobs_are_refused_at_creation(scheduler_tls):
     ):
         ways = [action, {**http_action(), "errorAction": action}]
         for wanted in ways:
-            status, text = scheduler_tls.ask(
-                "PUT", "/jobs/no", {"properties": {"action": wanted}}
-            )
+            body = {"properties": {"action": wanted}}
+            status, text = scheduler_alone.ask("PUT", "/jobs/no", body)
             assert status == 400 and "Start the server with --aws-endpoint" in text, wanted
 
 
