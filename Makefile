@@ -63,7 +63,7 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
 # build of it alone would choose other features of what it stands on, and compile that once more.
-test: ## every test, the examples in the documentation and the official Azure clients included
+test: ## every test: the examples in the documentation, the official Azure clients, real queues
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
 		.ci/timed doctests cargo test --doc --workspace --locked; \
@@ -71,6 +71,7 @@ test: ## every test, the examples in the documentation and the official Azure cl
 		.ci/timed tests cargo test --workspace --locked; \
 	fi
 	@.ci/timed clients tests/clients/run
+	@tests/actions/run
 
 e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
 	@.ci/timed e2e tests/e2e/run

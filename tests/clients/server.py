@@ -1,5 +1,6 @@
 """`minutehand serve`, started on a free port of this machine and ended with whoever started it."""
 
+import os
 import re
 import secrets
 import socket
@@ -17,20 +18,28 @@ READY_SECONDS = 60
 STOP_SECONDS = 15
 
 
+# What the clients of the API need: nothing fires, and jobs of every type are taken.
+API_ALONE = [
+    *["--roles", "api", "--clock-start", CLOCK_START],
+    *["--aws-endpoint", "http://127.0.0.1:9"],
+]
+
+
 class Server:
     """One server, ready as soon as it is entered and gone when it is left."""
 
-    def __init__(self, binary, log, tls=False):
+    def __init__(self, binary, log, tls=False, arguments=API_ALONE, environment=None):
         self.log = Path(log)
+        self.own_environment = {**os.environ, **(environment or {})}
         self.token = secrets.token_hex(16)
-        self.address = f"127.0.0.1:{_free_port()}"
+        self.address = f"127.0.0.1:{free_port()}"
         self.url = f"{'https' if tls else 'http'}://{self.address}"
         self.folder = tempfile.TemporaryDirectory(prefix="minutehand-")
         data = str(Path(self.folder.name) / "data")
         self.tls = tls
         self.command = [
             *[str(binary), "serve", "--listen", self.address, "--token", self.token],
-            *["--roles", "api", "--clock-start", CLOCK_START],
+            *arguments,
             # One on a file and one in memory, so that the clients see both.
             *(["--data", data, "--tls-self-signed"] if tls else ["--memory"]),
         ]
@@ -38,7 +47,12 @@ class Server:
     def __enter__(self):
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder.name
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder.name,
+                env=self.own_environment,
             )
         try:
             self._wait_until_ready()
@@ -90,7 +104,7 @@ class Server:
         raise RuntimeError(f"the server was not ready within {READY_SECONDS} s: {self.log}")
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

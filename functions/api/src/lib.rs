@@ -74,7 +74,11 @@ impl Function {
             clock: clock.clone(),
             ids: ids.clone(),
         };
-        let wanted = app::Settings { region: region.to_owned(), plan_limits: settings.plan_limits };
+        let wanted = app::Settings {
+            region: region.to_owned(),
+            plan_limits: settings.plan_limits,
+            has_aws: true,
+        };
         let router = rest::router(Rest {
             manage: Manage::new(ports, wanted),
             clock: clock.clone(),

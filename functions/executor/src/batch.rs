@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actions::{Actions, SettingsError};
+use actions::{Actions, Aws, SettingsError};
 use app::fire::{Executor, FirePorts, FireSettings, Performed};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::errand::Errand;
@@ -70,14 +70,16 @@ impl Function {
     /// If the actions cannot be set up.
     pub fn new(
         settings: &Settings,
-        region: &str,
+        aws: Aws,
         clients: Clients,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SettingsError> {
+        let region = aws.region.clone();
         let mut wanted = actions::Settings::new(settings.targets);
         wanted.authority.clone_from(&settings.authority);
+        wanted.aws = Some(aws);
         let sender = Arc::new(Actions::new(&wanted)?);
-        Ok(Self::with_sender(settings, region, clients, clock, sender))
+        Ok(Self::with_sender(settings, &region, clients, clock, sender))
     }
 
     fn with_sender(
@@ -96,6 +98,7 @@ impl Function {
             // What the messages of a batch look at is read together.
             store: Arc::new(Grouped::new(Arc::new(store))),
             queue: Arc::new(queue.clone()),
+            gate: Arc::new(()),
             sender,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
             events: Arc::new((tally.clone(), bus.clone())),

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use actions::Aws;
 use chrono::{DateTime, Utc};
 use executor::{Clients, Function, Settings};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
@@ -26,7 +27,9 @@ async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> 
         kms: aws_sdk_kms::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };
-    let function = Function::new(&settings, &aws.region, clients, Arc::new(SystemClock))?;
+    // Jobs that send to AWS do so in the executor's own name.
+    let aws = Aws::new(config.endpoint_url(), aws.region.clone(), aws.credentials())?;
+    let function = Function::new(&settings, aws, clients, Arc::new(SystemClock))?;
     let function = Arc::new(function);
     let handle = service_fn(move |LambdaEvent { payload, context }: LambdaEvent<Batch>| {
         let function = function.clone();

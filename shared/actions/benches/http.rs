@@ -102,6 +102,7 @@ fn occasion(n: usize) -> Occasion {
         job_uid: "4f7c1d2e".to_owned(),
         collection_uid: "9a8b".to_owned(),
         expected_at: DateTime::UNIX_EPOCH,
+        sent_at: DateTime::UNIX_EPOCH,
         region: "local".to_owned(),
     }
 }

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
 use crate::cache::Cache;
+use crate::dial::Dialer;
 use crate::failure::Failure;
 use crate::policy::TargetPolicy;
 use crate::resolve::{Guard, Resolver};
@@ -41,7 +42,7 @@ type Fingerprint = [u8; 32];
 pub(crate) struct Clients {
     maker: Arc<Maker>,
     plain: reqwest::Client,
-    authority: reqwest::Client,
+    of_settings: reqwest::Client,
     identified: Mutex<Cache<Fingerprint, Identified>>,
 }
 
@@ -61,7 +62,7 @@ impl Clients {
         let refused = |error| SettingsError::Client(Box::new(error));
         Ok(Self {
             plain: maker.client(plain()?, settings.targets).map_err(refused)?,
-            authority: maker.client(plain()?, TargetPolicy::AllowPrivate).map_err(refused)?,
+            of_settings: maker.client(plain()?, TargetPolicy::AllowPrivate).map_err(refused)?,
             identified: Mutex::new(Cache::new(IDENTITIES_MAX)),
             maker: Arc::new(maker),
         })
@@ -72,9 +73,20 @@ impl Clients {
         &self.plain
     }
 
-    /// For asking the authority, which the settings name and not a user.
-    pub(crate) const fn authority(&self) -> &reqwest::Client {
-        &self.authority
+    /// For asking whom the settings name, and not a user.
+    pub(crate) const fn of_settings(&self) -> &reqwest::Client {
+        &self.of_settings
+    }
+
+    /// For what is not HTTP.
+    pub(crate) fn dialer(&self) -> Result<Dialer, SettingsError> {
+        let tls = self.maker.tls.bare();
+        Ok(Dialer {
+            resolver: Arc::clone(&self.maker.resolver),
+            targets: self.maker.targets,
+            tls: Arc::new(tls.map_err(|error| SettingsError::Client(Box::new(error)))?),
+            connect_time_max: self.maker.connect_time_max,
+        })
     }
 
     /// For requests of whom a certificate names.

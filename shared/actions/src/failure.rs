@@ -1,6 +1,7 @@
 //! Why a request had no answer, in the words of .NET's `WebExceptionStatus`: the original's clients
 //! and its users know them.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -10,18 +11,21 @@ use rustls::CertificateError;
 use crate::policy::Forbidden;
 use crate::resolve::Unresolved;
 
+/// The word for a name without an address.
+const UNRESOLVED: &str = "NameResolutionFailure";
+
 /// A request that had no answer, or none that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The word that .NET has for it.
-    pub(crate) word: &'static str,
+    /// The word that .NET has for it, or that of the answer.
+    pub(crate) word: Cow<'static, str>,
     /// The sentence.
     pub(crate) text: String,
 }
 
 impl Failure {
     fn new(word: &'static str, text: impl Into<String>) -> Self {
-        Self { word, text: text.into() }
+        Self { word: word.into(), text: text.into() }
     }
 
     /// It was not sent, as it must not be or cannot be.
@@ -47,24 +51,58 @@ impl Failure {
         )
     }
 
+    /// It took too long, and what was sent may have arrived.
+    pub(crate) fn unanswered(limit: Duration) -> Self {
+        let Self { word, text } = Self::timeout(limit);
+        Self { word, text: format!("{text} Whether the message arrived is not known.") }
+    }
+
+    /// The target answered, and did not do it.
+    pub(crate) fn answered(word: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
+        Self { word: word.into(), text: text.into() }
+    }
+
     /// What went wrong below.
     pub(crate) fn of(error: &reqwest::Error, host: &str, is_https: bool) -> Self {
+        match Self::known(error.source(), host) {
+            Ok(failure) => failure,
+            Err(kind) if error.is_connect() => Self::connecting(kind.filter(|_| is_https)),
+            Err(_) if error.is_builder() => Self::canceled("No request can be made of this URL."),
+            Err(kind) => Self::receiving(kind),
+        }
+    }
+
+    /// What went wrong while a connection was opened.
+    pub(crate) fn of_dialling(error: &(dyn Error + 'static), host: &str, is_tls: bool) -> Self {
+        Self::known(Some(error), host)
+            .unwrap_or_else(|kind| Self::connecting(kind.filter(|_| is_tls)))
+    }
+
+    /// What went wrong over a connection that was open.
+    pub(crate) fn of_io(error: &(dyn Error + 'static), host: &str) -> Self {
+        Self::known(Some(error), host).unwrap_or_else(Self::receiving)
+    }
+
+    /// What the errors from here on down say, if one of them is known; else of which kind they are.
+    fn known(
+        mut source: Option<&(dyn Error + 'static)>,
+        host: &str,
+    ) -> Result<Self, Option<ErrorKind>> {
         let mut kind = None;
-        let mut source = error.source();
         while let Some(cause) = source {
             if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
-                return Self::forbidden(host, forbidden);
+                return Ok(Self::forbidden(host, forbidden));
             }
             if cause.is::<Unresolved>() {
-                return Self::unresolved(host);
+                return Ok(Self::unresolved(host));
             }
             if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-                return Self::tls(error);
+                return Ok(Self::tls(error));
             }
             if let Some(error) = cause.downcast_ref::<hyper::Error>()
                 && let Some(failure) = Self::http(error)
             {
-                return failure;
+                return Ok(failure);
             }
             if let Some(error) = cause.downcast_ref::<io::Error>() {
                 // The innermost knows best; wrappers are of no kind.
@@ -77,18 +115,17 @@ impl Failure {
             }
             source = cause.source();
         }
-        if error.is_connect() {
-            Self::connecting(kind.filter(|_| is_https))
-        } else if error.is_builder() {
-            Self::canceled("No request can be made of this URL.")
-        } else {
-            Self::receiving(kind)
-        }
+        Err(kind)
+    }
+
+    /// Whether a name has no address.
+    pub(crate) fn is_unresolved(&self) -> bool {
+        self.word == UNRESOLVED
     }
 
     fn unresolved(host: &str) -> Self {
         let text = format!("The remote name could not be resolved: '{host}'");
-        Self::new("NameResolutionFailure", text)
+        Self::new(UNRESOLVED, text)
     }
 
     fn connecting(over_tls: Option<ErrorKind>) -> Self {

@@ -10,7 +10,7 @@
 //! A target that refuses a token that was kept is asked once more with a new one: nothing was done,
 //! and the token may have been withdrawn.
 
-use std::net::IpAddr;
+use std::sync::Arc;
 
 use domain::action::{Authentication, HttpRequest};
 use domain::execution::Outcome;
@@ -19,7 +19,6 @@ use domain::secret::Secret;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use ports::{Occasion, Sent};
-use url::Host;
 
 use crate::body;
 use crate::client::Clients;
@@ -27,6 +26,7 @@ use crate::failure::Failure;
 use crate::hop::{CREDENTIALS, Hop};
 use crate::message::{self, Body};
 use crate::policy::TargetPolicy;
+use crate::post::check_literal;
 use crate::redact::Secrets;
 use crate::settings::Limits;
 use crate::token::{Grant, Token, Tokens};
@@ -36,7 +36,7 @@ pub const REDIRECTS_MAX: usize = 5;
 
 /// Calls URLs.
 pub(crate) struct Http {
-    pub(crate) clients: Clients,
+    pub(crate) clients: Arc<Clients>,
     pub(crate) tokens: Tokens,
     pub(crate) limits: Limits,
     pub(crate) targets: TargetPolicy,
@@ -83,7 +83,7 @@ impl Http {
             },
             Err(Failure { word, text }) => Sent {
                 outcome: Outcome::Failed,
-                message: message::of_failure(host, word, &text, secrets),
+                message: message::of_failure(host, &word, &text, secrets),
             },
         }
     }
@@ -95,11 +95,11 @@ impl Http {
                 trail.secrets.add_header(name, value);
             }
         }
-        self.check(&hop)?;
+        check_literal(self.targets, &hop.url)?;
         let mut token = self.authenticate(call.request, &mut hop, None, trail).await?;
         for _ in 0..=REDIRECTS_MAX {
             hop.host().clone_into(&mut trail.host);
-            self.check(&hop)?;
+            check_literal(self.targets, &hop.url)?;
             let mut response = self.exchange(call.request, &hop).await?;
             if response.status() == StatusCode::UNAUTHORIZED
                 && hop.is_home
@@ -124,16 +124,6 @@ impl Http {
         )))
     }
 
-    /// Refuses a literal address that may not be reached: it passes no resolver.
-    fn check(&self, hop: &Hop) -> Result<(), Failure> {
-        let address: IpAddr = match hop.url.host() {
-            Some(Host::Ipv4(address)) => address.into(),
-            Some(Host::Ipv6(address)) => address.into(),
-            Some(Host::Domain(_)) | None => return Ok(()),
-        };
-        self.targets.check(address).map_err(|why| Failure::forbidden(hop.host(), &why))
-    }
-
     /// Adds to a request what shows who sends it; answers the token if there is one.
     async fn authenticate(
         &self,
@@ -151,7 +141,7 @@ impl Http {
             Some(Authentication::ActiveDirectoryOAuth { tenant, audience, client_id, secret }) => {
                 trail.secrets.add(secret.expose());
                 let grant = Grant { tenant, audience, client_id, secret };
-                let token = self.tokens.get(self.clients.authority(), &grant, refused).await?;
+                let token = self.tokens.get(self.clients.of_settings(), &grant, refused).await?;
                 trail.secrets.add(token.secret.expose());
                 (format!("Bearer {}", token.secret.expose()), Some(token))
             }

@@ -1,4 +1,4 @@
-//! Performing actions: calling URLs, and in time the queues.
+//! Performing actions: calling URLs, and putting messages into queues.
 //!
 //! [`Actions`] implements the port by the type of the target. Whatever goes wrong is an outcome with
 //! a message in the words of the original service; the clients take the messages apart.
@@ -14,22 +14,29 @@
 //!
 //! Retrying, waiting, recording and bounding how many run at once are the caller's.
 
+mod aws;
 mod body;
+mod bus;
 mod cache;
 mod client;
+mod dial;
+mod endpoint;
+mod envelope;
 mod failure;
 mod hop;
 mod http;
 mod message;
 mod occasion;
 mod policy;
-mod queues;
+mod post;
 mod redact;
 mod resolve;
 mod settings;
 mod status;
+mod storage;
 mod tls;
 mod token;
+mod xml;
 
 use std::sync::Arc;
 
@@ -38,20 +45,30 @@ use async_trait::async_trait;
 use domain::action::Target;
 use ports::{ActionSender, Occasion, Sent};
 
+use crate::aws::{Account, Services};
+use crate::bus::{Amqp, Buses};
 use crate::client::Clients;
 use crate::http::Http;
+use crate::post::Post;
+use crate::storage::StorageQueues;
 use crate::token::Tokens;
 
+pub use crate::endpoint::{Endpoint, EndpointError};
 pub use crate::http::REDIRECTS_MAX;
 pub use crate::policy::{Forbidden, TargetPolicy};
 pub use crate::resolve::{Resolver, SystemResolver};
 pub use crate::settings::{
-    AUTHORITY, CONNECT_TIME_MAX, Limits, Roots, Settings, SettingsError, TOTAL_TIME_MAX,
+    AUTHORITY, Aws, CONNECT_TIME_MAX, Limits, Roots, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX, Settings,
+    SettingsError, TOTAL_TIME_MAX,
 };
+pub use crate::token::is_authority;
 
 /// Performs actions. It holds the connections, so there is one of it.
 pub struct Actions {
     http: Http,
+    storage: StorageQueues,
+    buses: Buses,
+    services: Services,
 }
 
 impl Actions {
@@ -75,14 +92,35 @@ impl Actions {
     ) -> Result<Self, SettingsError> {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
+        let clients = Arc::new(Clients::new(settings, resolver)?);
         let http = Http {
-            clients: Clients::new(settings, resolver)?,
+            clients: Arc::clone(&clients),
             tokens: Tokens::new(&settings.authority)?,
             limits: settings.limits,
             targets: settings.targets,
-            user_agent,
+            user_agent: user_agent.clone(),
         };
-        Ok(Self { http })
+        let amqp = settings.service_bus_amqp.clone();
+        let amqp = amqp.unwrap_or_else(|| settings.service_bus.amqp_beside());
+        let amqp = Amqp::new(clients.dialer()?, amqp);
+        let post = Post { clients, targets: settings.targets, user_agent };
+        let storage = StorageQueues {
+            post: post.clone(),
+            endpoint: settings.storage.clone(),
+            time_max: settings.limits.total,
+        };
+        let services = Services {
+            post: post.clone(),
+            account: settings.aws.as_ref().map(Account::new),
+            time_max: settings.limits.total,
+        };
+        let buses = Buses {
+            post,
+            https: settings.service_bus.clone(),
+            amqp,
+            time_max: settings.limits.total,
+        };
+        Ok(Self { http, storage, buses, services })
     }
 }
 
@@ -92,9 +130,13 @@ impl ActionSender for Actions {
         match target {
             Target::Http(request) => self.http.send(request, false, occasion).await,
             Target::Https(request) => self.http.send(request, true, occasion).await,
-            Target::StorageQueue(queue) => queues::storage(queue),
-            Target::ServiceBusQueue(bus) => queues::service_bus("Queue", bus),
-            Target::ServiceBusTopic(bus) => queues::service_bus("Topic", bus),
+            Target::StorageQueue(queue) => self.storage.send(target, queue, occasion).await,
+            Target::ServiceBusQueue(bus) | Target::ServiceBusTopic(bus) => {
+                self.buses.send(target, bus, occasion).await
+            }
+            Target::Sqs(_) | Target::Sns(_) | Target::Lambda(_) | Target::EventBridge(_) => {
+                self.services.send(target, occasion).await
+            }
         }
     }
 }

@@ -52,8 +52,12 @@ pub(crate) fn of_response(
 
 /// The message of a request that had no answer.
 pub(crate) fn of_failure(host: &str, word: &str, text: &str, secrets: &Secrets) -> String {
-    let text: String = secrets.redact(text).chars().map(shown).collect();
-    request_failed(host, word, &text)
+    request_failed(host, word, &shown_text(&secrets.redact(text)))
+}
+
+/// A text as it can be kept and printed.
+pub(crate) fn shown_text(text: &str) -> String {
+    text.chars().map(shown).collect()
 }
 
 /// One line for each name, in the order of the answer.

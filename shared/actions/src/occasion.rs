@@ -10,21 +10,30 @@ use sha2::{Digest as _, Sha256};
 /// an attempt that is made twice has the same.
 pub(crate) fn headers(occasion: &Occasion) -> [(HeaderName, HeaderValue); 7] {
     let expected_at = recurrence::written(occasion.expected_at);
-    let id = &occasion.execution_id;
     [
-        ("x-ms-execution-tag", hex(digest("tag", id), None)),
-        ("x-ms-client-request-id", guid(digest("request", id))),
+        ("x-ms-execution-tag", execution_tag(occasion)),
+        ("x-ms-client-request-id", client_request_id(occasion)),
         ("x-ms-scheduler-expected-execution-time", expected_at),
         ("x-ms-scheduler-execution-region", occasion.region.clone()),
         ("x-ms-scheduler-jobid", occasion.job_uid.clone()),
         ("x-ms-scheduler-jobcollectionid", occasion.collection_uid.clone()),
-        ("x-ms-scheduler-execution-id", id.clone()),
+        ("x-ms-scheduler-execution-id", occasion.execution_id.clone()),
     ]
     .map(|(name, value)| (HeaderName::from_static(name), header_value(&value)))
 }
 
+/// 32 hexadecimal digits of this execution.
+pub(crate) fn execution_tag(occasion: &Occasion) -> String {
+    hex(digest("tag", &occasion.execution_id), None)
+}
+
+/// A GUID of this execution.
+pub(crate) fn client_request_id(occasion: &Occasion) -> String {
+    guid(digest("request", &occasion.execution_id))
+}
+
 /// A text as the value of a header. A region is named freely; what cannot stand there is left out.
-fn header_value(text: &str) -> HeaderValue {
+pub(crate) fn header_value(text: &str) -> HeaderValue {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     HeaderValue::from_bytes(text.as_bytes()).unwrap_or(HeaderValue::from_static(""))
 }

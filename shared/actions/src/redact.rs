@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{COOKIE, HeaderName, HeaderValue};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What stands where a secret stood.
 const REDACTED: &str = "[redacted]";
@@ -67,6 +67,21 @@ impl Secrets {
         self.add(&encoded);
         // As a whole it may come back decoded, which the password alone covers.
         encoded
+    }
+
+    /// Adds a query that authorizes, as it is and each of its values that is a secret.
+    pub(crate) fn add_query(&mut self, query: &str) {
+        self.add(query);
+        for part in query.split('&') {
+            let Some((name, value)) = part.split_once('=') else {
+                continue;
+            };
+            // The rest says what is allowed until when, and helps to find out what is wrong.
+            if name.eq_ignore_ascii_case("sig") {
+                self.add(value);
+                self.add(&percent_decode_str(value).decode_utf8_lossy());
+            }
+        }
     }
 
     /// The length of the longest form, in bytes.

@@ -34,38 +34,48 @@ impl Resolver for SystemResolver {
 
 /// Stands between names and connections, so that no name, however often it changes its address,
 /// leads where none may go.
+#[derive(Clone)]
 pub(crate) struct Guard {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) policy: TargetPolicy,
 }
 
+impl Guard {
+    /// The addresses of a name that may be reached: one at least.
+    pub(crate) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, Unreachable> {
+        let found = self.resolver.resolve(name).await.map_err(Unresolved)?;
+        allowed(self.policy, found)
+    }
+}
+
 impl Resolve for Guard {
     fn resolve(&self, name: Name) -> Resolving {
-        let resolver = Arc::clone(&self.resolver);
-        let policy = self.policy;
+        let guard = self.clone();
         Box::pin(async move {
-            let found = resolver.resolve(name.as_str()).await.map_err(Unresolved)?;
-            allowed(policy, found)
+            let addresses = guard.addresses(name.as_str()).await?;
+            // The port is the URL's, and filled in later.
+            let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(addresses) as Addrs)
         })
     }
 }
 
-/// Keeps the addresses that may be reached. The port is the URL's, and filled in later.
-fn allowed(
-    policy: TargetPolicy,
-    found: Vec<IpAddr>,
-) -> Result<Addrs, Box<dyn std::error::Error + Send + Sync>> {
+/// Why none of a name's addresses is dialled.
+type Unreachable = Box<dyn std::error::Error + Send + Sync>;
+
+/// Keeps the addresses that may be reached.
+fn allowed(policy: TargetPolicy, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, Unreachable> {
     let (mut kept, mut forbidden) = (Vec::with_capacity(found.len()), None);
     for address in found {
         match policy.check(address) {
-            Ok(()) => kept.push(SocketAddr::new(address, 0)),
+            Ok(()) => kept.push(address),
             Err(why) => forbidden = forbidden.or(Some(why)),
         }
     }
     match forbidden {
         Some(why) if kept.is_empty() => Err(Box::new(why)),
         _ if kept.is_empty() => Err(Box::new(Unresolved(io::ErrorKind::NotFound.into()))),
-        _ => Ok(Box::new(kept.into_iter())),
+        _ => Ok(kept),
     }
 }
 

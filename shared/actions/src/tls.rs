@@ -46,6 +46,13 @@ impl Tls {
         self.config(|builder| Ok(builder.with_no_client_auth()))
     }
 
+    /// Connections over which something else than HTTP is spoken, and nothing is to be agreed.
+    pub(crate) fn bare(&self) -> Result<ClientConfig, Error> {
+        let mut config = self.plain()?;
+        config.alpn_protocols.clear();
+        Ok(config)
+    }
+
     /// Connections of whom a certificate names.
     pub(crate) fn identified(
         &self,

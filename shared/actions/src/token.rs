@@ -74,10 +74,20 @@ pub(crate) struct Tokens {
     slots: SyncMutex<Cache<Key, Arc<Mutex<Slot>>>>,
 }
 
+fn authority_url(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok().filter(Url::has_host);
+    url.filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+/// Whether a text is what [`Settings::authority`](crate::Settings::authority) may be.
+#[must_use]
+pub fn is_authority(text: &str) -> bool {
+    authority_url(text).is_some()
+}
+
 impl Tokens {
     pub(crate) fn new(authority: &str) -> Result<Self, SettingsError> {
-        let url = Url::parse(authority).ok().filter(Url::has_host);
-        let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
+        let Some(url) = authority_url(authority) else {
             return Err(SettingsError::Authority(authority.to_owned()));
         };
         Ok(Self { authority: url, slots: SyncMutex::new(Cache::new(TOKENS_MAX)) })

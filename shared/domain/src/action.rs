@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::arn::Arn;
 use crate::duration::Span;
 use crate::retry::RetryPolicy;
 use crate::secret::Secret;
@@ -37,6 +38,14 @@ pub enum Target {
     ServiceBusQueue(ServiceBus),
     /// Send a message to a Service Bus topic.
     ServiceBusTopic(ServiceBus),
+    /// Send a message to a queue of SQS.
+    Sqs(Sqs),
+    /// Publish a message to a topic of SNS.
+    Sns(Sns),
+    /// Invoke a function of Lambda, and do not wait for it.
+    Lambda(Lambda),
+    /// Put an event on a bus of `EventBridge`.
+    EventBridge(EventBridge),
 }
 
 impl Target {
@@ -49,6 +58,10 @@ impl Target {
             Self::StorageQueue(_) => "StorageQueue",
             Self::ServiceBusQueue(_) => "ServiceBusQueue",
             Self::ServiceBusTopic(_) => "ServiceBusTopic",
+            Self::Sqs(_) => "Sqs",
+            Self::Sns(_) => "Sns",
+            Self::Lambda(_) => "Lambda",
+            Self::EventBridge(_) => "EventBridge",
         }
     }
 
@@ -57,7 +70,26 @@ impl Target {
     pub const fn authenticates(&self) -> bool {
         match self {
             Self::Http(request) | Self::Https(request) => request.authentication.is_some(),
-            Self::StorageQueue(_) | Self::ServiceBusQueue(_) | Self::ServiceBusTopic(_) => false,
+            Self::StorageQueue(_)
+            | Self::ServiceBusQueue(_)
+            | Self::ServiceBusTopic(_)
+            | Self::Sqs(_)
+            | Self::Sns(_)
+            | Self::Lambda(_)
+            | Self::EventBridge(_) => false,
+        }
+    }
+
+    /// Whether it is a service of AWS, where whoever runs us acts in its own name.
+    #[must_use]
+    pub const fn is_aws(&self) -> bool {
+        match self {
+            Self::Http(_)
+            | Self::Https(_)
+            | Self::StorageQueue(_)
+            | Self::ServiceBusQueue(_)
+            | Self::ServiceBusTopic(_) => false,
+            Self::Sqs(_) | Self::Sns(_) | Self::Lambda(_) | Self::EventBridge(_) => true,
         }
     }
 }
@@ -135,6 +167,32 @@ pub struct StorageQueue {
     pub sas_token: Secret,
     /// The message.
     pub message: String,
+    /// In which form it goes there, as it was sent; absent is the envelope.
+    pub format: Option<MessageFormat>,
+}
+
+/// In which form a message goes to a queue or topic of Azure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageFormat {
+    /// As the original sent it: to a Storage queue inside a document that tells of the execution, to
+    /// Service Bus serialized as .NET does a string.
+    Envelope,
+    /// The text of the job and nothing else.
+    Raw,
+}
+
+impl MessageFormat {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Envelope, Self::Raw];
+
+    /// Its name, as answered.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Envelope => "envelope",
+            Self::Raw => "raw",
+        }
+    }
 }
 
 /// A message for a Service Bus queue or topic.
@@ -152,6 +210,8 @@ pub struct ServiceBus {
     pub key: Secret,
     /// The message.
     pub message: String,
+    /// In which form it goes there, as it was sent; absent is the envelope.
+    pub format: Option<MessageFormat>,
     /// Properties that the broker knows.
     pub brokered: Option<BrokeredProperties>,
     /// Properties that it only carries, in their order.
@@ -201,4 +261,83 @@ pub struct BrokeredProperties {
     pub time_to_live: Option<Span>,
     pub to: Option<String>,
     pub via_partition_key: Option<String>,
+}
+
+/// A message for a queue of SQS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sqs {
+    /// The URL of the queue, as SQS names it.
+    pub queue_url: String,
+    /// The message.
+    pub message: String,
+    /// Its attributes, in their order.
+    pub attributes: Option<Vec<(String, String)>>,
+    /// Which messages of a FIFO queue keep their order; absent is the job's own.
+    pub group_id: Option<String>,
+}
+
+impl Sqs {
+    /// Whether the queue keeps the order of its messages, which its name says.
+    #[must_use]
+    pub fn is_fifo(&self) -> bool {
+        self.queue_url.ends_with(FIFO)
+    }
+}
+
+/// A message for a topic of SNS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sns {
+    /// The topic.
+    pub topic: Arn,
+    /// The message.
+    pub message: String,
+    /// The subject, for those who get it by mail.
+    pub subject: Option<String>,
+    /// Its attributes, in their order.
+    pub attributes: Option<Vec<(String, String)>>,
+    /// Which messages of a FIFO topic keep their order; absent is the job's own.
+    pub group_id: Option<String>,
+}
+
+impl Sns {
+    /// Whether the topic keeps the order of its messages, which its name says.
+    #[must_use]
+    pub fn is_fifo(&self) -> bool {
+        self.topic.as_str().ends_with(FIFO)
+    }
+}
+
+/// How the names of queues and topics end that keep the order of their messages.
+const FIFO: &str = ".fifo";
+
+/// An invocation of a function of Lambda.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lambda {
+    /// The function: its name or its ARN, with a version or an alias or without.
+    pub function: String,
+    /// What it is given: JSON, to the letter as it was sent.
+    pub payload: Option<String>,
+}
+
+/// An event for a bus of `EventBridge`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventBridge {
+    /// The bus: its name or its ARN; absent is the account's default.
+    pub bus: Option<String>,
+    /// Who sends it.
+    pub source: String,
+    /// What kind of event it is.
+    pub detail_type: String,
+    /// What it says: a JSON object, to the letter as it was sent.
+    pub detail: String,
+    /// What it is about.
+    pub resources: Option<Vec<String>>,
+}
+
+impl EventBridge {
+    /// The bus, as AWS calls the one that is meant.
+    #[must_use]
+    pub fn bus_name(&self) -> &str {
+        self.bus.as_deref().unwrap_or("default")
+    }
 }

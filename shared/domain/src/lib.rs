@@ -4,6 +4,7 @@
 //! nonsense, and written from them; see [`document`].
 
 pub mod action;
+pub mod arn;
 pub mod collection;
 pub mod document;
 pub mod duration;

@@ -22,6 +22,18 @@ pub fn failed(target: &Target, what: &str, why: &str) -> String {
             "{kind} Action - Failed: message to '{}' in namespace '{}' failed: {what} {why}",
             bus.entity, bus.namespace
         ),
+        Target::Sqs(sqs) => {
+            format!("{kind} Action - Message to queue '{}' failed: {what} {why}", sqs.queue_url)
+        }
+        Target::Sns(sns) => {
+            format!("{kind} Action - Message to topic '{}' failed: {what} {why}", sns.topic)
+        }
+        Target::Lambda(lambda) => {
+            format!("{kind} Action - Invocation of '{}' failed: {what} {why}", lambda.function)
+        }
+        Target::EventBridge(event) => {
+            format!("{kind} Action - Event to bus '{}' failed: {what} {why}", event.bus_name())
+        }
     }
 }
 

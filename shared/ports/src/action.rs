@@ -19,6 +19,8 @@ pub struct Occasion {
     pub collection_uid: String,
     /// The instant of the occurrence.
     pub expected_at: DateTime<Utc>,
+    /// When it is sent, in the time in which work is done: what authorizes it expires by that.
+    pub sent_at: DateTime<Utc>,
     /// Where we run.
     pub region: String,
 }

@@ -256,6 +256,10 @@ pub struct Execution {
     pub record: Option<Record>,
 }
 
+/// A moment in what is written to a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(pub u64);
+
 /// Keeps timers, claims and history.
 ///
 /// Answers of a group are in its order.
@@ -283,6 +287,18 @@ pub trait FiringStore: Send + Sync {
 
     /// Reads, as they are now, the jobs that are there and whose collections are.
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError>;
+
+    /// Marks this moment; `None` where others write, too, and nobody can say what they do.
+    fn mark(&self) -> Option<Mark> {
+        None
+    }
+
+    /// Whether what a [look](Self::look) at a job showed after a mark is still so: nothing of it has
+    /// been written since, as far as anybody has been told. It asks nobody, and costs nothing.
+    fn stands(&self, job: &JobRef, since: Mark) -> bool {
+        let _ = (job, since);
+        false
+    }
 
     /// Records how attempts ended.
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>>;

@@ -56,6 +56,7 @@ impl SqsQueue {
     ///
     /// If the queue does not answer, or not for all: those come back when it says.
     pub async fn put_back(&self, receipts: &[(Receipt, Duration)]) -> Result<(), QueueError> {
+        let mut refused = None;
         for batch in receipts.chunks(BATCH_MAX) {
             let entries = batch.iter().enumerate().map(|(n, (receipt, after))| {
                 ChangeMessageVisibilityBatchRequestEntry::builder()
@@ -74,10 +75,13 @@ impl SqsQueue {
                 .await
                 .map_err(queue_error)?;
             if let Some(failed) = changed.failed().first() {
-                return Err(QueueError::Refused(failed.code().into()));
+                refused = Some(failed.code().to_owned());
             }
         }
-        Ok(())
+        match refused {
+            None => Ok(()),
+            Some(code) => Err(QueueError::Refused(code.into())),
+        }
     }
 
     async fn send_batch(&self, mut left: Vec<Letter>) -> Result<(), QueueError> {

@@ -103,7 +103,7 @@ async fn answer(rest: &Rest, head: &Parts, body: Body) -> Result<Answer, Failure
 
 async fn operate(operation: Operation, call: Call<'_>) -> Result<Answer, Failure> {
     match operation {
-        Operation::Health => Ok(health(call.rest)),
+        Operation::Health => health(call.rest).await,
         Operation::OpenApi => Ok(Answer::text(StatusCode::OK, openapi::OPENAPI.to_owned())),
         Operation::Metrics => metrics::get(call.rest.metrics.as_deref()).await,
         Operation::CheckGroup => arm::check_group(&call),
@@ -129,7 +129,8 @@ async fn operate(operation: Operation, call: Call<'_>) -> Result<Answer, Failure
     }
 }
 
-fn health(rest: &Rest) -> Answer {
+async fn health(rest: &Rest) -> Result<Answer, Failure> {
+    rest.manage.look_at_store().await?;
     let build = &rest.build;
     let document = json!({
         "status": "ready",
@@ -138,7 +139,7 @@ fn health(rest: &Rest) -> Answer {
         "store": build.store,
         "timeZones": build.time_zones,
     });
-    Answer::json(StatusCode::OK, &document)
+    Ok(Answer::json(StatusCode::OK, &document))
 }
 
 async fn read_body(body: Body) -> Result<Vec<u8>, Failure> {

@@ -92,6 +92,12 @@ impl AwsSettings {
         }
     }
 
+    /// As whom AWS is called.
+    #[must_use]
+    pub fn credentials(&self) -> SharedCredentialsProvider {
+        SharedCredentialsProvider::new(self.credentials.clone())
+    }
+
     /// What every client is made from.
     #[must_use]
     pub fn config(&self) -> SdkConfig {
@@ -107,7 +113,7 @@ impl AwsSettings {
         let config = SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(self.region.clone()))
-            .credentials_provider(SharedCredentialsProvider::new(self.credentials.clone()))
+            .credentials_provider(self.credentials())
             .http_client(Builder::new().tls_provider(tls).build_https())
             .sleep_impl(TokioSleep::new())
             .time_source(SystemTimeSource::new())

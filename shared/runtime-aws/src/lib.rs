@@ -11,8 +11,9 @@
 //!
 //! # Types of errors
 //!
-//! Whatever is logged as an error carries an `error_type`, by which alarms and filters know it. The
-//! types are [`ErrorType`], and they stay as they are.
+//! What a function logs as an error carries an `error_type`, by which alarms and filters know it. The
+//! types are [`ErrorType`], and they stay as they are. The services below log without one; what of
+//! theirs somebody has to know is a metric, too.
 
 mod clients;
 mod error_type;

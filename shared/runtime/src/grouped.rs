@@ -8,7 +8,7 @@
 //!
 //! When thousands of attempts fall due at one instant, the store is busy for longer than the instant
 //! lasts. What an action waits for then goes first: claims and looks at once, records when none of
-//! those is open, settlements when no record is either. None waits longer than [`YIELD_MAX`] for
+//! those is open and no attempt waits for its turn to start, settlements when no record is either. None waits longer than [`YIELD_MAX`] for
 //! that, so what goes last goes on under any load.
 
 use std::collections::{HashSet, VecDeque};
@@ -21,13 +21,13 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
 use domain::execution::Attempt;
-use ports::StoreError;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, FiringStore, Held, LongRetry, Recorded,
+    Advance, Claim, Claimed, Due, Execution, Finish, FiringStore, Held, LongRetry, Mark, Recorded,
     Recording, Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
-use tokio::sync::{Notify, mpsc, oneshot};
+use ports::{Gate, StoreError, Turn};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 
 /// The most requests of a group: some transactions' worth, so that the store can prepare one while it
@@ -35,6 +35,8 @@ use tokio::time::timeout;
 const GROUP_MAX: usize = 400;
 /// Requests of a kind that may wait; further callers wait for a place.
 const WAITING_MAX: usize = 4_096;
+/// The most attempts that start at once: as many requests as keep a target on the same machine busy.
+const STARTS_MAX: usize = 256;
 /// How long a group lets others go first: far less than a lease, and about what the looks of ten
 /// thousand attempts take.
 const YIELD_MAX: Duration = Duration::from_secs(1);
@@ -48,6 +50,23 @@ pub struct Grouped {
     records: Gathering<Recording, Recorded>,
     settlements: Gathering<Settlement, bool>,
     advanced: Arc<Advanced>,
+    starts: Arc<Starts>,
+}
+
+/// Where attempts start.
+pub struct Starts {
+    places: Arc<Semaphore>,
+    open: Arc<Open>,
+}
+
+#[async_trait]
+impl Gate for Starts {
+    async fn turn(&self) -> Turn {
+        let open = self.open.open(1);
+        // The places are never closed; without one it starts all the same.
+        let place = self.places.clone().acquire_owned().await.ok();
+        Box::new((open, place))
+    }
 }
 
 /// Timers that were moved on, for the sweeper that waits for the next of them.
@@ -87,7 +106,7 @@ impl Grouped {
         let (urgent, recording) = (Arc::new(Open::default()), Arc::new(Open::default()));
         let before_actions = Rank { open: urgent.clone(), after: Vec::new() };
         let records = Rank { open: recording.clone(), after: vec![urgent.clone()] };
-        let last = Rank { open: Arc::default(), after: vec![urgent, recording] };
+        let last = Rank { open: Arc::default(), after: vec![urgent.clone(), recording] };
         Self {
             claims: Gathering::new(&store, &before_actions, None, |store, group| {
                 Box::pin(async move { store.claim(&group).await })
@@ -109,8 +128,15 @@ impl Grouped {
                 Box::pin(async move { store.settle(&group).await })
             }),
             advanced: Arc::default(),
+            starts: Arc::new(Starts { places: Arc::new(Semaphore::new(STARTS_MAX)), open: urgent }),
             store,
         }
+    }
+
+    /// Lets attempts start; what the store has to do for others waits for those.
+    #[must_use]
+    pub fn starts(&self) -> Arc<Starts> {
+        self.starts.clone()
     }
 
     /// Tells of timers that were moved on, so that a sweeper which waits for the next one knows
@@ -152,6 +178,14 @@ impl FiringStore for Grouped {
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
         self.looks.ask(jobs).await.into_iter().collect()
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.store.mark()
+    }
+
+    fn stands(&self, job: &JobRef, since: Mark) -> bool {
+        self.store.stands(job, since)
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
@@ -212,7 +246,7 @@ struct Open {
 }
 
 /// Requests of a caller, open until this is dropped.
-struct Opened<'a>(&'a Open, usize);
+struct Opened(Arc<Open>, usize);
 
 /// When the requests of a kind are performed.
 #[derive(Clone)]
@@ -224,9 +258,9 @@ struct Rank {
 }
 
 impl Open {
-    fn open(&self, n: usize) -> Opened<'_> {
+    fn open(self: &Arc<Self>, n: usize) -> Opened {
         self.requests.fetch_add(n, Ordering::AcqRel);
-        Opened(self, n)
+        Opened(self.clone(), n)
     }
 
     async fn none(&self) {
@@ -241,7 +275,7 @@ impl Open {
     }
 }
 
-impl Drop for Opened<'_> {
+impl Drop for Opened {
     fn drop(&mut self) {
         let Self(open, n) = self;
         if open.requests.fetch_sub(*n, Ordering::AcqRel) == *n {

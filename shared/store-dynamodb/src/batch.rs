@@ -16,18 +16,27 @@ const BATCH_MAX: usize = 100;
 /// The most times that a batch is asked for what it left out.
 const BATCH_ROUNDS_MAX: usize = 20;
 
+/// As of when items are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// As they are now.
+    Now,
+    /// As they were a moment ago, at half the price.
+    Lately,
+}
+
 impl DynamoJobStore {
-    /// Reads items as they are now, each once, whoever asks for it how often. What is not there is
-    /// not in the answer.
+    /// Reads items, each once, whoever asks for it how often. What is not there is not in the answer.
     pub(crate) async fn get_many(
         &self,
         call: Option<Call>,
+        reads: Reads,
         keys: impl IntoIterator<Item = Key>,
     ) -> Result<HashMap<Key, Item>, StoreError> {
         let keys: Vec<Key> = keys.into_iter().collect::<HashSet<_>>().into_iter().collect();
         let mut found = HashMap::with_capacity(keys.len());
         for batch in keys.chunks(BATCH_MAX) {
-            self.get_batch(call, batch, &mut found).await?;
+            self.get_batch(call, reads, batch, &mut found).await?;
         }
         Ok(found)
     }
@@ -35,13 +44,17 @@ impl DynamoJobStore {
     async fn get_batch(
         &self,
         call: Option<Call>,
+        reads: Reads,
         batch: &[Key],
         found: &mut HashMap<Key, Item>,
     ) -> Result<(), StoreError> {
         let mut wanted: Vec<Item> = batch.iter().cloned().map(key).collect();
         for _ in 0..BATCH_ROUNDS_MAX {
-            let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).consistent_read(true);
-            let keys = keys.build().map_err(|error| StoreError::Refused(Box::new(error)))?;
+            let keys = KeysAndAttributes::builder()
+                .set_keys(Some(wanted))
+                .consistent_read(reads == Reads::Now)
+                .build();
+            let keys = keys.map_err(|error| StoreError::Refused(Box::new(error)))?;
             let request = self
                 .client
                 .batch_get_item()

@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::CancellationReason;
 use ports::StoreError;
 
 use crate::groups::Wrote;
@@ -36,6 +37,16 @@ where
     }
 }
 
+/// Why a transaction was cancelled, item by item; `None` if it failed otherwise.
+fn reasons<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[CancellationReason]> {
+    match error.as_service_error() {
+        Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
+            Some(cancelled.cancellation_reasons())
+        }
+        _ => None,
+    }
+}
+
 /// Which writes of a transaction were refused for their conditions, in its order; `None` for one that
 /// would have been done.
 ///
@@ -48,12 +59,9 @@ pub(crate) fn refused_items<R>(
 where
     R: std::fmt::Debug + Send + Sync + 'static,
 {
-    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
-        error.as_service_error()
-    else {
+    let Some(reasons) = reasons(&error) else {
         return Err(store_error(error));
     };
-    let reasons = cancelled.cancellation_reasons();
     let has = |code: &str| reasons.iter().any(|reason| reason.code() == Some(code));
     if has(REFUSED) {
         let refused = reasons.iter().map(|reason| {
@@ -79,16 +87,10 @@ pub(crate) fn failed_conditions<R>(
 where
     R: std::fmt::Debug + Send + Sync + 'static,
 {
-    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
-        error.as_service_error()
-    else {
+    let Some(reasons) = reasons(&error) else {
         return Err(store_error(error));
     };
-    let failed: Vec<_> = cancelled
-        .cancellation_reasons()
-        .iter()
-        .map(|reason| reason.code() == Some(REFUSED))
-        .collect();
+    let failed: Vec<_> = reasons.iter().map(|reason| reason.code() == Some(REFUSED)).collect();
     // Others were in the way, or the throughput was: nothing is kept, and asking again may help.
     if failed.contains(&true) { Ok(failed) } else { Err(StoreError::Throttled(Box::new(error))) }
 }

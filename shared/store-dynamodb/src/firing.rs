@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
 use domain::execution::Attempt;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
+    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Mark, Recorded, Recording,
     Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
@@ -42,6 +42,14 @@ impl FiringStore for DynamoJobStore {
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
         sights::look(self, jobs).await
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.changes.as_ref().map(|changes| changes.mark())
+    }
+
+    fn stands(&self, job: &JobRef, since: Mark) -> bool {
+        sights::stands(self, job, since)
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {

@@ -28,6 +28,7 @@ use futures_util::stream::{StreamExt, iter};
 use ports::StoreError;
 
 use crate::DynamoJobStore;
+use crate::changes::ended;
 use crate::error::{refused_items, store_error};
 use crate::item::{Growing, Item, key};
 use crate::keys::Key;
@@ -212,13 +213,16 @@ impl DynamoJobStore {
             .transact_write_items()
             .set_transact_items(Some(items.collect::<Result<_, _>>()?))
             .set_return_consumed_capacity(self.asks_for_capacity());
-        match request.send().await {
+        let writing = self.begin(writes.iter().map(|(_, write)| &write.key));
+        let refused = match request.send().await {
             Ok(done) => {
                 self.consumed(call, done.consumed_capacity());
-                Ok(None)
+                None
             }
-            Err(error) => refused_items(error).map(Some),
-        }
+            Err(error) => Some(refused_items(error)?),
+        };
+        ended(writing);
+        Ok(refused)
     }
 
     fn transacted(&self, write: Write) -> Result<TransactWriteItem, StoreError> {
@@ -265,6 +269,7 @@ impl DynamoJobStore {
         let Write { key: at, what, condition, names, values } = write;
         let (names, values) = (non_empty(names), non_empty(values));
         let old = ReturnValuesOnConditionCheckFailure::AllOld;
+        let writing = self.begin([&at]);
         // The three kinds of requests have these in common, and no trait for it.
         macro_rules! send {
             ($request:expr, $error:ident) => {
@@ -291,7 +296,7 @@ impl DynamoJobStore {
                 }
             };
         }
-        match what {
+        let outcome = match what {
             What::Put(whole) => {
                 send!(self.client.put_item().set_item(Some(whole)), PutItemError)
             }
@@ -302,7 +307,9 @@ impl DynamoJobStore {
             What::Delete => {
                 send!(self.client.delete_item().set_key(Some(key(at))), DeleteItemError)
             }
-        }
+        }?;
+        ended(writing);
+        Ok(outcome)
     }
 
     /// What a request asks of its price: nothing, unless somebody counts.

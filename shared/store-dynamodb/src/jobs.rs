@@ -8,6 +8,7 @@ use ports::StoreError;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
 
 use crate::DynamoJobStore;
+use crate::batch::Reads;
 use crate::item::{Growing, Item, Reader, bytes, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
@@ -40,7 +41,7 @@ pub(crate) async fn list(
     let definitions = page.items;
     let uids = definitions.iter().map(|definition| Reader::of(definition).text("uid"));
     let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
-    let timers = store.get_many(None, wanted?).await?;
+    let timers = store.get_many(None, Reads::Now, wanted?).await?;
     let mut items = Vec::new();
     for definition in &definitions {
         // One whose timer is gone was deleted in between.
@@ -103,12 +104,9 @@ pub(crate) async fn replace(
         .expression_attribute_values(":uid", text(&job.uid))
         .expression_attribute_values(":version", number(job.version))
         .build();
-    let mut items = vec![item(|it| Ok(it.put(definition?)))?];
-    if save.timer_changes {
-        let timing = timing_update(store, &save)?;
-        items.push(item(|it| Ok(it.update(timing)))?);
-    }
-    store.save(items).await
+    let timer =
+        if save.timer_changes { timing_update(store, &save) } else { version_update(store, job) }?;
+    store.save(vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?]).await
 }
 
 pub(crate) async fn delete(
@@ -153,6 +151,18 @@ fn count(
         .expression_attribute_values(":uid", text(&collection.collection.uid))
 }
 
+/// Another version of the definition, of a job that is there.
+fn version_update(store: &DynamoJobStore, job: &JobRecord) -> Result<Update, StoreError> {
+    Update::builder()
+        .table_name(&store.table)
+        .set_key(Some(key(keys::timer(&job.uid))))
+        .update_expression("SET version = :version")
+        .condition_expression("attribute_exists(pk)")
+        .expression_attribute_values(":version", number(job.version + 1))
+        .build()
+        .map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
 /// Another timing, if the one that was read still holds; what a firing counts stays.
 fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, StoreError> {
     let timer = &save.job.timer;
@@ -161,11 +171,12 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
         .number(":generation", timer.timing.generation)
         .set(":since", ticks(timer.timing.since))
         .number(":used", timer.timing.used)
+        .number(":version", save.job.version + 1)
         .number(":before", timer.timing.generation.saturating_sub(1))
         .text(":completed", JobState::Completed.name())
         .text(":faulted", JobState::Faulted.name());
     let mut set =
-        "SET #state = :state, generation = :generation, since = :since, used = :used".to_owned();
+        "SET #state = :state, generation = :generation, since = :since, used = :used, version = :version".to_owned();
     let mut remove = String::new();
     let optional = [
         ("anchor", timer.timing.anchor.map(ticks)),
@@ -213,6 +224,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
     Growing::at(keys::timer(&job.uid))
         .text("collection_uid", &save.collection.collection.uid)
         .text("job_key", job.name.key())
+        .number("version", job.version)
         .text("state", timer.state.name())
         .number("generation", timer.timing.generation)
         .maybe("anchor", timer.timing.anchor.map(ticks))
@@ -225,7 +237,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .number("failures", counters.failures)
         .number("faulted", counters.faulted)
         .maybe("skipped", Some(counters.skipped).filter(|n| *n > 0).map(number))
-        .maybe("last_execution_at", counters.last_execution_at.map(ticks))
+        .maybe("last_at", counters.last_execution_at.map(ticks))
         .maybe("spent", timer.is_spent.then_some(AttributeValue::Bool(true)))
         .done()
 }
@@ -258,7 +270,7 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             failures: reader.number("failures")?,
             faulted: reader.number("faulted")?,
             skipped: reader.optional_number("skipped")?.unwrap_or(0),
-            last_execution_at: reader.optional_ticks("last_execution_at")?,
+            last_execution_at: reader.optional_ticks("last_at")?,
         },
         due_at: reader.optional_ticks("due_at")?,
         is_spent: reader.is_set("spent")?,

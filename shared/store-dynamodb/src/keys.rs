@@ -85,9 +85,12 @@ pub(crate) const PURGE: &str = "P";
 /// What begins the sort key of every retry in a timer of its own.
 pub(crate) const RETRIES: &str = "R#";
 
+/// What begins the partition key of every execution.
+pub(crate) const EXECUTIONS: &str = "H#";
+
 /// What a job has executed and is executing.
 pub(crate) fn executions(job_uid: &str) -> String {
-    format!("H#{job_uid}")
+    format!("{EXECUTIONS}{job_uid}")
 }
 
 /// One of it, by its attempt: they sort from the oldest to the newest.

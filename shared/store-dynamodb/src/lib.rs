@@ -10,7 +10,7 @@
 //! | replace a collection | name, switch | the version and the number of jobs that were read |
 //! | delete a collection | name, switch, purge timer | the version that was read |
 //! | create a job | definition, timer, the collection's count | it is not there; the collection is the version that was read, and not full |
-//! | replace a job | definition; timer if its timing changes | the version and the generation that were read |
+//! | replace a job | definition, timer | the version that was read, and the generation if the timing changes |
 //! | delete a job | definition, timer, the collection's count | the version that was read |
 //!
 //! What a firing changes is one item each time, so there is nothing to repair between two of them
@@ -24,13 +24,15 @@
 //! | release a claim | execution | it is the caller's, and has not ended |
 //! | record | execution | the claim is the caller's, and has not ended |
 //! | settle | timer | what is counted is what was read |
-//! | finish a job | timer | its generation, and it is enabled and spent |
+//! | finish a job | timer | its generation, and it is enabled |
 //! | keep a retry | retry timer | it is not there |
 //! | drop a retry | retry timer | none |
 
 mod attempts;
 mod batch;
+mod changes;
 mod collections;
+mod definitions;
 mod error;
 mod executions;
 mod expired;
@@ -58,6 +60,8 @@ use domain::name::{Name, Segment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{JobStore, StoreError};
 
+use changes::Changes;
+use definitions::Definitions;
 pub use groups::Groups;
 pub use meter::{Call, Consumed, Meter};
 pub use table::{DUE_INDEX, ensure_table};
@@ -69,19 +73,36 @@ pub struct DynamoJobStore {
     table: String,
     groups: Groups,
     meter: Option<Arc<Meter>>,
+    definitions: Arc<Definitions>,
+    /// What was written, where nobody else writes.
+    changes: Option<Arc<Changes>>,
 }
 
 impl DynamoJobStore {
     /// A store in a table that exists, which performs groups as [`Groups::Singles`].
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
-        Self { client, table: table.into(), groups: Groups::default(), meter: None }
+        Self {
+            client,
+            table: table.into(),
+            groups: Groups::default(),
+            meter: None,
+            definitions: Arc::default(),
+            changes: None,
+        }
     }
 
     /// It with another way to perform groups.
     #[must_use]
     pub fn with_groups(self, groups: Groups) -> Self {
         Self { groups, ..self }
+    }
+
+    /// It as the only one that writes to the table: then it knows whether what was read still
+    /// stands. Clones of it are the same one.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { changes: Some(Arc::new(Changes::new())), ..self }
     }
 
     /// It with a meter, which sums what the calls of [`FiringStore`](ports::FiringStore) consume.

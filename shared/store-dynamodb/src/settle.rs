@@ -58,7 +58,7 @@ fn count(settlement: &Settlement) -> Write {
         values.push((":none", number(0)));
     }
     if let Some(at) = add.last_execution_at {
-        set.push_str(", last_execution_at = :at");
+        set.push_str(", last_at = :at");
         values.push((":at", ticks(at)));
     }
     let nothing_yet = if as_read.is_empty() { "attribute_not_exists(settled) OR " } else { "" };

@@ -4,36 +4,103 @@
 //! The three are read one by one, and not as of one instant. What is changed together still cannot
 //! be mistaken: an attempt of a new generation is sent after that change was committed, and so it
 //! is looked at after that.
+//!
+//! Timers and switches are read consistently. A definition is not, or comes from memory, as that
+//! costs half or nothing: the timer says which version it has to be at least, and if it is older, or
+//! another job's, it is read once more, consistently.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use domain::errand::JobRef;
-use domain::name::Name;
 use domain::plan::Plan;
 use domain::settled::Settled;
+use futures_util::future::try_join;
 use ports::StoreError;
-use ports::firing::Sight;
+use ports::firing::{Mark, Sight};
 
 use crate::DynamoJobStore;
+use crate::batch::Reads;
+use crate::definitions::Definition;
 use crate::item::{Item, Reader};
 use crate::jobs::read_timer;
 use crate::keys::{self, Key};
 use crate::meter::Call;
 
+/// Definitions, by their keys.
+type Found = HashMap<Key, Arc<Definition>>;
+
 pub(crate) async fn look(
     store: &DynamoJobStore,
     jobs: &[JobRef],
 ) -> Result<Vec<Option<Sight>>, StoreError> {
-    let items = store.get_many(Some(Call::Look), jobs.iter().flat_map(keys_of)).await?;
-    jobs.iter().map(|job| sight(job, &items)).collect()
+    let mut definitions = Found::new();
+    let mut unknown = Vec::new();
+    for key in jobs.iter().map(definition_key) {
+        match store.definitions.find(&key) {
+            Some(known) => drop(definitions.insert(key, known)),
+            None => unknown.push(key),
+        }
+    }
+    let deciding =
+        jobs.iter().flat_map(|job| [keys::timer(&job.uid), keys::switch(&job.collection_uid)]);
+    let (items, ()) = try_join(
+        store.get_many(Some(Call::Look), Reads::Now, deciding),
+        read(store, Reads::Lately, unknown, &mut definitions),
+    )
+    .await?;
+    let mut outdated = Vec::new();
+    for job in jobs {
+        if is_outdated(job, &items, &definitions)? {
+            outdated.push(definition_key(job));
+        }
+    }
+    if !outdated.is_empty() {
+        for key in &outdated {
+            definitions.remove(key);
+        }
+        read(store, Reads::Now, outdated, &mut definitions).await?;
+    }
+    jobs.iter().map(|job| sight(job, &items, &definitions)).collect()
 }
 
-fn keys_of(job: &JobRef) -> [Key; 3] {
-    [
-        keys::timer(&job.uid),
-        keys::job_of_key(&job.collection_uid, &job.key),
-        keys::switch(&job.collection_uid),
-    ]
+/// Whether what was read of a job after a mark is still so.
+pub(crate) fn stands(store: &DynamoJobStore, job: &JobRef, since: Mark) -> bool {
+    let keys = [keys::timer(&job.uid), keys::switch(&job.collection_uid), definition_key(job)];
+    store.changes.as_ref().is_some_and(|changes| changes.none_since(since, &keys))
+}
+
+fn definition_key(job: &JobRef) -> Key {
+    keys::job_of_key(&job.collection_uid, &job.key)
+}
+
+/// Reads definitions, and remembers them.
+async fn read(
+    store: &DynamoJobStore,
+    reads: Reads,
+    wanted: Vec<Key>,
+    definitions: &mut Found,
+) -> Result<(), StoreError> {
+    for (key, item) in store.get_many(Some(Call::Look), reads, wanted).await? {
+        let definition = Arc::new(Definition::read(&Reader::of(&item))?);
+        store.definitions.keep(key.clone(), definition.clone());
+        definitions.insert(key, definition);
+    }
+    Ok(())
+}
+
+/// Whether the definition of a job that is there is not the one that its timer means.
+fn is_outdated(
+    job: &JobRef,
+    items: &HashMap<Key, Item>,
+    definitions: &Found,
+) -> Result<bool, StoreError> {
+    let Some(timer) = items.get(&keys::timer(&job.uid)) else {
+        return Ok(false);
+    };
+    let meant = Reader::of(timer).number("version")?;
+    let found = definitions.get(&definition_key(job));
+    Ok(found.is_none_or(|found| found.uid != job.uid || found.version < meant))
 }
 
 fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
@@ -41,23 +108,25 @@ fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
     plan.ok_or_else(|| switch.corrupt("plan", "there is none of this name"))
 }
 
-fn sight(job: &JobRef, items: &HashMap<Key, Item>) -> Result<Option<Sight>, StoreError> {
-    let [timer, definition, switch] = keys_of(job).map(|key| items.get(&key).map(Reader::of));
+fn sight(
+    job: &JobRef,
+    items: &HashMap<Key, Item>,
+    definitions: &Found,
+) -> Result<Option<Sight>, StoreError> {
+    let item = |key| items.get(&key).map(Reader::of);
+    let (timer, switch) = (item(keys::timer(&job.uid)), item(keys::switch(&job.collection_uid)));
+    // Another job may have the name now.
+    let definition = definitions.get(&definition_key(job)).filter(|it| it.uid == job.uid);
     let (Some(timer), Some(definition), Some(switch)) = (timer, definition, switch) else {
         return Ok(None);
     };
-    // Another job has the name now.
-    if definition.text("uid")? != job.uid {
-        return Ok(None);
-    }
     let record = read_timer(&timer)?;
     let settled = Settled::from_bytes(&timer.optional_bytes("settled")?.unwrap_or_default());
     let on_since = switch.date("on_since")?;
     Ok(Some(Sight {
-        name: Name::new(definition.text("name")?)
-            .map_err(|error| definition.corrupt("name", &error.message))?,
-        document: definition.text("document")?.to_owned(),
-        sealed: definition.optional_bytes("sealed")?,
+        name: definition.name.clone(),
+        document: definition.document.clone(),
+        sealed: definition.sealed.clone(),
         state: record.state,
         timing: record.timing,
         rule: record.rule,

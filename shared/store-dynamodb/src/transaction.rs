@@ -1,15 +1,19 @@
 //! Transactions, and the read of one item: what collections and jobs have in common.
 
 use aws_sdk_dynamodb::error::BuildError;
-use aws_sdk_dynamodb::types::TransactWriteItem;
 use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use ports::StoreError;
 use ports::store::Saved;
 
 use crate::DynamoJobStore;
+use crate::changes::ended;
 use crate::error::{failed_conditions, store_error};
-use crate::item::{Item, key};
+use crate::item::{Item, Reader, key};
 use crate::keys::Key;
+
+/// The most times that a transaction is tried which others are in the way of.
+const TRIES_MAX: usize = 4;
 
 /// One item of a transaction.
 pub(crate) fn item(
@@ -17,6 +21,16 @@ pub(crate) fn item(
 ) -> Result<TransactWriteItem, StoreError> {
     let item = build(TransactWriteItem::builder()).map(TransactWriteItemBuilder::build);
     item.map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
+/// What an item of a transaction writes.
+fn written(item: &TransactWriteItem) -> Option<Key> {
+    let put = item.put().map(Put::item);
+    let update = item.update().map(Update::key);
+    let delete = item.delete().map(Delete::key);
+    let reader = put.or(update).or(delete).map(Reader::of)?;
+    let (pk, sk) = (reader.text("pk").ok()?, reader.text("sk").ok()?);
+    Some(Key { pk: pk.to_owned(), sk: sk.to_owned() })
 }
 
 impl DynamoJobStore {
@@ -27,15 +41,27 @@ impl DynamoJobStore {
     }
 
     /// Performs a transaction; what comes back is which conditions failed, item by item.
+    ///
+    /// One that meets another, such as a job that is counted at that moment, is tried again.
     pub(crate) async fn transact(
         &self,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
-        let request = self.client.transact_write_items().set_transact_items(Some(items));
-        match request.send().await {
-            Ok(_) => Ok(None),
-            Err(error) => failed_conditions(error).map(Some),
-        }
+        let keys: Vec<Key> = items.iter().filter_map(written).collect();
+        let writing = self.begin(&keys);
+        let mut tries = 1;
+        let failed = loop {
+            let request = self.client.transact_write_items();
+            match request.set_transact_items(Some(items.clone())).send().await {
+                Ok(_) => break None,
+                Err(error) => match failed_conditions(error) {
+                    Err(StoreError::Throttled(_)) if tries < TRIES_MAX => tries += 1,
+                    failed => break Some(failed?),
+                },
+            }
+        };
+        ended(writing);
+        Ok(failed)
     }
 
     /// Performs a transaction whose every condition says that nothing changed.

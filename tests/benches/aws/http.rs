@@ -52,7 +52,9 @@ fn connection(mut stream: TcpStream, answer: &dyn Fn(Request) -> Answer) -> Opti
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => length = value.trim().parse().ok()?,
                 "transfer-encoding" => is_chunked = true,
-                "x-amz-target" => action = value.rsplit('.').next()?.trim().to_owned(),
+                "x-amz-target" => {
+                    value.rsplit('.').next()?.trim().clone_into(&mut action);
+                }
                 _ => {}
             }
         }

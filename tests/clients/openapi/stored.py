@@ -48,6 +48,20 @@ PROPERTIES = {
         "startTime": "2027-06-01T00:00:00Z",
         "state": "disabled",
     },
+    "aws": {
+        "action": {
+            "type": "Sqs",
+            "sqsMessage": {
+                "queueUrl": "https://sqs.eu-west-1.amazonaws.com/123456789012/orders",
+                "message": "message",
+                "messageAttributes": {"kind": "nightly"},
+            },
+            "errorAction": {
+                "type": "EventBridge",
+                "eventBridgeEvent": {"source": "s", "detailType": "t", "detail": "{}"},
+            },
+        },
+    },
     "occurrences": {
         "action": HTTP,
         "recurrence": {

@@ -299,7 +299,8 @@ fn executor_on(
         targets: TargetPolicy::AllowPrivate,
         authority: actions::AUTHORITY.to_owned(),
     };
-    executor::Function::new(&settings, REGION, clients, Arc::new(clock.clone())).unwrap()
+    let aws = actions::Aws::with_keys(None, REGION, "AKIDEXAMPLE", "secret", None);
+    executor::Function::new(&settings, aws, clients, Arc::new(clock.clone())).unwrap()
 }
 
 /// Everything that is asked for in a batch is done.

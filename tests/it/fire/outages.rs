@@ -2,8 +2,12 @@
 
 use chrono::TimeDelta;
 use domain::firing::Why;
+use domain::firing::limits::LEASE;
+use ports::FiringStore;
+use ports::firing::{Claim, Claimed};
+use ports::store::PageRequest;
 
-use super::target::Does::{Fail, Kill, Take};
+use super::target::Does::{Fail, Hold, Kill, Take};
 use super::world::{World, came, instant};
 
 const MINUTELY: &str =
@@ -188,4 +192,38 @@ async fn a_worker_that_is_slow_is_late_and_never_early() {
     assert_eq!(k, ["10:00:50.75", "10:01:50.75", "10:02:50.75", "10:03:50.75"].map(at));
     let j: Vec<_> = calls.iter().filter(|it| it.uri == "http://j/").map(|it| it.at).collect();
     assert_eq!(j, ["10:00:00.75", "10:01:00.75", "10:02:00.75", "10:03:00.75"].map(at));
+}
+
+#[tokio::test]
+async fn who_stood_still_leaves_the_message_to_whoever_took_over() {
+    let mut world = World::at("2027-03-01T09:58").await;
+    world.targets.next("http://j/", &[Hold]);
+    let job = r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}}"#;
+    world.put("j", job).await;
+    let (job, targets, dynamo) =
+        (world.job("j").await, world.targets.clone(), world.dynamo.clone());
+    let other = async {
+        while targets.calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let now = targets.calls()[0].at + LEASE + TimeDelta::seconds(1);
+        let page = PageRequest { from: None, items_max: 1 };
+        let attempt = dynamo.executions(&job.uid, page).await.unwrap().items.remove(0).attempt;
+        let claim = Claim {
+            job_uid: job.uid.clone(),
+            attempt,
+            claim_id: "other".to_owned(),
+            now,
+            lease_until: now + LEASE,
+            over: None,
+        };
+        assert_eq!(dynamo.claim(&[claim]).await.remove(0).unwrap(), Claimed::Won);
+        targets.go_on();
+    };
+    tokio::join!(world.run_until("2027-03-01T10:00:30"), other);
+    assert_eq!(world.history("j").await, [""; 0]);
+    // The other one dies.
+    world.run_until("2027-03-01T10:10").await;
+    assert_eq!(world.calls("http://j/").len(), 2);
+    assert_eq!(world.came("j").await, came("enabled", [1, 0, 0, 0]));
 }

@@ -182,3 +182,27 @@ async fn as_many_long_retries_as_may_be_are_pending_and_then_none_follows() {
     assert_eq!(messages, [format!("Failed{NO_RETRY_FOLLOWS}"), "Failed".to_owned()]);
     assert_eq!(world.came("j").await, came("enabled", [2, 2, 1, 0]));
 }
+
+#[tokio::test]
+async fn a_retry_that_waits_longer_than_history_is_kept_is_not_taken_for_a_first_attempt() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.next("http://j/", &[Fail]);
+    let retry = fixed("P90D", 1);
+    let job =
+        format!(r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#);
+    world.put("j", &job).await;
+    world.run_until("2027-03-01T10:30").await;
+    // What was executed has expired when somebody looks again.
+    world.sweeps = false;
+    world.run_until("2027-05-20T00:00").await;
+    world.sweeps = true;
+    world.run_until("2027-05-20T01:00").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00"]);
+    assert_eq!(world.came("j").await, came("enabled", [1, 1, 0, 0]));
+    world.sweeps = false;
+    world.run_until("2027-05-30T09:59").await;
+    world.sweeps = true;
+    world.run_until("2027-05-30T12:00").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00", "30 10:00"]);
+    assert_eq!(world.came("j").await, came("completed", [2, 1, 0, 0]));
+}

@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
 use domain::execution::Attempt;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer, LongRetry, Recorded,
-    Recording, Settlement, Sight,
+    Advance, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer, LongRetry, Mark,
+    Recorded, Recording, Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
 use ports::{FiringStore, StoreError};
@@ -201,6 +201,14 @@ impl FiringStore for Fronted {
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
         self.call(self.inner.look(jobs)).await
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.inner.mark()
+    }
+
+    fn stands(&self, job: &JobRef, since: Mark) -> bool {
+        self.inner.stands(job, since)
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {

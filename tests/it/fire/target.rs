@@ -56,6 +56,8 @@ pub(super) enum Does {
     Take(i64),
     /// Kills the worker that calls.
     Kill,
+    /// Stands still until it is told to go on, and succeeds.
+    Hold,
 }
 
 /// A call that was made.
@@ -72,6 +74,7 @@ pub(super) struct Targets {
     always: Mutex<HashMap<String, Does>>,
     calls: Mutex<Vec<Call>>,
     died: tokio::sync::Notify,
+    go_on: tokio::sync::Notify,
 }
 
 impl Targets {
@@ -82,6 +85,7 @@ impl Targets {
             always: Mutex::default(),
             calls: Mutex::default(),
             died: tokio::sync::Notify::new(),
+            go_on: tokio::sync::Notify::new(),
         }
     }
 
@@ -96,6 +100,11 @@ impl Targets {
 
     pub(super) fn calls(&self) -> Vec<Call> {
         self.calls.lock().unwrap().clone()
+    }
+
+    /// Lets a call that stands still go on.
+    pub(super) fn go_on(&self) {
+        self.go_on.notify_one();
     }
 
     /// Ends when a call killed its worker.
@@ -126,6 +135,10 @@ impl ActionSender for Targets {
             Does::Fail => Outcome::Failed,
             Does::Take(seconds) => {
                 self.clock.pass(TimeDelta::seconds(seconds));
+                Outcome::Succeeded
+            }
+            Does::Hold => {
+                self.go_on.notified().await;
                 Outcome::Succeeded
             }
             Does::Kill => {

@@ -115,7 +115,8 @@ impl World {
             client = Client::from_conf(config.build());
         }
         let dynamo = DynamoJobStore::new(client, TABLE).with_meter(meter.clone());
-        let dynamo = Arc::new(dynamo);
+        // As it is put together where it is the only process.
+        let dynamo = Arc::new(if process.is_some() { dynamo.alone() } else { dynamo });
         let trouble = Arc::new(Trouble::default());
         let clock = Arc::new(Moved::at(instant(now)));
         let transit = Arc::new(Transit::new(trouble.clone()));
@@ -127,6 +128,7 @@ impl World {
         let ports = FirePorts {
             store: fronted.clone(),
             queue: transit.clone(),
+            gate: Arc::new(()),
             sender: targets.clone(),
             sealer: sealer.clone(),
             events: noted.clone(),
@@ -144,7 +146,8 @@ impl World {
             clock: clock.clone(),
             ids,
         };
-        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+        let settings =
+            Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
         let world = Self {
             manage: Manage::new(manage, settings),
             targets,
@@ -182,6 +185,7 @@ impl World {
         let ports = FirePorts {
             store: self.fronted.clone(),
             queue: self.transit.clone(),
+            gate: Arc::new(()),
             sender: self.targets.clone(),
             sealer: self.sealer.clone(),
             events: self.noted.clone(),

@@ -121,7 +121,8 @@ pub(super) fn manage(
         clock,
         ids: Arc::new(Counting::default()),
     };
-    let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+    let settings =
+        Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
     Manage::new(ports, settings)
 }
 

@@ -3,7 +3,7 @@
 use domain::job::JobState;
 
 use super::judge::{Run, judge};
-use super::memory::Change;
+use super::memory::{Change, Changed};
 use super::play::{Scenario, play};
 use super::time::SECOND;
 use super::world::Fire;
@@ -163,4 +163,133 @@ fn dead_letters_and_floods_are_found() {
             fire.at += 7_200 * SECOND;
         }
     });
+}
+
+/// A run of a scenario in which nothing is wrong.
+fn good_of(scenario: Scenario) -> Run {
+    let run = play(6, scenario, None);
+    assert_eq!(judge(&run), [""; 0]);
+    run
+}
+
+#[track_caller]
+fn finds_in(scenario: Scenario, word: &str, doctor: impl FnOnce(&mut Run)) {
+    let mut run = good_of(scenario);
+    doctor(&mut run);
+    let found = judge(&run);
+    assert!(found.iter().any(|found| found.starts_with(word)), "{word}: {found:?}");
+}
+
+#[test]
+fn what_was_done_is_recorded_once() {
+    finds("recorded twice", |run| {
+        let (id, ended_at) = run.records[0].clone();
+        run.records.push((id, ended_at + 1));
+    });
+    finds("never recorded", |run| {
+        let id = run.fires[middle(run)].execution_id.clone();
+        run.records.retain(|(of, _)| *of != id);
+    });
+}
+
+#[test]
+fn what_is_kept_belongs_together() {
+    finds("without a timer", |run| {
+        let (_, uid) = &run.kept.definitions[0];
+        run.kept.timers.remove(uid);
+    });
+    finds("a timer without its job", |run| {
+        run.kept.timers.insert("another".to_owned());
+    });
+    finds("counted wrong", |run| {
+        let (collection, _) = run.kept.definitions[0].clone();
+        *run.kept.collections.get_mut(&collection).unwrap() += 1;
+    });
+}
+
+#[test]
+fn the_jobs_of_a_deleted_collection_are_silent_and_purged() {
+    finds("after its job was deleted", |run| {
+        let fire = run.fires[middle(run)].clone();
+        let job = run.jobs.iter().find(|job| job.uid == fire.uid).unwrap();
+        let what = Change::CollectionDeleted { uid: job.collection_uid.clone() };
+        run.changes.push(Changed { at: fire.at - SECOND, what });
+    });
+    finds("not purged", |run| {
+        let (collection, _) = &run.kept.definitions[0];
+        run.kept.collections.remove(collection);
+    });
+    finds("never purged", |run| run.kept.purges = 1);
+}
+
+#[test]
+fn a_job_that_is_over_is_kept_for_sixty_days() {
+    let later = |run: &Run| run.later.clone().unwrap();
+    let expired = |run: &Run| {
+        let changes = later(run).changes;
+        changes.iter().position(|it| matches!(it.what, Change::JobExpired { .. })).unwrap()
+    };
+    finds_in(Scenario::Gone, "gone too soon", |run| {
+        let at = expired(run);
+        run.later.as_mut().unwrap().changes[at].at = run.ended_at;
+    });
+    finds_in(Scenario::Gone, "kept too long", |run| {
+        let mut later = later(run);
+        let Change::JobExpired { uid } = later.changes.remove(expired(run)).what else {
+            unreachable!()
+        };
+        later.kept.timers.insert(uid);
+        run.later = Some(later);
+    });
+    finds_in(Scenario::Gone, "gone: ", |run| {
+        let at = expired(run);
+        run.later.as_mut().unwrap().changes.remove(at);
+    });
+}
+
+/// Takes away all that came of the first fire for which this holds.
+fn lose(run: &mut Run, which: impl Fn(&Run, &Fire) -> bool) {
+    let at = run.fires.iter().position(|fire| which(run, fire)).unwrap();
+    let Fire { uid, nominal, .. } = run.fires[at].clone();
+    run.fires.retain(|fire| fire.uid != uid || fire.nominal != nominal);
+    run.executions.retain(|it| it.uid != uid || it.nominal != nominal);
+}
+
+/// Whether it is the first attempt at the latest occurrence of its job.
+fn is_latest(run: &Run, fire: &Fire) -> bool {
+    let of_job = run.fires.iter().filter(|it| it.uid == fire.uid);
+    fire.number == 0 && of_job.filter_map(|it| it.nominal).max() == fire.nominal
+}
+
+/// Whether nobody changed its job, which is over.
+fn is_untouched(run: &Run, fire: &Fire) -> bool {
+    let is_of_job = |it: &&Changed| matches!(&it.what, Change::Job { uid, .. } if *uid == fire.uid);
+    let mut jobs = run.jobs.iter().filter(|job| job.timer.state.is_final());
+    run.changes.iter().filter(is_of_job).count() == 1 && jobs.any(|job| job.uid == fire.uid)
+}
+
+#[test]
+fn a_queue_that_loses_messages_does_not_lose_the_last_occurrence() {
+    finds_in(Scenario::Lossy, "missed", |run| {
+        lose(run, |run, fire| is_untouched(run, fire) && is_latest(run, fire));
+    });
+    let mut run = good_of(Scenario::Lossy);
+    lose(&mut run, |run, fire| fire.nominal.is_some() && !is_latest(run, fire));
+    let missed = judge(&run).into_iter().filter(|found| found.starts_with("missed")).count();
+    assert_eq!(missed, 0);
+}
+
+#[test]
+fn in_the_harshest_times_only_what_has_a_successor_is_overtaken() {
+    finds_in(Scenario::Harsh, "missed", |run| {
+        lose(run, |run, fire| is_untouched(run, fire) && is_latest(run, fire));
+    });
+    let mut run = good_of(Scenario::Harsh);
+    lose(&mut run, |run, fire| fire.nominal.is_some() && !is_latest(run, fire));
+    run.dead_letters = 1;
+    let found = judge(&run);
+    assert!(
+        !found.iter().any(|it| it.starts_with("missed") || it.starts_with("dead")),
+        "{found:?}"
+    );
 }

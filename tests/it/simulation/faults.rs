@@ -12,7 +12,7 @@ use domain::execution::{Attempt, Outcome, Role};
 use domain::job::{JobState, Switch};
 use domain::name::{Name, Segment};
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
+    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Mark, Recorded, Recording,
     Settlement, Sight,
 };
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
@@ -22,7 +22,7 @@ use recurrence::Timetable;
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::queue::QueuePort;
-use super::time::{Process, SECOND, instant};
+use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
 /// A store of both ports.
@@ -158,7 +158,8 @@ impl StorePort {
         let recorded = only(now(self.inner().record(std::slice::from_ref(recording))))?;
         if recorded == Recorded::Kept {
             let Held { job_uid, attempt, .. } = &recording.held;
-            self.world.recorded(&format!("{job_uid}.{}", attempt.id()), &self.process);
+            let id = format!("{job_uid}.{}", attempt.id());
+            self.world.recorded(&id, micros(recording.record.ended_at), &self.process);
             if self.is(Mutation::FinalOnLast) && recording.record.outcome == Outcome::Succeeded {
                 self.end_with(job_uid, attempt);
             }
@@ -344,6 +345,16 @@ impl FiringStore for StorePort {
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
         self.op(true, || jobs.iter().map(|job| self.look_now(job)).collect()).await
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.inner().mark()
+    }
+
+    fn stands(&self, job: &JobRef, since: Mark) -> bool {
+        // What a mutation wants to be seen is seen.
+        let is_made_up = self.is(Mutation::CheckThenClaim) || self.is(Mutation::NoFence);
+        is_made_up || self.is(Mutation::AheadStands) || self.inner().stands(job, since)
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {

@@ -7,8 +7,13 @@
 //! Accepted, and so not reported: what was due within [`LAG`] before its job's timing changed, or
 //! its job was deleted or its collection switched off; a second firing whose first worker died or
 //! was not able to record; an attempt that is recorded as lost with its workers counts as made;
-//! after an outage, a few attempts of a job that fell out of the memory of what is counted before they
-//! were: `domain::settled` says why that can be.
+//! after an outage or in the harshest times, a few attempts of a job that fell out of the memory of
+//! what is counted before they were: `domain::settled` says why that can be.
+//!
+//! Where the queue loses messages, the last occurrence of a job that nobody touched has to happen all
+//! the same, with its retries, and so has every long retry: those are looked for again. Where
+//! everything goes wrong much more often, an occurrence may be overtaken without an outage, and a
+//! message may end among the dead letters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +24,8 @@ use domain::settled::REMEMBERED_MAX;
 use ports::store::TimerRecord;
 use serde_json::Value;
 
-use super::memory::{Change, Changed};
+use super::memory::{Change, Changed, Tables};
+use super::play::Scenario;
 use super::time::{SECOND, micros};
 use super::world::{Fire, World};
 
@@ -29,6 +35,16 @@ const LAG: i64 = 400 * SECOND;
 const TOLERANCE: i64 = SECOND / 4;
 /// An occurrence whose successor fell due so long ago is overtaken.
 const CATCH_UP: i64 = 600 * SECOND;
+/// The same where things go wrong much more often.
+const LAG_HARSH: i64 = 1_500 * SECOND;
+/// The same where what is lost is looked for again after twenty minutes, and may be lost once more.
+const LAG_LOSSY: i64 = 2_700 * SECOND;
+/// A retry that is further away than this waits in a timer.
+const LONG: i64 = 840 * SECOND;
+/// How long a job that is over is kept.
+const KEPT: i64 = 60 * 24 * 3_600 * SECOND;
+/// How far two clocks may be apart.
+const SKEW: i64 = 10 * SECOND;
 /// How many attempts may be missing in the counters of a job after an outage.
 const SHORT_MAX: u64 = 3;
 /// The end of time.
@@ -37,6 +53,7 @@ const EVER: i64 = i64::MAX / 4;
 /// All that the judge knows of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Run {
+    pub(super) scenario: Scenario,
     /// When the last thing went wrong.
     pub(super) span: i64,
     pub(super) outage: Option<(i64, i64)>,
@@ -49,7 +66,33 @@ pub(super) struct Run {
     pub(super) retrying: BTreeSet<String>,
     pub(super) dead_letters: usize,
     pub(super) runs: Vec<(i64, String, String)>,
+    /// What was recorded: which execution, and when it says it ended.
+    pub(super) records: Vec<(String, i64)>,
+    pub(super) kept: Kept,
     pub(super) ended_at: i64,
+    /// What there is long after the end.
+    pub(super) later: Option<Later>,
+}
+
+/// What is in the store at some time, but for timers and executions.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    /// Collections, and how many jobs they count.
+    pub(super) collections: BTreeMap<String, usize>,
+    /// Jobs that are defined, by their collections.
+    pub(super) definitions: Vec<(String, String)>,
+    /// Jobs that have a timer.
+    pub(super) timers: BTreeSet<String>,
+    /// Collections whose jobs are still to be purged.
+    pub(super) purges: usize,
+}
+
+/// What there is when jobs that were over are deleted.
+#[derive(Debug, Clone)]
+pub(super) struct Later {
+    pub(super) kept: Kept,
+    /// All that happened.
+    pub(super) changes: Vec<Changed>,
 }
 
 /// An execution that ended.
@@ -181,7 +224,12 @@ impl Segment {
 }
 
 impl Run {
-    pub(super) fn of(world: &World, span: i64, outage: Option<(i64, i64)>) -> Self {
+    pub(super) fn of(
+        world: &World,
+        scenario: Scenario,
+        span: i64,
+        outage: Option<(i64, i64)>,
+    ) -> Self {
         let tables = world.memory.tables();
         let jobs = tables.timers.iter().map(|(uid, item)| Left {
             uid: uid.clone(),
@@ -197,6 +245,7 @@ impl Run {
             }
         }
         Self {
+            scenario,
             span,
             outage,
             changes: tables.changes.clone(),
@@ -206,8 +255,34 @@ impl Run {
             retrying: tables.retries.keys().map(|(uid, _)| uid.clone()).collect(),
             dead_letters: world.sqs.lock().unwrap().dead.len(),
             runs: world.runs.lock().unwrap().clone(),
+            records: world.records.lock().unwrap().clone(),
+            kept: Kept::of(&tables),
             ended_at: world.time.now(),
+            later: None,
         }
+    }
+}
+
+impl Kept {
+    fn of(tables: &Tables) -> Self {
+        let collections = tables
+            .collections
+            .values()
+            .map(|it| (it.collection.uid.clone(), usize::try_from(it.job_count).unwrap()));
+        let definitions = tables.jobs.iter().map(|((of, _), job)| (of.clone(), job.uid.clone()));
+        Self {
+            collections: collections.collect(),
+            definitions: definitions.collect(),
+            timers: tables.timers.keys().cloned().collect(),
+            purges: tables.purges.len(),
+        }
+    }
+}
+
+impl Later {
+    pub(super) fn of(world: &World) -> Self {
+        let tables = world.memory.tables();
+        Self { kept: Kept::of(&tables), changes: tables.changes.clone() }
     }
 }
 
@@ -239,7 +314,13 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.ends();
     judge.counters();
     judge.runs();
-    if run.dead_letters > 0 {
+    judge.recorded();
+    judge.kept(&run.kept);
+    if let Some(later) = &run.later {
+        judge.kept(&later.kept);
+        judge.later(later);
+    }
+    if run.dead_letters > 0 && run.scenario != Scenario::Harsh {
         judge.bad.push(format!("dead letters: {}", run.dead_letters));
     }
     judge.bad
@@ -254,6 +335,9 @@ struct Judge<'a> {
     on_since: BTreeMap<String, Option<i64>>,
     executed: BTreeMap<Key, &'a Executed>,
     fired: BTreeSet<Key>,
+    /// When jobs were deleted, alone or with their collection.
+    gone: BTreeMap<String, i64>,
+    lag: i64,
     /// What happens later is not looked at.
     horizon: i64,
     bad: Vec<String>,
@@ -278,6 +362,12 @@ impl<'a> Judge<'a> {
             on_since: BTreeMap::new(),
             executed: executed.collect(),
             fired: fired.collect(),
+            gone: BTreeMap::new(),
+            lag: match run.scenario {
+                Scenario::Harsh => LAG_HARSH,
+                Scenario::Lossy => LAG_LOSSY,
+                Scenario::Mixed | Scenario::Outage | Scenario::Gone => LAG,
+            },
             horizon: run.span + 2 * 3_600 * SECOND,
             bad: Vec::new(),
         };
@@ -286,8 +376,8 @@ impl<'a> Judge<'a> {
     }
 
     fn read_changes(&mut self) {
-        // Of each job: what it fires by, and how much of its count is used.
-        let mut known: BTreeMap<&str, (Spec, i64)> = BTreeMap::new();
+        // Of each job: what it fires by, how much of its count is used, and its collection.
+        let mut known: BTreeMap<&str, (Spec, i64, &str)> = BTreeMap::new();
         for Changed { at, what } in &self.run.changes {
             match what {
                 Change::Collection { uid, on_since } => {
@@ -300,10 +390,21 @@ impl<'a> Judge<'a> {
                     }
                     self.on_since.insert(uid.clone(), on_since.map(micros));
                 }
+                Change::JobFinished { .. } => {}
                 Change::JobExpired { uid } => {
                     self.bad.push(format!("gone too soon: {uid} at {}", Self::at(*at)));
                 }
+                Change::CollectionDeleted { uid } => {
+                    for segment in self.segments.iter_mut().filter(|it| it.collection_uid == *uid) {
+                        segment.ends_at.get_or_insert(*at);
+                    }
+                    let inside = known.iter().filter(|(_, (_, _, of))| of == uid);
+                    for (job, _) in inside {
+                        self.gone.entry((*job).to_owned()).or_insert(*at);
+                    }
+                }
                 Change::JobDeleted { uid } => {
+                    self.gone.insert(uid.clone(), *at);
                     if let Some(open) = self.open(uid) {
                         open.ends_at = Some(*at);
                     }
@@ -312,9 +413,9 @@ impl<'a> Judge<'a> {
                     let spec = Spec::read(document);
                     let since = micros(timer.timing.since);
                     let is_same =
-                        known.get(uid.as_str()).is_some_and(|(old, _)| old.fires_as(&spec));
+                        known.get(uid.as_str()).is_some_and(|(old, ..)| old.fires_as(&spec));
                     let is_on = timer.state != JobState::Disabled;
-                    let mut used = known.get(uid.as_str()).map_or(0, |(_, used)| *used);
+                    let mut used = known.get(uid.as_str()).map_or(0, |(_, used, _)| *used);
                     if let Some(open) = self.open(uid) {
                         if is_same && is_on {
                             open.generations.push(timer.timing.generation);
@@ -324,7 +425,7 @@ impl<'a> Judge<'a> {
                         used += open.due_until(since);
                     }
                     let used = if is_same { used } else { 0 };
-                    known.insert(uid, (spec.clone(), used));
+                    known.insert(uid, (spec.clone(), used, collection_uid));
                     if is_on {
                         self.segments.push(Segment {
                             uid: uid.clone(),
@@ -385,9 +486,10 @@ impl<'a> Judge<'a> {
         for segment in &self.segments {
             let ends_at = segment.ends_at.unwrap_or(EVER);
             for (nominal, next) in segment.occurrences(self.horizon.min(ends_at)) {
-                if segment.ends_at.is_some_and(|at| nominal > at - LAG)
-                    || self.is_off(&segment.collection_uid, nominal, LAG, 6 * SECOND)
+                if segment.ends_at.is_some_and(|at| nominal > at - self.lag)
+                    || self.is_off(&segment.collection_uid, nominal, self.lag, 6 * SECOND)
                     || self.is_overtaken(nominal, next)
+                    || self.may_be_lost(segment, nominal)
                 {
                     continue;
                 }
@@ -405,10 +507,25 @@ impl<'a> Judge<'a> {
 
     /// Whether an outage is over so late that something need not happen.
     fn is_overtaken(&self, nominal: i64, next: Option<i64>) -> bool {
+        if self.run.scenario == Scenario::Harsh {
+            // It need not be one outage: workers may have died at it, one after the other.
+            return next.is_some();
+        }
         let Some((from, until)) = self.run.outage else { return false };
         from - 1_000 * SECOND <= nominal
             && nominal <= until
-            && next.is_some_and(|next| next <= until - CATCH_UP + LAG)
+            && next.is_some_and(|next| next <= until - CATCH_UP + self.lag)
+    }
+
+    /// Whether the queue may have lost what asks for an occurrence, or for what follows it, so that
+    /// nobody looks for it again.
+    fn may_be_lost(&self, segment: &Segment, nominal: i64) -> bool {
+        let is_touched = || {
+            let mut of_job = self.segments.iter().filter(|it| it.uid == segment.uid);
+            of_job.any(|it| it.ends_at.is_some() || it.generations != segment.generations)
+                || self.offs.get(&segment.collection_uid).is_some_and(|offs| !offs.is_empty())
+        };
+        self.run.scenario == Scenario::Lossy && (segment.last() != Some(nominal) || is_touched())
     }
 
     /// Everything at once after an outage.
@@ -432,6 +549,10 @@ impl<'a> Judge<'a> {
     fn stale(&mut self) {
         let mut bad = Vec::new();
         for fire in &self.run.fires {
+            if self.gone.get(&fire.uid).is_some_and(|gone| fire.at > gone + TOLERANCE) {
+                let at = Self::at(fire.at);
+                bad.push(format!("after its job was deleted: {} at {at}", fire.execution_id));
+            }
             let Some(segment) = self.segment_of(fire) else {
                 if fire.nominal.is_some() {
                     bad.push(format!("of no timing: {}", fire.execution_id));
@@ -474,18 +595,22 @@ impl<'a> Judge<'a> {
                 .filter(|segment| segment.ends_at.is_none());
             let Some(segment) = segment else { continue };
             let spec = &segment.spec;
-            let is_off = |at| self.is_off(&segment.collection_uid, at, LAG, LAG);
+            let is_off = |at| self.is_off(&segment.collection_uid, at, self.lag, self.lag);
             let key = |is_error_action, number| {
                 (it.uid.clone(), it.generation, nominal, is_error_action, number)
             };
             if it.number < spec.retries {
                 let due = it.ended + spec.interval;
-                let is_near = due < self.horizon - LAG;
+                if spec.interval <= LONG && self.may_be_lost(segment, nominal) {
+                    continue;
+                }
+                let is_near = due < self.horizon - self.lag;
                 if is_near && !is_off(due) && !self.has(&key(false, it.number + 1)) {
                     bad.push(format!("retry lost: after {}", it.id));
                 }
             } else if spec.has_error_action
-                && it.ended < self.horizon - LAG
+                && self.run.scenario != Scenario::Lossy
+                && it.ended < self.horizon - self.lag
                 && !is_off(it.ended)
                 && !self.has(&key(true, 0))
             {
@@ -530,7 +655,8 @@ impl<'a> Judge<'a> {
                 let chain = (retries + 1) * (interval + 60 * SECOND);
                 let is_over = last.is_none_or(|at| at + chain < self.horizon - 3_000 * SECOND);
                 let is_off = last.is_some_and(|at| {
-                    (0..=retries).any(|n| self.is_off(collection_uid, at + n * interval, LAG, LAG))
+                    (0..=retries)
+                        .any(|n| self.is_off(collection_uid, at + n * interval, self.lag, self.lag))
                 });
                 let is_on = self.on_since.get(collection_uid).copied().flatten().is_some();
                 if is_over && is_on && !is_off && !self.run.retrying.contains(uid) {
@@ -563,7 +689,8 @@ impl<'a> Judge<'a> {
             let want = [of_job.len(), failures].map(|n| u64::try_from(n).unwrap());
             let have = [timer.counters.executions, timer.counters.failures];
             let short = want[0].saturating_sub(have[0]);
-            let is_burst = self.run.outage.is_some() && of_job.len() > REMEMBERED_MAX;
+            let is_harsh = self.run.scenario == Scenario::Harsh;
+            let is_burst = (is_harsh || self.run.outage.is_some()) && of_job.len() > REMEMBERED_MAX;
             if is_burst && have[0] < want[0] && short <= SHORT_MAX {
                 continue;
             }
@@ -575,11 +702,104 @@ impl<'a> Judge<'a> {
 
     /// Runs that were asked for and never happened.
     fn runs(&mut self) {
+        if self.run.scenario == Scenario::Lossy {
+            return;
+        }
         for (at, uid, id) in &self.run.runs {
             let Some(job) = self.run.jobs.iter().find(|job| job.uid == *uid) else { continue };
             let is_fired = self.run.fires.iter().any(|fire| fire.execution_id == *id);
-            if !is_fired && !self.is_off(&job.collection_uid, *at, LAG, LAG) {
+            if !is_fired && !self.is_off(&job.collection_uid, *at, self.lag, self.lag) {
                 self.bad.push(format!("run lost: {id}"));
+            }
+        }
+    }
+    /// What was done has to be in the history, once, and stay as it is.
+    fn recorded(&mut self) {
+        let mut ends: BTreeMap<&str, i64> = BTreeMap::new();
+        for (id, ended_at) in &self.run.records {
+            if ends.insert(id, *ended_at).is_some_and(|before| before != *ended_at) {
+                self.bad.push(format!("recorded twice: {id}"));
+            }
+        }
+        let mut bad = Vec::new();
+        for fire in self.run.fires.iter().filter(|fire| fire.at < self.horizon) {
+            let segment = self.segment_of(fire);
+            // Who looks for it again may find that it is not to be done any more.
+            let is_ended = segment.is_some_and(|it| {
+                let overtaken = fire.nominal.is_some_and(|nominal| {
+                    let next = it.occurrences(EVER).find(|(at, _)| *at > nominal);
+                    self.is_overtaken(nominal, next.map(|(at, _)| at))
+                });
+                it.ends_at.is_some()
+                    || overtaken
+                    || self.is_off(&it.collection_uid, fire.at, self.lag, self.lag)
+            });
+            let is_excused = is_ended || self.gone.contains_key(&fire.uid);
+            if !is_excused && !ends.contains_key(fire.execution_id.as_str()) {
+                bad.push(format!("never recorded: {}", fire.execution_id));
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// What is in the store belongs together.
+    fn kept(&mut self, kept: &Kept) {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut defined = BTreeSet::new();
+        for (collection, uid) in &kept.definitions {
+            *counts.entry(collection).or_default() += 1;
+            defined.insert(uid);
+            if !kept.collections.contains_key(collection) {
+                self.bad.push(format!("not purged: {uid}"));
+            } else if !kept.timers.contains(uid) {
+                self.bad.push(format!("without a timer: {uid}"));
+            }
+        }
+        for uid in kept.timers.iter().filter(|uid| !defined.contains(uid)) {
+            self.bad.push(format!("a timer without its job: {uid}"));
+        }
+        for (uid, count) in &kept.collections {
+            let is = counts.get(uid.as_str()).copied().unwrap_or(0);
+            if is != *count {
+                self.bad.push(format!("counted wrong: {uid} has {is} jobs and counts {count}"));
+            }
+        }
+        if kept.purges > 0 {
+            self.bad.push(format!("never purged: {} collections", kept.purges));
+        }
+    }
+
+    /// Jobs that are over are kept for sixty days, and no longer; all others for ever.
+    fn later(&mut self, later: &Later) {
+        let mut finished: BTreeMap<&str, i64> = BTreeMap::new();
+        let mut expired = BTreeSet::new();
+        for Changed { at, what } in &later.changes {
+            match what {
+                Change::JobFinished { uid } => drop(finished.insert(uid, *at)),
+                Change::Job { uid, timer, .. } if timer.state.is_final() => {
+                    finished.insert(uid, *at);
+                }
+                Change::Job { uid, .. } => drop(finished.remove(uid.as_str())),
+                Change::JobExpired { uid } => {
+                    expired.insert(uid);
+                    if finished.get(uid.as_str()).is_none_or(|since| *at < since + KEPT - SKEW) {
+                        self.bad.push(format!("gone too soon: {uid} at {}", Self::at(*at)));
+                    }
+                }
+                Change::JobDeleted { .. }
+                | Change::Collection { .. }
+                | Change::CollectionDeleted { .. } => {}
+            }
+        }
+        for job in &self.run.jobs {
+            let is_over =
+                finished.get(job.uid.as_str()).is_some_and(|since| *since < self.run.ended_at);
+            match (later.kept.timers.contains(&job.uid), is_over) {
+                (true, true) => self.bad.push(format!("kept too long: {}", job.uid)),
+                (false, _) if !expired.contains(&job.uid) => {
+                    self.bad.push(format!("gone: {}", job.uid));
+                }
+                _ => {}
             }
         }
     }

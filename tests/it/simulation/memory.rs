@@ -4,6 +4,7 @@
 //! is shown by running both side by side: see [`twin`](super::twin).
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -15,7 +16,7 @@ use domain::name::{Name, Segment};
 use domain::settled::Settled;
 use ports::firing::{
     Advance, CLAIMS_MAX, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer,
-    LongRetry, Recorded, Recording, Settlement, Sight, TimerKey,
+    LongRetry, Mark, Recorded, Recording, Settlement, Sight, TimerKey,
 };
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
@@ -27,6 +28,9 @@ use super::time::{SECOND, Time};
 
 /// Few, as each costs a question in every pass.
 const SHARDS: u32 = 2;
+
+/// Looks at one job that are remembered.
+const LOOKS_MAX: usize = 16;
 
 /// What decides how late the index follows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +44,18 @@ pub(super) struct Memory {
     time: Arc<Time>,
     mutation: Option<Mutation>,
     pub(super) staleness: Mutex<Staleness>,
+    /// The jobs of a page that is purged.
+    pub(super) purged_max: AtomicUsize,
+    /// Looks, for who asks whether they stand; `None` where others write, too.
+    ahead: Option<Mutex<Ahead>>,
     tables: Mutex<Tables>,
+}
+
+/// Looks, each with the mark that was the latest when it was taken.
+#[derive(Default)]
+struct Ahead {
+    marks: u64,
+    looks: BTreeMap<String, Vec<(u64, Option<Sight>)>>,
 }
 
 /// Attempts in the order of history: the oldest first.
@@ -52,6 +67,8 @@ pub(super) struct Tables {
     pub(super) jobs: BTreeMap<(String, String), Definition>,
     pub(super) timers: BTreeMap<String, JobItem>,
     pub(super) retries: BTreeMap<(String, AttemptKey), RetryItem>,
+    /// When the jobs of collections that are deleted are purged.
+    pub(super) purges: BTreeMap<String, DateTime<Utc>>,
     pub(super) executions: BTreeMap<String, BTreeMap<AttemptKey, ExecutionItem>>,
     index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
     /// What happened, for the judge.
@@ -79,13 +96,20 @@ pub(super) enum Change {
     JobDeleted {
         uid: String,
     },
-    /// A job that was over is deleted, as if sixty days had gone by.
+    /// A job is over.
+    JobFinished {
+        uid: String,
+    },
+    /// A job that was over is deleted.
     JobExpired {
         uid: String,
     },
     Collection {
         uid: String,
         on_since: Option<DateTime<Utc>>,
+    },
+    CollectionDeleted {
+        uid: String,
     },
 }
 
@@ -133,7 +157,7 @@ pub(super) fn attempt_key(attempt: &Attempt) -> AttemptKey {
     (nominal_at, attempt.generation, what, role, attempt.number, String::new())
 }
 
-fn place_key(place: &Place, name: &Name) -> String {
+pub(super) fn place_key(place: &Place, name: &Name) -> String {
     format!("{}#{}#{}", place.subscription.key(), name.key(), place.group.key())
 }
 
@@ -142,11 +166,14 @@ fn shard(uid: &str) -> u32 {
 }
 
 impl Memory {
-    pub(super) fn new(time: &Arc<Time>, mutation: Option<Mutation>) -> Arc<Self> {
+    pub(super) fn new(time: &Arc<Time>, mutation: Option<Mutation>, is_alone: bool) -> Arc<Self> {
         Arc::new(Self {
             time: time.clone(),
             mutation,
             staleness: Mutex::default(),
+            // Few, so that there is more than one page.
+            purged_max: AtomicUsize::new(2),
+            ahead: is_alone.then(Mutex::default),
             tables: Mutex::default(),
         })
     }
@@ -182,7 +209,7 @@ impl Memory {
         history.push((at, due));
     }
 
-    fn show_job(&self, tables: &mut Tables, uid: &str) {
+    pub(super) fn show_job(&self, tables: &mut Tables, uid: &str) {
         let due = tables.timers.get(uid).and_then(|item| {
             let what = DueTimer::Job(JobTimer {
                 job: JobRef {
@@ -208,20 +235,31 @@ impl Memory {
         self.show(tables, (key.0.clone(), Some(key.1.clone())), due);
     }
 
+    pub(super) fn show_purge(&self, tables: &mut Tables, uid: &str) {
+        let due = tables.purges.get(uid).map(|due_at| Due {
+            due_at: *due_at,
+            what: DueTimer::Purge { collection_uid: uid.to_owned() },
+        });
+        self.show(tables, (uid.to_owned(), None), due);
+    }
+
+    /// Notes for the judge what happened.
+    pub(super) fn note(&self, tables: &mut Tables, what: Change) {
+        tables.changes.push(Changed { at: self.time.now(), what });
+    }
+
     fn note_job(&self, tables: &mut Tables, uid: &str) {
         let Some(item) = tables.timers.get(uid) else { return };
         let (collection_uid, timer) = (item.collection_uid.clone(), item.record.clone());
         let name = (item.collection_uid.clone(), item.key.clone());
         let document = tables.jobs.get(&name).map(|job| job.document.clone()).unwrap_or_default();
-        let what = Change::Job { uid: uid.to_owned(), collection_uid, timer, document };
-        tables.changes.push(Changed { at: self.time.now(), what });
+        self.note(tables, Change::Job { uid: uid.to_owned(), collection_uid, timer, document });
     }
 
     fn note_collection(&self, tables: &mut Tables, record: &CollectionRecord) {
         let on = record.collection.definition.state.is_on();
         let on_since = on.then_some(record.on_since);
-        let what = Change::Collection { uid: record.collection.uid.clone(), on_since };
-        tables.changes.push(Changed { at: self.time.now(), what });
+        self.note(tables, Change::Collection { uid: record.collection.uid.clone(), on_since });
     }
 
     /// Ends a job as `finish` does.
@@ -238,6 +276,7 @@ impl Memory {
         record.state = finish.state;
         record.due_at = Some(finish.delete_at);
         self.show_job(&mut tables, &finish.job_uid);
+        self.note(&mut tables, Change::JobFinished { uid: finish.job_uid.clone() });
         true
     }
 
@@ -291,6 +330,10 @@ impl Memory {
         let key = self.key(&held.attempt, &held.claim_id);
         let of_job = tables.executions.entry(held.job_uid.clone()).or_default();
         let Some(item) = of_job.get_mut(&key) else { return Recorded::Lost };
+        if self.is(Mutation::NoFenceRecord) {
+            item.record = Some(record.clone());
+            return Recorded::Kept;
+        }
         match &item.record {
             Some(_) if item.claim_id == held.claim_id => Recorded::Kept,
             Some(other) => Recorded::Already(other.clone()),
@@ -351,11 +394,18 @@ impl Memory {
                 if item.due_at != advance.from {
                     return false;
                 }
+                if self.is(Mutation::RetryTimerGone) {
+                    tables.retries.remove(&key);
+                    self.show_retry(&mut tables, &key);
+                    return true;
+                }
                 item.due_at = advance.to;
                 self.show_retry(&mut tables, &key);
                 true
             }
-            TimerKey::Purge { .. } => false,
+            TimerKey::Purge { collection_uid } => {
+                self.advance_purge(&mut tables, collection_uid, advance)
+            }
         }
     }
 
@@ -479,10 +529,10 @@ impl JobStore for Memory {
 
     async fn delete_collection(
         &self,
-        _collection: &CollectionRecord,
-        _now: DateTime<Utc>,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        not_here()
+        Ok(self.delete_collection_now(collection, now))
     }
 
     async fn find_job(
@@ -586,8 +636,7 @@ impl JobStore for Memory {
         tables.jobs.remove(&name);
         tables.timers.remove(&job.uid);
         self.show_job(&mut tables, &job.uid);
-        let what = Change::JobDeleted { uid: job.uid.clone() };
-        tables.changes.push(Changed { at: self.time.now(), what });
+        self.note(&mut tables, Change::JobDeleted { uid: job.uid.clone() });
         Ok(Saved::Kept)
     }
 }
@@ -650,7 +699,30 @@ impl FiringStore for Memory {
     }
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
-        Ok(jobs.iter().map(|job| self.sight(job)).collect())
+        let sights: Vec<_> = jobs.iter().map(|job| self.sight(job)).collect();
+        if let Some(ahead) = &self.ahead {
+            let Ahead { marks, looks } = &mut *ahead.lock().unwrap();
+            for (job, sight) in jobs.iter().zip(&sights) {
+                let looks = looks.entry(job.uid.clone()).or_default();
+                looks.push((*marks, sight.clone()));
+                // Whoever asked ahead asks again soon, or never.
+                looks.drain(..looks.len().saturating_sub(LOOKS_MAX));
+            }
+        }
+        Ok(sights)
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        let mut ahead = self.ahead.as_ref()?.lock().unwrap();
+        ahead.marks += 1;
+        Some(Mark(ahead.marks))
+    }
+
+    fn stands(&self, job: &JobRef, Mark(since): Mark) -> bool {
+        let Some(ahead) = &self.ahead else { return false };
+        let looks = ahead.lock().unwrap().looks.get(&job.uid).cloned().unwrap_or_default();
+        let seen = looks.into_iter().find(|(mark, _)| *mark >= since);
+        seen.is_some_and(|(_, seen)| seen == self.sight(job))
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
@@ -681,18 +753,12 @@ impl FiringStore for Memory {
     }
 
     async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        let mut tables = self.tables();
-        let item = tables.timers.get(&job.uid);
-        let record = item.map(|item| &item.record);
-        if record.is_some_and(|it| it.state.is_final() && it.timing.generation == generation) {
-            let what = Change::JobExpired { uid: job.uid.clone() };
-            tables.changes.push(Changed { at: self.time.now(), what });
-        }
+        self.delete_finished_now(job, generation);
         Ok(())
     }
 
-    async fn purge(&self, _collection_uid: &str) -> Result<bool, StoreError> {
-        not_here()
+    async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
+        Ok(self.purge_now(collection_uid))
     }
 
     async fn executions(

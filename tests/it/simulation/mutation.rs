@@ -4,6 +4,8 @@
 //! that they do what they would do with the mistake in them. The names are those of the model from
 //! which the protocol was written.
 
+use super::play::Scenario;
+
 /// A mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mutation {
@@ -51,10 +53,32 @@ pub(super) enum Mutation {
     AdvanceFirst,
     /// A timer moves on wherever it is.
     UnconditionalAdvance,
+    /// A long retry's timer is gone once its message is sent.
+    RetryTimerGone,
+    /// An attempt is recorded whoever holds it by then.
+    NoFenceRecord,
+    /// Only the definitions of a collection that is deleted are purged.
+    TimersStay,
+    /// A job that is over stays for ever.
+    NeverDeleted,
     /// A worker does not wait until an attempt is due.
     NoWait,
     /// A worker acts on what it sees, whatever the fence says of the job's timing.
     NoFence,
+    /// What was seen ahead stands, whatever was written since.
+    AheadStands,
     /// A failed attempt is not followed by another.
     NoRetries,
+}
+
+impl Mutation {
+    /// The scenario that shows it, if the others hardly do.
+    pub(super) const fn shows_in(self) -> Option<Scenario> {
+        match self {
+            Self::NoSettleTimer | Self::RetryTimerGone => Some(Scenario::Lossy),
+            Self::NoFenceRecord => Some(Scenario::Harsh),
+            Self::TimersStay | Self::NeverDeleted => Some(Scenario::Gone),
+            _ => None,
+        }
+    }
 }

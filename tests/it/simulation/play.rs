@@ -10,7 +10,7 @@ use ports::store::Place;
 use serde_json::{Value, json};
 
 use super::faults::Store;
-use super::judge::Run;
+use super::judge::{Later, Run};
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::time::{SECOND, instant};
@@ -20,6 +20,10 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 /// How long everything has to come to its end when nothing goes wrong any more.
 const TAIL: i64 = 3 * HOUR;
+/// How long a job that is over is kept, and more.
+const SLEEP: i64 = 60 * 24 * HOUR;
+/// How long everything has to be removed after that.
+const AFTER: i64 = HOUR;
 const JOBS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const COLLECTIONS: [&str; 2] = ["c0", "c1"];
 
@@ -30,6 +34,12 @@ pub(super) enum Scenario {
     Mixed,
     /// Workers, sweepers or both are gone for half an hour or more.
     Outage,
+    /// The queue loses messages.
+    Lossy,
+    /// Everything goes wrong several times as often, and workers stand still.
+    Harsh,
+    /// Collections are deleted, and more than sixty days go by after the end.
+    Gone,
 }
 
 /// A request to the API.
@@ -40,6 +50,7 @@ enum Request {
     Delete { job: &'static str },
     Run { job: &'static str },
     Switch { collection: &'static str, state: CollectionState },
+    DeleteCollection { collection: &'static str },
 }
 
 /// A run that is set up.
@@ -71,7 +82,11 @@ pub(super) fn play_on(
     let quiet = Faults { skew: play.world.faults().skew, ..Faults::default() };
     play.world.set_faults(quiet);
     play.world.time.run(play.span + TAIL);
-    let run = Run::of(&play.world, play.span, play.outage);
+    let mut run = Run::of(&play.world, scenario, play.span, play.outage);
+    if scenario == Scenario::Gone {
+        play.sleep();
+        run.later = Some(Later::of(&play.world));
+    }
     play.world.time.end();
     run
 }
@@ -96,8 +111,12 @@ impl Play {
             self.at(at, Request::Put { collection, job, body });
         }
         match self.scenario {
-            Scenario::Mixed => self.changes(),
             Scenario::Outage => self.outage(),
+            Scenario::Gone => {
+                self.changes();
+                self.deletions();
+            }
+            Scenario::Mixed | Scenario::Lossy | Scenario::Harsh => self.changes(),
         }
     }
 
@@ -113,8 +132,25 @@ impl Play {
             slow_index: self.pick(&[0, 20_000, 100_000]),
             lost_ticks: self.pick(&[0, 30_000]),
             doubled_ticks: self.pick(&[0, 100_000]),
+            vanished: 0,
+            stalls: 0,
         };
-        self.world.set_faults(faults);
+        self.world.set_faults(match self.scenario {
+            Scenario::Lossy => Faults { vanished: 20_000, ..faults },
+            Scenario::Harsh => Faults {
+                crashes: 7 * faults.crashes,
+                lost: 3 * faults.lost,
+                throttled: 3 * faults.throttled,
+                doubled: 3 * faults.doubled,
+                late: 3 * faults.late,
+                slow_index: 3 * faults.slow_index,
+                lost_ticks: 3 * faults.lost_ticks,
+                doubled_ticks: 3 * faults.doubled_ticks,
+                stalls: 20_000,
+                ..faults
+            },
+            Scenario::Mixed | Scenario::Outage | Scenario::Gone => faults,
+        });
     }
 
     fn pick<T: Copy>(&self, among: &[T]) -> T {
@@ -213,6 +249,38 @@ impl Play {
         }
     }
 
+    /// Collections that are deleted, some to come again under their name.
+    fn deletions(&self) {
+        for collection in COLLECTIONS {
+            if self.happens(50) {
+                continue;
+            }
+            let at = self.between(200 * SECOND, self.span);
+            self.at(at, Request::DeleteCollection { collection });
+            if self.happens(50) {
+                let later = at + self.pick(&[SECOND, 20 * SECOND, 15 * MINUTE]);
+                self.at(later, Request::Switch { collection, state: CollectionState::Enabled });
+                let job = self.pick(&JOBS);
+                let body = self.job(later + self.between(0, 25 * MINUTE), &[(0, 30), (2, 15)]);
+                self.at(later + 5 * SECOND, Request::Put { collection, job, body });
+            }
+        }
+    }
+
+    /// Nothing runs for as long as a job that is over is kept, and then everything does again.
+    fn sleep(&self) {
+        let world = &self.world;
+        let until = world.time.now() + SLEEP;
+        world.asleep_until.store(until, Relaxed);
+        world.are_workers_down.store(true, Relaxed);
+        world.are_sweepers_down.store(true, Relaxed);
+        world.time.run(until);
+        world.are_workers_down.store(false, Relaxed);
+        world.are_sweepers_down.store(false, Relaxed);
+        world.poke();
+        world.time.run(until + AFTER);
+    }
+
     fn outage(&mut self) {
         let from = self.between(10 * MINUTE, 20 * MINUTE);
         let until = from + self.pick(&[1_500 * SECOND, 4_000 * SECOND]);
@@ -248,9 +316,11 @@ impl Play {
     fn ticks(&self) {
         let world = self.world.clone();
         self.world.time.spawn(&self.world.keeper, async move {
+            let mut next = 0;
             // Ends with the run.
-            for minute in 0.. {
-                world.time.until(minute * MINUTE).await;
+            loop {
+                world.time.until(next).await;
+                next = world.awake_at(next + MINUTE);
                 let faults = world.faults();
                 let mut passes = 1;
                 if world.time.chance().happens(faults.lost_ticks) {
@@ -306,6 +376,9 @@ async fn ask(manage: &Manage, request: Request) -> Result<(), app::AppError> {
         Request::Switch { collection, state } => {
             let body = json!({"properties": {"state": state.name()}});
             manage.put_collection(&place, &named(collection), body).await?;
+        }
+        Request::DeleteCollection { collection } => {
+            manage.delete_collection(&place, &named(collection)).await?;
         }
     }
     Ok(())

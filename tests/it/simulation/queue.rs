@@ -140,6 +140,9 @@ impl World {
     fn keep(self: &Arc<Self>, messages: &[Message], clock: i64) {
         let faults = self.faults();
         for message in messages {
+            if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
+                continue;
+            }
             let copies = 1 + u32::from(self.time.chance().happens(faults.doubled));
             let delay = ((micros(message.due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
             for _ in 0..copies {
@@ -183,7 +186,7 @@ impl World {
     pub(super) fn receive(self: &Arc<Self>) {
         let now = self.time.now();
         if self.workers_are_down() {
-            self.poke_at(now + 30 * SECOND);
+            self.poke_at(self.awake_at(now + 30 * SECOND));
             return;
         }
         let sqs = self.sqs.lock().unwrap();

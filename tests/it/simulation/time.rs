@@ -73,6 +73,7 @@ pub(super) struct Process {
     time: Arc<Time>,
     skew: i64,
     is_dead: AtomicBool,
+    stalled_until: AtomicI64,
 }
 
 impl Time {
@@ -214,6 +215,7 @@ impl Process {
             time: time.clone(),
             skew,
             is_dead: AtomicBool::new(false),
+            stalled_until: AtomicI64::new(0),
         })
     }
 
@@ -233,6 +235,18 @@ impl Process {
     /// Drops all its tasks where they wait.
     pub(super) fn kill(&self) {
         self.is_dead.store(true, Relaxed);
+    }
+
+    /// Stands still for longer than a lease, as a computer that is suspended.
+    pub(super) async fn stall(&self) {
+        let until = self.time.now() + self.time.chance().between(100 * SECOND, 300 * SECOND);
+        self.stalled_until.fetch_max(until, Relaxed);
+        self.time.until(until).await;
+    }
+
+    /// Until when it stands still, if it does.
+    pub(super) fn stalled_until(&self) -> Option<i64> {
+        Some(self.stalled_until.load(Relaxed)).filter(|until| *until > self.time.now())
     }
 
     /// Waits for a moment, and may die.

@@ -1,7 +1,7 @@
 //! Everything that is simulated, and the real services in it.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Sweeper};
@@ -35,6 +35,10 @@ pub(super) struct Faults {
     pub(super) slow_index: u64,
     pub(super) lost_ticks: u64,
     pub(super) doubled_ticks: u64,
+    /// Messages that are accepted, and never come.
+    pub(super) vanished: u64,
+    /// Workers that stand still for longer than a lease, after they acted.
+    pub(super) stalls: u64,
     /// How far a clock may be off.
     pub(super) skew: i64,
 }
@@ -76,6 +80,10 @@ pub(super) struct World {
     ids: AtomicU64,
     pub(super) are_workers_down: AtomicBool,
     pub(super) are_sweepers_down: AtomicBool,
+    /// Until when nobody even tries.
+    pub(super) asleep_until: AtomicI64,
+    /// What was recorded: which execution, and when it says it ended.
+    pub(super) records: Mutex<Vec<(String, i64)>>,
     /// How often the action of a job succeeds, in a million.
     pub(super) successes: Mutex<BTreeMap<String, u64>>,
 }
@@ -97,7 +105,7 @@ impl World {
         store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
     ) -> Arc<Self> {
         let time = Time::of(seed);
-        let memory = Memory::new(&time, mutation);
+        let memory = Memory::new(&time, mutation, seed % 2 == 1);
         Arc::new(Self {
             seed,
             keeper: Process::new(&time, 0),
@@ -112,6 +120,8 @@ impl World {
             ids: AtomicU64::new(0),
             are_workers_down: AtomicBool::new(false),
             are_sweepers_down: AtomicBool::new(false),
+            asleep_until: AtomicI64::new(0),
+            records: Mutex::default(),
             successes: Mutex::default(),
         })
     }
@@ -131,13 +141,19 @@ impl World {
         self.are_workers_down.load(Relaxed)
     }
 
+    /// That time, or when everybody is awake again.
+    pub(super) fn awake_at(&self, at: i64) -> i64 {
+        at.max(self.asleep_until.load(Relaxed))
+    }
+
     pub(super) fn process(&self) -> Arc<Process> {
         Process::new(&self.time, self.faults().skew)
     }
 
     /// Notes that what a process did last under this identity is recorded.
-    pub(super) fn recorded(&self, execution_id: &str, process: &Arc<Process>) {
+    pub(super) fn recorded(&self, execution_id: &str, ended_at: i64, process: &Arc<Process>) {
         let worker = process.id;
+        self.records.lock().unwrap().push((execution_id.to_owned(), ended_at));
         for fire in self.fires.lock().unwrap().iter_mut().rev() {
             if fire.execution_id == execution_id && fire.worker == worker {
                 fire.is_unrecorded = false;
@@ -193,7 +209,8 @@ impl World {
             clock,
             ids: Arc::new(Ids(self.clone())),
         };
-        let settings = Settings { region: "here".to_owned(), plan_limits: PlanLimits::On };
+        let settings =
+            Settings { region: "here".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
         Manage::new(ports, settings)
     }
 
@@ -232,6 +249,10 @@ impl World {
         let (world, ends_at) = (self.clone(), self.time.now() + 90 * SECOND);
         self.time.spawn(&self.keeper, async move {
             world.time.until(ends_at).await;
+            // What stands still is not even ended.
+            if let Some(until) = process.stalled_until() {
+                world.time.until(until + 5 * SECOND).await;
+            }
             if *left.lock().unwrap() > 0 {
                 process.kill();
             }
@@ -264,6 +285,7 @@ impl World {
         let ports = FirePorts {
             store: store.clone(),
             queue,
+            gate: Arc::new(()),
             sender: Arc::new(SimulatedTarget { world: self.clone(), process: process.clone() }),
             sealer: Arc::new(Plain),
             events: Arc::new(()),
@@ -359,6 +381,10 @@ impl ActionSender for SimulatedTarget {
         self.world.fires.lock().unwrap().push(fire);
         let (outcome, took) = self.world.outcome(occasion);
         self.process.pause(took, took + 1).await;
+        let stalls = self.world.faults().stalls;
+        if stalls > 0 && self.process.time().chance().happens(stalls) {
+            self.process.stall().await;
+        }
         self.process.may_die().await;
         self.process.may_die().await;
         Sent { outcome, message: String::new() }

@@ -36,6 +36,7 @@ pub(crate) async fn measure(
     let due = instant_in(TimeDelta::seconds(takes) + QUIET);
     create(server.address, &uris(target, run, n), &vec![due; n], &format!("burst-{run}")).await;
     let left = due - runtime::system_now();
+    eprintln!("due in {:.1?}", left.to_std().unwrap_or_default());
     if left < TimeDelta::seconds(3) {
         figures.add(&format!("{sync}: {n} at one instant"), "created too slowly", "2 s", "0.5 s");
         return;

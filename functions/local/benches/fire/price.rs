@@ -108,11 +108,12 @@ impl World {
                 clock: clock.clone(),
                 ids: Arc::new(RandomIds),
             },
-            Settings { region: "local".to_owned(), plan_limits: PlanLimits::Off },
+            Settings { region: "local".to_owned(), plan_limits: PlanLimits::Off, has_aws: false },
         );
         let ports = FirePorts {
             store: grouped,
             queue: letters.clone(),
+            gate: Arc::new(()),
             sender: Arc::new(Answering),
             sealer,
             events: Arc::new(()),

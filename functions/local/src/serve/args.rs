@@ -3,22 +3,38 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use actions::Endpoint;
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use recurrence::WrittenDate;
 use runtime::Rate;
+use url::Url;
 
 /// The variable of the environment that may hold the token, so that no list of processes shows it.
-pub const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
+pub(super) const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
 
 const TOKEN_HELP: &str = "\
 The token that clients send as 'Authorization: Bearer T'; or set MINUTEHAND_TOKEN, which no list of \
 processes shows [default: one that is made at the first start, and printed]";
 
+const STORAGE_HELP: &str = "\
+Where Storage queues are: the suffix of accounts, like core.chinacloudapi.cn, or the URL of an \
+emulator, like http://127.0.0.1:10001";
+
+const AMQP_HELP: &str = "\
+Where Service Bus takes messages over AMQP: the suffix of namespaces, with a port or without, or a \
+URL, like amqp://127.0.0.1:5672 [default: the same hosts, at port 5671]";
+
+const AWS_HELP: &str = "\
+Where SQS, SNS, Lambda and EventBridge are, like http://127.0.0.1:4566; signed with \
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, in AWS_REGION [default: nowhere: \
+actions of these types are refused]";
+
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
 const TLS: &str = "TLS";
 const FIRING: &str = "Jobs";
+const SERVICES: &str = "Services";
 const LOG: &str = "Log";
 
 /// What `minutehand serve` is given.
@@ -84,9 +100,50 @@ pub struct ServeArgs {
     /// Let jobs call public addresses alone [default: if listening on any other address]
     #[arg(long, help_heading = FIRING)]
     pub(super) public_targets_only: bool,
+    /// Whom the tokens of Active Directory come from; also if its address is private
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = actions::AUTHORITY,
+        value_parser = authority,
+        help_heading = FIRING
+    )]
+    pub(super) oauth_authority: String,
     /// Whether the limits of plans hold: jobs in a collection, how often they may fire
     #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
     pub(super) plan_limits: Switch,
+
+    /// Where Storage queues are.
+    #[arg(
+        long,
+        value_name = "PLACE",
+        help = STORAGE_HELP,
+        default_value = actions::STORAGE_SUFFIX,
+        value_parser = Endpoint::http,
+        help_heading = SERVICES
+    )]
+    pub(super) storage_endpoint: Endpoint,
+    /// Where Service Bus takes messages over HTTPS: the suffix of namespaces, or a URL
+    #[arg(
+        long,
+        value_name = "PLACE",
+        default_value = actions::SERVICE_BUS_SUFFIX,
+        value_parser = Endpoint::http,
+        help_heading = SERVICES
+    )]
+    pub(super) service_bus_endpoint: Endpoint,
+    /// Where Service Bus takes messages over AMQP.
+    #[arg(
+        long,
+        value_name = "PLACE",
+        help = AMQP_HELP,
+        value_parser = Endpoint::amqp,
+        help_heading = SERVICES
+    )]
+    pub(super) service_bus_amqp_endpoint: Option<Endpoint>,
+    /// Where services of AWS are.
+    #[arg(long, value_name = "URL", help = AWS_HELP, value_parser = url, help_heading = SERVICES)]
+    pub(super) aws_endpoint: Option<Url>,
 
     /// How the log is written, on standard error
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = LOG)]
@@ -138,6 +195,18 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .unwrap_or(text)
         .parse()
         .map_err(|_| "give an IP address and a port, like 127.0.0.1:7070 or [::1]:7070".to_owned())
+}
+
+fn authority(text: &str) -> Result<String, String> {
+    let is_url = actions::is_authority(text);
+    let want = "give an http or https URL, like https://login.microsoftonline.com";
+    is_url.then(|| text.to_owned()).ok_or_else(|| want.to_owned())
+}
+
+fn url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(Url::has_host);
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or_else(|| "give an http or https URL, like http://127.0.0.1:4566".to_owned())
 }
 
 fn instant(text: &str) -> Result<DateTime<Utc>, String> {

@@ -8,7 +8,6 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use embedded::DataDir;
-use ports::Sealer;
 use sealer_aes::{AesSealer, KEY};
 use zeroize::Zeroizing;
 

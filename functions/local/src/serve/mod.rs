@@ -29,6 +29,6 @@ mod tls;
 mod token;
 mod work;
 
-pub use args::{ServeArgs, TOKEN_VARIABLE};
+pub use args::ServeArgs;
 pub use run::{BUILD, Build, serve};
 pub use settings::{DATA_DIR, Settings};

@@ -6,7 +6,6 @@ use actions::Actions;
 use anyhow::{Context, Result};
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
 use app::{Manage, ManagePorts};
-use domain::plan::PlanLimits;
 use embedded::{DataDir, Queue, Store};
 use ports::firing::FiringStore;
 use ports::{Clock, DispatchQueue, IdSource, Sealer};
@@ -48,7 +47,8 @@ impl Parts {
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
         // One commit for what comes together: here a commit is the price, and not a write.
         let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
-        let jobs = Arc::new(jobs);
+        // One process has a data directory, so what it does not write nobody does.
+        let jobs = Arc::new(jobs.alone());
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         let process = Process { id: ids.new_id(), started_at: clock.now() };
         Ok(Self {
@@ -66,7 +66,7 @@ impl Parts {
     }
 
     /// What the API calls.
-    pub(super) fn manage(&self, plan_limits: PlanLimits) -> Manage {
+    pub(super) fn manage(&self, settings: &Settings) -> Manage {
         let ports = ManagePorts {
             store: self.jobs.clone(),
             firing: self.grouped.clone(),
@@ -77,7 +77,12 @@ impl Parts {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };
-        Manage::new(ports, app::Settings { region: REGION.to_owned(), plan_limits })
+        let settings = app::Settings {
+            region: REGION.to_owned(),
+            plan_limits: settings.plan_limits,
+            has_aws: settings.services.aws.is_some(),
+        };
+        Manage::new(ports, settings)
     }
 
     /// What finds what is due. It goes past the groups: a pass moves a page of timers at once, and
@@ -96,6 +101,7 @@ impl Parts {
         let ports = FirePorts {
             store: self.grouped.clone(),
             queue: self.messages(),
+            gate: self.grouped.starts(),
             sender: Arc::new(actions(settings)?),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),
@@ -140,6 +146,11 @@ fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
 
 fn actions(settings: &Settings) -> Result<Actions> {
     let mut wanted = actions::Settings::new(settings.targets);
+    wanted.authority.clone_from(&settings.oauth_authority);
+    wanted.storage = settings.services.storage.clone();
+    wanted.service_bus = settings.services.bus.clone();
+    wanted.service_bus_amqp.clone_from(&settings.services.bus_amqp);
+    wanted.aws.clone_from(&settings.services.aws);
     wanted.user_agent = format!("minutehand/{}", BUILD.version);
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

@@ -113,7 +113,7 @@ async fn start_api(
         None => (Scheme::Http, "http"),
     };
     let api = rest::router(Rest {
-        manage: parts.manage(settings.plan_limits),
+        manage: parts.manage(&settings),
         clock: parts.clock.clone(),
         ids: parts.ids.clone(),
         access: access(settings.auth, parts.dir.as_ref(), tasks)?,

@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use actions::TargetPolicy;
+use actions::{Aws, Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
+use domain::arn::is_region;
 use domain::plan::PlanLimits;
 use embedded::SyncMode;
 use runtime::{LogFormat, LogLevel, Rate};
@@ -14,6 +15,9 @@ use super::args::{Format, Level, Role, ServeArgs, Switch, Sync, TOKEN_VARIABLE};
 
 /// The data directory, where none is given.
 pub const DATA_DIR: &str = ".minutehand";
+
+/// The region of what names none, where the environment has none.
+const AWS_REGION: &str = "us-east-1";
 
 /// What a process of `serve` runs with.
 #[derive(Debug)]
@@ -32,6 +36,10 @@ pub struct Settings {
     pub(super) clock: Option<ClockSettings>,
     /// Where jobs may call.
     pub targets: TargetPolicy,
+    /// Who gives their tokens.
+    pub(super) oauth_authority: String,
+    /// Where the services are that take messages.
+    pub(super) services: Services,
     /// Whether plans limit anything.
     pub(super) plan_limits: PlanLimits,
     /// How the log is written.
@@ -85,6 +93,18 @@ pub(super) struct Roles {
     pub(super) executor: bool,
 }
 
+/// Where the services are that take messages.
+#[derive(Debug, Clone)]
+pub(super) struct Services {
+    pub(super) storage: Endpoint,
+    /// Service Bus over HTTPS.
+    pub(super) bus: Endpoint,
+    /// And over AMQP; `None` is beside that.
+    pub(super) bus_amqp: Option<Endpoint>,
+    /// AWS, if there is one.
+    pub(super) aws: Option<Aws>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockSettings {
     /// Where it starts; `None` for now.
@@ -93,14 +113,18 @@ pub(super) struct ClockSettings {
 }
 
 impl Settings {
-    /// The settings of these arguments, and of the token that the environment holds. What is given
-    /// as an argument comes before the environment.
+    /// The settings of these arguments, and of the token and the keys that the environment holds. What
+    /// is given as an argument comes before the environment.
     ///
     /// # Errors
     ///
     /// Everything that is wrong with them, each as a sentence that says what to change.
-    pub fn read(args: &ServeArgs, token: Option<String>) -> Result<Self, Vec<String>> {
+    pub fn read(
+        args: &ServeArgs,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Vec<String>> {
         let mut problems = Problems(Vec::new());
+        let token = environment(TOKEN_VARIABLE);
         let settings = Self {
             listen: args.listen,
             storage: storage(args, &mut problems),
@@ -109,6 +133,13 @@ impl Settings {
             roles: roles(&args.roles),
             clock: clock(args),
             targets: targets(args, &mut problems),
+            oauth_authority: args.oauth_authority.clone(),
+            services: Services {
+                storage: args.storage_endpoint.clone(),
+                bus: args.service_bus_endpoint.clone(),
+                bus_amqp: args.service_bus_amqp_endpoint.clone(),
+                aws: aws(args, environment, &mut problems),
+            },
             plan_limits: match args.plan_limits {
                 Switch::On => PlanLimits::On,
                 Switch::Off => PlanLimits::Off,
@@ -232,6 +263,30 @@ fn clock(args: &ServeArgs) -> Option<ClockSettings> {
     is_given.then_some(ClockSettings { start: args.clock_start, rate })
 }
 
+fn aws(
+    args: &ServeArgs,
+    environment: impl Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> Option<Aws> {
+    let endpoint = args.aws_endpoint.clone()?;
+    let given = |name: &str| environment(name).filter(|value| !value.is_empty());
+    let (id, secret) = match (given("AWS_ACCESS_KEY_ID"), given("AWS_SECRET_ACCESS_KEY")) {
+        (Some(id), Some(secret)) => (id, secret),
+        // What stands in for AWS on one machine takes any.
+        (None, None) => ("minutehand".to_owned(), "minutehand".to_owned()),
+        (Some(_), None) | (None, Some(_)) => {
+            problems
+                .add("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together: set both or none");
+            return None;
+        }
+    };
+    let region = given("AWS_REGION").unwrap_or_else(|| AWS_REGION.to_owned());
+    if !is_region(&region) {
+        problems.add("AWS_REGION holds no region: it has to be like eu-west-1");
+    }
+    Some(Aws::with_keys(Some(endpoint), region, &id, &secret, given("AWS_SESSION_TOKEN")))
+}
+
 fn targets(args: &ServeArgs, problems: &mut Problems) -> TargetPolicy {
     problems.only_one(&[
         ("--allow-private-targets", args.allow_private_targets),
@@ -260,7 +315,8 @@ mod tests {
     fn read(line: &str, token: Option<&str>) -> Settings {
         let words = ["serve"].into_iter().chain(line.split_whitespace());
         let args = Line::try_parse_from(words).unwrap().args;
-        Settings::read(&args, token.map(str::to_owned)).unwrap()
+        let given = |name: &str| token.filter(|_| name == TOKEN_VARIABLE).map(str::to_owned);
+        Settings::read(&args, given).unwrap()
     }
 
     #[test]
@@ -288,6 +344,20 @@ mod tests {
         assert_eq!(read("--token-file f", Some("e")).auth, Auth::File("f".into()));
         assert_eq!(read("--no-auth", Some("e")).auth, Auth::Open);
         assert_eq!(format!("{:?}", read("--token secret", None).auth), "Token(..)");
+    }
+
+    #[test]
+    fn there_is_an_aws_where_it_is_said_and_half_a_key_is_none() {
+        let read = |variables: &'static [&str]| {
+            let line = ["serve", "--aws-endpoint", "http://127.0.0.1:4566"];
+            let args = Line::try_parse_from(line).unwrap().args;
+            let given = |name: &str| variables.contains(&name).then(|| "eu-1".to_owned());
+            Settings::read(&args, given).map(|settings| settings.services.aws.is_some())
+        };
+        let keys = &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"];
+        assert_eq!((read(&[]), read(keys)), (Ok(true), Ok(true)));
+        assert_eq!(read(&keys[..1]).unwrap_err().len(), 1);
+        assert!(super::tests::read("", None).services.aws.is_none());
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! Nothing that was accepted is lost, and nothing fires early. An attempt may be made twice only if it
 //! was under way at a kill: then its record is of the later time, as there was none of the earlier.
+//! However often that happens it is no failure: what a restart makes void is no try.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,11 +21,12 @@ use crate::jobs::{history, instant, job, on, written};
 use crate::server::{Server, versioned};
 use crate::target::{PATIENCE, Seen, Target};
 
-/// After so many rounds everything is let come to its end before the kill: an attempt that is lost ten
-/// times counts as failed.
-const RESTS_EVERY: usize = 5;
+/// How often it is killed.
+const ROUNDS: usize = 50;
+/// Jobs that are put in each round, to fire once each; the kill comes when some of them are.
+const JOBS: usize = 20;
 /// A job is due at most so long after its round begins, in milliseconds.
-const SPREAD: u64 = 300;
+const SPREAD: u64 = 200;
 const WRITERS: usize = 4;
 
 /// What was asked for.
@@ -74,29 +75,18 @@ impl Told {
 
 #[test]
 fn nothing_is_lost_early_or_done_twice_but_what_a_kill_interrupts() {
-    kill_again_and_again(25, 12);
-}
-
-#[test]
-#[ignore = "it takes minutes"]
-fn nor_is_it_with_a_hundred_jobs_a_round() {
-    kill_again_and_again(50, 100);
-}
-
-/// Kills so often, and puts so many jobs before each, each to fire once.
-fn kill_again_and_again(n_rounds: usize, n_jobs: usize) {
     let mut chance = Chance::new();
     let dir = tempfile::tempdir().unwrap();
     let asked = Asked::default();
     let mut told = Told { target: Target::ok(), rounds: Vec::new(), seen: Vec::new() };
-    for round in 0..n_rounds {
-        kill_in_a_burst((round, n_jobs), dir.path(), &asked, &mut told, &mut chance);
+    for round in 0..ROUNDS {
+        kill_in_a_burst(round, dir.path(), &asked, &mut told, &mut chance);
     }
     told.rounds.push(system_now());
     let server = start(dir.path());
     let accepted = asked.accepted.into_inner().unwrap();
     told.wait_for(&accepted);
-    wait_until_over(&server, 0..n_rounds, &accepted);
+    wait_until_over(&server, &accepted);
     for seen in told.target.rest() {
         told.take(seen);
     }
@@ -109,26 +99,20 @@ fn start(dir: &Path) -> Server {
     on(dir, &["--log-level", "warn"])
 }
 
-fn kill_in_a_burst(
-    (round, n_jobs): (usize, usize),
-    dir: &Path,
-    asked: &Asked,
-    told: &mut Told,
-    chance: &mut Chance,
-) {
+fn kill_in_a_burst(round: usize, dir: &Path, asked: &Asked, told: &mut Told, chance: &mut Chance) {
     told.rounds.push(system_now());
     let server = start(dir);
     server.must("PUT", &format!("/r{round}"), r#"{"properties":{"sku":{"name":"P20Premium"}}}"#);
     let base = system_now();
-    let delays: Vec<_> = (0..n_jobs).map(|_| chance.below(SPREAD)).collect();
+    let delays: Vec<_> = (0..JOBS).map(|_| chance.below(SPREAD)).collect();
     // All of the round's fire sooner or later, so that many requests will come.
-    let requests = chance.below(n_jobs as u64);
+    let requests = chance.below(JOBS as u64);
     let (is_killed, address, url) = (AtomicBool::new(false), server.address, told.target.url(""));
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let (is_killed, delays, url) = (&is_killed, &delays, &url);
             scope.spawn(move || {
-                for n in (writer..n_jobs).step_by(WRITERS) {
+                for n in (writer..JOBS).step_by(WRITERS) {
                     let milliseconds = i64::try_from(delays[n]).unwrap();
                     let start = base + TimeDelta::milliseconds(milliseconds);
                     if !put(address, url, (round, n), start, asked) {
@@ -141,11 +125,6 @@ fn kill_in_a_burst(
         for _ in 0..requests {
             let seen = told.target.next();
             told.take(seen);
-        }
-        if round % RESTS_EVERY == RESTS_EVERY - 1 {
-            let accepted = asked.accepted.lock().unwrap().clone();
-            told.wait_for(&accepted);
-            wait_until_over(&server, round + 1 - RESTS_EVERY..round + 1, &accepted);
         }
         is_killed.store(true, Ordering::SeqCst);
         server.signal("KILL");
@@ -177,9 +156,9 @@ fn put(
 }
 
 /// Waits until every job that was accepted is completed.
-fn wait_until_over(server: &Server, rounds: Range<usize>, accepted: &BTreeSet<String>) {
+fn wait_until_over(server: &Server, accepted: &BTreeSet<String>) {
     let since = Instant::now();
-    for round in rounds {
+    for round in 0..ROUNDS {
         loop {
             let list = server.must("GET", &format!("/r{round}/jobs"), "").json();
             let open: Vec<_> = list["value"]

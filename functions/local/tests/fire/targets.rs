@@ -76,3 +76,23 @@ fn an_address_of_the_metadata_service_is_never_called() {
     assert_eq!(item["status"], "failed", "{item}");
     println!("{}", message(&item));
 }
+
+#[test]
+fn tokens_come_from_the_authority_that_is_named() {
+    let authority = Target::start(|_| Reply::Answer {
+        status: "200 OK",
+        headers: "Content-Type: application/json\r\n".to_owned(),
+        body: r#"{"token_type":"Bearer","expires_in":"3600","access_token":"one-token"}"#
+            .to_owned(),
+    });
+    let target = Target::ok();
+    let server = in_memory(&["--oauth-authority", &authority.url("")]);
+    let authentication = json!({
+        "type": "ActiveDirectoryOAuth", "tenant": "t", "audience": "a", "clientId": "c", "secret": "s",
+    });
+    let more = json!({"action": {"request": {"authentication": authentication}}});
+    server.must("PUT", "/jc/jobs/j", &job(&target.url("/"), &more));
+    assert_eq!(target.next().header("authorization"), "Bearer one-token");
+    assert_eq!(authority.next().path, "/t/oauth2/token");
+    server.stop().is_clean();
+}

@@ -16,6 +16,8 @@ mod client;
 #[cfg(test)]
 mod clock;
 #[cfg(test)]
+mod crowded;
+#[cfg(test)]
 mod durable;
 #[cfg(test)]
 mod ends;

@@ -37,6 +37,9 @@ fn arguments_that_do_not_go_together_are_refused() {
     }
     refuses(&["--token", ""], 2, &["--token holds no token"]);
     refuses(&["--token", "two words"], 2, &["--token holds no token"]);
+    for url in ["login", "ftp://login", "https://"] {
+        refuses(&["--oauth-authority", url], 2, &["give an http or https URL"]);
+    }
     refuses(&["--tls-cert", "c"], 2, &["--tls-cert needs its private key: add --tls-key"]);
     refuses(&["--tls-key", "k"], 2, &["--tls-key needs its certificate: add --tls-cert"]);
     let both = ["--tls-cert", "c", "--tls-key", "k", "--tls-self-signed"];

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use actions::{Limits, Roots, Settings};
-use domain::action::{HttpRequest, Target};
-use ports::ActionSender as _;
+use domain::action::HttpRequest;
 use tokio::io::AsyncReadExt as _;
 
 use crate::authority::Authority;
-use crate::sender::{actions, failed, get, occasion, post, send, settings, succeeded, with};
+use crate::sender::{actions, failed, get, post, send, settings, succeeded, with};
 use crate::server::{Reply, Server, ok};
 
 /// A port on which nobody listens.
@@ -222,47 +221,5 @@ async fn a_stored_request_that_is_none_is_told() {
     ] {
         let message = failed(send(&actions(), request).await);
         assert!(message.contains("failed: RequestCanceled The stored request is not"), "{message}");
-    }
-}
-
-#[tokio::test]
-async fn types_that_are_not_supported_yet_are_told_in_the_form_of_their_own() {
-    use domain::action::{ServiceBus, StorageQueue};
-    use domain::secret::Secret;
-
-    let bus = ServiceBus {
-        entity: "orders".to_owned(),
-        namespace: "contoso".to_owned(),
-        transport: None,
-        key_name: "k".to_owned(),
-        key: Secret::new("s"),
-        message: String::new(),
-        brokered: None,
-        custom: None,
-    };
-    let queue = StorageQueue {
-        account: "contoso".to_owned(),
-        queue: "orders".to_owned(),
-        sas_token: Secret::new("s"),
-        message: String::new(),
-    };
-    for (target, expected) in [
-        (
-            Target::StorageQueue(queue),
-            "StorageQueue Action - The queue 'orders' of the account 'contoso' was not reached: \
-             this type of action is not supported yet.",
-        ),
-        (
-            Target::ServiceBusQueue(bus.clone()),
-            "ServiceBusQueue Action - Not supported yet: the queue 'orders' of the namespace \
-             'contoso' was not reached.",
-        ),
-        (
-            Target::ServiceBusTopic(bus),
-            "ServiceBusTopic Action - Not supported yet: the topic 'orders' of the namespace \
-             'contoso' was not reached.",
-        ),
-    ] {
-        assert_eq!(failed(actions().send(&target, &occasion()).await), expected);
     }
 }

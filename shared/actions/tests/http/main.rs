@@ -1,4 +1,4 @@
-//! HTTP actions against real servers on loopback.
+//! Actions against real servers on loopback.
 
 // The attribute is always true here; it tells clippy that helpers are tests too.
 #[cfg(test)]
@@ -11,6 +11,8 @@ mod certificates;
 mod connections;
 #[cfg(test)]
 mod failures;
+#[cfg(test)]
+mod queues;
 #[cfg(test)]
 mod redirects;
 #[cfg(test)]

@@ -67,6 +67,7 @@ pub(crate) fn occasion() -> Occasion {
         job_uid: "u1".to_owned(),
         collection_uid: "c1".to_owned(),
         expected_at: DateTime::from_timestamp(1_459_370_392, 659_706_200).unwrap(),
+        sent_at: DateTime::from_timestamp(1_459_370_392, 659_706_200).unwrap(),
         region: "West Europe".to_owned(),
     }
 }

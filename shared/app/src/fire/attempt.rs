@@ -23,13 +23,14 @@ use domain::firing::limits::LEASE;
 use domain::firing::{NO_RETRY_FOLLOWS, Why, fence};
 use domain::job::JobDefinition;
 use domain::message::{failed, request_failed};
+use futures_util::future::{Either, select};
 use ports::firing::{Claim, Claimed, CountersAdd, Held, Recorded, Recording};
-use ports::{Event, Occasion};
+use ports::{Event, Occasion, TURN_MAX, Turn};
 
 use super::dispatch::execute;
 use super::execute::{Executor, Performed};
 use super::follow::{Past, Settling};
-use super::seen::{Seen, action, may_pass};
+use super::seen::{Ahead, Seen, action, may_pass};
 use super::{floor, one, spans};
 use crate::error::AppError;
 
@@ -78,9 +79,11 @@ impl Executor {
             }
             Claimed::Exhausted => Box::pin(self.give_up(job, mine)).await,
             Claimed::Won => {
+                let ahead = self.look_ahead(job, attempt).await;
                 clock.wait_until(attempt.due_at).await;
+                let turn = self.ports.gate.turn().await;
                 // Apart from what waits: that is small, and there may be thousands of it.
-                Box::pin(self.start(job, mine)).await
+                Box::pin(self.start(job, mine, ahead, turn)).await
             }
         }
     }
@@ -132,8 +135,14 @@ impl Executor {
     }
 
     /// Looks for the last time, and acts.
-    async fn start(&self, job: &JobRef, mine: Mine) -> Result<Performed, AppError> {
-        let seen = match self.look(job).await {
+    async fn start(
+        &self,
+        job: &JobRef,
+        mine: Mine,
+        ahead: Option<Box<Ahead>>,
+        turn: Turn,
+    ) -> Result<Performed, AppError> {
+        let seen = match self.look_last(job, ahead).await {
             Ok(seen) => seen,
             Err(error) => {
                 // Nothing was done: whoever gets the message next need not wait for the lease.
@@ -149,7 +158,11 @@ impl Executor {
             (Err(why), seen) => return self.drop(job, mine, why, seen).await,
         };
         let ended = match self.define(job, &seen).await {
-            Ok(definition) => self.act(job, &mine.held.attempt, &seen, definition).await,
+            Ok(definition) => {
+                let attempt = &mine.held.attempt;
+                let occasion = self.occasion(job, attempt, &seen);
+                self.act(definition, attempt.role, occasion, turn).await
+            }
             Err(error) if may_pass(&error) => {
                 self.release(mine).await;
                 return Err(error);
@@ -163,28 +176,39 @@ impl Executor {
         Box::pin(self.end(job, mine, ended, Some(seen))).await
     }
 
-    async fn act(
-        &self,
-        job: &JobRef,
-        attempt: &Attempt,
-        seen: &Seen,
-        definition: &JobDefinition,
-    ) -> Ended {
-        let Some(Action { target, .. }) = action(definition, attempt.role) else {
-            let target = &definition.action.action.target;
-            let why = "The job has no error action any more";
-            return self.failed_at_once(failed(target, "NotFound", why));
-        };
-        let occasion = Occasion {
+    fn occasion(&self, job: &JobRef, attempt: &Attempt, seen: &Seen) -> Occasion {
+        Occasion {
             execution_id: format!("{}.{}", job.uid, attempt.id()),
             job: seen.sight.name.to_string(),
             job_uid: job.uid.clone(),
             collection_uid: job.collection_uid.clone(),
             expected_at: attempt.occurrence.nominal_at(),
+            sent_at: self.ports.clock.work_now(),
             region: self.settings.region.clone(),
+        }
+    }
+
+    async fn act(
+        &self,
+        definition: &JobDefinition,
+        role: Role,
+        occasion: Occasion,
+        turn: Turn,
+    ) -> Ended {
+        let Some(Action { target, .. }) = action(definition, role) else {
+            let target = &definition.action.action.target;
+            let why = "The job has no error action any more";
+            return self.failed_at_once(failed(target, "NotFound", why));
         };
         let started_at = self.ports.clock.now();
-        let sent = self.ports.sender.send(target, &occasion).await;
+        let sending = self.ports.sender.send(target, &occasion);
+        let sent = match select(sending, self.ports.clock.wait(TURN_MAX)).await {
+            Either::Left((sent, _)) => sent,
+            Either::Right(((), sending)) => {
+                drop(turn);
+                sending.await
+            }
+        };
         Ended { started_at, outcome: sent.outcome, message: sent.message }
     }
 
@@ -253,8 +277,11 @@ impl Executor {
         match self.record(mine, record.clone()).await? {
             Recorded::Kept => self.tell(job, &attempt, &record),
             Recorded::Already(other) => record = other,
-            // Another took it over, and is at it.
-            Recorded::Lost => return Ok(Performed::Done),
+            // Another took it over, and is at it; should that one die, this message is needed still.
+            Recorded::Lost => {
+                let wait = LEASE + LEASE_MARGIN;
+                return Ok(Performed::Again(wait.to_std().unwrap_or_default()));
+            }
         }
         Box::pin(self.after(Past { job, attempt: &attempt, record: &record }, seen)).await
     }

@@ -4,11 +4,11 @@
 //! Two workers that end the last two attempts together both look after their own record, so at least
 //! one of them sees both. A crash before the end leaves the timer, which looks again.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::errand::JobRef;
 use domain::execution::{Attempt, KEPT_FOR, Occurrence, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{Chain, conclude, last_until_now, seen_from};
+use domain::firing::{Chain, conclude, last_until_now, longest_gap, seen_from};
 use domain::job::JobState;
 use ports::Event;
 use ports::firing::Finish;
@@ -77,8 +77,17 @@ impl Executor {
         let (now, spans) = (clock.now(), spans(clock));
         let retries = self.policy(job, Role::Main, seen).await?.retries;
         let last = last_until_now(timetable, sight.timing.since, now, &spans);
-        let from = last.map_or(now, |last| seen_from(last, retries, &spans));
-        let Some(executions) = self.executions_since(job, from).await? else {
+        let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
+        let mut seen_from = from(TimeDelta::zero());
+        let mut executions = self.executions_since(job, seen_from).await?;
+        let gap = executions.as_deref().map_or(TimeDelta::zero(), longest_gap);
+        if gap > spans.look_again
+            && let Some(more) = self.executions_since(job, from(gap)).await?
+        {
+            seen_from = from(gap);
+            executions = Some(more);
+        }
+        let Some(executions) = executions else {
             tracing::warn!(job.uid, job.key, "too many executions to see whether a job is over");
             return Ok(Vec::new());
         };
@@ -89,6 +98,7 @@ impl Executor {
             since: sight.timing.since,
             retries,
             collection_on_since: sight.collection_on_since,
+            seen_from,
             executions: &executions,
             pending: &pending,
         };
@@ -109,7 +119,8 @@ impl Executor {
         Ok(conclusion.resend)
     }
 
-    /// The executions of a job's occurrences from an instant on; `None` if they are too many.
+    /// The executions of a job's occurrences from an instant on, and the last one before; `None` if
+    /// they are too many.
     async fn executions_since(
         &self,
         job: &JobRef,
@@ -121,10 +132,11 @@ impl Executor {
             let request = PageRequest { from: page_from, items_max: PAGE_ITEMS };
             let page = self.ports.store.executions(&job.uid, request).await?;
             for execution in page.items {
-                if execution.attempt.occurrence.nominal_at() < from {
+                let is_before = execution.attempt.occurrence.nominal_at() < from;
+                executions.push((execution.attempt, execution.record));
+                if is_before {
                     return Ok(Some(executions));
                 }
-                executions.push((execution.attempt, execution.record));
             }
             match page.next {
                 Some(next) => page_from = Some(next),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use domain::firing::limits::Spans;
 use ports::{
-    ActionSender, Clock, DispatchQueue, EventSink, FiringStore, IdSource, Sealer, StoreError,
+    ActionSender, Clock, DispatchQueue, EventSink, FiringStore, Gate, IdSource, Sealer, StoreError,
 };
 
 pub(crate) use dispatch::execute;
@@ -33,6 +33,8 @@ pub struct FirePorts {
     pub store: Arc<dyn FiringStore>,
     /// Where errands go.
     pub queue: Arc<dyn DispatchQueue>,
+    /// Lets attempts start.
+    pub gate: Arc<dyn Gate>,
     /// Performs actions.
     pub sender: Arc<dyn ActionSender>,
     /// Opens secrets.

@@ -10,12 +10,15 @@ use domain::firing::Standing;
 use domain::job::JobDefinition;
 use domain::retry::Retries;
 use ports::SealError;
-use ports::firing::Sight;
+use ports::firing::{Mark, Sight};
 use recurrence::Timetable;
 
 use super::execute::Executor;
 use crate::definition::definition;
 use crate::error::AppError;
+
+/// The longest document that is kept while its attempt waits: there may be thousands of them.
+const AHEAD_MAX: usize = 4_096;
 
 /// A job as it was seen, with its timetable read.
 pub(super) struct Seen {
@@ -23,6 +26,12 @@ pub(super) struct Seen {
     pub(super) timetable: Option<Timetable>,
     /// Read when it is first asked for, and then at hand.
     definition: OnceLock<JobDefinition>,
+}
+
+/// A job as it was seen before its attempt is due.
+pub(super) struct Ahead {
+    seen: Seen,
+    since: Mark,
 }
 
 /// What decides what follows an attempt.
@@ -35,6 +44,34 @@ impl Executor {
     pub(super) async fn look(&self, job: &JobRef) -> Result<Option<Seen>, AppError> {
         let sights = self.ports.store.look(std::slice::from_ref(job)).await?;
         Ok(sights.into_iter().next().flatten().map(Seen::of))
+    }
+
+    /// Looks at a job whose attempt is not due yet, if it can be known at the instant whether that
+    /// still stands: then what takes time is done when thousands of others are due, too.
+    pub(super) async fn look_ahead(&self, job: &JobRef, attempt: &Attempt) -> Option<Box<Ahead>> {
+        let since = self.ports.store.mark()?;
+        if attempt.due_at <= self.ports.clock.now() {
+            return None;
+        }
+        // It is only an attempt at being early: what fails now is asked again, and says so then.
+        let seen = self.look(job).await.ok()??;
+        if seen.sight.document.len() > AHEAD_MAX {
+            return None;
+        }
+        let _ = self.define(job, &seen).await;
+        Some(Box::new(Ahead { seen, since }))
+    }
+
+    /// Looks at a job whose attempt is due, and which may have been looked at ahead.
+    pub(super) async fn look_last(
+        &self,
+        job: &JobRef,
+        ahead: Option<Box<Ahead>>,
+    ) -> Result<Option<Seen>, AppError> {
+        match ahead {
+            Some(ahead) if self.ports.store.stands(job, ahead.since) => Ok(Some(ahead.seen)),
+            _ => self.look(job).await,
+        }
     }
 
     pub(super) async fn define<'a>(

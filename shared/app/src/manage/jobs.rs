@@ -257,8 +257,23 @@ impl Manage {
         let limits =
             Limits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_authentication(authenticates(wanted))?;
+        self.check_aws(wanted)?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
         Ok(limits)
+    }
+
+    /// Refuses at once what could only fail later.
+    fn check_aws(&self, wanted: &JobDefinition) -> Result<(), Refusal> {
+        let error_action = wanted.action.error_action.as_ref();
+        let targets = [&wanted.action.action].into_iter().chain(error_action);
+        match targets.map(|action| &action.target).find(|target| target.is_aws()) {
+            Some(target) if !self.settings.has_aws => Err(Refusal::invalid(format!(
+                "An action of type '{}' is sent to AWS, and there is none here. Start the server with \
+                 --aws-endpoint, or use another type.",
+                target.type_name()
+            ))),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Hands over what falls due within the horizon, as a sweep would; a sweep does what is not done

@@ -20,9 +20,12 @@ mod view;
 
 use std::sync::Arc;
 
+use domain::name::{Name, Segment};
 use domain::plan::PlanLimits;
+use ports::store::Place;
 use ports::{CertificateReader, Clock, DispatchQueue, FiringStore, IdSource, JobStore, Sealer};
 
+use crate::error::AppError;
 use crate::fire::Dispatcher;
 
 pub use jobs::Put;
@@ -59,6 +62,8 @@ pub struct Settings {
     pub region: String,
     /// Whether plans limit anything.
     pub plan_limits: PlanLimits,
+    /// Whether there is an AWS that actions can be sent to.
+    pub has_aws: bool,
 }
 
 /// Manages collections and jobs.
@@ -73,5 +78,18 @@ impl Manage {
     #[must_use]
     pub fn new(ports: ManagePorts, settings: Settings) -> Self {
         Self { ports, settings }
+    }
+
+    /// Looks whether the store answers.
+    ///
+    /// # Errors
+    ///
+    /// If it does not.
+    pub async fn look_at_store(&self) -> Result<(), AppError> {
+        // Whether it is there does not matter.
+        let segment = Segment::new("health")?;
+        let place = Place { subscription: segment.clone(), group: segment };
+        self.ports.store.find_collection(&place, &Name::new("health")?).await?;
+        Ok(())
     }
 }

@@ -7,8 +7,16 @@ use crate::action::{Authentication, MainAction, Target};
 use crate::job::JobDefinition;
 
 /// The properties of an action that belong to its type.
-const PAYLOADS: [&str; 4] =
-    ["request", "queueMessage", "serviceBusQueueMessage", "serviceBusTopicMessage"];
+const PAYLOADS: [&str; 8] = [
+    "request",
+    "queueMessage",
+    "serviceBusQueueMessage",
+    "serviceBusTopicMessage",
+    "sqsMessage",
+    "snsMessage",
+    "lambdaInvocation",
+    "eventBridgeEvent",
+];
 
 /// Merges a patch into a document; both have canonical names.
 ///
@@ -118,5 +126,8 @@ fn place(target: &Target) -> (&'static [&'static str], String) {
             &["/serviceBusTopicMessage/authentication/sasKey"],
             message.namespace.to_ascii_lowercase(),
         ),
+        Target::Sqs(_) | Target::Sns(_) | Target::Lambda(_) | Target::EventBridge(_) => {
+            (&[], String::new())
+        }
     }
 }

@@ -16,6 +16,8 @@ mod merge;
 mod names;
 mod read;
 mod read_action;
+mod read_aws;
+mod read_azure;
 mod write;
 
 pub use merge::{merge_patch, secrets_carried_elsewhere};

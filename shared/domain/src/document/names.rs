@@ -73,6 +73,10 @@ const MAIN_ACTION: &[(&str, Shape)] = &[
     ("queueMessage", QUEUE_MESSAGE),
     ("serviceBusQueueMessage", SERVICE_BUS_MESSAGE),
     ("serviceBusTopicMessage", SERVICE_BUS_MESSAGE),
+    ("sqsMessage", SQS_MESSAGE),
+    ("snsMessage", SNS_MESSAGE),
+    ("lambdaInvocation", LAMBDA_INVOCATION),
+    ("eventBridgeEvent", EVENT_BRIDGE_EVENT),
     ("type", Leaf),
     ("retryPolicy", RETRY_POLICY),
     (
@@ -82,6 +86,10 @@ const MAIN_ACTION: &[(&str, Shape)] = &[
             ("queueMessage", QUEUE_MESSAGE),
             ("serviceBusQueueMessage", SERVICE_BUS_MESSAGE),
             ("serviceBusTopicMessage", SERVICE_BUS_MESSAGE),
+            ("sqsMessage", SQS_MESSAGE),
+            ("snsMessage", SNS_MESSAGE),
+            ("lambdaInvocation", LAMBDA_INVOCATION),
+            ("eventBridgeEvent", EVENT_BRIDGE_EVENT),
             ("type", Leaf),
             ("retryPolicy", RETRY_POLICY),
         ]),
@@ -115,8 +123,13 @@ const REQUEST: Shape = Object(&[
     ),
 ]);
 
-const QUEUE_MESSAGE: Shape =
-    Object(&[("storageAccount", Leaf), ("queueName", Leaf), ("sasToken", Leaf), ("message", Leaf)]);
+const QUEUE_MESSAGE: Shape = Object(&[
+    ("storageAccount", Leaf),
+    ("queueName", Leaf),
+    ("sasToken", Leaf),
+    ("message", Leaf),
+    ("messageFormat", Leaf),
+]);
 
 const SERVICE_BUS_MESSAGE: Shape = Object(&[
     ("queueName", Leaf),
@@ -125,6 +138,7 @@ const SERVICE_BUS_MESSAGE: Shape = Object(&[
     ("transportType", Leaf),
     ("authentication", Object(&[("sasKeyName", Leaf), ("sasKey", Leaf), ("type", Leaf)])),
     ("message", Leaf),
+    ("messageFormat", Leaf),
     (
         "brokeredMessageProperties",
         Object(&[
@@ -144,6 +158,31 @@ const SERVICE_BUS_MESSAGE: Shape = Object(&[
         ]),
     ),
     ("customMessageProperties", Free),
+]);
+
+const SQS_MESSAGE: Shape = Object(&[
+    ("queueUrl", Leaf),
+    ("message", Leaf),
+    ("messageAttributes", Free),
+    ("messageGroupId", Leaf),
+]);
+
+const SNS_MESSAGE: Shape = Object(&[
+    ("topicArn", Leaf),
+    ("message", Leaf),
+    ("subject", Leaf),
+    ("messageAttributes", Free),
+    ("messageGroupId", Leaf),
+]);
+
+const LAMBDA_INVOCATION: Shape = Object(&[("functionName", Leaf), ("payload", Leaf)]);
+
+const EVENT_BRIDGE_EVENT: Shape = Object(&[
+    ("eventBusName", Leaf),
+    ("source", Leaf),
+    ("detailType", Leaf),
+    ("detail", Leaf),
+    ("resources", Leaf),
 ]);
 
 impl Shape {

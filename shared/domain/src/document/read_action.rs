@@ -1,10 +1,9 @@
 //! Documents in: actions.
 
 use super::fields::Fields;
-use crate::action::{
-    Action, Authentication, BrokeredProperties, ClientCertificate, HttpRequest, MainAction,
-    ServiceBus, StorageQueue, Target, Transport,
-};
+use super::read_aws::{read_event, read_lambda, read_sns, read_sqs};
+use super::read_azure::{read_service_bus, read_storage_queue};
+use crate::action::{Action, Authentication, ClientCertificate, HttpRequest, MainAction, Target};
 use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::retry::RetryPolicy;
@@ -21,7 +20,7 @@ const BODY_CHARS_MAX: usize = 8_192;
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
 /// Headers that belong to the connection: what they say is for it to decide.
-const CONNECTION_HEADERS: [&str; 8] = [
+pub(super) const CONNECTION_HEADERS: [&str; 8] = [
     "connection",
     "content-length",
     "keep-alive",
@@ -36,7 +35,8 @@ const CONNECTION_HEADERS: [&str; 8] = [
 const OUR_HEADERS: &str = "x-ms-scheduler-";
 
 /// The types of actions, as a message lists them.
-const TYPES: &str = "Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic";
+const TYPES: &str = "Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Sqs, Sns, Lambda, \
+                     EventBridge";
 
 /// A type of action, before its payload is read.
 #[derive(Clone, Copy)]
@@ -46,6 +46,10 @@ enum Type {
     StorageQueue,
     ServiceBusQueue,
     ServiceBusTopic,
+    Sqs,
+    Sns,
+    Lambda,
+    EventBridge,
 }
 
 impl Type {
@@ -56,6 +60,10 @@ impl Type {
             ("StorageQueue", Self::StorageQueue),
             ("ServiceBusQueue", Self::ServiceBusQueue),
             ("ServiceBusTopic", Self::ServiceBusTopic),
+            ("Sqs", Self::Sqs),
+            ("Sns", Self::Sns),
+            ("Lambda", Self::Lambda),
+            ("EventBridge", Self::EventBridge),
         ];
         types.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, known)| known)
     }
@@ -88,6 +96,12 @@ fn read_action(action: &Fields<'_>, plan: Plan) -> Result<Action, Refusal> {
         Type::ServiceBusTopic => {
             let message = action.required_object("serviceBusTopicMessage")?;
             Target::ServiceBusTopic(read_service_bus(&message, "topicPath")?)
+        }
+        Type::Sqs => Target::Sqs(read_sqs(&action.required_object("sqsMessage")?)?),
+        Type::Sns => Target::Sns(read_sns(&action.required_object("snsMessage")?)?),
+        Type::Lambda => Target::Lambda(read_lambda(&action.required_object("lambdaInvocation")?)?),
+        Type::EventBridge => {
+            Target::EventBridge(read_event(&action.required_object("eventBridgeEvent")?)?)
         }
     };
     let retry_policy = action.object("retryPolicy")?;
@@ -177,8 +191,7 @@ fn read_headers(request: &Fields<'_>) -> Result<Option<Vec<(String, String)>>, R
     for (name, value) in &headers {
         let shown = name.escape_debug();
         let lower = name.to_ascii_lowercase();
-        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if name.is_empty() || !name.chars().all(token) {
+        if name.is_empty() || !name.chars().all(is_of_token) {
             return Err(Refusal::invalid(format!("'{path}.{shown}' is not the name of a header.")));
         }
         if value.chars().any(|c| c.is_control() && c != '\t') {
@@ -199,6 +212,11 @@ fn read_headers(request: &Fields<'_>) -> Result<Option<Vec<(String, String)>>, R
         }
     }
     Ok(Some(headers))
+}
+
+/// Whether a character may stand in the name of a header.
+pub(super) fn is_of_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
 fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Refusal> {
@@ -237,85 +255,5 @@ fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Re
             secret: fields.required_secret("secret")?,
         })),
         _ => Err(fields.wrong("type", &format!("use one of {names}"))),
-    }
-}
-
-fn read_storage_queue(message: &Fields<'_>) -> Result<StorageQueue, Refusal> {
-    Ok(StorageQueue {
-        account: read_host_label(message, "storageAccount")?,
-        queue: read_path(message, "queueName")?,
-        sas_token: message.required_secret("sasToken")?,
-        message: message
-            .text("message")?
-            .ok_or_else(|| message.missing("message", "it has to be text"))?
-            .to_owned(),
-    })
-}
-
-fn read_service_bus(message: &Fields<'_>, entity: &str) -> Result<ServiceBus, Refusal> {
-    let authentication = message.required_object("authentication")?;
-    let names = "netMessaging, AMQP";
-    let known = |text: &str| {
-        Transport::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
-    };
-    let sas = |text: &str| {
-        let known = ["SharedAccessKey", "NotSpecified"];
-        known.iter().any(|known| known.eq_ignore_ascii_case(text)).then_some(())
-    };
-    authentication.one_of("type", sas, "sharedAccessKey")?;
-    let brokered = message.object("brokeredMessageProperties")?;
-    Ok(ServiceBus {
-        entity: read_path(message, entity)?,
-        namespace: read_host_label(message, "namespace")?,
-        transport: message.one_of("transportType", known, names)?,
-        key_name: authentication.required_text("sasKeyName")?.to_owned(),
-        key: authentication.required_secret("sasKey")?,
-        message: message
-            .text("message")?
-            .ok_or_else(|| message.missing("message", "it has to be text"))?
-            .to_owned(),
-        brokered: brokered.map(|fields| read_brokered(&fields)).transpose()?,
-        custom: message.texts("customMessageProperties")?,
-    })
-}
-
-fn read_brokered(fields: &Fields<'_>) -> Result<BrokeredProperties, Refusal> {
-    let text = |name| fields.text(name).map(|text| text.map(str::to_owned));
-    Ok(BrokeredProperties {
-        content_type: text("contentType")?,
-        correlation_id: text("correlationId")?,
-        force_persistence: fields.flag("forcePersistence")?,
-        label: text("label")?,
-        message_id: text("messageId")?,
-        partition_key: text("partitionKey")?,
-        reply_to: text("replyTo")?,
-        reply_to_session_id: text("replyToSessionId")?,
-        scheduled_enqueue_time: fields.date("scheduledEnqueueTimeUtc")?,
-        session_id: text("sessionId")?,
-        time_to_live: fields.span("timeToLive")?,
-        to: text("to")?,
-        via_partition_key: text("viaPartitionKey")?,
-    })
-}
-
-/// The part of a host name that the user gives: it must not be able to name another host.
-fn read_host_label(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
-    let text = fields.required_text(name)?;
-    let label = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && text.len() <= 63;
-    if label {
-        Ok(text.to_owned())
-    } else {
-        Err(fields.wrong(name, "use up to 63 letters, digits and '-', without the domain"))
-    }
-}
-
-/// The part of a path that the user gives.
-fn read_path(fields: &Fields<'_>, name: &str) -> Result<String, Refusal> {
-    let text = fields.required_text(name)?;
-    let path = |c: char| c.is_ascii_alphanumeric() || "-_./~".contains(c);
-    if text.chars().all(path) && text.len() <= 260 {
-        Ok(text.to_owned())
-    } else {
-        Err(fields.wrong(name, "use up to 260 letters, digits, '-', '_', '.', '~' and '/'"))
     }
 }

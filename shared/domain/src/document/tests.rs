@@ -37,7 +37,7 @@ fn a_job_is_answered_in_the_order_and_case_of_the_original_without_its_secrets()
 
 #[test]
 fn what_is_kept_reads_back_to_the_same_job() {
-    for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE] {
+    for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE, AWS, EVENT] {
         let job = read(body);
         let kept = json!({"properties": write_job(&job, Secrets::Kept, Durations::TimeSpan)});
         assert_eq!(read_job(&kept, Plan::Standard).unwrap(), job);
@@ -47,6 +47,8 @@ fn what_is_kept_reads_back_to_the_same_job() {
 }
 
 const SERVICE_BUS: &str = r#"{"properties":{"action":{"type":"serviceBusQueue","serviceBusQueueMessage":{"queueName":"q","namespace":"ns","transportType":"NetMessaging","authentication":{"sasKeyName":"Root","sasKey":"key!","type":"sharedAccessKey"},"message":"Some Message!","brokeredMessageProperties":{"contentType":"Application/Json","timeToLive":"PT1H","forcePersistence":true,"scheduledEnqueueTimeUtc":"2016-01-01T00:00:00+01:00"},"customMessageProperties":{"b":"1","a":"2"}},"errorAction":{"type":"ServiceBusTopic","serviceBusTopicMessage":{"topicPath":"t/1","namespace":"ns","authentication":{"sasKeyName":"Root","sasKey":"other"},"message":"","brokeredMessageProperties":{}}}},"state":"disabled"}}"#;
+const AWS: &str = r#"{"properties":{"action":{"type":"sqs","sqsMessage":{"queueUrl":"https://sqs.eu-west-1.amazonaws.com/123456789012/q.fifo","message":"m","messageAttributes":{"b":"1","a":"2"},"messageGroupId":"g"},"errorAction":{"type":"SNS","snsMessage":{"topicArn":"arn:aws:sns:eu-west-1:123456789012:t","message":"m","subject":"s"}}},"state":"enabled"}}"#;
+const EVENT: &str = r#"{"properties":{"action":{"type":"eventBridge","eventBridgeEvent":{"source":"s","detailType":"t","detail":"{}","resources":["r"]},"errorAction":{"type":"lambda","lambdaInvocation":{"functionName":"f:live","payload":"[1]"}}}}}"#;
 const OAUTH: &str = r#"{"properties":{"action":{"type":"https","request":{"uri":"https://example.org","method":"post","authentication":{"secret":"s3","tenant":"t","audience":"https://a/","clientId":"c","type":"activedirectoryoauth"}},"retryPolicy":{"retryType":"None"}}}}"#;
 const CERTIFICATE: &str = r#"{"properties":{"action":{"type":"http","request":{"uri":"http://example.org","method":"GET","headers":{},"authentication":{"pfx":"MIIK","password":"pw","type":"clientcertificate"}}}}}"#;
 
@@ -59,6 +61,14 @@ fn every_type_of_action_is_answered_as_recorded() {
         r#"{"serviceBusQueueMessage":{"queueName":"q","namespace":"ns","transportType":"netMessaging","authentication":{"sasKeyName":"Root","type":"sharedAccessKey"},"message":"Some Message!","brokeredMessageProperties":{"contentType":"Application/Json","forcePersistence":true,"scheduledEnqueueTimeUtc":"2015-12-31T23:00:00Z","timeToLive":"01:00:00"},"customMessageProperties":{"b":"1","a":"2"}},"type":"ServiceBusQueue","errorAction":{"serviceBusTopicMessage":{"topicPath":"t/1","namespace":"ns","authentication":{"sasKeyName":"Root","type":"sharedAccessKey"},"message":"","brokeredMessageProperties":{}},"type":"ServiceBusTopic"}}"#
     );
     assert_eq!(
+        answer(AWS),
+        r#"{"sqsMessage":{"queueUrl":"https://sqs.eu-west-1.amazonaws.com/123456789012/q.fifo","message":"m","messageAttributes":{"b":"1","a":"2"},"messageGroupId":"g"},"type":"Sqs","errorAction":{"snsMessage":{"topicArn":"arn:aws:sns:eu-west-1:123456789012:t","message":"m","subject":"s"},"type":"Sns"}}"#
+    );
+    assert_eq!(
+        answer(EVENT),
+        r#"{"eventBridgeEvent":{"source":"s","detailType":"t","detail":"{}","resources":["r"]},"type":"EventBridge","errorAction":{"lambdaInvocation":{"functionName":"f:live","payload":"[1]"},"type":"Lambda"}}"#
+    );
+    assert_eq!(
         answer(OAUTH),
         r#"{"request":{"uri":"https://example.org","method":"post","authentication":{"tenant":"t","audience":"https://a/","clientId":"c","type":"ActiveDirectoryOAuth"}},"type":"Https","retryPolicy":{"retryType":"none"}}"#
     );
@@ -66,6 +76,84 @@ fn every_type_of_action_is_answered_as_recorded() {
         answer(CERTIFICATE),
         r#"{"request":{"uri":"http://example.org","method":"GET","headers":{},"authentication":{"type":"ClientCertificate"}},"type":"Http"}"#
     );
+}
+
+/// Checks that an action with this payload is refused, for a reason.
+#[track_caller]
+fn check_payload(kind: &str, name: &str, payload: &Value, reason: &str) {
+    let job = json!({"properties": {"action": {"type": kind, name: payload}}});
+    let refusal = read_job(&job, Plan::Standard).unwrap_err();
+    assert!(refusal.message.contains(reason), "{payload}: {}", refusal.message);
+}
+
+#[test]
+fn what_aws_would_refuse_is_refused() {
+    let ten: Value = (0..10).map(|n| (n.to_string(), json!("1"))).collect();
+    let queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/q";
+    let mut checks = vec![
+        ("Sqs", "sqsMessage", json!({"queueUrl": "q", "message": "m"}), "use the queue's URL"),
+        ("Sqs", "sqsMessage", json!({"queueUrl": queue, "message": ""}), "not empty"),
+        ("Sns", "snsMessage", json!({"topicArn": queue, "message": "m"}), "use the topic's ARN"),
+        ("Lambda", "lambdaInvocation", json!({"functionName": "a/b"}), "use the name or the ARN"),
+        ("Lambda", "lambdaInvocation", json!({"functionName": "arn:aws:s3:::b"}), "use the name"),
+        ("Lambda", "lambdaInvocation", json!({"functionName": "f", "payload": "{"}), "is no JSON"),
+    ];
+    for (attributes, reason) in [
+        (ten, "9 are allowed"),
+        (json!({"aws.x": "1"}), "cannot be the name"),
+        (json!({"x-ms-scheduler-id": "1"}), "cannot be the name"),
+        (json!({"a": ""}), "is empty"),
+    ] {
+        let message = json!({"queueUrl": queue, "message": "m", "messageAttributes": attributes});
+        checks.push(("Sqs", "sqsMessage", message, reason));
+    }
+    for (change, reason) in [
+        (json!({"detail": "[]"}), "has to be the text of a JSON object"),
+        (json!({"source": "aws.s3"}), "AWS's own"),
+        (json!({"eventBusName": "a b"}), "use the name or the ARN"),
+        (json!({"resources": [1]}), "use a list of up to 9 texts"),
+    ] {
+        let event = json!({"source": "s", "detailType": "t", "detail": "{}"});
+        let event = merge_patch(event, change, Shape::Leaf);
+        checks.push(("EventBridge", "eventBridgeEvent", event, reason));
+    }
+    for (kind, name, payload, reason) in checks {
+        check_payload(kind, name, &payload, reason);
+    }
+}
+
+#[test]
+fn what_azure_would_refuse_is_refused() {
+    let queue = |name: &str, value: Value| {
+        let mut queue =
+            json!({"storageAccount": "a", "queueName": "q", "sasToken": "s", "message": "m"});
+        queue[name] = value;
+        queue
+    };
+    for (name, value, reason) in [
+        ("message", json!("a\u{1}b"), "U+0001"),
+        ("message", json!("\u{ffff}"), "U+FFFF"),
+        ("messageFormat", json!("xml"), "use one of envelope, raw"),
+        ("queueName", json!("a/../b"), "are not parts of a path"),
+        ("storageAccount", json!("a.evil.test/"), "without the domain"),
+    ] {
+        check_payload("StorageQueue", "queueMessage", &queue(name, value), reason);
+    }
+    for (name, value, reason) in [
+        ("customMessageProperties", json!({"Host": "x"}), "or transportType AMQP"),
+        ("customMessageProperties", json!({"a b": "x"}), "or transportType AMQP"),
+        ("brokeredMessageProperties", json!({"contentType": "a\nb"}), "use printable characters"),
+        (
+            "brokeredMessageProperties",
+            json!({"sessionId": "a", "partitionKey": "b"}),
+            "it has to be the same",
+        ),
+    ] {
+        let mut message = json!({"queueName": "q", "namespace": "n", "message": "m",
+            "authentication": {"sasKeyName": "k", "sasKey": "s"}});
+        message[name] = value;
+        check_payload("ServiceBusQueue", "serviceBusQueueMessage", &message, reason);
+    }
 }
 
 #[test]
@@ -90,7 +178,7 @@ fn what_is_missing_is_named() {
     check_refused(r#"{"properties":{}}"#, "'action' is missing; it has to be a JSON object.");
     check_refused(
         r#"{"properties":{"action":{}}}"#,
-        "'action.type' is missing; use one of Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic.",
+        "'action.type' is missing; use one of Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Sqs, Sns, Lambda, EventBridge.",
     );
     check_refused(
         r#"{"properties":{"action":{"type":"Http"}}}"#,
@@ -337,7 +425,7 @@ fn a_secret_is_not_carried_to_another_place() {
 
 #[test]
 fn a_message_never_repeats_a_secret() {
-    for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE] {
+    for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE, AWS, EVENT] {
         for (from, to) in [
             ("pasworrd", "\u{0}"),
             ("\"pasworrd\"", "{\"hunter2\":1}"),

@@ -4,8 +4,8 @@ use recurrence::written;
 use serde_json::{Map, Value, json};
 
 use crate::action::{
-    Action, Authentication, BrokeredProperties, HttpRequest, ServiceBus, StorageQueue, Target,
-    Transport,
+    Action, Authentication, BrokeredProperties, EventBridge, HttpRequest, Lambda, MessageFormat,
+    ServiceBus, Sns, Sqs, StorageQueue, Target, Transport,
 };
 use crate::collection::CollectionDefinition;
 use crate::duration::Span;
@@ -121,6 +121,10 @@ fn action(action: &Action, style: Style) -> Growing {
         Target::ServiceBusTopic(message) => {
             document.set("serviceBusTopicMessage", service_bus(message, "topicPath", style))
         }
+        Target::Sqs(message) => document.set("sqsMessage", sqs(message)),
+        Target::Sns(message) => document.set("snsMessage", sns(message)),
+        Target::Lambda(invocation) => document.set("lambdaInvocation", lambda(invocation)),
+        Target::EventBridge(event) => document.set("eventBridgeEvent", event_bridge(event)),
     };
     document.set("type", action.target.type_name());
     document.maybe("retryPolicy", action.retry_policy.map(|policy| retry_policy(policy, style)));
@@ -191,7 +195,8 @@ fn storage_queue(queue: &StorageQueue, style: Style) -> Growing {
         .set("storageAccount", queue.account.as_str())
         .set("queueName", queue.queue.as_str())
         .maybe("sasToken", secret(&queue.sas_token, style))
-        .set("message", queue.message.as_str());
+        .set("message", queue.message.as_str())
+        .maybe("messageFormat", queue.format.map(MessageFormat::name));
     document
 }
 
@@ -208,11 +213,52 @@ fn service_bus(message: &ServiceBus, entity: &str, style: Style) -> Growing {
         .maybe("transportType", message.transport.map(Transport::name))
         .set("authentication", authentication)
         .set("message", message.message.as_str())
+        .maybe("messageFormat", message.format.map(MessageFormat::name))
         .maybe(
             "brokeredMessageProperties",
             message.brokered.as_ref().map(|properties| brokered(properties, style)),
         )
         .maybe("customMessageProperties", message.custom.as_deref().map(texts));
+    document
+}
+
+fn sqs(message: &Sqs) -> Growing {
+    let mut document = Growing::default();
+    document
+        .set("queueUrl", message.queue_url.as_str())
+        .set("message", message.message.as_str())
+        .maybe("messageAttributes", message.attributes.as_deref().map(texts))
+        .maybe("messageGroupId", message.group_id.as_deref());
+    document
+}
+
+fn sns(message: &Sns) -> Growing {
+    let mut document = Growing::default();
+    document
+        .set("topicArn", message.topic.as_str())
+        .set("message", message.message.as_str())
+        .maybe("subject", message.subject.as_deref())
+        .maybe("messageAttributes", message.attributes.as_deref().map(texts))
+        .maybe("messageGroupId", message.group_id.as_deref());
+    document
+}
+
+fn lambda(invocation: &Lambda) -> Growing {
+    let mut document = Growing::default();
+    document
+        .set("functionName", invocation.function.as_str())
+        .maybe("payload", invocation.payload.as_deref());
+    document
+}
+
+fn event_bridge(event: &EventBridge) -> Growing {
+    let mut document = Growing::default();
+    document
+        .maybe("eventBusName", event.bus.as_deref())
+        .set("source", event.source.as_str())
+        .set("detailType", event.detail_type.as_str())
+        .set("detail", event.detail.as_str())
+        .maybe("resources", event.resources.clone());
     document
 }
 

@@ -12,7 +12,7 @@ use recurrence::Timetable;
 use super::follow::{Follow, follow};
 use super::limits::Spans;
 use super::plan::{is_owed, latest_until};
-use crate::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use crate::execution::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
 
@@ -29,7 +29,9 @@ pub struct Chain<'a> {
     pub retries: Retries,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
-    /// What it has executed and is executing, as far back as [`seen_from`].
+    /// From which occurrence on the executions are seen.
+    pub seen_from: DateTime<Utc>,
+    /// What it has executed and is executing since then, and possibly before.
     pub executions: &'a [(Attempt, Option<Record>)],
     /// Its retries that wait in timers of their own, also those of others than the main action, and
     /// of older timings.
@@ -62,6 +64,8 @@ struct Bounds {
     on_since: DateTime<Utc>,
     floor: DateTime<Utc>,
     horizon: TimeDelta,
+    /// What ended before this is not kept any more.
+    expired: DateTime<Utc>,
 }
 
 /// The last occurrence that may have been handed over.
@@ -77,16 +81,34 @@ pub fn last_until_now(
 }
 
 /// From which occurrence on the executions have to be seen, given the last one: as far back as a
-/// chain of short retries can last.
+/// chain of short retries can last which something held up for so long.
 #[must_use]
-pub fn seen_from(last: DateTime<Utc>, retries: Retries, spans: &Spans) -> DateTime<Utc> {
+pub fn seen_from(
+    last: DateTime<Utc>,
+    retries: Retries,
+    held_up: TimeDelta,
+    spans: &Spans,
+) -> DateTime<Utc> {
     let interval = i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX);
     let interval = TimeDelta::try_milliseconds(interval).unwrap_or(TimeDelta::MAX);
     let round = interval.min(spans.horizon) + spans.stuck;
     let count = i32::try_from(retries.count).unwrap_or(i32::MAX);
     let chain = round.checked_mul(count).unwrap_or(TimeDelta::MAX);
-    let back = chain.checked_add(&(spans.look_again * 2)).unwrap_or(TimeDelta::MAX);
+    let back = chain.checked_add(&(spans.look_again * 2));
+    let back = back.and_then(|back| back.checked_add(&held_up)).unwrap_or(TimeDelta::MAX);
     last.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
+}
+
+/// The longest time between two occurrences that were executed, of these from the newest to the oldest.
+/// An outage is such a gap, and so much longer is the chain of an occurrence that was on its way then.
+#[must_use]
+pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
+    let nominal = |(attempt, _): &(Attempt, Option<Record>)| attempt.occurrence.nominal_at();
+    let gaps = executions.windows(2).filter_map(|pair| match pair {
+        [newer, older] => Some(nominal(newer) - nominal(older)),
+        _ => None,
+    });
+    gaps.max().unwrap_or_default().max(TimeDelta::zero())
 }
 
 /// Looks whether a job is over.
@@ -110,20 +132,21 @@ pub fn conclude(
             seen.insert((attempt.occurrence.nominal_at(), attempt.number), record.as_ref());
         }
     }
+    let expired = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MIN_UTC);
+    let bounds = Bounds { on_since, floor, horizon: spans.horizon, expired };
     let mut conclusion = Conclusion::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
-    let mut next = chain.timetable.at_or_after(seen_from(last, chain.retries, spans));
+    let mut next = chain.timetable.at_or_after(chain.seen_from);
     // Bounded: a chain of retries lasts hours, and occurrences are a minute apart.
     while let Some(nominal_at) = next.filter(|at| *at <= last) {
-        match stand(chain, nominal_at, &seen, Bounds { on_since, floor, horizon: spans.horizon }) {
+        match stand(chain, nominal_at, &seen, bounds) {
             Stand::Succeeded => state = JobState::Completed,
             Stand::Failed => state = JobState::Faulted,
             Stand::Void => {}
             Stand::Open(attempt) => {
                 is_open = true;
-                // A long retry has a timer that sends it.
-                if !attempt.is_long && attempt.due_at <= now - spans.stuck {
+                if attempt.due_at <= now - spans.stuck && !waits(chain, nominal_at) {
                     conclusion.resend.push(attempt);
                 }
             }
@@ -134,6 +157,14 @@ pub fn conclude(
         conclusion.over = Some(state);
     }
     conclusion
+}
+
+/// Whether a retry of an occurrence waits in a timer, which sends it; what came before it may have expired
+/// meanwhile. The timer may also be gone, and the retry owed all the same: when it fell due its collection
+/// was off by one clock, and on by another.
+fn waits(chain: &Chain<'_>, nominal_at: DateTime<Utc>) -> bool {
+    let mut pending = chain.pending.iter().filter(|retry| decides(chain, retry));
+    pending.any(|retry| retry.occurrence.nominal_at() == nominal_at)
 }
 
 /// Whether an attempt has a part in how a job ends: runs have none, nor have error actions.
@@ -147,16 +178,20 @@ fn stand(
     chain: &Chain<'_>,
     nominal_at: DateTime<Utc>,
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
-    Bounds { on_since, floor, horizon }: Bounds,
+    Bounds { on_since, floor, horizon, expired }: Bounds,
 ) -> Stand {
-    let mut attempt = Attempt::first(chain.generation, Occurrence::Scheduled { nominal_at });
+    let first = Attempt::first(chain.generation, Occurrence::Scheduled { nominal_at });
+    // What came before the latest that has ended may have expired.
+    let has_ended = |number: &u32| matches!(seen.get(&(nominal_at, *number)), Some(Some(_)));
+    let number = (0..=chain.retries.count).rev().find(has_ended).unwrap_or(0);
+    let mut attempt = Attempt { number, ..first };
     // Bounded by the number of retries.
     loop {
         let record = match seen.get(&(nominal_at, attempt.number)) {
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
-                let is_void =
-                    attempt.due_at < on_since || !is_owed(chain.timetable, nominal_at, floor);
+                let is_void = attempt.due_at < on_since.max(expired)
+                    || !is_owed(chain.timetable, nominal_at, floor);
                 return if is_void { Stand::Void } else { Stand::Open(attempt) };
             }
             None if attempt.due_at < on_since => return Stand::Failed,
@@ -225,11 +260,13 @@ mod tests {
     /// What is sent again, as minute and number; and the state.
     fn look(case: &Case<'_>) -> (Vec<(i64, u32)>, Option<JobState>) {
         let timetable = thrice();
+        let retries = Retries { count: 1, interval: Span::seconds(case.interval) };
         let chain = Chain {
             timetable: &timetable,
             generation: 1,
             since: at(0),
-            retries: Retries { count: 1, interval: Span::seconds(case.interval) },
+            retries,
+            seen_from: seen_from(at(20), retries, TimeDelta::zero(), &Spans::WORK),
             collection_on_since: case.on_since,
             executions: case.executions,
             pending: case.pending,
@@ -280,8 +317,15 @@ mod tests {
     #[test]
     fn a_long_retry_keeps_it_open_and_is_sent_by_its_timer() {
         let executions = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Failed)];
-        let case = Case { executions: &executions, interval: 3_600, now: 300, ..GOOD };
+        let (waiting, _) = claimed(20, 1);
+        let pending = [waiting];
+        let case =
+            Case { executions: &executions, interval: 3_600, now: 300, pending: &pending, ..GOOD };
         assert_eq!(look(&case), (vec![], None));
+        // Without its timer nobody else would send it.
+        assert_eq!(look(&Case { pending: &[], ..case }), (vec![(20, 1)], None));
+        let early = Case { executions: &executions, interval: 3_600, now: 60, ..GOOD };
+        assert_eq!(look(&early), (vec![], None));
         // One of an occurrence that is too long ago to be seen.
         let ok = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Succeeded)];
         let (retry, _) = ended(0, 1, Failed);
@@ -291,6 +335,36 @@ mod tests {
         let others =
             [Attempt { generation: 0, ..retry.clone() }, Attempt { role: Role::Error, ..retry }];
         let case = Case { executions: &ok, pending: &others, ..GOOD };
+        assert_eq!(look(&case), (vec![], Some(JobState::Completed)));
+    }
+
+    #[test]
+    fn it_looks_further_back_by_the_gap_that_an_outage_left() {
+        let executions = [
+            claimed(200, 0),
+            ended(190, 1, Failed),
+            ended(190, 0, Failed),
+            ended(90, 0, Succeeded),
+        ];
+        assert_eq!(longest_gap(&executions), TimeDelta::minutes(100));
+        assert_eq!(longest_gap(&executions[..3]), TimeDelta::minutes(10));
+        assert_eq!(longest_gap(&[]), TimeDelta::zero());
+        let from = |held_up| {
+            let retries = Retries { count: 1, interval: Span::seconds(30) };
+            seen_from(at(200), retries, TimeDelta::minutes(held_up), &Spans::WORK)
+        };
+        assert_eq!(from(0) - from(65), TimeDelta::minutes(65));
+    }
+
+    #[test]
+    fn what_has_expired_is_not_sent_again() {
+        let now = 61 * 24 * 60;
+        let waiting = [Attempt { is_long: true, ..claimed(20, 1).0 }];
+        let case = Case { interval: 90 * 86_400, now, pending: &waiting, ..GOOD };
+        assert_eq!(look(&case), (vec![], None));
+        // The retry has been made; what it was a retry of has expired.
+        let retried = [ended(20, 1, Succeeded)];
+        let case = Case { executions: &retried, pending: &[], ..case };
         assert_eq!(look(&case), (vec![], Some(JobState::Completed)));
     }
 

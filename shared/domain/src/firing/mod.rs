@@ -13,7 +13,7 @@ mod follow;
 pub mod limits;
 mod plan;
 
-pub use conclude::{Chain, Conclusion, conclude, last_until_now, seen_from};
+pub use conclude::{Chain, Conclusion, conclude, last_until_now, longest_gap, seen_from};
 pub use fence::{Standing, Why, fence};
 pub use follow::{Follow, NO_RETRY_FOLLOWS, follow, is_final_failure};
 pub use plan::{NextLook, Plan, Window, is_owed, latest_until, plan};

@@ -2,7 +2,7 @@
 
 use rest::Access;
 
-use crate::support::Api;
+use crate::support::{Api, Trouble};
 
 #[test]
 fn health_names_what_runs() {
@@ -10,6 +10,14 @@ fn health_names_what_runs() {
         200,
         r#"{"status":"ready","version":"1.2.3","commit":"abc","store":"1","timeZones":"2026a"}"#,
     );
+}
+
+#[test]
+fn a_service_whose_store_does_not_answer_is_not_ready() {
+    let api = Api::with(Access::Tokens(Vec::new()));
+    *api.world.trouble.lock().unwrap() = Trouble::Unavailable;
+    let message = "The service cannot answer at the moment. Try again.";
+    api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
 }
 
 #[test]

@@ -64,7 +64,7 @@ async fn counting_costs_one_though_the_memory_is_full() {
     }
     // The least and the most that a look reads beside the definition.
     world.store.look(&[job_ref()]).await.unwrap();
-    assert_eq!(units(&world, Call::Look), 3.0);
+    assert_eq!(units(&world, Call::Look), 2.5);
 }
 
 #[tokio::test]

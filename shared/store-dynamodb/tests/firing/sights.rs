@@ -3,9 +3,9 @@
 use domain::errand::JobRef;
 use domain::plan::Plan;
 use domain::settled::Settled;
-use ports::store::{JobRecord, Saved};
+use ports::store::{JobRecord, SaveJob, Saved};
 use ports::{FiringStore, JobStore};
-use store_dynamodb::{Call, Groups};
+use store_dynamodb::{Call, DynamoJobStore, Groups};
 
 use crate::world::{JOB, World, at, collection, job, job_ref, switched_off};
 
@@ -63,9 +63,9 @@ async fn each_item_is_read_once_however_many_ask() {
     let _ = world.meter.take();
     let seen = world.store.look(&vec![job_ref(); 150]).await.unwrap();
     assert_eq!(seen.iter().flatten().count(), 150);
-    // A timer, a definition and a switch, of less than four kilobytes each.
+    // A timer, a switch, and for half the price a definition, of less than four kilobytes each.
     let consumed = world.meter.of(Call::Look);
-    assert_eq!((consumed.requests, consumed.units), (1, 3.0));
+    assert_eq!((consumed.requests, consumed.units), (2, 2.5));
     assert_eq!(world.store.look(&[]).await.unwrap(), []);
 }
 
@@ -104,4 +104,44 @@ async fn what_a_batch_leaves_out_is_asked_for_again() {
     let seen = world.store.look(&refs).await.unwrap();
     assert_eq!(seen.iter().flatten().filter(|sight| sight.document.len() == 390_000).count(), 45);
     assert!(world.meter.of(Call::Look).requests > 1);
+}
+
+#[tokio::test]
+async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is() {
+    let world = World::embedded(Groups::Singles).await.and_job().await;
+    let look = async || world.store.look(&[job_ref()]).await.unwrap().remove(0);
+    let read = || world.meter.take().get(&Call::Look).map(|it| (it.requests, it.units));
+    let first = look().await.unwrap();
+    let _ = read();
+    assert_eq!(look().await.unwrap(), first);
+    // A timer and a switch.
+    assert_eq!(read(), Some((1, 2.0)));
+
+    let at_home = collection();
+    let mut changed = job("Job");
+    for (version, timer_changes) in [(changed.version, false), (changed.version + 1, true)] {
+        changed.version = version;
+        changed.document = format!("{{\"version\":{version}}}");
+        changed.timer.timing.generation += u64::from(timer_changes);
+        // By another process, which remembers for itself.
+        let other = DynamoJobStore::new(world.client.clone(), &world.table);
+        let save = SaveJob { collection: &at_home, job: &changed, timer_changes };
+        assert_eq!(other.replace_job(save).await.unwrap(), Saved::Kept);
+        assert_eq!(look().await.unwrap().document, changed.document);
+        // As it is now, and once.
+        assert_eq!(read(), Some((2, 3.0)));
+        assert_eq!(look().await.unwrap().document, changed.document);
+        assert_eq!(read(), Some((1, 2.0)));
+    }
+
+    changed.version += 1;
+    let mut counted = at_home.clone();
+    counted.job_count = 1;
+    assert_eq!(world.store.delete_job(&counted, &changed).await.unwrap(), Saved::Kept);
+    assert_eq!(look().await, None);
+    let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
+    world.put_job(&at_home, &other).await;
+    assert_eq!(look().await, None);
+    let other = JobRef { uid: "other".to_owned(), ..job_ref() };
+    assert!(world.store.look(&[other]).await.unwrap().remove(0).is_some());
 }

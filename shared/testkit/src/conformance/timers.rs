@@ -76,7 +76,7 @@ async fn the_index_has_what_a_sweep_needs_and_no_more(subject: &Subject) {
     assert_eq!(number(timer, "generation"), 0);
     assert_eq!(number(timer, "due_at"), j.timer.due_at.unwrap().timestamp() * 10_000_000);
     // A firing would pay for it twice.
-    for attribute in ["executions", "failures", "faulted", "settled", "last_execution_at"] {
+    for attribute in ["executions", "failures", "faulted", "settled", "last_at"] {
         assert!(!timer.contains_key(attribute), "{attribute}");
     }
 }

@@ -62,7 +62,8 @@ impl Api {
             clock: world.clone(),
             ids: world.clone(),
         };
-        let settings = Settings { region: "local".to_owned(), plan_limits: PlanLimits::On };
+        let settings =
+            Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
         let router = rest::router(Rest {
             manage: Manage::new(ports, settings),
             clock: world.clone(),

@@ -1,0 +1,40 @@
+//! More connections than are served at once.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::server::Server;
+
+/// As many as are served at once.
+const CONNECTIONS: usize = 512;
+/// Far less than what a connection may be idle.
+const SOON: Duration = Duration::from_secs(10);
+
+#[test]
+fn whoever_comes_gets_the_place_of_the_one_that_is_idle_for_longest() {
+    let server = Server::start(["--memory", "--no-auth"]);
+    let mut idle: Vec<TcpStream> = (0..CONNECTIONS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address).unwrap();
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            let mut first = [0; 12];
+            stream.read_exact(&mut first).unwrap();
+            assert_eq!(&first, b"HTTP/1.1 200");
+            stream
+        })
+        .collect();
+    let since = Instant::now();
+    for _ in 0..3 {
+        assert_eq!(server.send("GET", "/healthz", "").status, 200);
+    }
+    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+    let mut rest = String::new();
+    // Its connection has ended, and the last one's has not.
+    idle[0].read_to_string(&mut rest).unwrap();
+    let last = idle.last_mut().unwrap();
+    last.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    last.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.matches("HTTP/1.1 200").count(), 1, "{rest}");
+    server.stop().is_clean();
+}

@@ -1,0 +1,288 @@
+//! Messages for queues: where they go, what may be reached, and how long it may take.
+
+use std::time::Duration;
+
+use actions::{Actions, Aws, Endpoint, Limits, Roots, Settings, TargetPolicy};
+use domain::action::{
+    Lambda, MessageFormat, ServiceBus, Sns, Sqs, StorageQueue, Target, Transport,
+};
+use domain::arn::Arn;
+use domain::secret::Secret;
+use ports::{ActionSender as _, Sent};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use crate::authority::Authority;
+use crate::sender::{Names, failed, occasion, settings, succeeded};
+use crate::server::{Reply, Server, reply};
+
+fn storage_queue() -> Target {
+    Target::StorageQueue(StorageQueue {
+        account: "Contoso".to_owned(),
+        queue: "orders".to_owned(),
+        sas_token: Secret::new("?sv=2025-01-05&sig=Planted%2BSecret%3D"),
+        message: "text".to_owned(),
+        format: Some(MessageFormat::Raw),
+    })
+}
+
+fn service_bus(transport: Transport) -> Target {
+    Target::ServiceBusQueue(ServiceBus {
+        entity: "orders".to_owned(),
+        namespace: "contoso".to_owned(),
+        transport: Some(transport),
+        key_name: "send".to_owned(),
+        key: Secret::new("Planted-Key"),
+        message: "text".to_owned(),
+        format: Some(MessageFormat::Raw),
+        brokered: None,
+        custom: None,
+    })
+}
+
+fn names() -> std::sync::Arc<Names> {
+    Names::new([
+        ("contoso.queue.storage.test", &["127.0.0.1"]),
+        ("contoso.bus.test", &["127.0.0.1"]),
+        ("contoso.queue.metadata.test", &["169.254.169.254"]),
+        ("contoso.metadata.test", &["169.254.169.254"]),
+    ])
+}
+
+async fn send(settings: &Settings, target: &Target) -> Sent {
+    Actions::with_resolver(settings, names()).unwrap().send(target, &occasion()).await
+}
+
+/// The settings of services below a suffix, at the port of a server of this authority.
+fn below(authority: &Authority, server: &Server) -> Settings {
+    let port = server.address.port();
+    Settings {
+        roots: Roots { system: false, extra_pem: authority.pem() },
+        storage: Endpoint::http(&format!("storage.test:{port}")).unwrap(),
+        service_bus: Endpoint::http(&format!("bus.test:{port}")).unwrap(),
+        service_bus_amqp: Some(Endpoint::amqp(&format!("bus.test:{port}")).unwrap()),
+        ..settings()
+    }
+}
+
+#[tokio::test]
+async fn an_account_and_a_namespace_are_hosts_below_a_suffix() {
+    let authority = Authority::new("here");
+    let taken = |_: &_| reply("201 Created", "", "");
+    let server =
+        Server::start_tls(authority.server("contoso.queue.storage.test", 2100), taken).await;
+    succeeded(send(&below(&authority, &server), &storage_queue()).await);
+    let seen = server.only();
+    assert_eq!(seen.path(), "/orders/messages?sv=2025-01-05&sig=Planted%2BSecret%3D");
+    let host = format!("contoso.queue.storage.test:{}", server.address.port());
+    assert_eq!(seen.header("host"), Some(host));
+    assert_eq!(seen.body, "<QueueMessage><MessageText>text</MessageText></QueueMessage>");
+
+    let server = Server::start_tls(authority.server("contoso.bus.test", 2100), taken).await;
+    let settings = below(&authority, &server);
+    succeeded(send(&settings, &service_bus(Transport::NetMessaging)).await);
+    let seen = server.only();
+    assert_eq!((seen.path(), seen.body.as_str()), ("/orders/messages", "text"));
+    let port = server.address.port();
+    let resource = format!("sr=https%3A%2F%2Fcontoso.bus.test%3A{port}%2Forders&sig=");
+    assert!(seen.header("authorization").unwrap().contains(&resource));
+    assert_eq!(seen.header("brokerproperties").unwrap(), r#"{"MessageId":"u1/3.600000000.m0"}"#);
+}
+
+#[tokio::test]
+async fn no_connection_is_made_without_a_certificate_for_the_name() {
+    let authority = Authority::new("here");
+    let server =
+        Server::start_tls(authority.server("other.test", 2100), |_| reply("201 Created", "", ""))
+            .await;
+    let settings = below(&authority, &server);
+    for target in
+        [storage_queue(), service_bus(Transport::NetMessaging), service_bus(Transport::Amqp)]
+    {
+        let message = failed(send(&settings, &target).await);
+        assert!(message.contains("failed: TrustFailure "), "{message}");
+        assert!(message.ends_with("The certificate is for another name."), "{message}");
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn addresses_are_judged_however_a_message_goes() {
+    let authority = Authority::new("here");
+    let server = Server::start(|_| reply("201 Created", "", "")).await;
+    let public = Settings { targets: TargetPolicy::PublicOnly, ..below(&authority, &server) };
+    let metadata = Settings {
+        storage: Endpoint::http("metadata.test").unwrap(),
+        service_bus: Endpoint::http("metadata.test").unwrap(),
+        ..settings()
+    };
+    for target in
+        [storage_queue(), service_bus(Transport::NetMessaging), service_bus(Transport::Amqp)]
+    {
+        let message = failed(send(&public, &target).await);
+        assert!(message.contains("failed: RequestCanceled The target '"), "{message}");
+        assert!(message.contains("--allow-private-targets"), "{message}");
+        let message = failed(send(&metadata, &target).await);
+        assert!(message.ends_with("which is never a target."), "{message}");
+    }
+    assert_eq!(server.n_connections(), 0);
+}
+
+#[tokio::test]
+async fn an_account_or_a_namespace_that_is_not_there_is_told() {
+    let nowhere = Settings {
+        storage: Endpoint::http("nowhere.test").unwrap(),
+        service_bus: Endpoint::http("nowhere.test").unwrap(),
+        ..settings()
+    };
+    assert_eq!(
+        failed(send(&nowhere, &storage_queue()).await),
+        "StorageQueue Action - The storage account 'Contoso' could not be found, and so not its queue \
+         'orders': The remote name could not be resolved: 'contoso.queue.nowhere.test'"
+    );
+    for transport in [Transport::NotSpecified, Transport::Amqp] {
+        assert_eq!(
+            failed(send(&nowhere, &service_bus(transport)).await),
+            "ServiceBusQueue Action - Failed: message to 'orders' in namespace 'contoso' failed: \
+             NameResolutionFailure The remote name could not be resolved: 'contoso.nowhere.test'"
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_answer_in_time_may_have_the_message() {
+    let silent = Server::start(|_| Reply::Stall(String::new())).await;
+    let settings = Settings {
+        limits: Limits { total: Duration::from_millis(300), ..settings().limits },
+        storage: Endpoint::http(&silent.url("/")).unwrap(),
+        service_bus: Endpoint::http(&silent.url("/")).unwrap(),
+        service_bus_amqp: Some(Endpoint::amqp(&format!("amqp://{}", silent.address)).unwrap()),
+        ..settings()
+    };
+    for target in
+        [storage_queue(), service_bus(Transport::NetMessaging), service_bus(Transport::Amqp)]
+    {
+        let message = failed(send(&settings, &target).await);
+        let expected = "failed: Timeout The operation has timed out; the limit is 0.3 seconds. \
+                        Whether the message arrived is not known.";
+        assert!(message.ends_with(expected), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_speak_amqp_is_told_and_leaves_no_line_behind() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let served = tokio::spawn(async move {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut greeting = [0; 8];
+            stream.read_exact(&mut greeting).await.unwrap();
+            // The header of AMQP, with SASL.
+            assert_eq!(&greeting, b"AMQP\x03\x01\x00\x00");
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        }
+    });
+    let settings = Settings {
+        service_bus_amqp: Some(Endpoint::amqp(&format!("amqp://{address}")).unwrap()),
+        ..settings()
+    };
+    let actions = Actions::new(&settings).unwrap();
+    for _ in 0..2 {
+        let target = service_bus(Transport::Amqp);
+        let message = failed(actions.send(&target, &occasion()).await);
+        let expected = "ServiceBusQueue Action - Failed: message to 'orders' in namespace 'contoso' \
+                        failed: ";
+        assert!(message.starts_with(expected), "{message}");
+        assert!(!message.contains("Planted"), "{message}");
+    }
+    served.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_service_echoes_of_a_secret_is_not_told() {
+    let server = Server::start(|seen| {
+        let told = format!("{} {:?}", seen.path(), seen.header("authorization"));
+        let xml = format!(
+            "<Error><Code>Odd</Code><Message>{told}</Message><Detail>{told}</Detail></Error>"
+        );
+        reply("400 Bad Request", "", &xml)
+    })
+    .await;
+    let settings = Settings {
+        storage: Endpoint::http(&server.url("/")).unwrap(),
+        service_bus: Endpoint::http(&server.url("/")).unwrap(),
+        ..settings()
+    };
+    let message = failed(send(&settings, &storage_queue()).await);
+    assert!(
+        message.contains("failed: BadRequest Odd /Contoso/orders/messages?[redacted]"),
+        "{message}"
+    );
+    let message = failed(send(&settings, &service_bus(Transport::NetMessaging)).await);
+    assert!(message.contains("[redacted]") && !message.contains("sig="), "{message}");
+}
+
+fn aws(endpoint: Option<&str>) -> Settings {
+    let endpoint = endpoint.map(|url| url.parse().unwrap());
+    let token = Some("Planted-Token".to_owned());
+    let aws = Aws::with_keys(endpoint, "eu-west-1", "AKIDEXAMPLE", "Planted-Secret", token);
+    assert!(!format!("{aws:?}").contains("Planted"));
+    Settings { aws: Some(aws), ..settings() }
+}
+
+fn sqs(queue_url: &str) -> Target {
+    Target::Sqs(Sqs {
+        queue_url: queue_url.to_owned(),
+        message: "text".to_owned(),
+        attributes: None,
+        group_id: None,
+    })
+}
+
+#[tokio::test]
+async fn requests_to_aws_are_signed_for_the_region_that_the_name_holds() {
+    let server = Server::start(|seen| {
+        let token = seen.header("x-amz-security-token").unwrap_or_default();
+        let authorization = seen.header("authorization").unwrap_or_default();
+        let said = format!(r#"{{"__type":"odd#Odd","message":"{token} {}"}}"#, authorization.len());
+        reply("400 Bad Request", "", &said)
+    })
+    .await;
+    let settings = aws(Some(&server.url("/")));
+    let topic = Arn::read("arn:aws:sns:us-west-2:123456789012:t", "sns").unwrap();
+    let sns =
+        Sns { topic, message: "text".to_owned(), subject: None, attributes: None, group_id: None };
+    let lambda = Lambda { function: "report:live".to_owned(), payload: None };
+    for (target, path, scope) in [
+        (sqs("https://sqs.ap-south-1.amazonaws.com/123456789012/q"), "/", "ap-south-1/sqs"),
+        (sqs("http://127.0.0.1:4566/123456789012/q"), "/", "eu-west-1/sqs"),
+        (Target::Sns(sns), "/", "us-west-2/sns"),
+        (
+            Target::Lambda(lambda),
+            "/2015-03-31/functions/report%3Alive/invocations",
+            "eu-west-1/lambda",
+        ),
+    ] {
+        let message = failed(send(&settings, &target).await);
+        assert!(message.contains(" failed: Odd [redacted] "), "{message}");
+        let seen = server.seen().pop().unwrap();
+        assert_eq!(seen.path(), path);
+        let authorization = seen.header("authorization").unwrap();
+        let expected =
+            format!("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20160330/{scope}/aws4_request, ");
+        assert!(authorization.starts_with(&expected), "{authorization}");
+        assert!(authorization.contains(";host;x-amz-date;"), "{authorization}");
+    }
+}
+
+#[tokio::test]
+async fn a_queue_of_another_host_is_never_signed_for() {
+    let message = failed(send(&aws(None), &sqs("https://sqs.evil.test/123456789012/q")).await);
+    assert!(
+        message.contains("failed: RequestCanceled The URL is not that of a queue"),
+        "{message}"
+    );
+    let message = failed(send(&settings(), &sqs("https://sqs.evil.test/1/q")).await);
+    assert!(message.contains("There is no AWS here; --aws-endpoint names one."), "{message}");
+}
