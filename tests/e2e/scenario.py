@@ -137,6 +137,7 @@ class Scene:
         yield f"and a minutely one, {', '.join(f'{seconds:.3f} s' for seconds in late)} late"
 
     def read_back(self):
+        # A status is answered of what failed alone.
         for job, outcomes in [
             ("now", [("MainAction", None, 0)]),
             ("once", [("MainAction", None, 0)]),
