@@ -146,6 +146,7 @@ impl Executor {
             Ok(seen) => seen,
             Err(error) => {
                 // Nothing was done: whoever gets the message next need not wait for the lease.
+                drop(turn);
                 self.release(mine).await;
                 return Err(error);
             }
@@ -154,8 +155,12 @@ impl Executor {
         let standing = seen.as_ref().map(Seen::standing);
         let seen = match (fence(&mine.held.attempt, standing, floor), seen) {
             (Ok(()), Some(seen)) => seen,
-            (Ok(()), None) => return self.drop(job, mine, Why::Gone, None).await,
-            (Err(why), seen) => return self.drop(job, mine, why, seen).await,
+            (refused, seen) => {
+                // What does not start holds up nobody who does; the store has time for it then.
+                drop(turn);
+                let why = refused.err().unwrap_or(Why::Gone);
+                return self.drop(job, mine, why, seen).await;
+            }
         };
         let ended = match self.define(job, &seen).await {
             Ok(definition) => {
@@ -164,10 +169,12 @@ impl Executor {
                 self.act(definition, attempt.role, occasion, turn).await
             }
             Err(error) if may_pass(&error) => {
+                drop(turn);
                 self.release(mine).await;
                 return Err(error);
             }
             Err(error) => {
+                drop(turn);
                 tracing::error!(job.uid, job.key, %error, "a job cannot be read, and fails");
                 let why = "The job cannot be read; the log says why";
                 self.failed_at_once(request_failed("", "InternalError", why))
