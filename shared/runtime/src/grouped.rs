@@ -8,8 +8,9 @@
 //!
 //! When thousands of attempts fall due at one instant, the store is busy for longer than the instant
 //! lasts. What an action waits for then goes first: claims and looks at once, records when none of
-//! those is open and no attempt waits for its turn to start, settlements when no record is either. None waits longer than [`YIELD_MAX`] for
-//! that, so what goes last goes on under any load.
+//! those is open and no attempt waits for its turn to start, settlements when no record is either.
+//! None waits longer than [`YIELD_MAX`] for that, and then all that has come goes, so what goes last
+//! keeps up under any load.
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
@@ -62,10 +63,10 @@ pub struct Starts {
 #[async_trait]
 impl Gate for Starts {
     async fn turn(&self) -> Turn {
-        let open = self.open.open(1);
+        // While it waits, what comes after actions waits, too.
+        let _open = self.open.open(1);
         // The places are never closed; without one it starts all the same.
-        let place = self.places.clone().acquire_owned().await.ok();
-        Box::new((open, place))
+        Box::new(self.places.clone().acquire_owned().await.ok())
     }
 }
 
@@ -285,15 +286,14 @@ impl Drop for Opened {
 }
 
 impl Rank {
-    /// Waits until nothing is open that goes first, but not for long.
-    async fn turn(&self) {
+    /// Waits until nothing is open that goes first, but not for long. False if something still is.
+    async fn turn(&self) -> bool {
         let turn = async {
             for open in &self.after {
                 open.none().await;
             }
         };
-        // Either way it is time.
-        let _ = timeout(YIELD_MAX, turn).await;
+        timeout(YIELD_MAX, turn).await.is_ok()
     }
 }
 
@@ -342,6 +342,8 @@ async fn gather<Q, A>(
 ) {
     // What has the key of another that is under way.
     let mut held: VecDeque<Asked<Q, A>> = VecDeque::new();
+    // What has waited for long enough, and yields no more.
+    let mut patient = 0;
     loop {
         if held.is_empty() {
             match requests.recv().await {
@@ -349,7 +351,10 @@ async fn gather<Q, A>(
                 None => return,
             }
         }
-        rank.turn().await;
+        if patient == 0 && !rank.turn().await {
+            // All that is here by now, or under a load that never rests the queue would only grow.
+            patient = held.len() + requests.len();
+        }
         while held.len() < GROUP_MAX {
             match requests.try_recv() {
                 Ok(next) => held.push_back(next),
@@ -366,6 +371,7 @@ async fn gather<Q, A>(
                 held.push_back((request, reply));
             }
         }
+        patient = patient.saturating_sub(group.len());
         let mut answers = perform(store.clone(), group).await.into_iter();
         for reply in replies {
             // Who asked may have gone.
@@ -396,4 +402,58 @@ fn each<A>(answers: Result<Vec<A>, StoreError>, n: usize) -> Vec<Result<A, Store
 
 fn ended() -> StoreError {
     StoreError::Unavailable("the store's tasks have ended".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use domain::execution::Occurrence;
+    use embedded::Store;
+    use store_dynamodb::{DynamoJobStore, ensure_table};
+    use tokio::time::Instant;
+
+    /// More than two groups of them.
+    const RELEASES: u32 = 1_000;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_goes_last_keeps_up_while_something_always_goes_first() {
+        let store = Store::in_memory().unwrap();
+        ensure_table(&store.client(), "table").await.unwrap();
+        let grouped =
+            Arc::new(Grouped::new(Arc::new(DynamoJobStore::new(store.client(), "table"))));
+        let starts = grouped.starts();
+        let mut turns = Vec::new();
+        for _ in 0..STARTS_MAX {
+            turns.push(starts.turn().await);
+        }
+        let waiting = tokio::spawn(async move { starts.turn().await });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished(), "there is no place left");
+
+        let since = Instant::now();
+        let releases = (0..RELEASES).map(|number| {
+            let grouped = grouped.clone();
+            tokio::spawn(async move { grouped.release(&[held(number)]).await.remove(0) })
+        });
+        for release in releases.collect::<Vec<_>>() {
+            release.await.unwrap().unwrap();
+        }
+        let yielded = since.elapsed();
+        assert!(yielded >= YIELD_MAX, "it went before the turn: {yielded:?}");
+        assert!(yielded < 2 * YIELD_MAX, "each group waited: {yielded:?}");
+
+        drop(turns);
+        drop(waiting.await.unwrap());
+        let since = Instant::now();
+        grouped.release(&[held(0)]).await.remove(0).unwrap();
+        assert!(since.elapsed() < YIELD_MAX, "nobody goes first");
+        store.close().await;
+    }
+
+    fn held(number: u32) -> Held {
+        let occurrence = Occurrence::Scheduled { nominal_at: DateTime::UNIX_EPOCH };
+        let attempt = Attempt { number, ..Attempt::first(0, occurrence) };
+        Held { job_uid: "job".to_owned(), attempt, claim_id: "claim".to_owned() }
+    }
 }
