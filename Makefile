@@ -92,21 +92,21 @@ bench-store: ## time the embedded store, beside HTTP over loopback, and the embe
 
 # The functions are those that are released; what stands around them need not be optimised.
 bench-aws: ## the functions on AWS: how long a start takes, beside one that does nothing, and what a firing costs
-	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
-	MINUTEHAND_BENCH_FUNCTIONS='$(abspath $(TARGET_DIR))/release' \
+	cargo build --profile functions --locked $(FUNCTIONS:%=-p %) --bins --examples
+	MINUTEHAND_BENCH_FUNCTIONS='$(abspath $(TARGET_DIR))/functions' \
 		cargo bench -p it --bench aws --profile dev --locked
 
 size: ## the functions' packages, zipped, built for this machine
-	cargo build --release --locked $(FUNCTIONS:%=-p %) --bins --examples
+	cargo build --profile functions --locked $(FUNCTIONS:%=-p %) --bins --examples
 	@for function in $(FUNCTIONS); do \
-		gzip -9 -c "$(TARGET_DIR)/release/$$function" | wc -c | \
+		gzip -9 -c "$(TARGET_DIR)/functions/$$function" | wc -c | \
 			awk -v name=$$function '{ printf "%-10s %.2f MB\n", name, $$1 / 1000000 }'; \
 	done
 
 # One build for the three, so that what they share is compiled once.
 build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
-	PATH='$(TOOLS)':"$$PATH" cargo lambda build --release --locked --lambda-dir target/lambda \
+	PATH='$(TOOLS)':"$$PATH" cargo lambda build --profile functions --locked --lambda-dir target/lambda \
 		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) $(FUNCTIONS:%=-p %)
 
 dist: ## the binary as it is released: optimised, stripped
