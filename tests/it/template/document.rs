@@ -34,6 +34,11 @@ impl Template {
         &self.0["Globals"][kind]
     }
 
+    /// A condition.
+    pub(super) fn condition(&self, name: &str) -> &Value {
+        &self.0["Conditions"][name]
+    }
+
     /// A number among them, named by where it stands, as in `/Environment/Timeout`.
     pub(super) fn number(&self, name: &str, pointer: &str) -> i64 {
         let found = self.properties(name).pointer(pointer).and_then(Value::as_i64);

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use sealer_kms::CONTEXT;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Template;
 use super::sources::{Source, sdk_calls};
@@ -17,6 +17,8 @@ use crate::fire::watch::{Call, Function, everything};
 struct Allows<'a> {
     actions: Vec<&'a str>,
     resource: &'a Value,
+    /// The condition of the template without which it is left out.
+    condition: Option<&'a str>,
     /// Patterns of the keys `dynamodb:LeadingKeys`; none means any.
     partitions: Option<Vec<&'a str>>,
     only_in_transactions: bool,
@@ -100,6 +102,49 @@ const DELIVERIES: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:G
 /// And what to keep its log.
 const LOG: [&str; 2] = ["logs:CreateLogStream", "logs:PutLogEvents"];
 
+/// What jobs ask of AWS in the executor's name, by the way in which it is asked for.
+const OF_JOBS: [(&str, &str); 4] = [
+    ("\"AmazonSQS.SendMessage\"", "sqs:SendMessage"),
+    (".append_pair(\"Action\", \"Publish\")", "sns:Publish"),
+    ("/invocations\"", "lambda:InvokeFunction"),
+    ("\"AWSEvents.PutEvents\"", "events:PutEvents"),
+];
+
+#[test]
+fn what_jobs_ask_of_aws_is_allowed_to_the_executor_alone_and_only_where_it_is_listed() {
+    let template = Template::read();
+    let listed = json!({"Fn::Split": [",", {"Ref": "ActionArns"}]});
+    for (function, role) in ROLES {
+        let statements = statements(&template, role);
+        let (of_jobs, others): (Vec<_>, Vec<_>) =
+            statements.into_iter().partition(|it| it.condition.is_some());
+        assert!(others.iter().all(|it| !it.resource.to_string().contains("ActionArns")), "{role}");
+        if function != Function::Executor {
+            assert!(of_jobs.is_empty(), "{role} has what may be left out");
+            continue;
+        }
+        let [of_jobs] = of_jobs.as_slice() else { panic!("{role} has one statement for jobs") };
+        assert_eq!(of_jobs.actions, OF_JOBS.map(|(_, action)| action));
+        assert_eq!(*of_jobs.resource, listed);
+        // An empty list would be no policy at all.
+        assert_eq!(of_jobs.condition, Some("SendsToAws"));
+        let is_given = json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "ActionArns"}, ""]}]});
+        assert_eq!(*template.condition("SendsToAws"), is_given);
+    }
+}
+
+#[test]
+fn jobs_ask_nothing_else_of_aws() {
+    let sources = Source::of("shared/actions/src/aws");
+    let requests = sources.iter().find(|it| it.file == "requests.rs").unwrap();
+    for (sign, action) in OF_JOBS {
+        assert!(requests.text.contains(sign), "nothing asks for {action}");
+    }
+    let asks = sources.iter().map(|it| it.text.matches("-> Ask {").count()).sum::<usize>();
+    // One for each, and the one that those in JSON share.
+    assert_eq!(asks, OF_JOBS.len() + 1);
+}
+
 #[test]
 fn roles_allow_what_functions_ask_of_other_services_and_nothing_else() {
     let template = Template::read();
@@ -115,7 +160,8 @@ fn roles_allow_what_functions_ask_of_other_services_and_nothing_else() {
         if function == Function::Executor {
             expected.extend(DELIVERIES);
         }
-        let allowed = statements(&template, role).into_iter().flat_map(|it| it.actions);
+        let always = statements(&template, role).into_iter().filter(|it| it.condition.is_none());
+        let allowed = always.flat_map(|it| it.actions);
         let allowed: BTreeSet<&str> = allowed.filter(|it| !it.starts_with("dynamodb:")).collect();
         assert_eq!(allowed, expected, "left: what {role} allows");
     }
@@ -233,7 +279,14 @@ fn statements<'a>(template: &'a Template, role: &str) -> Vec<Allows<'a>> {
     let policies = template.properties(role)["Policies"].as_array().unwrap();
     let statements =
         policies.iter().flat_map(|it| it["PolicyDocument"]["Statement"].as_array().unwrap());
-    statements.map(read).collect()
+    statements.map(read_with_condition).collect()
+}
+
+/// Reads a statement, which may stand under a condition of the template, or not at all.
+fn read_with_condition(statement: &Value) -> Allows<'_> {
+    let Some(choice) = statement.get("Fn::If") else { return read(statement) };
+    assert_eq!(choice[2], json!({"Ref": "AWS::NoValue"}), "{choice}");
+    Allows { condition: choice[0].as_str(), ..read(&choice[1]) }
 }
 
 /// Reads a statement, and knows all that is in it: what it did not know might allow more.
@@ -242,6 +295,7 @@ fn read(statement: &Value) -> Allows<'_> {
     let mut allows = Allows {
         actions: texts(&statement["Action"]),
         resource: &statement["Resource"],
+        condition: None,
         partitions: None,
         only_in_transactions: false,
     };
