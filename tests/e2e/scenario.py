@@ -9,6 +9,7 @@ import time
 from datetime import datetime, timedelta, timezone
 
 from api import VERSION, Api
+from receivers import name_of, pass_on, queue, receive
 
 # A minutely job is due after more than a minute, and the tick comes once in one.
 WAIT_SECONDS = 240
@@ -18,17 +19,19 @@ COLLECTIONS = "/subscriptions/e2e/providers/Microsoft.Scheduler/jobCollections?"
 SECRET = "correct horse battery staple"
 
 
-def play(stack, target, token):
+def play(stack, target, receivers, token):
     """Plays it, and yields a line for each thing that was seen."""
     api = Api(stack.url, token)
     yield from who_may_call(stack, api)
-    scene = Scene(stack, target, api)
-    with scene.bus() as told:
-        scene.create_without_dispatch()
-        scene.create_with_dispatch()
-        yield from scene.watch()
-        yield from scene.read_back()
-        yield from scene.events(told)
+    scene = Scene(stack, target, receivers, api)
+    told = scene.listen_to_the_bus()
+    scene.create_without_dispatch()
+    scene.create_with_dispatch()
+    scene.create_for_aws()
+    yield from scene.watch()
+    yield from scene.watch_aws()
+    yield from scene.read_back()
+    yield from scene.events(told)
     yield from scene.dead_letter()
 
 
@@ -62,8 +65,8 @@ def is_open_to_all(stack):
 
 
 class Scene:
-    def __init__(self, stack, target, api):
-        self.stack, self.target = stack, target
+    def __init__(self, stack, target, receivers, api):
+        self.stack, self.target, self.receivers = stack, target, receivers
         self.jobs = api.collection("jobs")
         self.jobs.create()
 
@@ -110,6 +113,42 @@ class Scene:
         self.jobs.put("told", state="Disabled", action=self.action("/told"))
         self.jobs.run("told")
 
+    def create_for_aws(self):
+        for name, action in self.receivers.actions(self.target).items():
+            self.jobs.put(name, action=action)
+        denied = self.receivers.send(self.receivers.unlisted, "denied")
+        denied["retryPolicy"] = {"retryType": "None"}
+        denied["errorAction"] = self.receivers.send(self.receivers.queue, "error action")
+        self.jobs.put("denied", action=denied)
+
+    def watch_aws(self):
+        self.calls("/invoked", 1)
+        received = []
+
+        def sent():
+            received.extend(self.receivers.received())
+            return sorted(received)
+
+        eventually(sent, ["bus", "error action", "queue", "topic"], "what jobs sent in AWS")
+        yield "jobs send to a queue, a topic, a function and a bus of AWS, and so do error actions"
+
+        for job in self.receivers.actions(self.target):
+            self.outcomes(job, [("MainAction", None, 0)])
+        self.outcomes("denied", [("ErrorAction", None, 0), ("MainAction", "failed", 0)])
+        message = self.jobs.history("denied")[-1]["message"]
+        assert "AccessDenied" in message, message
+        equal(list(receive(self.stack.emulator, self.receivers.unlisted)), [], "what was denied")
+        yield f"what is not listed is denied: {message}"
+
+    def outcomes(self, job, expected):
+        """Waits for what its history tells; a status is answered of what failed alone."""
+
+        def history():
+            items = self.jobs.history(job)
+            return [(item["actionName"], item.get("status"), item["retryCount"]) for item in items]
+
+        eventually(history, expected, f"the history of '{job}'")
+
     def watch(self):
         [now] = self.calls("/now", 1)
         equal((now.method, now.body), ("POST", b"some body"), "the request of 'now'")
@@ -137,7 +176,6 @@ class Scene:
         yield f"and a minutely one, {', '.join(f'{seconds:.3f} s' for seconds in late)} late"
 
     def read_back(self):
-        # A status is answered of what failed alone.
         for job, outcomes in [
             ("now", [("MainAction", None, 0)]),
             ("once", [("MainAction", None, 0)]),
@@ -153,11 +191,7 @@ class Scene:
             ),
             ("disabled", []),
         ]:
-            history = lambda: [
-                (item["actionName"], item.get("status"), item["retryCount"])
-                for item in self.jobs.history(job)
-            ]
-            eventually(history, outcomes, f"the history of '{job}'")
+            self.outcomes(job, outcomes)
         for job, state in [("now", "completed"), ("once", "completed"), ("failing", "faulted")]:
             eventually(lambda: self.jobs.get(job)["state"].lower(), state, f"the state of '{job}'")
         minutely = self.jobs.history("minutely")
@@ -180,35 +214,18 @@ class Scene:
         pages = client.get_paginator("scan").paginate(TableName=self.stack.outputs["TableName"])
         return [item for page in pages for item in page["Items"]]
 
-    @contextlib.contextmanager
-    def bus(self):
+    def listen_to_the_bus(self):
         """A queue that is told what is put on the bus."""
-        events, sqs = (self.stack.emulator.client(name) for name in ["events", "sqs"])
-        url = sqs.create_queue(QueueName="told")["QueueUrl"]
-        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-        arn = arn["Attributes"]["QueueArn"]
-        allow = {
-            "Effect": "Allow",
-            "Principal": {"Service": "events.amazonaws.com"},
-            "Action": "sqs:SendMessage",
-            "Resource": arn,
-        }
-        policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
-        sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
-        bus = self.stack.outputs["EventBusName"]
-        pattern = json.dumps({"source": ["minutehand"]})
-        events.put_rule(Name="told", EventBusName=bus, EventPattern=pattern)
-        events.put_targets(Rule="told", EventBusName=bus, Targets=[{"Id": "queue", "Arn": arn}])
-        yield url
+        url, arn = queue(self.stack.emulator, "told")
+        pass_on(self.stack.emulator, self.stack.outputs["EventBusName"], "minutehand", arn)
+        return url
 
     def events(self, url):
-        sqs, seen = self.stack.emulator.client("sqs"), set()
+        seen = set()
         expected = {"Execution Failed", "Job Completed", "Job Faulted"}
 
         def received():
-            for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
-                seen.add(json.loads(message["Body"])["detail-type"])
-                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+            seen.update(name_of(body) for body in receive(self.stack.emulator, url))
             return seen
 
         eventually(received, expected, "events on the bus")
