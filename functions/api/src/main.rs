@@ -6,13 +6,10 @@ use std::sync::Arc;
 use api::{Clients, Function, HttpEvent, Settings};
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use runtime::SystemClock;
-use runtime_aws::{ErrorType, Started, block_on, report, start};
+use runtime_aws::{ErrorType, Started, report, serve};
 
 fn main() -> ExitCode {
-    match start(Settings::read) {
-        Ok(started) => block_on(run(started)),
-        Err(code) => code,
-    }
+    serve(Settings::read, run)
 }
 
 async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {

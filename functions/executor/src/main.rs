@@ -10,13 +10,10 @@ use executor::{Clients, Function, Settings};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use queue_sqs::Batch;
 use runtime::SystemClock;
-use runtime_aws::{Started, block_on, start};
+use runtime_aws::{Started, serve};
 
 fn main() -> ExitCode {
-    match start(Settings::read) {
-        Ok(started) => block_on(run(started)),
-        Err(code) => code,
-    }
+    serve(Settings::read, run)
 }
 
 async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {

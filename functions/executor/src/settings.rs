@@ -1,6 +1,6 @@
 //! What the executor reads from its environment.
 
-use actions::{AUTHORITY, TargetPolicy};
+use actions::{AUTHORITY, TargetPolicy, is_authority};
 use runtime_aws::Variables;
 
 /// The executor's settings.
@@ -39,7 +39,7 @@ impl Settings {
 fn authority(variables: &mut Variables) -> String {
     let name = "MINUTEHAND_OAUTH_AUTHORITY";
     let Some(url) = variables.optional(name) else { return AUTHORITY.to_owned() };
-    if !url.starts_with("https://") && !url.starts_with("http://") {
+    if !is_authority(&url) {
         variables.problem(format!("{name} is '{url}': give a URL, like {AUTHORITY}"));
     }
     url

@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use runtime::SystemClock;
-use runtime_aws::{ErrorType, Started, block_on, start};
+use runtime_aws::{ErrorType, Started, serve};
 use serde::de::IgnoredAny;
 use sweeper::{Clients, Function, Settings};
 
 fn main() -> ExitCode {
-    match start(Settings::read) {
-        Ok(started) => block_on(run(started)),
-        Err(code) => code,
-    }
+    serve(Settings::read, run)
 }
 
 async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 //! It stands beside `runtime`, which the binary on one machine uses alone, so that nothing of AWS is
 //! in that. A function starts in these steps, before its first event:
 //!
-//! 1. [`start`] reads the environment, and says everything that is wrong with it at once;
+//! 1. [`serve`] reads the environment, and says everything that is wrong with it at once;
 //! 2. the clients are made, all on one pool of connections ([`AwsSettings::config`]);
 //! 3. services are put on them, and the function asks for events.
 //!
@@ -24,5 +24,5 @@ mod variables;
 pub use clients::AwsSettings;
 pub use error_type::ErrorType;
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
-pub use start::{Started, block_on, report, start};
+pub use start::{Started, report, serve};
 pub use variables::{PREFIX, Variables};

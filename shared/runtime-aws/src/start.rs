@@ -14,12 +14,27 @@ pub struct Started<S> {
     pub settings: S,
 }
 
+/// Starts a function, and runs it until its process ends.
+pub fn serve<S, R, E>(
+    read: impl FnOnce(&mut Variables) -> S,
+    run: impl FnOnce(Started<S>) -> R,
+) -> ExitCode
+where
+    R: Future<Output = Result<(), E>>,
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match start(read) {
+        Ok(started) => block_on(run(started)),
+        Err(code) => code,
+    }
+}
+
 /// Reads settings from the environment of this process, and starts its log.
 ///
 /// # Errors
 ///
 /// The code with which the process ends, once everything that is wrong is in the log.
-pub fn start<S>(read: impl FnOnce(&mut Variables) -> S) -> Result<Started<S>, ExitCode> {
+fn start<S>(read: impl FnOnce(&mut Variables) -> S) -> Result<Started<S>, ExitCode> {
     let mut variables = Variables::of_process();
     let level = variables.log_level();
     start_log(LogFormat::Json, level);
@@ -38,7 +53,7 @@ pub fn start<S>(read: impl FnOnce(&mut Variables) -> S) -> Result<Started<S>, Ex
 }
 
 /// Runs a function until its process ends. One thread is enough: what it does is waiting.
-pub fn block_on<E>(run: impl Future<Output = Result<(), E>>) -> ExitCode
+fn block_on<E>(run: impl Future<Output = Result<(), E>>) -> ExitCode
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
