@@ -135,6 +135,9 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, mut 
     let ended = loop {
         let is_idle = !*is_busy.borrow_and_update();
         tokio::select! {
+            // First of all, what has been sent is read: a request that came before the end was asked
+            // for is under way, and is answered.
+            biased;
             ended = connection.as_mut() => break ended,
             () = until.stop.requested() => {}
             () = until.room.notified(), if is_idle => {}

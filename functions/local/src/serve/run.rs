@@ -146,7 +146,10 @@ async fn until_ended(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
     };
     tokio::select! {
         () = tasks.stop(STOPPING_MAX) => {}
-        signal = signals.next() => bail!("ended at once by a second signal, {signal}"),
+        signal = signals.next() => {
+            tasks.drop_all().await;
+            bail!("ended at once by a second signal, {signal}");
+        }
     }
     failed.map_or(Ok(()), Err)
 }

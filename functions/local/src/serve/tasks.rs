@@ -5,6 +5,10 @@ use std::time::Duration;
 use anyhow::anyhow;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// How long a task that is dropped may go on until it waits for something.
+const DROPPING_MAX: Duration = Duration::from_millis(500);
 
 /// The tasks of the process.
 pub(super) struct Tasks {
@@ -52,12 +56,20 @@ impl Tasks {
 
     /// Asks all to stop, and waits until they have. What takes longer than this is dropped, which
     /// is no failure: a client that sends half a request would make it one.
-    pub(super) async fn stop(mut self, time_max: Duration) {
+    pub(super) async fn stop(&mut self, time_max: Duration) {
         self.stop.send_replace(true);
         let all = async { while self.running.join_next().await.is_some() {} };
-        if tokio::time::timeout(time_max, all).await.is_err() {
+        if timeout(time_max, all).await.is_err() {
             let seconds = time_max.as_secs();
             tracing::warn!(seconds, "not all work ended in time, and what is left is dropped");
+            self.drop_all().await;
         }
+    }
+
+    /// Drops what still runs, where it waits next. What they stand on may be closed then: none is
+    /// left that would find it gone, and call that an error.
+    pub(super) async fn drop_all(&mut self) {
+        // One that never waits ends with the process.
+        let _ = timeout(DROPPING_MAX, self.running.shutdown()).await;
     }
 }

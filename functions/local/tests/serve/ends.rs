@@ -11,6 +11,20 @@ fn memory() -> Server {
     Server::start(["--memory", "--no-auth"])
 }
 
+/// A request to put a collection that is under way: the server waits for its body, `{}`.
+fn begun(server: &Server) -> TcpStream {
+    const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+    let path = versioned("/jc");
+    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
+    let head = request.replace("\r\n\r\n{}", "\r\nExpect: 100-continue\r\n\r\n");
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut said = [0; GO_ON.len()];
+    stream.read_exact(&mut said).unwrap();
+    assert_eq!(said, GO_ON);
+    stream
+}
+
 #[test]
 fn it_says_where_it_listens_and_what_it_is_and_ends_with_a_signal() {
     for signal in ["TERM", "INT"] {
@@ -33,16 +47,10 @@ fn it_says_where_it_listens_and_what_it_is_and_ends_with_a_signal() {
 #[test]
 fn a_request_that_is_under_way_is_answered_before_the_end() {
     let mut server = memory();
-    let path = versioned("/jc");
-    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
-    let (head, body) = request.split_at(request.len() - 1);
-    let mut stream = TcpStream::connect(server.address).unwrap();
-    stream.write_all(head.as_bytes()).unwrap();
-    // It was accepted before this one, which was answered.
-    server.send("GET", "/healthz", "");
+    let mut stream = begun(&server);
     server.signal("TERM");
     server.wait_for("ending");
-    stream.write_all(body.as_bytes()).unwrap();
+    stream.write_all(b"{}").unwrap();
     assert_eq!(read_answer(stream).unwrap().status, 201);
     let address = server.address;
     server.wait().is_clean();
@@ -63,11 +71,7 @@ fn a_connection_that_is_kept_alive_holds_up_nothing() {
 #[test]
 fn a_request_that_never_ends_is_dropped_in_time() {
     let mut server = memory();
-    let mut stream = TcpStream::connect(server.address).unwrap();
-    let path = versioned("/jc");
-    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
-    stream.write_all(&request.as_bytes()[..request.len() - 1]).unwrap();
-    server.send("GET", "/healthz", "");
+    let _stream = begun(&server);
     server.signal("TERM");
     server.wait_for("what is left is dropped");
     server.wait().is_clean();
@@ -76,11 +80,7 @@ fn a_request_that_never_ends_is_dropped_in_time() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let mut server = memory();
-    let mut stream = TcpStream::connect(server.address).unwrap();
-    let path = versioned("/jc");
-    let request = Request { method: "PUT", path: &path, token: None, body: "{}" }.text();
-    stream.write_all(&request.as_bytes()[..request.len() - 1]).unwrap();
-    server.send("GET", "/healthz", "");
+    let _stream = begun(&server);
     server.signal("TERM");
     server.wait_for("ending");
     server.signal("INT");
@@ -88,7 +88,7 @@ fn a_second_signal_ends_it_at_once() {
     assert_eq!(ended.status.code(), Some(1));
     assert!(ended.took.as_secs() < 5, "{:?}", ended.took);
     assert!(
-        ended.log.ends_with("error: ended at once by a second signal, SIGINT"),
+        ended.log.ends_with("\nerror: ended at once by a second signal, SIGINT"),
         "{}",
         ended.log
     );
