@@ -9,16 +9,20 @@ use local::preview::Preview;
 use serde_json::{Value, json};
 
 use crate::chance::Chance;
-use crate::jobs::{history, in_memory, instant, job, written};
+use crate::jobs::{history, instant, job, on, with_collection, written};
 use crate::target::{PATIENCE, Reply, Seen, Target, status};
 
-/// Where clocks go forward in Europe within the day.
-const CLOCK_START: &str = "2027-03-27T12:00:00Z";
-/// The schedule goes by so much faster than work.
+/// When the jobs are put, on a clock that goes as others do.
+const PUT_AT: &str = "2027-03-27T12:00:00Z";
+/// When the day begins, in which clocks go forward in Europe.
+const DAY_AT: &str = "2027-03-27T17:55:00Z";
+/// The schedule of the day goes by so much faster than work.
 const RATE: &str = "1440";
-/// Jobs start no earlier than this after the clock does, so that all of them are there by then.
+/// The first jobs start so long after they are put, which takes less.
 const HEAD_START: TimeDelta = TimeDelta::hours(6);
 const DAY: TimeDelta = TimeDelta::hours(24);
+/// By what is due so long after the day, all that is of the day has come.
+const LATE_MAX: TimeDelta = TimeDelta::hours(24);
 const JOBS: usize = 100;
 /// More than any of them has in a day.
 const OCCURRENCES_MAX: u32 = 1_000;
@@ -74,30 +78,36 @@ impl Timings {
 fn every_line_of_history_is_an_occurrence_and_every_occurrence_a_line() {
     let mut timings = Timings(Chance::new());
     let target = Target::start(answer);
-    let clock_start: DateTime<Utc> = CLOCK_START.parse().unwrap();
-    let server =
-        in_memory(&["--clock-start", CLOCK_START, "--clock-rate", RATE, "--log-level", "warn"]);
-    let end = clock_start + HEAD_START + DAY;
+    let put_at: DateTime<Utc> = PUT_AT.parse().unwrap();
+    let end = put_at + HEAD_START + DAY;
+    let dir = tempfile::tempdir().unwrap();
+    let server = with_collection(on(dir.path(), &["--roles", "api", "--clock-start", PUT_AT]));
     let mut expected = BTreeMap::new();
     for n in 0..JOBS {
         let offset = i64::try_from(timings.below(180)).unwrap();
-        let start = clock_start + HEAD_START + TimeDelta::minutes(offset);
+        let start = put_at + HEAD_START + TimeDelta::minutes(offset);
         let timing = timings.timing(&written(start));
         let body = job(&target.url(&format!("/j{n}")), &timing);
         server.must("PUT", &format!("/jc/jobs/j{n}"), &body);
-        let preview = Preview::of(&body, clock_start, OCCURRENCES_MAX).unwrap();
+        let preview = Preview::of(&body, put_at, OCCURRENCES_MAX).unwrap();
         let preview: Value = serde_json::from_str(&preview.json()).unwrap();
         let occurrences = preview["occurrences"].as_array().unwrap().iter().map(instant);
         let of_the_day: BTreeSet<_> = occurrences.filter(|at| *at <= end).collect();
         expected.insert(format!("j{n}"), of_the_day);
     }
-    let total: usize = expected.values().map(BTreeSet::len).sum();
-    let mut asked = BTreeSet::new();
-    while asked.len() < total {
+    server.stop().is_clean();
+
+    let clock = ["--clock-start", DAY_AT, "--clock-rate", RATE, "--log-level", "warn"];
+    let server = on(dir.path(), &clock);
+    let mut missing: BTreeSet<_> = expected
+        .iter()
+        .flat_map(|(name, occurrences)| occurrences.iter().map(move |at| (format!("/{name}"), *at)))
+        .collect();
+    let total = missing.len();
+    while !missing.is_empty() {
         let seen = target.next();
-        if seen.expected_at() <= end {
-            asked.insert((seen.path.clone(), seen.expected_at()));
-        }
+        assert!(seen.expected_at() < end + LATE_MAX, "not asked: {missing:?}");
+        missing.remove(&(seen.path.clone(), seen.expected_at()));
     }
     for (name, expected) in &expected {
         let since = Instant::now();

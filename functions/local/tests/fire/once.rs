@@ -10,7 +10,7 @@ use crate::target::{Target, status};
 #[test]
 fn a_job_fires_at_its_start_and_is_over() {
     let (target, server) = (Target::ok(), in_memory(&[]));
-    let start = system_now() + TimeDelta::milliseconds(1_500);
+    let start = system_now() + TimeDelta::seconds(4);
     let body = job(&target.url("/a?b=c"), &json!({"startTime": written(start)}));
     server.must("PUT", "/jc/jobs/j", &body);
     let seen = target.next();
