@@ -32,8 +32,8 @@ const AT_ONCE: NonZeroUsize = match NonZeroUsize::new(8) {
     Some(pages) => pages,
     None => NonZeroUsize::MIN,
 };
-/// Requests to one service under way at once. Each has a connection, that is a file, of which Lambda
-/// lets a function open 1,024, and some 50 KB of its memory.
+/// Requests to one service under way at once. Each has a connection, and that is a file, of which
+/// Lambda lets a function open 1,024; two services are called so often.
 const REQUESTS_MAX: usize = 128;
 
 const _: () = {
