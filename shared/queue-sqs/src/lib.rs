@@ -18,4 +18,4 @@ mod receive;
 mod send;
 
 pub use receive::{Batch, BatchAnswer, Delivery, Receipt};
-pub use send::SqsQueue;
+pub use send::{IN_FLIGHT_MAX, SqsQueue};

@@ -18,8 +18,8 @@ use crate::receive::Receipt;
 const BATCH_MAX: usize = 10;
 /// The most bytes of a request: a quarter of what SQS takes, and all of what its imitations do.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
-/// Requests under way at once.
-const IN_FLIGHT_MAX: usize = 16;
+/// The most requests of one [`send`](DispatchQueue::send) under way at once.
+pub const IN_FLIGHT_MAX: usize = 16;
 /// The longest delay of a message.
 const DELAY_SECONDS_MAX: i64 = 900;
 /// How often what a queue took in part is sent.

@@ -44,7 +44,7 @@ const TRANSACTION_TRIES_MAX: usize = 4;
 /// another.
 const TRANSACTIONS_IN_FLIGHT_MAX: usize = 4;
 /// The most single writes of a group under way at once.
-const SINGLES_IN_FLIGHT_MAX: usize = 16;
+pub const SINGLES_IN_FLIGHT_MAX: usize = 16;
 
 /// How a group of writes is performed. What comes of it is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

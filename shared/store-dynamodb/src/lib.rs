@@ -62,7 +62,7 @@ use ports::{JobStore, StoreError};
 
 use changes::Changes;
 use definitions::Definitions;
-pub use groups::Groups;
+pub use groups::{Groups, SINGLES_IN_FLIGHT_MAX};
 pub use meter::{Call, Consumed, Meter};
 pub use table::{DUE_INDEX, ensure_table};
 

@@ -5,7 +5,7 @@
 //! emulator makes, too.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -16,6 +16,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 /// A request that was sent.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,11 +76,7 @@ impl FakeAws {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn answer(&self, request: &HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let action = target.rsplit('.').next().unwrap_or_default().to_owned();
-        let body = request.body().bytes().unwrap_or_default();
-        let call = Call { action, body: serde_json::from_slice(body).unwrap_or(Value::Null) };
+    fn answer(&self, call: Call) -> Result<HttpResponse, ConnectorError> {
         let answer = (self.answers)(&call);
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
         let (status, body) = match answer {
@@ -95,9 +92,115 @@ impl FakeAws {
     }
 }
 
+impl Call {
+    fn of(request: &HttpRequest) -> Self {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let action = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let body = request.body().bytes().unwrap_or_default();
+        Self { action, body: serde_json::from_slice(body).unwrap_or(Value::Null) }
+    }
+}
+
 impl HttpConnector for FakeAws {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        HttpConnectorFuture::ready(self.answer(&request))
+        HttpConnectorFuture::ready(self.answer(Call::of(&request)))
+    }
+}
+
+/// AWS that takes its time: it has requests under way until the test lets it answer.
+#[derive(Clone)]
+pub struct SlowAws {
+    aws: FakeAws,
+    under_way: Arc<Mutex<UnderWay>>,
+}
+
+#[derive(Default)]
+struct UnderWay {
+    requests: Vec<(Call, oneshot::Sender<()>)>,
+    most: usize,
+    /// Those that are answered at once.
+    quick: Option<Box<Choice>>,
+}
+
+type Choice = dyn Fn(&Call) -> bool + Send;
+
+impl fmt::Debug for SlowAws {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SlowAws")
+    }
+}
+
+impl SlowAws {
+    /// It answers as that one does, when it is let.
+    #[must_use]
+    pub fn new(aws: FakeAws) -> Self {
+        Self { aws, under_way: Arc::default() }
+    }
+
+    /// The requests that wait for their answers.
+    #[must_use]
+    pub fn under_way(&self) -> Vec<Call> {
+        self.waiting().requests.iter().map(|(call, _)| call.clone()).collect()
+    }
+
+    /// The most that ever did at once.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        self.waiting().most
+    }
+
+    /// Lets it answer the oldest request.
+    pub fn answer_one(&self) {
+        let mut waiting = self.waiting();
+        if !waiting.requests.is_empty() {
+            let _ = waiting.requests.remove(0).1.send(());
+        }
+    }
+
+    /// Lets it answer these requests from now on, and those that wait, too.
+    pub fn answer_all(&self, of: impl Fn(&Call) -> bool + Send + 'static) {
+        let mut waiting = self.waiting();
+        for (call, go) in std::mem::take(&mut waiting.requests) {
+            if of(&call) {
+                let _ = go.send(());
+            } else {
+                waiting.requests.push((call, go));
+            }
+        }
+        waiting.quick = Some(Box::new(of));
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HttpConnector for SlowAws {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let call = Call::of(&request);
+        let mut waiting = self.waiting();
+        if waiting.quick.as_ref().is_some_and(|is_quick| is_quick(&call)) {
+            return HttpConnectorFuture::ready(self.aws.answer(call));
+        }
+        let (go, gone) = oneshot::channel();
+        waiting.requests.push((call.clone(), go));
+        waiting.most = waiting.most.max(waiting.requests.len());
+        let aws = self.aws.clone();
+        HttpConnectorFuture::new(async move {
+            // A test that is over lets everything go.
+            let _ = gone.await;
+            aws.answer(call)
+        })
+    }
+}
+
+impl HttpClient for SlowAws {
+    fn http_connector(
+        &self,
+        _settings: &HttpConnectorSettings,
+        _components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
     }
 }
 

@@ -25,6 +25,11 @@ pub(crate) struct Function {
 
 impl Function {
     pub(crate) fn start(binary: &Path, services: &Services) -> Self {
+        Self::start_in(binary, services.environment())
+    }
+
+    /// Starts one in an environment of its own.
+    pub(crate) fn start_in(binary: &Path, environment: Vec<(&'static str, String)>) -> Self {
         let (events, next) = channel::<String>();
         let (asking, asked) = channel();
         let (answering, answered) = channel();
@@ -48,7 +53,7 @@ impl Function {
         let started_at = Instant::now();
         let process = Command::new(binary)
             .env_clear()
-            .envs(services.environment())
+            .envs(environment)
             .env("AWS_LAMBDA_RUNTIME_API", address.to_string())
             .stdout(Stdio::null())
             .spawn()

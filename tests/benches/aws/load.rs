@@ -28,12 +28,17 @@ pub(crate) fn put_collection() -> Value {
 
 /// A job that fires each minute, from then on.
 pub(crate) fn put_job(n: usize, target: &str, start: &str) -> Value {
+    put_recurring(&format!("j{n}"), target, start, "minute")
+}
+
+/// A job that fires so often, from then on.
+pub(crate) fn put_recurring(name: &str, target: &str, start: &str, frequency: &str) -> Value {
     let body = json!({"properties": {
         "startTime": start,
         "action": {"type": "http", "request": {"method": "GET", "uri": target}},
-        "recurrence": {"frequency": "minute"},
+        "recurrence": {"frequency": frequency},
     }});
-    request("PUT", &format!("{COLLECTION}/jobs/j{n}"), &body)
+    request("PUT", &format!("{COLLECTION}/jobs/{name}"), &body)
 }
 
 pub(crate) fn run_job(n: usize) -> Value {

@@ -3,7 +3,8 @@
 //! The binaries are those that are released; Lambda's runtime API, the store, the queue and what jobs
 //! call stand on loopback, in this process. Each function is started again and again, and the time
 //! is taken until it asks for its first event, and until it has answered it. Then one of each works
-//! through a load, and the processor time of its process is divided by what it did.
+//! through a load, and the processor time of its process is divided by what it did. At last the
+//! sweeper makes passes with everything it calls as far away as it is on AWS.
 //!
 //! `make bench-aws` builds them and gives their directory in `MINUTEHAND_BENCH_FUNCTIONS`.
 
@@ -16,15 +17,18 @@
     reason = "a bench that meets what it did not expect has to stop"
 )]
 
+mod far;
 mod figures;
 mod http;
 mod lambda;
 mod load;
+mod passes;
 mod services;
 
 use std::path::PathBuf;
 
 use crate::figures::{cpu, starts};
+use crate::passes::passes;
 use crate::services::Services;
 
 fn main() {
@@ -36,4 +40,5 @@ fn main() {
     let services = Services::start();
     starts(&functions, &services);
     cpu(&functions, &services);
+    passes(&functions, &services);
 }

@@ -3,6 +3,7 @@
 
 mod batches;
 mod failing;
+mod passes;
 mod requests;
 mod target;
 mod ticks;

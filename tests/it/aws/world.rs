@@ -304,7 +304,7 @@ fn executor_on(
 }
 
 /// Everything that is asked for in a batch is done.
-fn all_of_it(call: &Call) -> Answer {
+pub(super) fn all_of_it(call: &Call) -> Answer {
     let entries = call.body["Entries"].as_array().unwrap();
     let done: Vec<Value> = entries
         .iter()

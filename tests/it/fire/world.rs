@@ -1,6 +1,7 @@
 //! The machine: a sweeper that ticks by the minute and a worker that takes one message after the
 //! other, both when the test's clock says so.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -221,7 +222,7 @@ impl World {
             if is_tick {
                 self.ticked = at;
                 self.turn(Function::Sweeper);
-                self.sweeper.pass(0).await;
+                self.sweeper.pass(0, pending()).await;
             } else {
                 self.turn(Function::Executor);
                 self.deliver().await;

@@ -29,6 +29,9 @@ use super::time::{SECOND, Time};
 /// Few, as each costs a question in every pass.
 const SHARDS: u32 = 2;
 
+/// Timers of a page. Few, so that there is more than one page.
+const DUE_MAX: usize = 3;
+
 /// Looks at one job that are remembered.
 const LOOKS_MAX: usize = 16;
 
@@ -666,12 +669,13 @@ impl FiringStore for Memory {
         &self,
         wanted: u32,
         until: DateTime<Utc>,
-        _page: PageRequest,
+        page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         let now = self.time.now();
-        let mut items = Vec::new();
-        for ((uid, _), history) in &mut self.tables().index {
-            if shard(uid) != wanted {
+        // By where they are in the index: when they are due, then by their keys.
+        let mut places = BTreeMap::new();
+        for (key, history) in &mut self.tables().index {
+            if shard(&key.0) != wanted {
                 continue;
             }
             let Some(shown) = history.iter().rposition(|(at, _)| *at <= now) else { continue };
@@ -679,11 +683,17 @@ impl FiringStore for Memory {
             if let Some((_, Some(due))) = history.first()
                 && due.due_at <= until
             {
-                items.push(due.clone());
+                let place = format!("{:020} {key:?}", due.due_at.timestamp_micros());
+                if page.from.as_ref().is_none_or(|from| place > *from) {
+                    places.insert(place, due.clone());
+                }
             }
         }
-        items.sort_by_key(|due| due.due_at);
-        Ok(Page { items, next: None })
+        let mut items: Vec<_> = places.into_iter().take(DUE_MAX + 1).collect();
+        let has_more = items.len() > DUE_MAX;
+        items.truncate(DUE_MAX);
+        let next = items.last().filter(|_| has_more).map(|(place, _)| place.clone());
+        Ok(Page { items: items.into_iter().map(|(_, due)| due).collect(), next })
     }
 
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {

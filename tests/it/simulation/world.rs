@@ -1,6 +1,7 @@
 //! Everything that is simulated, and the real services in it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -12,10 +13,11 @@ use domain::action::{CertificateFacts, ClientCertificate, Target};
 use domain::errand::Errand;
 use domain::execution::{Attempt, Outcome, Role};
 use domain::firing::fence;
+use domain::firing::limits::PASS_MAX;
 use domain::job::JobState;
 use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
-use ports::{ActionSender, CertificateReader, IdSource, Occasion, SealError, Sealer, Sent};
+use ports::{ActionSender, CertificateReader, Clock, IdSource, Occasion, SealError, Sealer, Sent};
 
 use super::chance::Chance;
 use super::faults::{Store, StorePort};
@@ -23,6 +25,9 @@ use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
 use super::queue::{QueuePort, Sender, Sqs};
 use super::time::{Process, ProcessClock, SECOND, Time, instant, micros};
+
+/// Pages of a pass under way at once: all shards.
+const PAGES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// How often things go wrong, in a million times.
 #[derive(Debug, Clone, Copy, Default)]
@@ -221,10 +226,11 @@ impl World {
         let store = self.store_port(&process, &queue);
         let clock = self.clock(&process, Sender::Sweeper);
         let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone(), None);
-        let sweeper = Sweeper::new(store, dispatcher, clock);
+        let sweeper = Sweeper::new(store, dispatcher, clock.clone()).with_at_once(PAGES_AT_ONCE);
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
         self.time.spawn(&process, async move {
-            sweeper.pass(first).await;
+            let over = clock.wait(PASS_MAX.to_std().unwrap());
+            sweeper.pass(first, over).await;
         });
     }
 

@@ -1,7 +1,7 @@
 //! The numbers of the firing protocol that AWS is told, too.
 
 use domain::firing::limits::{
-    ACTION, AHEAD, FUNCTION, HORIZON, LEASE, PASS, RECEIVES_MAX, VISIBILITY,
+    ACTION, AHEAD, FUNCTION, HORIZON, LEASE, PASS, PASS_MAX, RECEIVES_MAX, VISIBILITY,
 };
 
 use super::Template;
@@ -39,7 +39,7 @@ fn what_holds_for_a_message_is_what_the_code_thinks() {
 fn passes_end_before_their_function_and_that_before_the_next_tick() {
     let template = Template::read();
     let sweeper = template.number("SweeperFunction", "/Timeout");
-    assert!(PASS.num_seconds() < sweeper && sweeper < TICK_SECONDS);
+    assert!(PASS < PASS_MAX && PASS_MAX.num_seconds() < sweeper && sweeper < TICK_SECONDS);
     assert_eq!(template.properties("Tick")["ScheduleExpression"], "rate(1 minute)");
     // A tick may be missing, and what comes into view is handed over in time.
     assert!(TICK_SECONDS < AHEAD.num_seconds());

@@ -4,6 +4,7 @@
 //! A clock that is set by hand lets the sweeper's ticks and the due instants go by.
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -168,7 +169,7 @@ impl World {
         let mut firings = 0;
         while self.clock.now() < end {
             let tick = self.clock.now();
-            let pass = self.sweeper.pass(0).await;
+            let pass = self.sweeper.pass(0, pending()).await;
             assert_eq!(pass.failed, 0, "a pass failed");
             loop {
                 let batch = self.letters.due_before(tick + TICK);

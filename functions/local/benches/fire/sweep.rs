@@ -4,6 +4,7 @@
 //! services, as a million creates would take long.
 
 use std::collections::HashMap;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -58,7 +59,7 @@ pub(crate) async fn measure(figures: &mut Figures, many: u64) {
         let (mut pass, mut next) = (f64::MAX, f64::MAX);
         for n in 0..PASSES {
             let start = Instant::now();
-            let found = sweeper.pass(n).await;
+            let found = sweeper.pass(n, pending()).await;
             pass = pass.min(start.elapsed().as_secs_f64() * 1e3);
             assert!(found.failed == 0 && found.dispatched.timers == 0, "{found:?}");
             let start = Instant::now();

@@ -86,7 +86,8 @@ impl Parts {
     }
 
     /// What finds what is due. It goes past the groups: a pass moves a page of timers at once, and
-    /// need not wake itself.
+    /// need not wake itself. It has one page at once: one thread performs what they ask for, and what
+    /// fires has a turn in between.
     pub(super) fn sweeper(&self) -> Sweeper {
         Sweeper::new(self.jobs.clone(), self.dispatcher(self.jobs.clone()), self.clock.clone())
     }

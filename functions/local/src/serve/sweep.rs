@@ -1,5 +1,6 @@
 //! The sweeper's task: passes, each when the next timer comes into view.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub(super) async fn sweep(
 ) {
     let mut first_shard = 0_u32;
     loop {
-        let pass = sweeper.pass(first_shard).await;
+        let pass = sweeper.pass(first_shard, pending()).await;
         first_shard = first_shard.wrapping_add(1);
         tell(&pass);
         let pause = if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE };
@@ -60,7 +61,7 @@ async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, advanced: &Advanced)
         let in_view = async {
             match next {
                 Some(due_at) => clock.wait_until(due_at - clock.scheduled_during(AHEAD)).await,
-                None => std::future::pending().await,
+                None => pending().await,
             }
         };
         tokio::select! {

@@ -11,8 +11,10 @@ pub const HORIZON: TimeDelta = TimeDelta::minutes(14);
 pub const OCCURRENCES_MAX: usize = 16;
 /// Timers that are due within this are looked at by a pass: a tick may be late, or missing.
 pub const AHEAD: TimeDelta = TimeDelta::seconds(90);
-/// How long a pass takes at most; passes do not overlap.
+/// How long a pass goes on with more; passes do not overlap.
 pub const PASS: TimeDelta = TimeDelta::seconds(50);
+/// How long a pass takes at most, with the end of what it is at when it goes on with nothing more.
+pub const PASS_MAX: TimeDelta = TimeDelta::seconds(52);
 /// When a timer with nothing left to hand over is looked at again.
 pub const LOOK_AGAIN: TimeDelta = TimeDelta::minutes(20);
 /// An occurrence whose successor fell due so long ago is overtaken.
@@ -39,6 +41,7 @@ const _: () = {
     assert!(ACTION.num_seconds() < FUNCTION.num_seconds());
     assert!(FUNCTION.num_seconds() < LEASE.num_seconds());
     assert!(LEASE.num_seconds() < VISIBILITY.num_seconds());
+    assert!(PASS.num_seconds() < PASS_MAX.num_seconds());
     // What one pass hands over is longer than the time to the next but one.
     assert!(HORIZON.num_seconds() > AHEAD.num_seconds() + 2 * 60);
 };

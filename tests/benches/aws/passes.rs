@@ -1,0 +1,95 @@
+//! Passes of the sweeper with the table and the queue as far away as they are on AWS.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{SecondsFormat, TimeDelta};
+use serde_json::{Map, Value, json};
+
+use crate::far::{Far, TIMERS};
+use crate::lambda::Function;
+use crate::load;
+use crate::services::{Services, TABLE};
+
+/// How far: what a request to DynamoDB or SQS takes.
+const AWAY: Duration = Duration::from_millis(10);
+/// When the timers are due: soon enough for a pass to see them.
+const DUE_IN: TimeDelta = TimeDelta::seconds(75);
+/// Passes of a kind, of which the best counts: the machine has other work.
+const PASSES: usize = 5;
+
+pub(crate) fn passes(functions: &Path, services: &Services) {
+    println!("passes, best of {PASSES}, {} ms from AWS  in ms  processor, in ms", AWAY.as_millis());
+    let far = Far::start(AWAY);
+    let mut environment = services.environment();
+    environment.retain(|(name, _)| !name.starts_with("AWS_ENDPOINT_URL"));
+    environment.push(("AWS_ENDPOINT_URL", format!("http://{}", far.address)));
+    let sweeper = Function::start_in(&functions.join("sweeper"), environment);
+    sweeper.init();
+    let api = Function::start(&functions.join("api"), services);
+    api.init();
+    api.invoke(&load::put_collection());
+    measure(&sweeper, "nothing is due", 0);
+    for frequency in ["hour", "minute"] {
+        let timer = timer(&api, services, frequency);
+        far.set_due(Some(timer));
+        let (time, spent) = measure(&sweeper, &format!("each {frequency}: {TIMERS}"), TIMERS);
+        let second = f64::from(TIMERS) / time.as_secs_f64();
+        println!("  a second; in µs each {second:>15.0} {:>17}", (spent / TIMERS).as_micros());
+    }
+}
+
+/// Makes some passes; returns the best.
+fn measure(sweeper: &Function, what: &str, timers: u32) -> (Duration, Duration) {
+    // The first one makes the connections.
+    sweeper.invoke(&load::tick());
+    let (mut time, mut spent) = (Duration::MAX, Duration::MAX);
+    for _ in 0..PASSES {
+        let (before, begun) = (sweeper.cpu(), Instant::now());
+        let (pass, _) = sweeper.invoke(&load::tick());
+        time = time.min(begun.elapsed());
+        spent = spent.min(sweeper.cpu() - before);
+        assert_eq!(pass["timers"], json!(timers), "{pass}");
+    }
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    println!("{what:<22} {:>15.0} {:>17.1}", ms(time), ms(spent));
+    (time, spent)
+}
+
+/// The timer of a job that fires so often, as the table has it.
+fn timer(api: &Function, services: &Services, frequency: &str) -> Value {
+    // What the API cannot hand over is left to the sweep.
+    services.refuses.store(true, Ordering::Release);
+    let due_at = runtime::system_now() + DUE_IN;
+    let due_at = due_at.to_rfc3339_opts(SecondsFormat::Secs, true);
+    let job = load::put_recurring(frequency, "http://127.0.0.1/", &due_at, frequency);
+    let (answer, _) = api.invoke(&job);
+    assert_eq!(answer["statusCode"], 201, "{answer}");
+    services.refuses.store(false, Ordering::Release);
+    services.system.block_on(stored(&services.dynamodb(), frequency))
+}
+
+async fn stored(client: &Client, job_key: &str) -> Value {
+    let found = client
+        .scan()
+        .table_name(TABLE)
+        .filter_expression("job_key = :key")
+        .expression_attribute_values(":key", AttributeValue::S(job_key.to_owned()))
+        .send();
+    let found = found.await.expect("the table answers").items.unwrap_or_default();
+    let timer = found.into_iter().next().expect("the job has a timer");
+    let attributes = timer.into_iter().map(|(name, value)| (name, written(value)));
+    Value::Object(attributes.collect::<Map<_, _>>())
+}
+
+fn written(value: AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => json!({"S": text}),
+        AttributeValue::N(number) => json!({"N": number}),
+        AttributeValue::Bool(is) => json!({"BOOL": is}),
+        other => panic!("no timer has such an attribute: {other:?}"),
+    }
+}

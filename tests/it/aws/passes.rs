@@ -1,0 +1,265 @@
+//! A pass of the sweeper over a table that takes its time: what is under way at once, and what it
+//! comes to when shards are slow, fail, or have more than there is time for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::firing::limits::PASS;
+use ports::Clock;
+use serde_json::{Value, json};
+use testkit::aws::{Answer, Call, FakeAws, SlowAws};
+use testkit::{SetClock, fake_client};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+use super::world::{all_of_it, instant};
+
+const SHARDS: usize = 64;
+/// What the sweeper says of itself: pages under way at once, and requests.
+const PAGES_AT_ONCE: usize = 8;
+const REQUESTS_MAX: usize = 128;
+/// Turns of the scheduler in which what a test waits for has to come.
+const TURNS_MAX: usize = 100_000;
+
+/// A clock that stands, and on which a wait ends when the test says so.
+#[derive(Clone)]
+struct Standing {
+    clock: SetClock,
+    over: Arc<Semaphore>,
+}
+
+impl Standing {
+    fn new() -> Self {
+        let clock = SetClock::at(instant("2030-01-01T00:00:00Z"));
+        Self { clock, over: Arc::new(Semaphore::new(0)) }
+    }
+}
+
+#[async_trait]
+impl Clock for Standing {
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        self.clock.wait_until(at).await;
+    }
+
+    async fn wait(&self, _work: Duration) {
+        let _ = self.over.acquire().await;
+    }
+}
+
+/// A table, and a queue that takes everything.
+struct Stage {
+    clock: Standing,
+    table: SlowAws,
+    sqs: FakeAws,
+    calls: FakeAws,
+}
+
+impl Stage {
+    /// A table that answers so.
+    fn of(answers: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Self {
+        Self::at(Standing::new(), answers)
+    }
+
+    fn at(clock: Standing, answers: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Self {
+        let calls = FakeAws::new(answers);
+        Self { clock, table: SlowAws::new(calls.clone()), sqs: FakeAws::new(all_of_it), calls }
+    }
+
+    /// Begins a pass.
+    fn tick(&self) -> JoinHandle<Value> {
+        let clients = sweeper::Clients {
+            dynamodb: fake_client!(aws_sdk_dynamodb, self.table),
+            sqs: fake_client!(aws_sdk_sqs, self.sqs),
+            eventbridge: fake_client!(aws_sdk_eventbridge, FakeAws::in_turn([])),
+        };
+        let settings = sweeper::Settings {
+            table: "jobs".to_owned(),
+            queue_url: "https://sqs.eu-west-1.amazonaws.com/1/q".to_owned(),
+            event_bus: None,
+        };
+        let function = sweeper::Function::new(&settings, clients, Arc::new(self.clock.clone()));
+        tokio::spawn(async move { function.tick().await.unwrap() })
+    }
+
+    /// Waits until so many requests are under way.
+    async fn until_under_way(&self, requests: usize) {
+        self.until(|| self.table.under_way().len() == requests).await;
+    }
+
+    async fn until(&self, is_so: impl Fn() -> bool) {
+        for _ in 0..TURNS_MAX {
+            if is_so() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        panic!("it does not come: {} requests under way", self.table.under_way().len());
+    }
+
+    /// How often each shard was read.
+    fn reads(&self) -> BTreeMap<usize, usize> {
+        let mut reads = BTreeMap::new();
+        for call in self.calls.calls().iter().filter(|call| call.action == "Query") {
+            *reads.entry(shard(call)).or_default() += 1;
+        }
+        reads
+    }
+
+    /// How many timers were moved on.
+    fn moved(&self) -> usize {
+        self.calls.calls().iter().filter(|call| call.action == "UpdateItem").count()
+    }
+
+    /// How many messages were sent.
+    fn sent(&self) -> usize {
+        let entries = |call: &Call| call.body["Entries"].as_array().unwrap().len();
+        self.sqs.calls().iter().map(entries).sum()
+    }
+}
+
+/// The shard that is read.
+fn shard(call: &Call) -> usize {
+    call.body["ExpressionAttributeValues"][":shard"]["N"].as_str().unwrap().parse().unwrap()
+}
+
+/// A page with so many timers that are due, and perhaps not the last one of its shard.
+fn page(call: &Call, timers: usize, has_more: bool) -> Answer {
+    let due_at = instant("2030-01-01T00:00:00Z");
+    let item = |n: usize| {
+        json!({
+            "pk": {"S": format!("T#{}-{n}", shard(call))},
+            "sk": {"S": "P"},
+            "due_shard": {"N": shard(call).to_string()},
+            "due_at": {"N": domain::tick::ticks(due_at).to_string()},
+        })
+    };
+    let items: Vec<Value> = (0..timers).map(item).collect();
+    let last = items.last().filter(|_| has_more).cloned();
+    let mut answer = json!({"Items": items});
+    if let Some(last) = last {
+        answer["LastEvaluatedKey"] = last;
+    }
+    Answer::Done(answer)
+}
+
+/// Every shard has so many timers.
+fn each_has(timers: usize) -> impl Fn(&Call) -> Answer {
+    move |call| match call.action.as_str() {
+        "Query" => page(call, timers, false),
+        _ => Answer::Done(json!({})),
+    }
+}
+
+#[tokio::test]
+async fn several_shards_are_under_way_at_once_and_never_more_than_may_be() {
+    let stage = Stage::of(each_has(0));
+    let pass = stage.tick();
+    for answered in 0..SHARDS {
+        stage.until_under_way(PAGES_AT_ONCE.min(SHARDS - answered)).await;
+        stage.table.answer_one();
+    }
+    assert_eq!(pass.await.unwrap()["shards"], SHARDS);
+    assert_eq!(stage.table.most(), PAGES_AT_ONCE);
+    assert_eq!(stage.reads(), (0..SHARDS).map(|shard| (shard, 1)).collect());
+}
+
+#[tokio::test]
+async fn the_requests_of_all_pages_together_are_bounded() {
+    let stage = Stage::of(each_has(100));
+    let pass = stage.tick();
+    stage.table.answer_all(|call| call.action == "Query");
+    stage.until_under_way(REQUESTS_MAX).await;
+    let answer_until_it_ends = || {
+        stage.table.answer_one();
+        pass.is_finished()
+    };
+    stage.until(answer_until_it_ends).await;
+    let pass = pass.await.unwrap();
+    assert_eq!((&pass["timers"], &pass["messages"]), (&json!(6_400), &json!(6_400)));
+    assert_eq!(stage.table.most(), REQUESTS_MAX);
+}
+
+#[tokio::test]
+async fn a_shard_that_is_slow_holds_up_no_other() {
+    const SLOW: usize = 5;
+    let stage = Stage::of(each_has(1));
+    let pass = stage.tick();
+    stage.table.answer_all(|call| call.action != "Query" || shard(call) != SLOW);
+    stage.until(|| stage.moved() == SHARDS - 1).await;
+    assert!(!pass.is_finished());
+    stage.table.answer_all(|_| true);
+    let pass = pass.await.unwrap();
+    assert_eq!(pass["shards"], SHARDS);
+    assert_eq!((stage.moved(), stage.sent()), (SHARDS, SHARDS));
+}
+
+#[tokio::test]
+async fn a_shard_that_fails_is_told_and_the_others_are_swept() {
+    const UNREAD: usize = 5;
+    const UNMOVED: usize = 9;
+    let stage = Stage::of(|call| match call.action.as_str() {
+        "Query" if shard(call) == UNREAD => Answer::Failed(500, "InternalServerError"),
+        "Query" => page(call, 1, false),
+        _ if call.body["Key"]["pk"]["S"] == format!("T#{UNMOVED}-0") => Answer::Silence,
+        _ => Answer::Done(json!({})),
+    });
+    stage.table.answer_all(|_| true);
+    let pass = stage.tick().await.unwrap();
+    assert_eq!(pass["shards"], SHARDS - 2);
+    assert_eq!(pass["shardsFailed"], 2);
+    assert_eq!(pass["isCut"], false);
+    assert_eq!(stage.sent(), SHARDS - 1);
+    // Neither is tried again before the next tick.
+    assert_eq!(stage.reads().into_values().sum::<usize>(), SHARDS);
+}
+
+#[tokio::test]
+async fn a_pass_whose_time_is_over_has_been_everywhere_and_ends_what_it_is_at() {
+    /// Pages that are read before the time is over.
+    const PAGES: usize = 200;
+    let clock = Standing::new();
+    let (moves, read) = (clock.clock.clone(), AtomicUsize::new(0));
+    // There is always more, and all of it is due at one instant.
+    let stage = Stage::at(clock, move |call| {
+        if call.action != "Query" {
+            return Answer::Done(json!({}));
+        }
+        if read.fetch_add(1, Relaxed) + 1 == PAGES {
+            moves.advance(PASS);
+        }
+        page(call, 2, true)
+    });
+    stage.table.answer_all(|_| true);
+    let pass = stage.tick().await.unwrap();
+    assert_eq!(pass["isCut"], true);
+    assert_eq!((&pass["shards"], &pass["shardsFailed"]), (&json!(0), &json!(0)));
+    let reads = stage.reads();
+    let pages: usize = reads.values().sum();
+    assert!((PAGES..PAGES + PAGES_AT_ONCE).contains(&pages), "{pages}");
+    // What was read is dispatched, and no shard is a page behind another.
+    assert_eq!((stage.moved(), stage.sent()), (2 * pages, 2 * pages));
+    assert_eq!(pass["timers"], 2 * pages);
+    let (least, most) = (reads.values().min().unwrap(), reads.values().max().unwrap());
+    assert!(most - least <= 1, "{reads:?}");
+}
+
+#[tokio::test]
+async fn a_pass_does_not_wait_for_a_shard_for_ever() {
+    const SLOW: usize = 5;
+    let stage = Stage::of(each_has(1));
+    let pass = stage.tick();
+    stage.table.answer_all(|call| call.action != "Query" || shard(call) != SLOW);
+    stage.until(|| stage.moved() == SHARDS - 1).await;
+    stage.clock.over.add_permits(1);
+    let pass = pass.await.unwrap();
+    assert_eq!((&pass["shards"], &pass["shardsFailed"]), (&json!(SHARDS - 1), &json!(0)));
+    assert_eq!(pass["isCut"], true);
+}
