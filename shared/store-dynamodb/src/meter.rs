@@ -16,7 +16,7 @@ pub enum Call {
     Claim,
     /// Giving claims back.
     Release,
-    /// Reading what decides whether attempts may start.
+    /// Reading what decides whether attempts may start, or a job may be removed.
     Look,
     /// Recording how attempts ended.
     Record,
@@ -24,12 +24,32 @@ pub enum Call {
     Settle,
     /// Ending jobs.
     Finish,
-    /// Keeping, dropping and looking for retries in timers of their own.
+    /// Keeping and dropping retries in timers of their own.
     Retries,
+    /// Reading which of those there are.
+    Pending,
     /// Reading executions.
     Executions,
     /// Removing what is over.
     Remove,
+}
+
+impl Call {
+    /// Whether what it consumes are units of writing, and not of reading.
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        match self {
+            Self::Advance
+            | Self::Claim
+            | Self::Release
+            | Self::Record
+            | Self::Settle
+            | Self::Finish
+            | Self::Retries
+            | Self::Remove => true,
+            Self::Due | Self::Look | Self::Pending | Self::Executions => false,
+        }
+    }
 }
 
 /// What calls of one kind consumed.

@@ -30,7 +30,8 @@ pub(crate) async fn delete_finished(
     job: &JobRef,
     generation: u64,
 ) -> Result<(), StoreError> {
-    let Some(switch) = store.get(keys::switch(&job.collection_uid)).await? else {
+    let Some(switch) = store.get_for(Some(Call::Look), keys::switch(&job.collection_uid)).await?
+    else {
         // Its collection is gone, and the jobs of that are purged.
         return Ok(());
     };
@@ -64,11 +65,14 @@ pub(crate) async fn delete_finished(
         .build();
     // A condition that fails says that it is gone, or not over.
     store
-        .transact(vec![
-            item(|it| Ok(it.delete(timer?)))?,
-            item(|it| Ok(it.delete(definition?)))?,
-            item(|it| Ok(it.update(count?)))?,
-        ])
+        .transact_for(
+            Some(Call::Remove),
+            vec![
+                item(|it| Ok(it.delete(timer?)))?,
+                item(|it| Ok(it.delete(definition?)))?,
+                item(|it| Ok(it.update(count?)))?,
+            ],
+        )
         .await?;
     Ok(())
 }

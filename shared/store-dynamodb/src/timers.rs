@@ -223,7 +223,7 @@ pub(crate) async fn retries(
     max: u32,
 ) -> Result<Vec<Attempt>, StoreError> {
     let pk = keys::timer(job_uid).pk;
-    let list = List { call: Some(Call::Retries), ..List::of(pk, RETRIES) };
+    let list = List { call: Some(Call::Pending), ..List::of(pk, RETRIES) };
     let page = list.page(store, PageRequest { from: None, items_max: max }).await?;
     page.items.iter().map(|item| read_retry(&Reader::of(item))).collect()
 }

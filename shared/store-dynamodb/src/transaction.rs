@@ -11,6 +11,7 @@ use crate::changes::ended;
 use crate::error::{failed_conditions, store_error};
 use crate::item::{Item, Reader, key};
 use crate::keys::Key;
+use crate::meter::Call;
 
 /// The most times that a transaction is tried which others are in the way of.
 const TRIES_MAX: usize = 4;
@@ -36,8 +37,24 @@ fn written(item: &TransactWriteItem) -> Option<Key> {
 impl DynamoJobStore {
     /// Reads an item as it is now.
     pub(crate) async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {
+        self.get_for(None, at).await
+    }
+
+    /// Reads an item as it is now, and counts what that consumes as a part of a call.
+    pub(crate) async fn get_for(
+        &self,
+        call: Option<Call>,
+        at: Key,
+    ) -> Result<Option<Item>, StoreError> {
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key(at)));
-        Ok(request.consistent_read(true).send().await.map_err(store_error)?.item)
+        let request = request
+            .consistent_read(true)
+            .set_return_consumed_capacity(call.and_then(|_| self.asks_for_capacity()));
+        let found = request.send().await.map_err(store_error)?;
+        if let Some(call) = call {
+            self.consumed(call, found.consumed_capacity());
+        }
+        Ok(found.item)
     }
 
     /// Performs a transaction; what comes back is which conditions failed, item by item.
@@ -47,13 +64,31 @@ impl DynamoJobStore {
         &self,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
+        self.transact_for(None, items).await
+    }
+
+    /// As [`Self::transact`], and counts what that consumes as a part of a call.
+    pub(crate) async fn transact_for(
+        &self,
+        call: Option<Call>,
+        items: Vec<TransactWriteItem>,
+    ) -> Result<Option<Vec<bool>>, StoreError> {
         let keys: Vec<Key> = items.iter().filter_map(written).collect();
         let writing = self.begin(&keys);
         let mut tries = 1;
         let failed = loop {
-            let request = self.client.transact_write_items();
-            match request.set_transact_items(Some(items.clone())).send().await {
-                Ok(_) => break None,
+            let request = self
+                .client
+                .transact_write_items()
+                .set_transact_items(Some(items.clone()))
+                .set_return_consumed_capacity(call.and_then(|_| self.asks_for_capacity()));
+            match request.send().await {
+                Ok(done) => {
+                    if let Some(call) = call {
+                        self.consumed(call, done.consumed_capacity());
+                    }
+                    break None;
+                }
                 Err(error) => match failed_conditions(error) {
                     Err(StoreError::Throttled(_)) if tries < TRIES_MAX => tries += 1,
                     failed => break Some(failed?),

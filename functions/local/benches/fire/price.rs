@@ -45,8 +45,8 @@ pub(crate) async fn measure(figures: &mut Figures) {
         let world = World::new().await;
         let firings = world.run(recurrence, runs).await;
         let spent = world.meter.take();
-        let writes = per(firings, &spent, is_write);
-        let reads = per(firings, &spent, |call| !is_write(call) && call != Call::Due);
+        let writes = per(firings, &spent, Call::is_write);
+        let reads = per(firings, &spent, |call| !call.is_write() && call != Call::Due);
         let calls: Vec<String> = spent
             .iter()
             .filter(|(call, _)| **call != Call::Due)
@@ -56,10 +56,6 @@ pub(crate) async fn measure(figures: &mut Figures) {
         figures.add(&format!("units of a firing, written; read: {name}"), figure, bar, aim);
         eprintln!("  {}", calls.join(", "));
     }
-}
-
-fn is_write(call: Call) -> bool {
-    !matches!(call, Call::Due | Call::Look | Call::Executions)
 }
 
 fn per(firings: f64, spent: &BTreeMap<Call, Consumed>, of: impl Fn(Call) -> bool) -> f64 {
