@@ -93,6 +93,29 @@ async fn a_restart_of_the_only_process_makes_up_for_exactly_one() {
 }
 
 #[tokio::test]
+async fn what_an_outage_left_in_the_queue_is_skipped_by_a_few_writes() {
+    let mut world = World::local("2027-03-01T09:00").await;
+    world.put("j", MINUTELY).await;
+    world.works = false;
+    world.run_until("2027-03-01T12:59:30").await;
+    let messages = world.queued();
+    assert_eq!(messages, 182);
+    world.sweeps = false;
+    world.run_until("2027-03-01T13:20").await;
+    world.restart_grouped("p2");
+    let before = world.asked();
+    world.deliver_all().await;
+    let asked = world.asked();
+    let (looks, settlements) = (asked.looks - before.looks, asked.settlements - before.settlements);
+    println!("figure: {messages} messages, {looks} looks, {settlements} writes of counters");
+    // Each looks before its fence, and again if another was counted in between.
+    assert!(looks <= 3 * messages, "{looks}");
+    assert!(settlements <= 8, "{settlements}");
+    // More than are remembered, and none is counted twice or not at all.
+    assert_eq!(world.came("j").await, came("enabled", [0, 0, 0, messages as u64]));
+}
+
+#[tokio::test]
 async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
     let mut world = World::local("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);

@@ -75,15 +75,29 @@ struct Known {
     shards: HashMap<String, u32>,
 }
 
+/// What was asked of the store so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Asked {
+    /// Jobs that were looked at.
+    pub(super) looks: usize,
+    /// Writes of counters.
+    pub(super) settlements: usize,
+}
+
 pub(super) struct Fronted {
     pub(super) inner: Arc<DynamoJobStore>,
     pub(super) trouble: Arc<Trouble>,
+    asked: Mutex<Asked>,
     known: Mutex<Known>,
 }
 
 impl Fronted {
     pub(super) fn new(inner: Arc<DynamoJobStore>, trouble: Arc<Trouble>) -> Self {
-        Self { inner, trouble, known: Mutex::default() }
+        Self { inner, trouble, asked: Mutex::default(), known: Mutex::default() }
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        *self.asked.lock().unwrap()
     }
 
     /// Forgets what it knows of the index: something may have changed.
@@ -200,6 +214,7 @@ impl FiringStore for Fronted {
     }
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+        self.asked.lock().unwrap().looks += jobs.len();
         self.call(self.inner.look(jobs)).await
     }
 
@@ -216,6 +231,7 @@ impl FiringStore for Fronted {
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+        self.asked.lock().unwrap().settlements += settlements.len();
         self.group(settlements.len(), self.inner.settle(settlements)).await
     }
 

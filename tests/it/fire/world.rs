@@ -18,13 +18,15 @@ use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
 use ports::store::{PageRequest, Place};
-use ports::{CertificateReader, Clock, IdSource, JobStore};
+use ports::{CertificateReader, Clock, FiringStore, IdSource, JobStore};
 use recurrence::WrittenDate;
+use runtime::Grouped;
 use sealer_aes::AesSealer;
 use serde_json::{Value, json};
 use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
+use tokio::task::JoinSet;
 
-use super::store::{Fronted, Trouble};
+use super::store::{Asked, Fronted, Trouble};
 use super::target::{Moved, Noted, Targets};
 use super::transit::{Parcel, Transit, full_minute};
 use super::watch::{Function, Watch, Watched};
@@ -181,9 +183,18 @@ impl World {
 
     /// The process ends, and another one starts now.
     pub(super) fn restart(&mut self, id: &str) {
+        self.start(id, self.fronted.clone());
+    }
+
+    /// The same, and what comes together goes to the store together.
+    pub(super) fn restart_grouped(&mut self, id: &str) {
+        self.start(id, Arc::new(Grouped::new(self.fronted.clone())));
+    }
+
+    fn start(&mut self, id: &str, store: Arc<dyn FiringStore>) {
         let process = Process { id: id.to_owned(), started_at: self.now() };
         let ports = FirePorts {
-            store: self.fronted.clone(),
+            store,
             queue: self.transit.clone(),
             gate: Arc::new(()),
             sender: self.targets.clone(),
@@ -273,6 +284,23 @@ impl World {
         } else {
             self.dead.push(parcel);
         }
+    }
+
+    /// Takes all messages there are, and performs them at once.
+    pub(super) async fn deliver_all(&self) {
+        let mut performing = JoinSet::new();
+        while let Some(parcel) = self.transit.take() {
+            let executor = self.executor.clone();
+            performing.spawn(async move { executor.perform(&parcel.errand()).await });
+        }
+        for performed in performing.join_all().await {
+            assert_eq!(performed.unwrap(), Performed::Done);
+        }
+    }
+
+    /// What was asked of the store so far.
+    pub(super) fn asked(&self) -> Asked {
+        self.fronted.asked()
     }
 
     /// Messages on their way.

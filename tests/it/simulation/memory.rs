@@ -349,22 +349,19 @@ impl Memory {
         let mut tables = self.tables();
         let Some(item) = tables.timers.get_mut(&settlement.job_uid) else { return false };
         let is_plain = self.is(Mutation::PlainAdd);
+        let (settled, add) = (settlement.settled(), settlement.sum());
         if !is_plain && item.settled != settlement.as_read {
-            return settlement.settled != settlement.as_read && item.settled == settlement.settled;
+            return item.settled == settled;
         }
-        item.settled = if self.is(Mutation::Seen8) {
-            short_memory(&settlement.settled)
-        } else {
-            settlement.settled.clone()
-        };
+        item.settled = if self.is(Mutation::Seen8) { short_memory(&settled) } else { settled };
         let Counters { executions, failures, faulted, skipped, last_execution_at } =
             &mut item.record.counters;
-        *executions += settlement.add.executions;
-        *failures += settlement.add.failures;
-        *faulted += settlement.add.faulted;
-        *skipped += settlement.add.skipped;
-        if settlement.add.last_execution_at.is_some() {
-            *last_execution_at = settlement.add.last_execution_at;
+        *executions += add.executions;
+        *failures += add.failures;
+        *faulted += add.faulted;
+        *skipped += add.skipped;
+        if add.last_execution_at.is_some() {
+            *last_execution_at = add.last_execution_at;
         }
         true
     }

@@ -24,12 +24,12 @@ use domain::firing::{NO_RETRY_FOLLOWS, Why, fence};
 use domain::job::JobDefinition;
 use domain::message::{failed, request_failed};
 use futures_util::future::{Either, select};
-use ports::firing::{Claim, Claimed, CountersAdd, Held, Recorded, Recording};
+use ports::firing::{Claim, Claimed, Counted, CountersAdd, Held, Recorded, Recording};
 use ports::{Event, Occasion, TURN_MAX, Turn};
 
 use super::dispatch::execute;
 use super::execute::{Executor, Performed};
-use super::follow::{Past, Settling};
+use super::follow::Past;
 use super::seen::{Ahead, Seen, action, may_pass};
 use super::{floor, one, spans};
 use crate::error::AppError;
@@ -254,11 +254,10 @@ impl Executor {
         let is_first = attempt.role == Role::Main && attempt.number == 0;
         if let (true, true, Some(seen)) = (why.is_skip(), is_first, seen) {
             let add = CountersAdd { skipped: 1, ..CountersAdd::default() };
-            let settling = Settling { add, seen };
             // Under a number of its own: a copy of the message may find the attempt owed after all,
             // by a clock that is behind, and then its execution is counted, too.
             let skip = Attempt { number: SKIPPED, ..attempt.clone() };
-            self.settle(job, &skip, self.ports.clock.now(), settling).await?;
+            self.settle(job, Counted { attempt: skip, ended_at: None, add }, seen).await?;
         }
         self.drop_timer(job, &attempt).await?;
         Ok(Performed::Done)
