@@ -6,6 +6,7 @@
 mod action;
 mod certificate;
 mod clock;
+mod disk;
 mod event;
 pub mod firing;
 mod gate;
@@ -18,6 +19,7 @@ mod wire;
 pub use action::{ActionSender, Occasion, Sent};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
+pub use disk::Disk;
 pub use event::{Event, EventSink};
 pub use firing::FiringStore;
 pub use gate::{Gate, TURN_MAX, Turn};

@@ -147,6 +147,7 @@ impl World {
             certificates: Arc::new(NoFiles),
             clock: clock.clone(),
             ids,
+            disk: Arc::new(()),
         };
         let settings =
             Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };

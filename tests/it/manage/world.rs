@@ -120,6 +120,7 @@ pub(super) fn manage(
         certificates: Arc::new(Opener),
         clock,
         ids: Arc::new(Counting::default()),
+        disk: Arc::new(()),
     };
     let settings =
         Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };

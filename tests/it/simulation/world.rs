@@ -208,6 +208,7 @@ impl World {
             certificates: Arc::new(Plain),
             clock,
             ids: Arc::new(Ids(self.clone())),
+            disk: Arc::new(()),
         };
         let settings =
             Settings { region: "here".to_owned(), plan_limits: PlanLimits::On, has_aws: false };

@@ -107,6 +107,7 @@ impl World {
                 certificates: Arc::new(PfxReader),
                 clock: clock.clone(),
                 ids: Arc::new(RandomIds),
+                disk: Arc::new(()),
             },
             Settings { region: "local".to_owned(), plan_limits: PlanLimits::Off, has_aws: false },
         );

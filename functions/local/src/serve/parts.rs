@@ -6,7 +6,7 @@ use actions::Actions;
 use anyhow::{Context, Result};
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
 use app::{Manage, ManagePorts};
-use embedded::{DataDir, Queue, Store};
+use embedded::{DataDir, Disk, Queue, Store};
 use ports::firing::FiringStore;
 use ports::{Clock, DispatchQueue, IdSource, Sealer};
 use runtime::{
@@ -76,6 +76,7 @@ impl Parts {
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
+            disk: Arc::new(Disk::under(&self.store, &self.queue)),
         };
         let settings = app::Settings {
             region: REGION.to_owned(),

@@ -61,6 +61,7 @@ impl Api {
             certificates: world.clone(),
             clock: world.clone(),
             ids: world.clone(),
+            disk: world.clone(),
         };
         let settings =
             Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };

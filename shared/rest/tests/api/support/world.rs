@@ -18,8 +18,8 @@ use ports::firing::{
 };
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{
-    CertificateReader, Clock, DispatchQueue, FiringStore, IdSource, JobStore, Message, QueueError,
-    SealError, Sealer, StoreError,
+    CertificateReader, Clock, Disk, DispatchQueue, FiringStore, IdSource, JobStore, Message,
+    QueueError, SealError, Sealer, StoreError,
 };
 
 /// When everything happens.
@@ -33,6 +33,8 @@ pub(crate) enum Trouble {
     Unavailable,
     Throttled,
     Corrupt,
+    /// It answers, and takes no writes.
+    Full,
     /// It has a bug.
     Panic,
     /// Whatever is changed has just been changed by others.
@@ -62,7 +64,7 @@ impl World {
 
     fn check(&self) -> Result<bool, StoreError> {
         match *self.trouble.lock().unwrap() {
-            Trouble::None => Ok(false),
+            Trouble::None | Trouble::Full => Ok(false),
             Trouble::Stale => Ok(true),
             Trouble::Panic => panic!("a bug in the store"),
             Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
@@ -89,6 +91,16 @@ fn page<T>(items: impl Iterator<Item = (String, T)>, page: PageRequest) -> Page<
         last = Some(key);
     }
     Page { items: taken, next: last.filter(|_| items.peek().is_some()) }
+}
+
+#[async_trait]
+impl Disk for World {
+    async fn takes_writes(&self) -> Result<(), StoreError> {
+        match *self.trouble.lock().unwrap() {
+            Trouble::Full => Err(StoreError::Unavailable("/secret/path is full".into())),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[async_trait]
