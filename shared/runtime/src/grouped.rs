@@ -33,7 +33,7 @@ use ports::firing::{
 };
 use ports::store::{Page, PageRequest};
 use ports::{Gate, StoreError, Turn};
-use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 /// The most requests of a group: some transactions' worth, so that the store can prepare one while it
@@ -63,6 +63,7 @@ pub struct Grouped {
 pub struct Starts {
     places: Arc<Semaphore>,
     open: Arc<Open>,
+    is_closed: watch::Sender<bool>,
 }
 
 #[async_trait]
@@ -72,6 +73,15 @@ impl Gate for Starts {
         let _open = self.open.open(1);
         // The places are never closed; without one it starts all the same.
         Box::new(self.places.clone().acquire_owned().await.ok())
+    }
+
+    async fn closed(&self) {
+        // Nobody waits for longer than it is there.
+        let _ = self.is_closed.subscribe().wait_for(|is_closed| *is_closed).await;
+    }
+
+    fn close(&self) {
+        self.is_closed.send_replace(true);
     }
 }
 
@@ -133,7 +143,11 @@ impl Grouped {
                 Box::pin(async move { store.settle(&group).await })
             }),
             advanced: Arc::default(),
-            starts: Arc::new(Starts { places: Arc::new(Semaphore::new(STARTS_MAX)), open: urgent }),
+            starts: Arc::new(Starts {
+                places: Arc::new(Semaphore::new(STARTS_MAX)),
+                open: urgent,
+                is_closed: watch::Sender::new(false),
+            }),
             store,
         }
     }

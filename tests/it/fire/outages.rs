@@ -1,5 +1,8 @@
 //! Sweepers and workers that are away, late, or die.
 
+use std::time::Duration;
+
+use app::fire::Performed;
 use chrono::TimeDelta;
 use domain::firing::Why;
 use domain::firing::limits::LEASE;
@@ -127,6 +130,29 @@ async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
     world.restart("p2");
     world.run_until("2027-03-01T10:01").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:00"]);
+    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+}
+
+#[tokio::test]
+async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
+    let mut world = World::local("2027-03-01T09:00").await;
+    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.run_until("2027-03-01T09:59:59").await;
+    let (job, parcel, executor) = (world.job("j").await, world.take(), world.waiting("p1"));
+    let performing = {
+        let (executor, errand) = (executor.clone(), parcel.errand());
+        tokio::spawn(async move { executor.perform(&errand).await })
+    };
+    while world.n_executions(&job).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    executor.stop();
+    assert_eq!(performing.await.unwrap().unwrap(), Performed::Again(Duration::ZERO));
+    assert_eq!(world.n_executions(&job).await, 0, "nobody has claimed it");
+    world.put_back(parcel);
+    world.restart("p2");
+    world.run_until("2027-03-01T10:01").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00"]);
     assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
 }
 

@@ -27,7 +27,7 @@ use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
 use tokio::task::JoinSet;
 
 use super::store::{Asked, Fronted, Trouble};
-use super::target::{Moved, Noted, Targets};
+use super::target::{Moved, Noted, Still, Targets};
 use super::transit::{Parcel, Transit, full_minute};
 use super::watch::{Function, Watch, Watched};
 
@@ -193,8 +193,25 @@ impl World {
     }
 
     fn start(&mut self, id: &str, store: Arc<dyn FiringStore>) {
-        let process = Process { id: id.to_owned(), started_at: self.now() };
-        let ports = FirePorts {
+        let Fired { sweeper, executor, .. } = fired(&self.ports(store), Some(self.process(id)));
+        self.sweeper = sweeper;
+        self.executor = executor;
+    }
+
+    /// What executes in a process of that name, and waits for instants that do not come.
+    pub(super) fn waiting(&self, id: &str) -> Executor {
+        let grouped = Grouped::new(self.fronted.clone());
+        let (gate, clock) = (grouped.starts(), Arc::new(Still(self.clock.clone())));
+        let ports = FirePorts { gate, clock, ..self.ports(Arc::new(grouped)) };
+        fired(&ports, Some(self.process(id))).executor
+    }
+
+    fn process(&self, id: &str) -> Process {
+        Process { id: id.to_owned(), started_at: self.now() }
+    }
+
+    fn ports(&self, store: Arc<dyn FiringStore>) -> FirePorts {
+        FirePorts {
             store,
             queue: self.transit.clone(),
             gate: Arc::new(()),
@@ -203,10 +220,23 @@ impl World {
             events: self.noted.clone(),
             clock: self.clock.clone(),
             ids: Arc::new(Counting(AtomicU64::new(1_000_000))),
-        };
-        let Fired { sweeper, executor, .. } = fired(&ports, Some(process));
-        self.sweeper = sweeper;
-        self.executor = executor;
+        }
+    }
+
+    /// Takes the next message.
+    pub(super) fn take(&self) -> Parcel {
+        self.transit.take().expect("a message is there")
+    }
+
+    /// Puts a message back.
+    pub(super) fn put_back(&self, parcel: Parcel) {
+        self.transit.put(self.now(), parcel);
+    }
+
+    /// How many executions of a job there are, claimed or over.
+    pub(super) async fn n_executions(&self, job: &JobRef) -> usize {
+        let page = PageRequest { from: None, items_max: 100 };
+        self.dynamo.executions(&job.uid, page).await.unwrap().items.len()
     }
 
     /// Ticks and delivers whatever comes until then, in the order of time; then it is that time.

@@ -12,6 +12,10 @@
 //! | settle | everything but the end of the message | the message comes back, and finds that it is counted |
 //!
 //! So the same happens whoever looks at the record, and however often.
+//!
+//! A claim may be taken up to two seconds ahead of its instant. A process that is asked to end gives
+//! those back whose instant has not come, and does not wait for it: whoever gets the message next
+//! claims them, and is on time. A crash in between leaves a lease, as after any claim.
 
 use std::time::Duration;
 
@@ -80,12 +84,21 @@ impl Executor {
             Claimed::Exhausted => Box::pin(self.give_up(job, mine)).await,
             Claimed::Won => {
                 let ahead = self.look_ahead(job, attempt).await;
-                clock.wait_until(attempt.due_at).await;
+                if !self.until_due(attempt).await {
+                    self.release(mine).await;
+                    return Ok(Performed::Again(Duration::ZERO));
+                }
                 let turn = self.ports.gate.turn().await;
                 // Apart from what waits: that is small, and there may be thousands of it.
                 Box::pin(self.start(job, mine, ahead, turn)).await
             }
         }
+    }
+
+    /// Waits for the instant of an attempt; false if the process ends before it.
+    async fn until_due(&self, attempt: &Attempt) -> bool {
+        let due = self.ports.clock.wait_until(attempt.due_at);
+        matches!(select(due, self.ports.gate.closed()).await, Either::Left(_))
     }
 
     fn mine(&self, job: &JobRef, attempt: &Attempt) -> Mine {
