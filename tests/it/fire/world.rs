@@ -27,6 +27,7 @@ use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
 use tokio::task::JoinSet;
 
 use super::store::{Asked, Fronted, Trouble};
+use super::target::Does::Fail;
 use super::target::{Moved, Noted, Still, Targets};
 use super::transit::{Parcel, Transit, full_minute};
 use super::watch::{Function, Watch, Watched};
@@ -347,6 +348,14 @@ impl World {
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.
     pub(super) async fn put(&self, name: &str, properties: &str) {
         self.try_put(name, properties).await.unwrap();
+    }
+
+    /// Puts a job for 10:00 on the first day whose action fails, and succeeds when it is tried again.
+    pub(super) async fn put_failing_once(&self, name: &str, retry_interval: &str) {
+        self.targets.next(&format!("http://{name}/"), &[Fail]);
+        let retry = json!({"retryType": "Fixed", "retryInterval": retry_interval});
+        let job = json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": retry}});
+        self.put(name, &job.to_string()).await;
     }
 
     pub(super) async fn try_put(&self, name: &str, properties: &str) -> Result<JobView, AppError> {
