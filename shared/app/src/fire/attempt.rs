@@ -29,7 +29,7 @@ use domain::job::JobDefinition;
 use domain::message::{failed, request_failed};
 use futures_util::future::{Either, select};
 use ports::firing::{Claim, Claimed, Counted, CountersAdd, Held, Recorded, Recording};
-use ports::{Event, Occasion, TURN_MAX, Turn};
+use ports::{ErrorType, Event, Occasion, TURN_MAX, Turn};
 
 use super::dispatch::execute;
 use super::execute::{Executor, Performed};
@@ -188,7 +188,10 @@ impl Executor {
             }
             Err(error) => {
                 drop(turn);
-                tracing::error!(job.uid, job.key, %error, "a job cannot be read, and fails");
+                let error_type = ErrorType::JobUnreadable;
+                tracing::error!(
+                    %error_type, job.uid, job.key, %error, "a job cannot be read, and fails"
+                );
                 let why = "The job cannot be read; the log says why";
                 self.failed_at_once(request_failed("", "InternalError", why))
             }

@@ -14,7 +14,7 @@ use domain::execution::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
 use domain::firing::{Window, plan};
 use ports::firing::{Advance, Due, DueTimer, FiringStore, JobTimer, TimerKey};
-use ports::{Clock, DispatchQueue, Event, EventSink, Message};
+use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, Message};
 use recurrence::Timetable;
 
 use super::{Process, floor, spans};
@@ -153,6 +153,7 @@ impl Dispatcher {
             Ok(timetable) => timetable,
             Err(error) => {
                 tracing::error!(
+                    error_type = %ErrorType::TimerUnreadable,
                     job.uid = timer.job.uid,
                     job.key = timer.job.key,
                     %error,
