@@ -66,7 +66,7 @@ impl Function {
             Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone(), None);
         let ports = ManagePorts {
             store: store.clone(),
-            firing: store,
+            history: store,
             queue,
             dispatcher,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),

@@ -324,11 +324,30 @@ pub struct Execution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark(pub u64);
 
+/// Keeps timers, for who hands over what they are due for.
+#[async_trait]
+pub trait TimerStore: Send + Sync {
+    /// Moves timers on; `false` for one that is no longer where it was. The answers are in order.
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>>;
+}
+
+/// Keeps what jobs have executed, for who reads it.
+#[async_trait]
+pub trait History: Send + Sync {
+    /// What a job has executed and is executing: the newest occurrence first, and in it the newest
+    /// attempt first. An error action is newer than what it answers.
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError>;
+}
+
 /// Keeps timers, claims and history.
 ///
 /// Answers of a group are in its order.
 #[async_trait]
-pub trait FiringStore: Send + Sync {
+pub trait FiringStore: TimerStore + History {
     /// How many shards the index of timers has.
     fn shards(&self) -> u32;
 
@@ -339,9 +358,6 @@ pub trait FiringStore: Send + Sync {
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError>;
-
-    /// Moves timers on; `false` for one that is no longer where it was.
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>>;
 
     /// Claims attempts.
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>>;
@@ -390,12 +406,4 @@ pub trait FiringStore: Send + Sync {
     /// Deletes some of the jobs of a collection that is deleted; `true` when none is left, and the
     /// timer that asks for it is gone, too.
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError>;
-
-    /// What a job has executed and is executing: the newest occurrence first, and in it the newest
-    /// attempt first. An error action is newer than what it answers.
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError>;
 }

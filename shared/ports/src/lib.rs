@@ -23,7 +23,7 @@ pub use clock::Clock;
 pub use disk::Disk;
 pub use error_type::ErrorType;
 pub use event::{Event, EventSink};
-pub use firing::FiringStore;
+pub use firing::{FiringStore, History, TimerStore};
 pub use gate::{Gate, TURN_MAX, Turn};
 pub use id::IdSource;
 pub use queue::{DispatchQueue, Message, QueueError};

@@ -32,7 +32,7 @@ use ports::firing::{
     Recording, Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
-use ports::{Gate, StoreError, Turn};
+use ports::{Gate, History, StoreError, TimerStore, Turn};
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
@@ -167,6 +167,26 @@ impl Grouped {
 }
 
 #[async_trait]
+impl TimerStore for Grouped {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let moved = self.store.advance(advances).await;
+        self.advanced.moved(advances);
+        moved
+    }
+}
+
+#[async_trait]
+impl History for Grouped {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        self.store.executions(job_uid, page).await
+    }
+}
+
+#[async_trait]
 impl FiringStore for Grouped {
     fn shards(&self) -> u32 {
         self.store.shards()
@@ -179,12 +199,6 @@ impl FiringStore for Grouped {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         self.store.due(shard, until, page).await
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        let moved = self.store.advance(advances).await;
-        self.advanced.moved(advances);
-        moved
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -237,14 +251,6 @@ impl FiringStore for Grouped {
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.store.purge(collection_uid).await
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        self.store.executions(job_uid, page).await
     }
 }
 

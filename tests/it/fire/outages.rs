@@ -6,9 +6,9 @@ use app::fire::Performed;
 use chrono::TimeDelta;
 use domain::firing::Why;
 use domain::firing::limits::LEASE;
-use ports::FiringStore;
 use ports::firing::{Claim, Claimed};
 use ports::store::PageRequest;
+use ports::{FiringStore, History};
 
 use super::target::Does::{Fail, Hold, Kill, Take};
 use super::world::{World, came, instant};

@@ -13,7 +13,7 @@ use ports::firing::{
     Recorded, Recording, Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
-use ports::{FiringStore, StoreError};
+use ports::{FiringStore, History, StoreError, TimerStore};
 use store_dynamodb::DynamoJobStore;
 
 /// How a call fails.
@@ -172,6 +172,24 @@ fn throttled() -> StoreError {
 }
 
 #[async_trait]
+impl TimerStore for Fronted {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        self.group(advances.len(), self.inner.advance(advances)).await
+    }
+}
+
+#[async_trait]
+impl History for Fronted {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        self.call(self.inner.executions(job_uid, page)).await
+    }
+}
+
+#[async_trait]
 impl FiringStore for Fronted {
     fn shards(&self) -> u32 {
         self.inner.shards()
@@ -199,10 +217,6 @@ impl FiringStore for Fronted {
             }
         }
         Ok(found)
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        self.group(advances.len(), self.inner.advance(advances)).await
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -262,13 +276,5 @@ impl FiringStore for Fronted {
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.stir();
         self.call(self.inner.purge(collection_uid)).await
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        self.call(self.inner.executions(job_uid, page)).await
     }
 }

@@ -18,7 +18,7 @@ use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
 use ports::store::{PageRequest, Place};
-use ports::{CertificateReader, Clock, FiringStore, IdSource, JobStore};
+use ports::{CertificateReader, Clock, FiringStore, History, IdSource, JobStore};
 use recurrence::WrittenDate;
 use runtime::Grouped;
 use sealer_aes::AesSealer;
@@ -141,7 +141,7 @@ impl World {
         let Fired { dispatcher, sweeper, executor } = fired(&ports, process);
         let manage = ManagePorts {
             store: dynamo.clone(),
-            firing: dynamo.clone(),
+            history: dynamo.clone(),
             queue: transit.clone(),
             dispatcher,
             sealer: sealer.clone(),

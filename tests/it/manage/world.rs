@@ -113,7 +113,7 @@ pub(super) fn manage(
         Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
     let ports = ManagePorts {
         store: store.clone(),
-        firing: store,
+        history: store,
         queue,
         dispatcher,
         sealer,

@@ -21,7 +21,7 @@ use ports::firing::{
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
 };
-use ports::{FiringStore, JobStore, StoreError};
+use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
 
 use super::mutation::Mutation;
 use super::time::{SECOND, Time};
@@ -654,6 +654,31 @@ fn each<I, O>(group: &[I], one: impl Fn(&I) -> O) -> Vec<Result<O, StoreError>> 
 }
 
 #[async_trait]
+impl TimerStore for Memory {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        each(advances, |advance| self.advance_one(advance))
+    }
+}
+
+#[async_trait]
+impl History for Memory {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        let tables = self.tables();
+        let of_job = tables.executions.get(job_uid).into_iter().flatten().rev();
+        let items = of_job.map(|(_, item)| Execution {
+            // Where it waited is not kept with it.
+            attempt: Attempt { is_long: false, ..item.attempt.clone() },
+            record: item.record.clone(),
+        });
+        Ok(Page { items: items.collect(), next: None })
+    }
+}
+
+#[async_trait]
 impl FiringStore for Memory {
     fn shards(&self) -> u32 {
         SHARDS
@@ -681,10 +706,6 @@ impl FiringStore for Memory {
         }
         items.sort_by_key(|due| due.due_at);
         Ok(Page { items, next: None })
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        each(advances, |advance| self.advance_one(advance))
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -756,20 +777,5 @@ impl FiringStore for Memory {
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         Ok(self.purge_now(collection_uid))
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        _page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        let tables = self.tables();
-        let of_job = tables.executions.get(job_uid).into_iter().flatten().rev();
-        let items = of_job.map(|(_, item)| Execution {
-            // Where it waited is not kept with it.
-            attempt: Attempt { is_long: false, ..item.attempt.clone() },
-            record: item.record.clone(),
-        });
-        Ok(Page { items: items.collect(), next: None })
     }
 }

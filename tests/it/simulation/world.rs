@@ -201,7 +201,7 @@ impl World {
             Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
         let ports = ManagePorts {
             store: store.clone(),
-            firing: store,
+            history: store,
             queue,
             dispatcher,
             sealer: Arc::new(Plain),

@@ -100,7 +100,7 @@ impl World {
         let manage = Manage::new(
             ManagePorts {
                 store: jobs.clone(),
-                firing: jobs.clone(),
+                history: jobs.clone(),
                 queue: letters.clone(),
                 dispatcher: dispatcher.clone(),
                 sealer: sealer.clone(),

@@ -69,7 +69,7 @@ impl Parts {
     pub(super) fn manage(&self, settings: &Settings) -> Manage {
         let ports = ManagePorts {
             store: self.jobs.clone(),
-            firing: self.grouped.clone(),
+            history: self.grouped.clone(),
             queue: self.messages(),
             dispatcher: self.dispatcher(self.grouped.clone()),
             sealer: self.sealer.clone(),

@@ -13,7 +13,7 @@ use domain::errand::{Errand, JobRef};
 use domain::execution::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
 use domain::firing::{Window, plan};
-use ports::firing::{Advance, Due, DueTimer, FiringStore, JobTimer, TimerKey};
+use ports::firing::{Advance, Due, DueTimer, JobTimer, TimerKey, TimerStore};
 use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, Message};
 use recurrence::Timetable;
 
@@ -26,7 +26,7 @@ const UNREADABLE_WAITS: TimeDelta = TimeDelta::hours(1);
 /// Hands what is due to the queue.
 #[derive(Clone)]
 pub struct Dispatcher {
-    store: Arc<dyn FiringStore>,
+    store: Arc<dyn TimerStore>,
     queue: Arc<dyn DispatchQueue>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
@@ -73,7 +73,7 @@ impl Dispatcher {
     /// A dispatcher over these ports.
     #[must_use]
     pub fn new(
-        store: Arc<dyn FiringStore>,
+        store: Arc<dyn TimerStore>,
         queue: Arc<dyn DispatchQueue>,
         events: Arc<dyn EventSink>,
         clock: Arc<dyn Clock>,

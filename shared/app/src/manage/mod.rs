@@ -23,9 +23,7 @@ use std::sync::Arc;
 use domain::name::{Name, Segment};
 use domain::plan::PlanLimits;
 use ports::store::Place;
-use ports::{
-    CertificateReader, Clock, Disk, DispatchQueue, FiringStore, IdSource, JobStore, Sealer,
-};
+use ports::{CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Sealer};
 
 use crate::error::AppError;
 use crate::fire::Dispatcher;
@@ -41,8 +39,8 @@ const ATTEMPTS_MAX: usize = 20;
 pub struct ManagePorts {
     /// Where collections and jobs are kept.
     pub store: Arc<dyn JobStore>,
-    /// Where history is.
-    pub firing: Arc<dyn FiringStore>,
+    /// What jobs have executed.
+    pub history: Arc<dyn History>,
     /// Where occurrences go.
     pub queue: Arc<dyn DispatchQueue>,
     /// Hands over what is due soon, as a sweep does.

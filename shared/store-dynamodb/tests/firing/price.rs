@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 use domain::execution::{Attempt, Record};
 use domain::job::JobState;
 use domain::settled::Settled;
-use ports::FiringStore;
 use ports::firing::{Advance, Claimed, Counted, CountersAdd, Recorded, Settlement, TimerKey};
+use ports::{FiringStore, TimerStore};
 use store_dynamodb::{Call, DynamoJobStore, Groups};
 
 use crate::world::{

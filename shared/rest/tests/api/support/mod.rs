@@ -48,7 +48,7 @@ impl Api {
         let world = Arc::new(World::default());
         let ports = ManagePorts {
             store: world.clone(),
-            firing: world.clone(),
+            history: world.clone(),
             queue: world.clone(),
             dispatcher: Dispatcher::new(
                 world.clone(),

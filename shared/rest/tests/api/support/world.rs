@@ -8,18 +8,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
-use domain::errand::JobRef;
-use domain::execution::Attempt;
 use domain::name::{Name, Segment};
 use domain::refusal::Refusal;
-use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
-    Settlement, Sight,
-};
+use ports::firing::{Advance, Execution};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{
-    CertificateReader, Clock, Disk, DispatchQueue, FiringStore, IdSource, JobStore, Message,
-    QueueError, SealError, Sealer, StoreError,
+    CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Message,
+    QueueError, SealError, Sealer, StoreError, TimerStore,
 };
 
 /// When everything happens.
@@ -218,7 +213,14 @@ impl JobStore for World {
 
 /// Managing only reads what was executed.
 #[async_trait]
-impl FiringStore for World {
+impl TimerStore for World {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        advances.iter().map(|_| Ok(true)).collect()
+    }
+}
+
+#[async_trait]
+impl History for World {
     async fn executions(
         &self,
         _job_uid: &str,
@@ -229,62 +231,6 @@ impl FiringStore for World {
         let executions = self.executions.lock().unwrap().clone();
         let executions = executions.into_iter().enumerate();
         Ok(page(executions.map(|(n, execution)| (format!("{n:06}"), execution)), request))
-    }
-
-    fn shards(&self) -> u32 {
-        unimplemented!()
-    }
-
-    async fn due(&self, _: u32, _: DateTime<Utc>, _: PageRequest) -> Result<Page<Due>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        advances.iter().map(|_| Ok(true)).collect()
-    }
-
-    async fn claim(&self, _: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
-        unimplemented!()
-    }
-
-    async fn release(&self, _: &[Held]) -> Vec<Result<(), StoreError>> {
-        unimplemented!()
-    }
-
-    async fn look(&self, _: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn record(&self, _: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
-        unimplemented!()
-    }
-
-    async fn settle(&self, _: &[Settlement]) -> Vec<Result<bool, StoreError>> {
-        unimplemented!()
-    }
-
-    async fn finish(&self, _: &Finish) -> Result<bool, StoreError> {
-        unimplemented!()
-    }
-
-    async fn keep_retries(&self, _: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        unimplemented!()
-    }
-
-    async fn drop_retries(&self, _: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        unimplemented!()
-    }
-
-    async fn retries(&self, _: &str, _: u32) -> Result<Vec<Attempt>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn delete_finished(&self, _: &JobRef, _: u64) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-
-    async fn purge(&self, _: &str) -> Result<bool, StoreError> {
-        unimplemented!()
     }
 }
 
