@@ -32,6 +32,9 @@ pub enum AppError {
     /// The store did not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The disk takes no writes.
+    #[error("nothing can be written")]
+    NoWrites(#[source] StoreError),
     /// Secrets could not be sealed or opened.
     #[error(transparent)]
     Seal(#[from] SealError),
@@ -54,7 +57,7 @@ impl AppError {
     #[must_use]
     pub const fn may_pass(&self) -> bool {
         match self {
-            Self::Store(error) => error.is_retryable(),
+            Self::Store(error) | Self::NoWrites(error) => error.is_retryable(),
             Self::Queue(error) => error.is_retryable(),
             Self::Busy { .. } => true,
             Self::NoCollection { .. }

@@ -6,6 +6,9 @@
 //!
 //! The memory is short, so there is a floor: the end of the newest attempt that fell out of it. What
 //! ended no later than that is taken for counted.
+//!
+//! An occurrence that was skipped is counted, too, and never ended: so the floor says nothing of it,
+//! and once it is forgotten it lifts the floor no higher than to when it was due.
 
 use chrono::{DateTime, Utc};
 
@@ -39,17 +42,18 @@ struct Entry {
 }
 
 impl Settled {
-    /// Whether an attempt is counted already.
+    /// Whether an attempt is counted already. One without an end was skipped.
     #[must_use]
-    pub fn has(&self, attempt: &Attempt, ended_at: DateTime<Utc>) -> bool {
+    pub fn has(&self, attempt: &Attempt, ended_at: Option<DateTime<Utc>>) -> bool {
         let id = short_id(attempt);
         let remembered = self.recent.iter().any(|entry| entry.id == id);
-        remembered || self.floor.is_some_and(|floor| ended_at.timestamp_millis() <= floor)
+        remembered || ended_at.is_some_and(|end| Some(end.timestamp_millis()) <= self.floor)
     }
 
     /// Remembers an attempt; the one that was counted first is forgotten if there are too many.
-    pub fn add(&mut self, attempt: &Attempt, ended_at: DateTime<Utc>) {
-        self.recent.push(Entry { id: short_id(attempt), ended: ended_at.timestamp_millis() });
+    pub fn add(&mut self, attempt: &Attempt, ended_at: Option<DateTime<Utc>>) {
+        let ended = ended_at.unwrap_or(attempt.due_at).timestamp_millis();
+        self.recent.push(Entry { id: short_id(attempt), ended });
         while self.recent.len() > REMEMBERED_MAX {
             let forgotten = self.recent.remove(0);
             self.floor = self.floor.max(Some(forgotten.ended));
@@ -134,23 +138,36 @@ mod tests {
     #[test]
     fn what_was_counted_is_known_again() {
         let mut settled = Settled::default();
-        settled.add(&attempt(1), at(61));
-        assert!(settled.has(&attempt(1), at(61)));
-        assert!(!settled.has(&attempt(2), at(61)));
-        assert!(!settled.has(&Attempt { number: 1, ..attempt(1) }, at(95)));
+        settled.add(&attempt(1), Some(at(61)));
+        assert!(settled.has(&attempt(1), Some(at(61))));
+        assert!(!settled.has(&attempt(2), Some(at(61))));
+        assert!(!settled.has(&Attempt { number: 1, ..attempt(1) }, Some(at(95))));
     }
 
     #[test]
     fn what_ended_before_something_forgotten_is_taken_for_counted() {
         let mut settled = Settled::default();
         for minute in 0..=64 {
-            settled.add(&attempt(minute), at(60 * minute + 1));
+            settled.add(&attempt(minute), Some(at(60 * minute + 1)));
         }
         assert_eq!(settled.recent.len(), REMEMBERED_MAX);
         assert_eq!(settled.floor(), Some(at(1)));
-        assert!(settled.has(&attempt(0), at(1)));
+        assert!(settled.has(&attempt(0), Some(at(1))));
         // One that was still out when its successors were counted is not.
-        assert!(!settled.has(&Attempt { number: 3, ..attempt(0) }, at(2)));
+        assert!(!settled.has(&Attempt { number: 3, ..attempt(0) }, Some(at(2))));
+    }
+
+    #[test]
+    fn what_was_skipped_is_counted_however_many_there_are() {
+        let mut settled = Settled::default();
+        for minute in 0..200 {
+            assert!(!settled.has(&attempt(minute), None), "{minute}");
+            settled.add(&attempt(minute), None);
+            assert!(settled.has(&attempt(minute), None), "{minute}");
+        }
+        // What ended after those were due that are forgotten is not taken for counted.
+        assert_eq!(settled.floor(), Some(at(60 * 135)));
+        assert!(!settled.has(&attempt(200), Some(at(60 * 135 + 1))));
     }
 
     #[test]
@@ -158,7 +175,7 @@ mod tests {
         let mut settled = Settled::default();
         assert_eq!(Settled::from_bytes(&settled.to_bytes()), Some(settled.clone()));
         for minute in 0..200 {
-            settled.add(&attempt(minute), at(60 * minute + 1));
+            settled.add(&attempt(minute), Some(at(60 * minute + 1)));
             let bytes = settled.to_bytes();
             assert!(bytes.len() <= 528);
             assert_eq!(Settled::from_bytes(&bytes), Some(settled.clone()));

@@ -15,7 +15,7 @@ use dynoxide::storage::Storage;
 
 use crate::data_dir::DataDir;
 use crate::error::OpenError;
-use crate::log::{self, Log};
+use crate::log::{self, Log, NoWrites};
 use crate::operation::{self, Outcome};
 
 /// Pages of the database that SQLite keeps in memory, in KiB: its own 2 MiB are for small devices.
@@ -82,13 +82,15 @@ impl Database {
 
     /// One request that trips over itself is one failed request, and no more.
     fn guard(&self, perform: impl FnOnce() -> Outcome) -> Outcome {
-        catch_unwind(AssertUnwindSafe(perform)).unwrap_or_else(|_| {
-            // Left open, its transaction would swallow the requests that follow.
-            if !self.storage.conn().is_autocommit() {
-                let _ = self.storage.rollback();
-            }
+        let outcome = catch_unwind(AssertUnwindSafe(perform)).unwrap_or_else(|_| {
             Err(operation::internal_error("the embedded store panicked on this request"))
-        })
+        });
+        // Left open, its transaction would swallow the requests that follow. A disk that refuses a
+        // commit may leave one, too.
+        if outcome.is_err() && !self.storage.conn().is_autocommit() {
+            let _ = self.storage.rollback();
+        }
+        outcome
     }
 
     /// Returns the answer of a store whose disk has failed.
@@ -117,6 +119,11 @@ impl Database {
     /// Moves the log into the database.
     pub(crate) fn checkpoint(&mut self) {
         self.log.checkpoint(self.storage.conn());
+    }
+
+    /// Whether the disk takes writes.
+    pub(crate) fn takes_writes(&mut self) -> Result<(), NoWrites> {
+        self.log.takes_writes(self.storage.conn())
     }
 }
 
@@ -223,6 +230,39 @@ pub(crate) mod tests {
         assert!(has_item(&database));
     }
 
+    #[test]
+    fn a_disk_that_refuses_writes_is_known_until_it_takes_one_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut database = with_table(dir.path());
+        let refuses = |database: &Database, refuses: bool| {
+            database.storage.conn().pragma_update(None, "query_only", refuses).unwrap();
+        };
+        refuses(&database, true);
+        assert!(matches!(database.takes_writes(), Err(NoWrites::Refused(_))));
+        assert!(!has_item(&database), "it answers all the same");
+        assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 500);
+        assert!(database.takes_writes().is_err(), "it is tried each time");
+        refuses(&database, false);
+        database.takes_writes().unwrap();
+        assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 200);
+        assert!(has_item(&database));
+
+        // What was tried a moment ago is not tried again.
+        refuses(&database, true);
+        database.takes_writes().unwrap();
+        assert!(Database::in_memory().unwrap().takes_writes().is_ok());
+    }
+
+    #[test]
+    fn a_write_that_was_tried_leaves_nothing_in_the_log_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut database = with_table(dir.path());
+        database.answer("PutItem", PUT.as_bytes());
+        database.takes_writes().unwrap();
+        assert!(!database.is_ahead_of_checkpoint());
+        assert!(!database.is_ahead_of_disk());
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_disk_that_refuses_once_fails_every_further_request() {
@@ -232,5 +272,6 @@ pub(crate) mod tests {
         assert!(!database.sync());
         assert_eq!(database.answer("GetItem", GET.as_bytes()).status, 500);
         assert!(!database.is_ahead_of_checkpoint(), "nothing is tried a second time");
+        assert!(matches!(database.takes_writes(), Err(NoWrites::Failed)));
     }
 }

@@ -47,6 +47,9 @@
 //! If the disk refuses to make something durable, the store answers every further request with an
 //! `InternalServerError`: what is in the log is then unknown, and only a new start can find out.
 //!
+//! A disk that is full, or may only be read, still answers: [`Disk`] tries a write, so that somebody
+//! is told before one is lost.
+//!
 //! # What the store does not do
 //!
 //! It does not throttle, its indexes are never stale, transactions never conflict, and items do
@@ -55,6 +58,7 @@
 mod connector;
 mod data_dir;
 mod database;
+mod disk;
 mod error;
 mod log;
 mod operation;
@@ -64,6 +68,7 @@ mod store;
 mod thread;
 
 pub use data_dir::{DataDir, DataDirError, FORMAT, sync_entries};
+pub use disk::Disk;
 pub use error::OpenError;
 pub use log::SyncMode;
 pub use queue::Queue;

@@ -12,6 +12,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ffi};
 
@@ -29,12 +30,28 @@ pub enum SyncMode {
     Full,
 }
 
+/// For how long a write that was tried tells that the disk takes others.
+const TRIED_FOR: Duration = Duration::from_secs(10);
+
+/// Why the disk takes no writes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoWrites {
+    /// It refuses them; when there is room again, or whatever it is, it will take them.
+    #[error("the disk refuses a write")]
+    Refused(#[source] rusqlite::Error),
+    /// It could not make something durable.
+    #[error("the disk has failed, and only a new start can find out what it has: start it again")]
+    Failed,
+}
+
 /// The log of one connection.
 #[derive(Debug)]
 pub(crate) struct Log {
     /// A database in memory has none.
     disk: Option<Disk>,
     has_failed: bool,
+    /// When the disk last took a write that was tried, if it has refused none since.
+    tried_at: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -65,7 +82,7 @@ pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Re
 
 impl Log {
     pub(crate) const fn in_memory() -> Self {
-        Self { disk: None, has_failed: false }
+        Self { disk: None, has_failed: false, tried_at: None }
     }
 
     /// Opens the log of a database, and makes durable that both exist.
@@ -89,7 +106,7 @@ impl Log {
             checkpointed_changes: changes,
             _data_dir: data_dir.clone(),
         };
-        Ok(Self { disk: Some(disk), has_failed: false })
+        Ok(Self { disk: Some(disk), has_failed: false, tried_at: None })
     }
 
     /// Whether the disk has refused once. What is in the log is then unknown, and only a new start
@@ -130,6 +147,31 @@ impl Log {
     /// A reader in another process can hold a part back, a full disk all of it. It stays in the
     /// log for the next time, and there it is as durable as was promised.
     pub(crate) fn checkpoint(&mut self, connection: &Connection) {
+        if self.try_checkpoint(connection).is_err() {
+            self.tried_at = None;
+        }
+    }
+
+    /// Whether the disk takes writes. Unless that was tried a moment ago, this writes what is there
+    /// already, and moves it all the way into the database: a disk may be full, or be mounted for
+    /// reading only, and still answer every question.
+    pub(crate) fn takes_writes(&mut self, connection: &Connection) -> Result<(), NoWrites> {
+        if self.disk.is_none() || self.tried_at.is_some_and(|at| at.elapsed() < TRIED_FOR) {
+            return Ok(());
+        }
+        self.tried_at = None;
+        if !self.has_failed {
+            write_again(connection).map_err(NoWrites::Refused)?;
+            self.try_checkpoint(connection)?;
+        }
+        if self.has_failed {
+            return Err(NoWrites::Failed);
+        }
+        self.tried_at = Some(Instant::now());
+        Ok(())
+    }
+
+    fn try_checkpoint(&mut self, connection: &Connection) -> Result<(), NoWrites> {
         let changes = connection.total_changes();
         match checkpoint(connection) {
             Ok(true) => {
@@ -139,11 +181,19 @@ impl Log {
                 }
             }
             // Tried again, it would succeed, and the log be written over.
-            Err(error) if is_refused_sync(&error) => self.has_failed = true,
-            Ok(false) | Err(_) => {
+            Err(error) if is_refused_sync(&error) => {
+                self.has_failed = true;
+                return Err(NoWrites::Failed);
+            }
+            Ok(false) => {
                 let _ = self.sync(connection);
             }
+            Err(error) => {
+                let _ = self.sync(connection);
+                return Err(NoWrites::Refused(error));
+            }
         }
+        Ok(())
     }
 
     /// A device takes what is written to it, and cannot be synced.
@@ -151,6 +201,12 @@ impl Log {
     pub(crate) fn break_disk(&mut self) {
         self.disk.as_mut().unwrap().log = File::open("/dev/null").unwrap();
     }
+}
+
+/// A transaction that changes nothing and is written all the same: a number in the first page.
+fn write_again(connection: &Connection) -> rusqlite::Result<()> {
+    let number: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    connection.pragma_update(None, "user_version", number)
 }
 
 /// Returns whether all of the log is now in the database.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use crate::error::OpenError;
+use crate::log::NoWrites;
 
 /// Requests that may wait in a channel; further callers wait for a place.
 pub const IN_FLIGHT_MAX: usize = 1024;
@@ -23,6 +24,8 @@ pub const IN_FLIGHT_MAX: usize = 1024;
 /// What a thread is asked.
 pub(crate) enum Message<R> {
     Request(R),
+    /// Say whether the disk takes writes.
+    Try(oneshot::Sender<Result<(), NoWrites>>),
     /// Stop, drop the database, and say so. What comes after is not answered.
     Close(oneshot::Sender<()>),
 }
@@ -43,27 +46,36 @@ pub(crate) trait Server: Send + 'static {
 
     /// Moves the log into the database.
     fn checkpoint(&mut self);
+
+    /// Whether the disk takes writes; it tries one.
+    fn takes_writes(&mut self) -> Result<(), NoWrites>;
 }
 
 /// What waits in the channel behind a request.
 pub(crate) struct Waiting<'a, R> {
     messages: &'a Receiver<Message<R>>,
+    /// Who wants to know whether the disk takes writes.
+    trying: Option<oneshot::Sender<Result<(), NoWrites>>>,
     /// Whom to tell when the thread has stopped, once it was told to.
     closing: Option<oneshot::Sender<()>>,
 }
 
 impl<'a, R> Waiting<'a, R> {
     pub(crate) const fn on(messages: &'a Receiver<Message<R>>) -> Self {
-        Self { messages, closing: None }
+        Self { messages, trying: None, closing: None }
     }
 
-    /// Takes the next one; `None` if none waits, or the thread is told to stop.
+    /// Takes the next one; `None` if none waits, or the thread is told something else.
     pub(crate) fn take(&mut self) -> Option<R> {
-        if self.closing.is_some() {
+        if self.closing.is_some() || self.trying.is_some() {
             return None;
         }
         match self.messages.try_recv() {
             Ok(Message::Request(request)) => Some(request),
+            Ok(Message::Try(reply)) => {
+                self.trying = Some(reply);
+                None
+            }
             Ok(Message::Close(reply)) => {
                 self.closing = Some(reply);
                 None
@@ -104,9 +116,14 @@ pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<Message<S::Req
     while waiting.closing.is_none() {
         match wait(messages, checkpoint_at) {
             Ok(Message::Request(request)) => server.pass(request, &mut waiting),
+            Ok(Message::Try(reply)) => waiting.trying = Some(reply),
             Ok(Message::Close(reply)) => waiting.closing = Some(reply),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if let Some(reply) = waiting.trying.take() {
+            // Who asked may have stopped waiting.
+            let _ = reply.send(server.takes_writes());
         }
         let now = Instant::now();
         if checkpoint_at.is_some_and(|at| at <= now) {

@@ -82,6 +82,11 @@ impl Store {
         serving::close(self.messages).await;
     }
 
+    /// Where its thread is asked.
+    pub(crate) fn messages(&self) -> Sender<Message<Call>> {
+        self.messages.clone()
+    }
+
     fn start(database: Database, sync: SyncMode) -> Result<Self, OpenError> {
         let messages = serving::start(STORE, StoreServer { database, sync })?;
         let places = Arc::new(Semaphore::new(IN_FLIGHT_MAX));

@@ -11,7 +11,7 @@ use aws_smithy_types::body::SdkBody;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::database::{Answer, Database};
-use crate::log::SyncMode;
+use crate::log::{NoWrites, SyncMode};
 use crate::serving::{Server, Waiting};
 
 /// How long something that was written to the store may stay in the log alone.
@@ -76,6 +76,10 @@ impl Server for StoreServer {
 
     fn checkpoint(&mut self) {
         self.database.checkpoint();
+    }
+
+    fn takes_writes(&mut self) -> Result<(), NoWrites> {
+        self.database.takes_writes()
     }
 }
 

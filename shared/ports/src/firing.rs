@@ -204,10 +204,62 @@ pub struct Settlement {
     pub job_uid: String,
     /// What was counted when it was read.
     pub as_read: Settled,
-    /// What is counted now.
-    pub settled: Settled,
-    /// What comes to the counters.
+    /// What comes to that. None of it is in what was read, and nothing is in it twice.
+    pub counted: Vec<Counted>,
+}
+
+/// An attempt that comes to a job's counters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// Which.
+    pub attempt: Attempt,
+    /// When it ended; `None` if it was skipped.
+    pub ended_at: Option<DateTime<Utc>>,
+    /// What it adds.
     pub add: CountersAdd,
+}
+
+impl Settlement {
+    /// What is counted now.
+    #[must_use]
+    pub fn settled(&self) -> Settled {
+        let mut ended: Vec<&Counted> = self.counted.iter().collect();
+        // Of those that come together, what ended first is forgotten first.
+        ended.sort_by_key(|counted| counted.ended_at);
+        let mut settled = self.as_read.clone();
+        for Counted { attempt, ended_at, .. } in ended {
+            settled.add(attempt, *ended_at);
+        }
+        settled
+    }
+
+    /// What comes to the counters.
+    #[must_use]
+    pub fn sum(&self) -> CountersAdd {
+        self.counted
+            .iter()
+            .map(|counted| counted.add)
+            .fold(CountersAdd::default(), CountersAdd::and)
+    }
+
+    /// Takes in another one of the same job, if both were decided on the same reading: then one
+    /// write is as good as the two, and the second need not find that the first was there.
+    ///
+    /// # Errors
+    ///
+    /// The other one, if it cannot be joined.
+    pub fn join(&mut self, other: Self) -> Result<(), Self> {
+        if other.job_uid != self.job_uid || other.as_read != self.as_read {
+            return Err(other);
+        }
+        for counted in other.counted {
+            // Two copies of a message may be at it at once.
+            if !self.counted.iter().any(|it| it.attempt == counted.attempt) {
+                self.counted.push(counted);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What comes to a job's counters.
@@ -223,6 +275,18 @@ pub struct CountersAdd {
     pub skipped: u64,
     /// When the latest of the attempts began.
     pub last_execution_at: Option<DateTime<Utc>>,
+}
+
+impl CountersAdd {
+    fn and(self, other: Self) -> Self {
+        Self {
+            executions: self.executions + other.executions,
+            failures: self.failures + other.failures,
+            faulted: self.faulted + other.faulted,
+            skipped: self.skipped + other.skipped,
+            last_execution_at: self.last_execution_at.max(other.last_execution_at),
+        }
+    }
 }
 
 /// The end of a job.
@@ -260,11 +324,30 @@ pub struct Execution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark(pub u64);
 
+/// Keeps timers, for who hands over what they are due for.
+#[async_trait]
+pub trait TimerStore: Send + Sync {
+    /// Moves timers on; `false` for one that is no longer where it was. The answers are in order.
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>>;
+}
+
+/// Keeps what jobs have executed, for who reads it.
+#[async_trait]
+pub trait History: Send + Sync {
+    /// What a job has executed and is executing: the newest occurrence first, and in it the newest
+    /// attempt first. An error action is newer than what it answers.
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError>;
+}
+
 /// Keeps timers, claims and history.
 ///
 /// Answers of a group are in its order.
 #[async_trait]
-pub trait FiringStore: Send + Sync {
+pub trait FiringStore: TimerStore + History {
     /// How many shards the index of timers has.
     fn shards(&self) -> u32;
 
@@ -275,9 +358,6 @@ pub trait FiringStore: Send + Sync {
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError>;
-
-    /// Moves timers on; `false` for one that is no longer where it was.
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>>;
 
     /// Claims attempts.
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>>;
@@ -326,12 +406,4 @@ pub trait FiringStore: Send + Sync {
     /// Deletes some of the jobs of a collection that is deleted; `true` when none is left, and the
     /// timer that asks for it is gone, too.
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError>;
-
-    /// What a job has executed and is executing: the newest occurrence first, and in it the newest
-    /// attempt first. An error action is newer than what it answers.
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError>;
 }

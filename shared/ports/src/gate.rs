@@ -17,6 +17,14 @@ pub type Turn = Box<dyn Send + Sync>;
 pub trait Gate: Send + Sync {
     /// Waits for a turn.
     async fn turn(&self) -> Turn;
+
+    /// Waits until it is closed, as the process ends: who waits for an instant then waits in vain.
+    async fn closed(&self) {
+        std::future::pending::<()>().await;
+    }
+
+    /// Closes it. Who waits for a turn has it all the same: its instant has come.
+    fn close(&self) {}
 }
 
 /// Where there are never many.

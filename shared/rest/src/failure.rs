@@ -167,6 +167,14 @@ impl From<AppError> for Failure {
                     "The service cannot answer at the moment. Try again.",
                 )
             },
+            AppError::NoWrites(_) => Self {
+                inside: Some(error),
+                ..Self::new(
+                    ErrorCode::ServiceUnavailable,
+                    "The disk takes no writes: what is changed or fires cannot be kept. The log \
+                     says why.",
+                )
+            },
             AppError::Store(_)
             | AppError::Seal(_)
             | AppError::Queue(_)

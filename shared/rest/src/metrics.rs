@@ -4,6 +4,7 @@ use std::error::Error;
 
 use async_trait::async_trait;
 use axum::http::StatusCode;
+use ports::ErrorType;
 
 use crate::answer::Answer;
 use crate::failure::{ErrorCode, Failure};
@@ -28,7 +29,8 @@ pub(crate) async fn get(page: Option<&dyn MetricsPage>) -> Result<Answer, Failur
     match page.text().await {
         Ok(text) => Ok(Answer::plain(StatusCode::OK, text)),
         Err(error) => {
-            tracing::error!(%error, "the numbers for monitors cannot be had");
+            let error_type = ErrorType::RequestFailed;
+            tracing::error!(%error_type, %error, "the numbers for monitors cannot be had");
             Err(Failure::new(ErrorCode::ServiceUnavailable, "The numbers cannot be had now."))
         }
     }

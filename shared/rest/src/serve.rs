@@ -16,6 +16,7 @@ use axum::http::{Request, StatusCode};
 use axum::response::Response;
 use domain::collection::CollectionState;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use ports::ErrorType;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, guid};
@@ -76,7 +77,8 @@ async fn guard(
     poll_fn(|context| {
         // It is not polled again, so nobody sees what it left half done.
         catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))).unwrap_or_else(|_| {
-            tracing::error!(request.id = request_id, "a request tripped over itself");
+            let error_type = ErrorType::RequestTripped;
+            tracing::error!(%error_type, request.id = request_id, "a request tripped over itself");
             Poll::Ready(Err(Failure::internal(None)))
         })
     })
@@ -179,6 +181,7 @@ fn report(failure: &Failure, request_id: &str) {
     let chain: Vec<String> =
         successors(Some(first), |error| (*error).source()).map(ToString::to_string).collect();
     tracing::error!(
+        error_type = %ErrorType::RequestFailed,
         code = failure.code.as_str(),
         error = chain.join(": "),
         request.id = request_id,

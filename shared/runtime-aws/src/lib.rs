@@ -12,17 +12,16 @@
 //! # Types of errors
 //!
 //! What a function logs as an error carries an `error_type`, by which alarms and filters know it. The
-//! types are [`ErrorType`], and they stay as they are. The services below log without one; what of
-//! theirs somebody has to know is a metric, too.
+//! types are [`ErrorType`], and they stay as they are. So do the services below; what of theirs
+//! somebody has to know is a metric, too.
 
 mod clients;
-mod error_type;
 mod metrics;
 mod start;
 mod variables;
 
 pub use clients::AwsSettings;
-pub use error_type::ErrorType;
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
+pub use ports::ErrorType;
 pub use start::{Started, report, serve};
 pub use variables::{PREFIX, Variables};

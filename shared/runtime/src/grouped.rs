@@ -11,8 +11,13 @@
 //! those is open and no attempt waits for its turn to start, settlements when no record is either.
 //! None waits longer than [`YIELD_MAX`] for that, and then all that has come goes, so what goes last
 //! keeps up under any load.
+//!
+//! Settlements of one job exclude each other: each is written if the counters are as they were read,
+//! and then the others have to look again. After an outage hundreds of them may come at once, so
+//! those that were decided on the same reading are joined, and are one write. Should that fail, or
+//! its answer be lost, it is with each of them as if it had come alone.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,8 +32,8 @@ use ports::firing::{
     Recording, Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
-use ports::{Gate, StoreError, Turn};
-use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
+use ports::{Gate, History, StoreError, TimerStore, Turn};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 /// The most requests of a group: some transactions' worth, so that the store can prepare one while it
@@ -58,6 +63,7 @@ pub struct Grouped {
 pub struct Starts {
     places: Arc<Semaphore>,
     open: Arc<Open>,
+    is_closed: watch::Sender<bool>,
 }
 
 #[async_trait]
@@ -67,6 +73,15 @@ impl Gate for Starts {
         let _open = self.open.open(1);
         // The places are never closed; without one it starts all the same.
         Box::new(self.places.clone().acquire_owned().await.ok())
+    }
+
+    async fn closed(&self) {
+        // Nobody waits for longer than it is there.
+        let _ = self.is_closed.subscribe().wait_for(|is_closed| *is_closed).await;
+    }
+
+    fn close(&self) {
+        self.is_closed.send_replace(true);
     }
 }
 
@@ -109,27 +124,30 @@ impl Grouped {
         let records = Rank { open: recording.clone(), after: vec![urgent.clone()] };
         let last = Rank { open: Arc::default(), after: vec![urgent.clone(), recording] };
         Self {
-            claims: Gathering::new(&store, &before_actions, None, |store, group| {
+            claims: Gathering::new(&store, &before_actions, each_for_itself, |store, group| {
                 Box::pin(async move { store.claim(&group).await })
             }),
-            releases: Gathering::new(&store, &last, None, |store, group| {
+            releases: Gathering::new(&store, &last, each_for_itself, |store, group| {
                 Box::pin(async move { store.release(&group).await })
             }),
-            looks: Gathering::new(&store, &before_actions, None, |store, group| {
+            looks: Gathering::new(&store, &before_actions, each_for_itself, |store, group| {
                 Box::pin(async move {
                     let n = group.len();
                     each(store.look(&group).await, n)
                 })
             }),
-            records: Gathering::new(&store, &records, None, |store, group| {
+            records: Gathering::new(&store, &records, each_for_itself, |store, group| {
                 Box::pin(async move { store.record(&group).await })
             }),
-            // Of two settlements of one job the second is to find what the first has counted.
-            settlements: Gathering::new(&store, &last, Some(|one| &one.job_uid), |store, group| {
+            settlements: Gathering::new(&store, &last, join_settlements, |store, group| {
                 Box::pin(async move { store.settle(&group).await })
             }),
             advanced: Arc::default(),
-            starts: Arc::new(Starts { places: Arc::new(Semaphore::new(STARTS_MAX)), open: urgent }),
+            starts: Arc::new(Starts {
+                places: Arc::new(Semaphore::new(STARTS_MAX)),
+                open: urgent,
+                is_closed: watch::Sender::new(false),
+            }),
             store,
         }
     }
@@ -149,6 +167,26 @@ impl Grouped {
 }
 
 #[async_trait]
+impl TimerStore for Grouped {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let moved = self.store.advance(advances).await;
+        self.advanced.moved(advances);
+        moved
+    }
+}
+
+#[async_trait]
+impl History for Grouped {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        self.store.executions(job_uid, page).await
+    }
+}
+
+#[async_trait]
 impl FiringStore for Grouped {
     fn shards(&self) -> u32 {
         self.store.shards()
@@ -161,12 +199,6 @@ impl FiringStore for Grouped {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         self.store.due(shard, until, page).await
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        let moved = self.store.advance(advances).await;
-        self.advanced.moved(advances);
-        moved
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -220,24 +252,27 @@ impl FiringStore for Grouped {
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.store.purge(collection_uid).await
     }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        self.store.executions(job_uid, page).await
-    }
 }
 
+/// Where an answer goes.
+type Reply<A> = oneshot::Sender<Result<A, StoreError>>;
 /// A request, and where its answer goes.
-type Asked<Q, A> = (Q, oneshot::Sender<Result<A, StoreError>>);
+type Asked<Q, A> = (Q, Reply<A>);
 /// The answers to a group, in its order.
 type Answers<A> = Pin<Box<dyn Future<Output = Vec<Result<A, StoreError>>> + Send>>;
 /// Performs a group.
 type Perform<Q, A> = fn(Arc<dyn FiringStore>, Vec<Q>) -> Answers<A>;
-/// What no two requests of a group have in common.
-type Key<Q> = fn(&Q) -> &String;
+/// Takes a request into a group.
+type Take<Q, A> = fn(&mut Group<Q, A>, Asked<Q, A>) -> Option<Asked<Q, A>>;
+
+/// Requests that are performed together, and where their answers go.
+struct Group<Q, A> {
+    requests: Vec<Q>,
+    /// Of each of them, as several may have been joined.
+    replies: Vec<Vec<Reply<A>>>,
+    /// Where in it the request of a job is, of kinds that are one for each job.
+    of_job: HashMap<String, usize>,
+}
 
 /// Requests that are open, and who waits for there to be none.
 #[derive(Default)]
@@ -303,15 +338,15 @@ struct Gathering<Q, A> {
     open: Arc<Open>,
 }
 
-impl<Q: Clone + Send + 'static, A: Send + 'static> Gathering<Q, A> {
+impl<Q: Clone + Send + 'static, A: Clone + Send + 'static> Gathering<Q, A> {
     fn new(
         store: &Arc<dyn FiringStore>,
         rank: &Rank,
-        key: Option<Key<Q>>,
+        take: Take<Q, A>,
         perform: Perform<Q, A>,
     ) -> Self {
         let (sender, requests) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(gather(store.clone(), requests, rank.clone(), key, perform));
+        tokio::spawn(gather(store.clone(), requests, rank.clone(), take, perform));
         Self { requests: sender, open: rank.open.clone() }
     }
 
@@ -332,22 +367,64 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Gathering<Q, A> {
     }
 }
 
+impl<Q, A> Group<Q, A> {
+    fn new() -> Self {
+        Self { requests: Vec::new(), replies: Vec::new(), of_job: HashMap::new() }
+    }
+
+    fn push(&mut self, (request, reply): Asked<Q, A>) {
+        self.requests.push(request);
+        self.replies.push(vec![reply]);
+    }
+
+    /// How many were asked for.
+    fn asked(&self) -> usize {
+        self.replies.iter().map(Vec::len).sum()
+    }
+}
+
+fn each_for_itself<Q, A>(group: &mut Group<Q, A>, asked: Asked<Q, A>) -> Option<Asked<Q, A>> {
+    group.push(asked);
+    None
+}
+
+/// Joins what was decided on the same reading of a job; what was decided on another one is to find
+/// what those have counted, and is given back.
+fn join_settlements(
+    group: &mut Group<Settlement, bool>,
+    (settlement, reply): Asked<Settlement, bool>,
+) -> Option<Asked<Settlement, bool>> {
+    let place = group.of_job.get(&settlement.job_uid).copied();
+    let Some((there, replies)) =
+        place.and_then(|at| group.requests.get_mut(at).zip(group.replies.get_mut(at)))
+    else {
+        group.of_job.insert(settlement.job_uid.clone(), group.requests.len());
+        group.push((settlement, reply));
+        return None;
+    };
+    match there.join(settlement) {
+        Ok(()) => replies.push(reply),
+        Err(settlement) => return Some((settlement, reply)),
+    }
+    None
+}
+
 /// Performs what gathers, until nobody is left to ask.
-async fn gather<Q, A>(
+async fn gather<Q, A: Clone>(
     store: Arc<dyn FiringStore>,
     mut requests: mpsc::Receiver<Asked<Q, A>>,
     rank: Rank,
-    key: Option<Key<Q>>,
+    take: Take<Q, A>,
     perform: Perform<Q, A>,
 ) {
-    // What has the key of another that is under way.
-    let mut held: VecDeque<Asked<Q, A>> = VecDeque::new();
+    // What cannot be in a group with another that is under way.
+    let mut held: Vec<Asked<Q, A>> = Vec::new();
     // What has waited for long enough, and yields no more.
     let mut patient = 0;
     loop {
         if held.is_empty() {
             match requests.recv().await {
-                Some(first) => held.push_back(first),
+                Some(first) => held.push(first),
                 None => return,
             }
         }
@@ -355,27 +432,28 @@ async fn gather<Q, A>(
             // All that is here by now, or under a load that never rests the queue would only grow.
             patient = held.len() + requests.len();
         }
-        while held.len() < GROUP_MAX {
+        let mut group = Group::new();
+        for asked in std::mem::take(&mut held) {
+            held.extend(take(&mut group, asked));
+        }
+        // Joined, they make no group larger: but more may come as fast as they are taken.
+        for _ in 0..WAITING_MAX {
+            if group.requests.len() + held.len() >= GROUP_MAX {
+                break;
+            }
             match requests.try_recv() {
-                Ok(next) => held.push_back(next),
+                Ok(next) => held.extend(take(&mut group, next)),
                 Err(_) => break,
             }
         }
-        let mut keys = HashSet::new();
-        let (mut group, mut replies) = (Vec::new(), Vec::new());
-        for (request, reply) in std::mem::take(&mut held) {
-            if key.is_none_or(|key| keys.insert(key(&request).clone())) {
-                group.push(request);
-                replies.push(reply);
-            } else {
-                held.push_back((request, reply));
+        patient = patient.saturating_sub(group.asked());
+        let mut answers = perform(store.clone(), group.requests).await.into_iter();
+        for replies in group.replies {
+            let answer = answers.next().unwrap_or_else(|| Err(ended()));
+            for (answer, reply) in to_all(answer, replies.len()).into_iter().zip(replies) {
+                // Who asked may have gone.
+                let _ = reply.send(answer);
             }
-        }
-        patient = patient.saturating_sub(group.len());
-        let mut answers = perform(store.clone(), group).await.into_iter();
-        for reply in replies {
-            // Who asked may have gone.
-            let _ = reply.send(answers.next().unwrap_or_else(|| Err(ended())));
         }
     }
 }
@@ -384,20 +462,30 @@ async fn gather<Q, A>(
 fn each<A>(answers: Result<Vec<A>, StoreError>, n: usize) -> Vec<Result<A, StoreError>> {
     match answers {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(error) => {
-            let retryable = error.is_retryable();
-            let text = crate::chain(&error);
-            let copy = || {
-                let source = text.clone().into();
-                if retryable {
-                    StoreError::Unavailable(source)
-                } else {
-                    StoreError::Refused(source)
-                }
-            };
-            (0..n).map(|_| Err(copy())).collect()
-        }
+        Err(error) => failed(&error, n),
     }
+}
+
+/// The answer to each of those that were joined.
+fn to_all<A: Clone>(answer: Result<A, StoreError>, n: usize) -> Vec<Result<A, StoreError>> {
+    match answer {
+        Ok(answer) => (0..n).map(|_| Ok(answer.clone())).collect(),
+        Err(error) if n == 1 => vec![Err(error)],
+        Err(error) => failed(&error, n),
+    }
+}
+
+fn failed<A>(error: &StoreError, n: usize) -> Vec<Result<A, StoreError>> {
+    let text = crate::chain(error);
+    let copy = || {
+        let source = text.clone().into();
+        if error.is_retryable() {
+            StoreError::Unavailable(source)
+        } else {
+            StoreError::Refused(source)
+        }
+    };
+    (0..n).map(|_| Err(copy())).collect()
 }
 
 fn ended() -> StoreError {

@@ -9,9 +9,27 @@ use ports::firing::{
     Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
-use ports::{FiringStore, StoreError};
+use ports::{FiringStore, History, StoreError, TimerStore};
 
 use crate::{DynamoJobStore, executions, keys, removal, settle, sights, timers};
+
+#[async_trait]
+impl TimerStore for DynamoJobStore {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        timers::advance(self, advances).await
+    }
+}
+
+#[async_trait]
+impl History for DynamoJobStore {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        executions::list(self, job_uid, page).await
+    }
+}
 
 #[async_trait]
 impl FiringStore for DynamoJobStore {
@@ -26,10 +44,6 @@ impl FiringStore for DynamoJobStore {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         timers::due(self, shard, until, page).await
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        timers::advance(self, advances).await
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -82,13 +96,5 @@ impl FiringStore for DynamoJobStore {
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         removal::purge(self, collection_uid).await
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        executions::list(self, job_uid, page).await
     }
 }

@@ -17,30 +17,29 @@ pub(crate) async fn settle(
     store: &DynamoJobStore,
     settlements: &[Settlement],
 ) -> Vec<Result<bool, StoreError>> {
-    let writes = settlements.iter().map(count).collect();
+    let settled: Vec<Vec<u8>> = settlements.iter().map(|it| it.settled().to_bytes()).collect();
+    let writes = settlements.iter().zip(&settled).map(|(it, settled)| count(it, settled)).collect();
     let wrote = store.write_group(Call::Settle, writes).await;
-    settlements
-        .iter()
+    settled
+        .into_iter()
         .zip(wrote)
-        .map(|(settlement, wrote)| {
+        .map(|(settled, wrote)| {
             Ok(match wrote? {
                 Wrote::Done => true,
                 Wrote::Refused(None) => false,
                 // What is to be remembered is remembered: it was done, and the answer was lost.
                 Wrote::Refused(Some(item)) => {
-                    let now = Reader::of(&item).optional_bytes("settled")?.unwrap_or_default();
-                    settlement.settled != settlement.as_read && now == settlement.settled.to_bytes()
+                    Reader::of(&item).optional_bytes("settled")? == Some(settled)
                 }
             })
         })
         .collect()
 }
 
-fn count(settlement: &Settlement) -> Write {
-    let Settlement { job_uid, as_read, settled, add } = settlement;
+fn count(settlement: &Settlement, settled: &[u8]) -> Write {
+    let (Settlement { job_uid, as_read, .. }, add) = (settlement, settlement.sum());
     let mut set = "SET settled = :settled".to_owned();
-    let mut values =
-        vec![(":settled", bytes(&settled.to_bytes())), (":as_read", bytes(&as_read.to_bytes()))];
+    let mut values = vec![(":settled", bytes(settled)), (":as_read", bytes(&as_read.to_bytes()))];
     // The first three are there since the job was created, the others since they were needed.
     let sums = [
         ("executions", ":executions", add.executions),

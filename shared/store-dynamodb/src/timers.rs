@@ -13,9 +13,9 @@ use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
 use domain::execution::Attempt;
 use domain::job::JobState;
-use ports::StoreError;
 use ports::firing::{Advance, Due, DueTimer, Finish, JobTimer, LongRetry, TimerKey};
 use ports::store::{Page, PageRequest};
+use ports::{ErrorType, StoreError};
 
 use crate::attempts::{attempt_key, read_attempt};
 use crate::error::store_error;
@@ -60,7 +60,8 @@ fn readable(item: &Item) -> Option<Due> {
     match read_due(item) {
         Ok(due) => Some(due),
         Err(error) => {
-            tracing::error!(%error, "a timer cannot be read, and does not fire");
+            let error_type = ErrorType::TimerUnreadable;
+            tracing::error!(%error_type, %error, "a timer cannot be read, and does not fire");
             None
         }
     }

@@ -115,16 +115,7 @@ async fn a_one_time_job_that_is_switched_before_its_time_fires_at_its_time() {
 #[tokio::test]
 async fn a_one_time_job_that_has_run_does_not_fire_again_when_it_is_enabled() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.targets.next("http://j/", &[Fail]);
-    let retry = r#"{"retryType": "Fixed", "retryInterval": "PT1H"}"#;
-    world
-        .put(
-            "j",
-            &format!(
-                r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#
-            ),
-        )
-        .await;
+    world.put_failing_once("j", "PT1H").await;
     world.run_until("2027-03-01T10:10").await;
     world.disable("j").await;
     world.run_until("2027-03-01T10:20").await;

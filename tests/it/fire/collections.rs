@@ -5,7 +5,6 @@ use domain::firing::Why;
 use ports::store::PageRequest;
 use ports::{FiringStore, JobStore};
 
-use super::target::Does::Fail;
 use super::world::{World, came};
 
 #[tokio::test]
@@ -49,16 +48,7 @@ async fn a_switch_off_of_minutes_catches_what_is_on_its_way() {
 async fn retries_that_are_pending_go_on_when_a_collection_is_on_again() {
     for interval in ["PT10M", "PT1H"] {
         let mut world = World::at("2027-03-01T09:00").await;
-        world.targets.next("http://j/", &[Fail]);
-        let retry = format!(r#"{{"retryType": "Fixed", "retryInterval": "{interval}"}}"#);
-        world
-            .put(
-                "j",
-                &format!(
-                    r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#
-                ),
-            )
-            .await;
+        world.put_failing_once("j", interval).await;
         world.run_until("2027-03-01T10:02").await;
         world.switch(Disabled).await;
         world.run_until("2027-03-01T10:08").await;
@@ -72,16 +62,7 @@ async fn retries_that_are_pending_go_on_when_a_collection_is_on_again() {
 async fn a_retry_that_falls_due_while_a_collection_is_off_is_not_owed() {
     for interval in ["PT5M", "PT1H"] {
         let mut world = World::at("2027-03-01T09:00").await;
-        world.targets.next("http://j/", &[Fail]);
-        let retry = format!(r#"{{"retryType": "Fixed", "retryInterval": "{interval}"}}"#);
-        world
-            .put(
-                "j",
-                &format!(
-                    r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#
-                ),
-            )
-            .await;
+        world.put_failing_once("j", interval).await;
         world.run_until("2027-03-01T10:02").await;
         world.switch(Disabled).await;
         world.run_until("2027-03-01T12:00").await;

@@ -1,11 +1,14 @@
 //! Sweepers and workers that are away, late, or die.
 
+use std::time::Duration;
+
+use app::fire::Performed;
 use chrono::TimeDelta;
 use domain::firing::Why;
 use domain::firing::limits::LEASE;
-use ports::FiringStore;
 use ports::firing::{Claim, Claimed};
 use ports::store::PageRequest;
+use ports::{FiringStore, History};
 
 use super::target::Does::{Fail, Hold, Kill, Take};
 use super::world::{World, came, instant};
@@ -93,6 +96,29 @@ async fn a_restart_of_the_only_process_makes_up_for_exactly_one() {
 }
 
 #[tokio::test]
+async fn what_an_outage_left_in_the_queue_is_skipped_by_a_few_writes() {
+    let mut world = World::local("2027-03-01T09:00").await;
+    world.put("j", MINUTELY).await;
+    world.works = false;
+    world.run_until("2027-03-01T12:59:30").await;
+    let messages = world.queued();
+    assert_eq!(messages, 182);
+    world.sweeps = false;
+    world.run_until("2027-03-01T13:20").await;
+    world.restart_grouped("p2");
+    let before = world.asked();
+    world.deliver_all().await;
+    let asked = world.asked();
+    let (looks, settlements) = (asked.looks - before.looks, asked.settlements - before.settlements);
+    println!("figure: {messages} messages, {looks} looks, {settlements} writes of counters");
+    // Each looks before its fence, and again if another was counted in between.
+    assert!(looks <= 3 * messages, "{looks}");
+    assert!(settlements <= 8, "{settlements}");
+    // More than are remembered, and none is counted twice or not at all.
+    assert_eq!(world.came("j").await, came("enabled", [0, 0, 0, messages as u64]));
+}
+
+#[tokio::test]
 async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
     let mut world = World::local("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);
@@ -104,6 +130,29 @@ async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
     world.restart("p2");
     world.run_until("2027-03-01T10:01").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:00"]);
+    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+}
+
+#[tokio::test]
+async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
+    let mut world = World::local("2027-03-01T09:00").await;
+    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.run_until("2027-03-01T09:59:59").await;
+    let (job, parcel, executor) = (world.job("j").await, world.take(), world.waiting("p1"));
+    let performing = {
+        let (executor, errand) = (executor.clone(), parcel.errand());
+        tokio::spawn(async move { executor.perform(&errand).await })
+    };
+    while world.n_executions(&job).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    executor.stop();
+    assert_eq!(performing.await.unwrap().unwrap(), Performed::Again(Duration::ZERO));
+    assert_eq!(world.n_executions(&job).await, 0, "nobody has claimed it");
+    world.put_back(parcel);
+    world.restart("p2");
+    world.run_until("2027-03-01T10:01").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00"]);
     assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
 }
 

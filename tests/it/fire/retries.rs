@@ -134,16 +134,7 @@ async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
 #[tokio::test]
 async fn a_retry_of_an_hour_survives_that_nobody_sweeps_when_it_is_due() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.targets.next("http://j/", &[Fail]);
-    let retry = fixed("PT1H", 1);
-    world
-        .put(
-            "j",
-            &format!(
-                r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#
-            ),
-        )
-        .await;
+    world.put_failing_once("j", "PT1H").await;
     world.run_until("2027-03-01T10:50").await;
     world.sweeps = false;
     world.run_until("2027-03-01T13:00").await;
@@ -186,11 +177,7 @@ async fn as_many_long_retries_as_may_be_are_pending_and_then_none_follows() {
 #[tokio::test]
 async fn a_retry_that_waits_longer_than_history_is_kept_is_not_taken_for_a_first_attempt() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.targets.next("http://j/", &[Fail]);
-    let retry = fixed("P90D", 1);
-    let job =
-        format!(r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}}}}}"#);
-    world.put("j", &job).await;
+    world.put_failing_once("j", "P90D").await;
     world.run_until("2027-03-01T10:30").await;
     // What was executed has expired when somebody looks again.
     world.sweeps = false;

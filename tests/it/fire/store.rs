@@ -13,7 +13,7 @@ use ports::firing::{
     Recorded, Recording, Settlement, Sight,
 };
 use ports::store::{Page, PageRequest};
-use ports::{FiringStore, StoreError};
+use ports::{FiringStore, History, StoreError, TimerStore};
 use store_dynamodb::DynamoJobStore;
 
 /// How a call fails.
@@ -75,15 +75,29 @@ struct Known {
     shards: HashMap<String, u32>,
 }
 
+/// What was asked of the store so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Asked {
+    /// Jobs that were looked at.
+    pub(super) looks: usize,
+    /// Writes of counters.
+    pub(super) settlements: usize,
+}
+
 pub(super) struct Fronted {
     pub(super) inner: Arc<DynamoJobStore>,
     pub(super) trouble: Arc<Trouble>,
+    asked: Mutex<Asked>,
     known: Mutex<Known>,
 }
 
 impl Fronted {
     pub(super) fn new(inner: Arc<DynamoJobStore>, trouble: Arc<Trouble>) -> Self {
-        Self { inner, trouble, known: Mutex::default() }
+        Self { inner, trouble, asked: Mutex::default(), known: Mutex::default() }
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        *self.asked.lock().unwrap()
     }
 
     /// Forgets what it knows of the index: something may have changed.
@@ -158,6 +172,24 @@ fn throttled() -> StoreError {
 }
 
 #[async_trait]
+impl TimerStore for Fronted {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        self.group(advances.len(), self.inner.advance(advances)).await
+    }
+}
+
+#[async_trait]
+impl History for Fronted {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        self.call(self.inner.executions(job_uid, page)).await
+    }
+}
+
+#[async_trait]
 impl FiringStore for Fronted {
     fn shards(&self) -> u32 {
         self.inner.shards()
@@ -187,10 +219,6 @@ impl FiringStore for Fronted {
         Ok(found)
     }
 
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        self.group(advances.len(), self.inner.advance(advances)).await
-    }
-
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
         self.group(claims.len(), self.inner.claim(claims)).await
     }
@@ -200,6 +228,7 @@ impl FiringStore for Fronted {
     }
 
     async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+        self.asked.lock().unwrap().looks += jobs.len();
         self.call(self.inner.look(jobs)).await
     }
 
@@ -216,6 +245,7 @@ impl FiringStore for Fronted {
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+        self.asked.lock().unwrap().settlements += settlements.len();
         self.group(settlements.len(), self.inner.settle(settlements)).await
     }
 
@@ -246,13 +276,5 @@ impl FiringStore for Fronted {
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.stir();
         self.call(self.inner.purge(collection_uid)).await
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        self.call(self.inner.executions(job_uid, page)).await
     }
 }

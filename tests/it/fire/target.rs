@@ -47,6 +47,24 @@ impl Clock for Moved {
     }
 }
 
+/// The same clock for somebody whose instant never comes.
+pub(super) struct Still(pub(super) Arc<Moved>);
+
+#[async_trait]
+impl Clock for Still {
+    fn now(&self) -> DateTime<Utc> {
+        self.0.now()
+    }
+
+    async fn wait_until(&self, _at: DateTime<Utc>) {
+        std::future::pending::<()>().await;
+    }
+
+    async fn wait(&self, work: Duration) {
+        self.0.wait(work).await;
+    }
+}
+
 /// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {

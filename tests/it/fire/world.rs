@@ -19,14 +19,17 @@ use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
 use ports::store::{PageRequest, Place};
-use ports::{CertificateReader, Clock, IdSource, JobStore};
+use ports::{CertificateReader, Clock, FiringStore, History, IdSource, JobStore};
 use recurrence::WrittenDate;
+use runtime::Grouped;
 use sealer_aes::AesSealer;
 use serde_json::{Value, json};
 use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
+use tokio::task::JoinSet;
 
-use super::store::{Fronted, Trouble};
-use super::target::{Moved, Noted, Targets};
+use super::store::{Asked, Fronted, Trouble};
+use super::target::Does::Fail;
+use super::target::{Moved, Noted, Still, Targets};
 use super::transit::{Parcel, Transit, full_minute};
 use super::watch::{Function, Watch, Watched};
 
@@ -139,13 +142,14 @@ impl World {
         let Fired { dispatcher, sweeper, executor } = fired(&ports, process);
         let manage = ManagePorts {
             store: dynamo.clone(),
-            firing: dynamo.clone(),
+            history: dynamo.clone(),
             queue: transit.clone(),
             dispatcher,
             sealer: sealer.clone(),
             certificates: Arc::new(NoFiles),
             clock: clock.clone(),
             ids,
+            disk: Arc::new(()),
         };
         let settings =
             Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
@@ -182,9 +186,35 @@ impl World {
 
     /// The process ends, and another one starts now.
     pub(super) fn restart(&mut self, id: &str) {
-        let process = Process { id: id.to_owned(), started_at: self.now() };
-        let ports = FirePorts {
-            store: self.fronted.clone(),
+        self.start(id, self.fronted.clone());
+    }
+
+    /// The same, and what comes together goes to the store together.
+    pub(super) fn restart_grouped(&mut self, id: &str) {
+        self.start(id, Arc::new(Grouped::new(self.fronted.clone())));
+    }
+
+    fn start(&mut self, id: &str, store: Arc<dyn FiringStore>) {
+        let Fired { sweeper, executor, .. } = fired(&self.ports(store), Some(self.process(id)));
+        self.sweeper = sweeper;
+        self.executor = executor;
+    }
+
+    /// What executes in a process of that name, and waits for instants that do not come.
+    pub(super) fn waiting(&self, id: &str) -> Executor {
+        let grouped = Grouped::new(self.fronted.clone());
+        let (gate, clock) = (grouped.starts(), Arc::new(Still(self.clock.clone())));
+        let ports = FirePorts { gate, clock, ..self.ports(Arc::new(grouped)) };
+        fired(&ports, Some(self.process(id))).executor
+    }
+
+    fn process(&self, id: &str) -> Process {
+        Process { id: id.to_owned(), started_at: self.now() }
+    }
+
+    fn ports(&self, store: Arc<dyn FiringStore>) -> FirePorts {
+        FirePorts {
+            store,
             queue: self.transit.clone(),
             gate: Arc::new(()),
             sender: self.targets.clone(),
@@ -192,10 +222,23 @@ impl World {
             events: self.noted.clone(),
             clock: self.clock.clone(),
             ids: Arc::new(Counting(AtomicU64::new(1_000_000))),
-        };
-        let Fired { sweeper, executor, .. } = fired(&ports, Some(process));
-        self.sweeper = sweeper;
-        self.executor = executor;
+        }
+    }
+
+    /// Takes the next message.
+    pub(super) fn take(&self) -> Parcel {
+        self.transit.take().expect("a message is there")
+    }
+
+    /// Puts a message back.
+    pub(super) fn put_back(&self, parcel: Parcel) {
+        self.transit.put(self.now(), parcel);
+    }
+
+    /// How many executions of a job there are, claimed or over.
+    pub(super) async fn n_executions(&self, job: &JobRef) -> usize {
+        let page = PageRequest { from: None, items_max: 100 };
+        self.dynamo.executions(&job.uid, page).await.unwrap().items.len()
     }
 
     /// Ticks and delivers whatever comes until then, in the order of time; then it is that time.
@@ -276,6 +319,23 @@ impl World {
         }
     }
 
+    /// Takes all messages there are, and performs them at once.
+    pub(super) async fn deliver_all(&self) {
+        let mut performing = JoinSet::new();
+        while let Some(parcel) = self.transit.take() {
+            let executor = self.executor.clone();
+            performing.spawn(async move { executor.perform(&parcel.errand()).await });
+        }
+        for performed in performing.join_all().await {
+            assert_eq!(performed.unwrap(), Performed::Done);
+        }
+    }
+
+    /// What was asked of the store so far.
+    pub(super) fn asked(&self) -> Asked {
+        self.fronted.asked()
+    }
+
     /// Messages on their way.
     pub(super) fn queued(&self) -> usize {
         self.transit.len()
@@ -289,6 +349,14 @@ impl World {
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.
     pub(super) async fn put(&self, name: &str, properties: &str) {
         self.try_put(name, properties).await.unwrap();
+    }
+
+    /// Puts a job for 10:00 on the first day whose action fails, and succeeds when it is tried again.
+    pub(super) async fn put_failing_once(&self, name: &str, retry_interval: &str) {
+        self.targets.next(&format!("http://{name}/"), &[Fail]);
+        let retry = json!({"retryType": "Fixed", "retryInterval": retry_interval});
+        let job = json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": retry}});
+        self.put(name, &job.to_string()).await;
     }
 
     pub(super) async fn try_put(&self, name: &str, properties: &str) -> Result<JobView, AppError> {

@@ -113,13 +113,14 @@ pub(super) fn manage(
         Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
     let ports = ManagePorts {
         store: store.clone(),
-        firing: store,
+        history: store,
         queue,
         dispatcher,
         sealer,
         certificates: Arc::new(Opener),
         clock,
         ids: Arc::new(Counting::default()),
+        disk: Arc::new(()),
     };
     let settings =
         Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };

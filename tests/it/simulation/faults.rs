@@ -16,7 +16,7 @@ use ports::firing::{
     Settlement, Sight,
 };
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
-use ports::{FiringStore, JobStore, StoreError};
+use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
 use recurrence::Timetable;
 
 use super::memory::Memory;
@@ -310,6 +310,30 @@ impl JobStore for StorePort {
 }
 
 #[async_trait]
+impl TimerStore for StorePort {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let one =
+            |advance: &Advance| only(now(self.inner().advance(std::slice::from_ref(advance))));
+        let answers = self.each(advances, one).await;
+        if let Some(queue) = &self.held_back {
+            queue.send_held_back().await;
+        }
+        answers
+    }
+}
+
+#[async_trait]
+impl History for StorePort {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        self.op(true, || now(self.inner().executions(job_uid, page.clone()))).await
+    }
+}
+
+#[async_trait]
 impl FiringStore for StorePort {
     fn shards(&self) -> u32 {
         self.inner().shards()
@@ -322,16 +346,6 @@ impl FiringStore for StorePort {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         self.op(true, || now(self.inner().due(shard, until, page.clone()))).await
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        let one =
-            |advance: &Advance| only(now(self.inner().advance(std::slice::from_ref(advance))));
-        let answers = self.each(advances, one).await;
-        if let Some(queue) = &self.held_back {
-            queue.send_held_back().await;
-        }
-        answers
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -390,13 +404,5 @@ impl FiringStore for StorePort {
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.op(true, || now(self.inner().purge(collection_uid))).await
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        self.op(true, || now(self.inner().executions(job_uid, page.clone()))).await
     }
 }

@@ -21,7 +21,7 @@ use ports::firing::{
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
 };
-use ports::{FiringStore, JobStore, StoreError};
+use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
 
 use super::mutation::Mutation;
 use super::time::{SECOND, Time};
@@ -352,22 +352,19 @@ impl Memory {
         let mut tables = self.tables();
         let Some(item) = tables.timers.get_mut(&settlement.job_uid) else { return false };
         let is_plain = self.is(Mutation::PlainAdd);
+        let (settled, add) = (settlement.settled(), settlement.sum());
         if !is_plain && item.settled != settlement.as_read {
-            return settlement.settled != settlement.as_read && item.settled == settlement.settled;
+            return item.settled == settled;
         }
-        item.settled = if self.is(Mutation::Seen8) {
-            short_memory(&settlement.settled)
-        } else {
-            settlement.settled.clone()
-        };
+        item.settled = if self.is(Mutation::Seen8) { short_memory(&settled) } else { settled };
         let Counters { executions, failures, faulted, skipped, last_execution_at } =
             &mut item.record.counters;
-        *executions += settlement.add.executions;
-        *failures += settlement.add.failures;
-        *faulted += settlement.add.faulted;
-        *skipped += settlement.add.skipped;
-        if settlement.add.last_execution_at.is_some() {
-            *last_execution_at = settlement.add.last_execution_at;
+        *executions += add.executions;
+        *failures += add.failures;
+        *faulted += add.faulted;
+        *skipped += add.skipped;
+        if add.last_execution_at.is_some() {
+            *last_execution_at = add.last_execution_at;
         }
         true
     }
@@ -660,6 +657,31 @@ fn each<I, O>(group: &[I], one: impl Fn(&I) -> O) -> Vec<Result<O, StoreError>> 
 }
 
 #[async_trait]
+impl TimerStore for Memory {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        each(advances, |advance| self.advance_one(advance))
+    }
+}
+
+#[async_trait]
+impl History for Memory {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        let tables = self.tables();
+        let of_job = tables.executions.get(job_uid).into_iter().flatten().rev();
+        let items = of_job.map(|(_, item)| Execution {
+            // Where it waited is not kept with it.
+            attempt: Attempt { is_long: false, ..item.attempt.clone() },
+            record: item.record.clone(),
+        });
+        Ok(Page { items: items.collect(), next: None })
+    }
+}
+
+#[async_trait]
 impl FiringStore for Memory {
     fn shards(&self) -> u32 {
         SHARDS
@@ -694,10 +716,6 @@ impl FiringStore for Memory {
         items.truncate(DUE_MAX);
         let next = items.last().filter(|_| has_more).map(|(place, _)| place.clone());
         Ok(Page { items: items.into_iter().map(|(_, due)| due).collect(), next })
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        each(advances, |advance| self.advance_one(advance))
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -769,20 +787,5 @@ impl FiringStore for Memory {
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         Ok(self.purge_now(collection_uid))
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        _page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        let tables = self.tables();
-        let of_job = tables.executions.get(job_uid).into_iter().flatten().rev();
-        let items = of_job.map(|(_, item)| Execution {
-            // Where it waited is not kept with it.
-            attempt: Attempt { is_long: false, ..item.attempt.clone() },
-            record: item.record.clone(),
-        });
-        Ok(Page { items: items.collect(), next: None })
     }
 }

@@ -19,7 +19,7 @@ use ports::firing::{
     Settlement, Sight,
 };
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
-use ports::{FiringStore, JobStore, StoreError};
+use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
 use store_dynamodb::{DynamoJobStore, ensure_table};
 use tokio::runtime::Runtime;
 
@@ -169,6 +169,26 @@ fn each<T: Debug>(
 }
 
 #[async_trait]
+impl TimerStore for Twin {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let real = self.real(self.real.advance(advances));
+        each(self.memory.advance(advances).await, &real)
+    }
+}
+
+#[async_trait]
+impl History for Twin {
+    async fn executions(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, StoreError> {
+        let real = self.real(self.real.executions(job_uid, page.clone()));
+        Ok(same(self.memory.executions(job_uid, page).await?, &real?))
+    }
+}
+
+#[async_trait]
 impl FiringStore for Twin {
     fn shards(&self) -> u32 {
         self.memory.shards()
@@ -181,11 +201,6 @@ impl FiringStore for Twin {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         self.memory.due(shard, until, page).await
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        let real = self.real(self.real.advance(advances));
-        each(self.memory.advance(advances).await, &real)
     }
 
     async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
@@ -255,14 +270,5 @@ impl FiringStore for Twin {
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         let real = self.real(self.real.purge(collection_uid));
         Ok(same(self.memory.purge(collection_uid).await?, &real?))
-    }
-
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        let real = self.real(self.real.executions(job_uid, page.clone()));
-        Ok(same(self.memory.executions(job_uid, page).await?, &real?))
     }
 }

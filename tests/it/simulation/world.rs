@@ -206,13 +206,14 @@ impl World {
             Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
         let ports = ManagePorts {
             store: store.clone(),
-            firing: store,
+            history: store,
             queue,
             dispatcher,
             sealer: Arc::new(Plain),
             certificates: Arc::new(Plain),
             clock,
             ids: Arc::new(Ids(self.clone())),
+            disk: Arc::new(()),
         };
         let settings =
             Settings { region: "here".to_owned(), plan_limits: PlanLimits::On, has_aws: false };

@@ -97,13 +97,14 @@ impl World {
         let manage = Manage::new(
             ManagePorts {
                 store: jobs.clone(),
-                firing: jobs.clone(),
+                history: jobs.clone(),
                 queue: letters.clone(),
                 dispatcher: dispatcher.clone(),
                 sealer: sealer.clone(),
                 certificates: Arc::new(PfxReader),
                 clock: clock.clone(),
                 ids: Arc::new(RandomIds),
+                disk: Arc::new(()),
             },
             Settings { region: "local".to_owned(), plan_limits: PlanLimits::Off, has_aws: false },
         );

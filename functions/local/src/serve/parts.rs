@@ -6,7 +6,7 @@ use actions::Actions;
 use anyhow::{Context, Result};
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
 use app::{Manage, ManagePorts};
-use embedded::{DataDir, Queue, Store};
+use embedded::{DataDir, Disk, Queue, Store};
 use ports::firing::FiringStore;
 use ports::{Clock, DispatchQueue, IdSource, Sealer};
 use runtime::{
@@ -69,13 +69,14 @@ impl Parts {
     pub(super) fn manage(&self, settings: &Settings) -> Manage {
         let ports = ManagePorts {
             store: self.jobs.clone(),
-            firing: self.grouped.clone(),
+            history: self.grouped.clone(),
             queue: self.messages(),
             dispatcher: self.dispatcher(self.grouped.clone()),
             sealer: self.sealer.clone(),
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
+            disk: Arc::new(Disk::under(&self.store, &self.queue)),
         };
         let settings = app::Settings {
             region: REGION.to_owned(),

@@ -3,8 +3,9 @@
 //! Each message is a task of its own, so that a slow target holds up nobody. A message whose work
 //! fails, or trips over itself, comes back; a message that cannot be read goes to the dead letters.
 //!
-//! When it is asked to stop it takes no more, and what runs goes on until it is done or the process
-//! ends. That is a crash as any other: the claims of a process that has ended are void.
+//! When it is asked to stop it takes no more, and gives back what it has taken ahead of its instant.
+//! What runs goes on until it is done or the process ends. That is a crash as any other: the claims
+//! of a process that has ended are void.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>
             }
         }
     }
+    executor.stop();
     // Every place is free again when everything is done.
     let _ = places.acquire_many(UNDER_WAY_MAX).await;
 }

@@ -16,6 +16,8 @@ mod client;
 #[cfg(test)]
 mod day;
 #[cfg(test)]
+mod frozen;
+#[cfg(test)]
 mod jobs;
 #[cfg(test)]
 mod killed;

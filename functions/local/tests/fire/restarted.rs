@@ -36,6 +36,27 @@ fn what_was_queued_fires_once_after_a_restart() {
 }
 
 #[test]
+fn a_restart_just_before_an_instant_fires_at_it_and_once() {
+    let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
+    let server = with_collection(on(dir.path(), &[]));
+    let start = system_now() + TimeDelta::milliseconds(1_500);
+    let body = job(&target.url("/"), &json!({"startTime": written(start)}));
+    server.must("PUT", "/jc/jobs/j", &body);
+    // A worker has it, ahead of its instant: unless this is so slow that it is over.
+    let is_taken = || server.send("GET", "/metrics", "").body.contains("_queue_hidden 1\n");
+    while system_now() < start && !is_taken() {}
+    server.stop().is_clean();
+
+    let server = on(dir.path(), &[]);
+    assert!(target.next().at >= start);
+    let over = until_state(&server, "/jc/jobs/j", "completed");
+    assert_eq!(counters(&over), [1, 0, 0]);
+    assert_eq!(history(&server, "/jc/jobs/j").len(), 1);
+    server.stop().is_clean();
+    assert_eq!(target.rest().len(), 0);
+}
+
+#[test]
 fn a_restart_makes_up_for_exactly_one_occurrence() {
     let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
     let clock = |start| ["--clock-start", start, "--clock-rate", "60"];

@@ -18,6 +18,8 @@ mod clock;
 #[cfg(test)]
 mod crowded;
 #[cfg(test)]
+mod disk;
+#[cfg(test)]
 mod durable;
 #[cfg(test)]
 mod ends;

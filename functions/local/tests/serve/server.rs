@@ -146,8 +146,12 @@ impl Server {
         panic!("{text:?} was not logged: {:#?}", self.logged);
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.0.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
-        let pid = self.child.0.id().to_string();
+        let pid = self.pid().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 

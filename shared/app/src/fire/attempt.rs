@@ -12,6 +12,10 @@
 //! | settle | everything but the end of the message | the message comes back, and finds that it is counted |
 //!
 //! So the same happens whoever looks at the record, and however often.
+//!
+//! A claim may be taken up to two seconds ahead of its instant. A process that is asked to end gives
+//! those back whose instant has not come, and does not wait for it: whoever gets the message next
+//! claims them, and is on time. A crash in between leaves a lease, as after any claim.
 
 use std::time::Duration;
 
@@ -24,12 +28,12 @@ use domain::firing::{NO_RETRY_FOLLOWS, Why, fence};
 use domain::job::JobDefinition;
 use domain::message::{failed, request_failed};
 use futures_util::future::{Either, select};
-use ports::firing::{Claim, Claimed, CountersAdd, Held, Recorded, Recording};
-use ports::{Event, Occasion, TURN_MAX, Turn};
+use ports::firing::{Claim, Claimed, Counted, CountersAdd, Held, Recorded, Recording};
+use ports::{ErrorType, Event, Occasion, TURN_MAX, Turn};
 
 use super::dispatch::execute;
 use super::execute::{Executor, Performed};
-use super::follow::{Past, Settling};
+use super::follow::Past;
 use super::seen::{Ahead, Seen, action, may_pass};
 use super::{floor, one, spans};
 use crate::error::AppError;
@@ -80,12 +84,21 @@ impl Executor {
             Claimed::Exhausted => Box::pin(self.give_up(job, mine)).await,
             Claimed::Won => {
                 let ahead = self.look_ahead(job, attempt).await;
-                clock.wait_until(attempt.due_at).await;
+                if !self.until_due(attempt).await {
+                    self.release(mine).await;
+                    return Ok(Performed::Again(Duration::ZERO));
+                }
                 let turn = self.ports.gate.turn().await;
                 // Apart from what waits: that is small, and there may be thousands of it.
                 Box::pin(self.start(job, mine, ahead, turn)).await
             }
         }
+    }
+
+    /// Waits for the instant of an attempt; false if the process ends before it.
+    async fn until_due(&self, attempt: &Attempt) -> bool {
+        let due = self.ports.clock.wait_until(attempt.due_at);
+        matches!(select(due, self.ports.gate.closed()).await, Either::Left(_))
     }
 
     fn mine(&self, job: &JobRef, attempt: &Attempt) -> Mine {
@@ -175,7 +188,10 @@ impl Executor {
             }
             Err(error) => {
                 drop(turn);
-                tracing::error!(job.uid, job.key, %error, "a job cannot be read, and fails");
+                let error_type = ErrorType::JobUnreadable;
+                tracing::error!(
+                    %error_type, job.uid, job.key, %error, "a job cannot be read, and fails"
+                );
                 let why = "The job cannot be read; the log says why";
                 self.failed_at_once(request_failed("", "InternalError", why))
             }
@@ -254,11 +270,10 @@ impl Executor {
         let is_first = attempt.role == Role::Main && attempt.number == 0;
         if let (true, true, Some(seen)) = (why.is_skip(), is_first, seen) {
             let add = CountersAdd { skipped: 1, ..CountersAdd::default() };
-            let settling = Settling { add, seen };
             // Under a number of its own: a copy of the message may find the attempt owed after all,
             // by a clock that is behind, and then its execution is counted, too.
             let skip = Attempt { number: SKIPPED, ..attempt.clone() };
-            self.settle(job, &skip, self.ports.clock.now(), settling).await?;
+            self.settle(job, Counted { attempt: skip, ended_at: None, add }, seen).await?;
         }
         self.drop_timer(job, &attempt).await?;
         Ok(Performed::Done)

@@ -13,8 +13,8 @@ use domain::errand::{Errand, JobRef};
 use domain::execution::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
 use domain::firing::{Window, plan};
-use ports::firing::{Advance, Due, DueTimer, FiringStore, JobTimer, TimerKey};
-use ports::{Clock, DispatchQueue, Event, EventSink, Message};
+use ports::firing::{Advance, Due, DueTimer, JobTimer, TimerKey, TimerStore};
+use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, Message};
 use recurrence::Timetable;
 
 use super::{Process, floor, spans};
@@ -26,7 +26,7 @@ const UNREADABLE_WAITS: TimeDelta = TimeDelta::hours(1);
 /// Hands what is due to the queue.
 #[derive(Clone)]
 pub struct Dispatcher {
-    store: Arc<dyn FiringStore>,
+    store: Arc<dyn TimerStore>,
     queue: Arc<dyn DispatchQueue>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
@@ -73,7 +73,7 @@ impl Dispatcher {
     /// A dispatcher over these ports.
     #[must_use]
     pub fn new(
-        store: Arc<dyn FiringStore>,
+        store: Arc<dyn TimerStore>,
         queue: Arc<dyn DispatchQueue>,
         events: Arc<dyn EventSink>,
         clock: Arc<dyn Clock>,
@@ -153,6 +153,7 @@ impl Dispatcher {
             Ok(timetable) => timetable,
             Err(error) => {
                 tracing::error!(
+                    error_type = %ErrorType::TimerUnreadable,
                     job.uid = timer.job.uid,
                     job.key = timer.job.key,
                     %error,

@@ -25,7 +25,7 @@ pub struct Executor {
 pub enum Performed {
     /// Its message can go.
     Done,
-    /// Another has it: its message comes back after this time of work.
+    /// Another has it, or will have it: its message comes back after this time of work.
     Again(Duration),
 }
 
@@ -44,6 +44,12 @@ impl Executor {
     #[must_use]
     pub fn new(ports: FirePorts, settings: FireSettings) -> Self {
         Self { ports, settings: Arc::new(settings) }
+    }
+
+    /// Lets nothing wait for its instant any more: what does gives its claim back, and its message
+    /// can be had again. What has begun goes on.
+    pub fn stop(&self) {
+        self.ports.gate.close();
     }
 
     /// Performs an errand.

@@ -1,13 +1,12 @@
 //! What follows a record: the next attempt, the counters, the end of the job. It is the same whoever
 //! comes upon the record, and however often.
 
-use chrono::{DateTime, Utc};
 use domain::errand::JobRef;
 use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{Follow, follow, is_final_failure};
 use ports::Event;
-use ports::firing::{CountersAdd, LongRetry, Settlement};
+use ports::firing::{Counted, CountersAdd, LongRetry, Settlement};
 
 use super::dispatch::execute;
 use super::execute::{Executor, Performed};
@@ -24,12 +23,6 @@ pub(super) struct Past<'a> {
     pub(super) job: &'a JobRef,
     pub(super) attempt: &'a Attempt,
     pub(super) record: &'a Record,
-}
-
-/// What is added to the counters of a job as it was seen.
-pub(super) struct Settling {
-    pub(super) add: CountersAdd,
-    pub(super) seen: Seen,
 }
 
 impl Executor {
@@ -105,7 +98,9 @@ impl Executor {
             skipped: 0,
             last_execution_at: Some(record.started_at),
         };
-        let counted = self.settle(job, attempt, record.ended_at, Settling { add, seen }).await?;
+        let ended_at = Some(record.ended_at);
+        let counted = Counted { attempt: attempt.clone(), ended_at, add };
+        let counted = self.settle(job, counted, seen).await?;
         let is_closed = record.outcome == Outcome::Succeeded || is_fault;
         Ok(counted.filter(|_| is_closed))
     }
@@ -136,21 +131,17 @@ impl Executor {
     pub(super) async fn settle(
         &self,
         job: &JobRef,
-        attempt: &Attempt,
-        ended_at: DateTime<Utc>,
-        Settling { add, mut seen }: Settling,
+        mut counted: Counted,
+        mut seen: Seen,
     ) -> Result<Option<Seen>, AppError> {
         for _ in 0..SETTLE_ROUNDS_MAX {
-            if seen.sight.settled.has(attempt, ended_at) {
+            if seen.sight.settled.has(&counted.attempt, counted.ended_at) {
                 return Ok(Some(seen));
             }
-            let as_read = seen.sight.settled.clone();
-            let mut settled = as_read.clone();
-            settled.add(attempt, ended_at);
-            let last_execution_at =
-                add.last_execution_at.max(seen.sight.counters.last_execution_at);
-            let add = CountersAdd { last_execution_at, ..add };
-            let settlement = Settlement { job_uid: job.uid.clone(), as_read, settled, add };
+            let last_at = &mut counted.add.last_execution_at;
+            *last_at = seen.sight.counters.last_execution_at.max(*last_at);
+            let (job_uid, as_read) = (job.uid.clone(), seen.sight.settled.clone());
+            let settlement = Settlement { job_uid, as_read, counted: vec![counted.clone()] };
             if one(self.ports.store.settle(&[settlement]).await)? {
                 return Ok(Some(seen));
             }

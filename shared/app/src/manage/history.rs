@@ -25,7 +25,7 @@ impl Manage {
     ) -> Result<Page<ExecutionView>, AppError> {
         let collection = self.collection(place, collection).await?;
         let job = self.job(&collection, name).await?;
-        let page = self.ports.firing.executions(&job.uid, page).await?;
+        let page = self.ports.history.executions(&job.uid, page).await?;
         let now = self.ports.clock.now();
         let ended = page.items.into_iter().filter_map(|Execution { attempt, record }| {
             let record = record.filter(|record| record.expires_at() > now)?;

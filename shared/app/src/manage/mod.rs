@@ -23,7 +23,7 @@ use std::sync::Arc;
 use domain::name::{Name, Segment};
 use domain::plan::PlanLimits;
 use ports::store::Place;
-use ports::{CertificateReader, Clock, DispatchQueue, FiringStore, IdSource, JobStore, Sealer};
+use ports::{CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Sealer};
 
 use crate::error::AppError;
 use crate::fire::Dispatcher;
@@ -39,8 +39,8 @@ const ATTEMPTS_MAX: usize = 20;
 pub struct ManagePorts {
     /// Where collections and jobs are kept.
     pub store: Arc<dyn JobStore>,
-    /// Where history is.
-    pub firing: Arc<dyn FiringStore>,
+    /// What jobs have executed.
+    pub history: Arc<dyn History>,
     /// Where occurrences go.
     pub queue: Arc<dyn DispatchQueue>,
     /// Hands over what is due soon, as a sweep does.
@@ -53,6 +53,8 @@ pub struct ManagePorts {
     pub clock: Arc<dyn Clock>,
     /// New identities.
     pub ids: Arc<dyn IdSource>,
+    /// What all of it is written on.
+    pub disk: Arc<dyn Disk>,
 }
 
 /// What an installation decides once.
@@ -80,7 +82,7 @@ impl Manage {
         Self { ports, settings }
     }
 
-    /// Looks whether the store answers.
+    /// Looks whether the store answers, and could keep what it is given.
     ///
     /// # Errors
     ///
@@ -90,6 +92,6 @@ impl Manage {
         let segment = Segment::new("health")?;
         let place = Place { subscription: segment.clone(), group: segment };
         self.ports.store.find_collection(&place, &Name::new("health")?).await?;
-        Ok(())
+        self.ports.disk.takes_writes().await.map_err(AppError::NoWrites)
     }
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::{schema, table};
 use crate::data_dir::DataDir;
 use crate::error::OpenError;
-use crate::log::{self, Log};
+use crate::log::{self, Log, NoWrites};
 
 /// How it is called in errors, and its thread.
 pub(super) const QUEUE: &str = "queue";
@@ -87,6 +87,10 @@ impl QueueFile {
 
     pub(super) fn checkpoint(&mut self) {
         self.log.checkpoint(&self.connection);
+    }
+
+    pub(super) fn takes_writes(&mut self) -> Result<(), NoWrites> {
+        self.log.takes_writes(&self.connection)
     }
 
     #[cfg(test)]

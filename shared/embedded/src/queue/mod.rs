@@ -59,7 +59,8 @@ use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use self::file::{QUEUE, QueueFile};
 use self::parcel::{Looking, Parcel};
 use self::table::{Found, Letter, Look, Next};
-use self::thread::{Call, Failure, Kind, QueueServer, Task};
+pub(crate) use self::thread::Call;
+use self::thread::{Failure, Kind, QueueServer, Task};
 use crate::data_dir::DataDir;
 use crate::error::OpenError;
 use crate::log::SyncMode;
@@ -316,6 +317,11 @@ impl Queue {
     /// Clones that are still there get errors from then on, and so does who waits for a message.
     pub async fn close(self) {
         serving::close(self.messages).await;
+    }
+
+    /// Where its thread is asked.
+    pub(crate) fn messages(&self) -> Sender<Message<Call>> {
+        self.messages.clone()
     }
 
     fn start(file: QueueFile, sync: SyncMode, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot};
 
 use super::file::QueueFile;
-use crate::log::SyncMode;
+use crate::log::{NoWrites, SyncMode};
 use crate::serving::{Server, Waiting};
 
 /// How long a message may stay in the log alone. It is as durable there: what grows with the time
@@ -24,7 +24,7 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 const PASS_MAX: usize = 1_000;
 
 /// What is asked of the thread.
-pub(super) struct Call {
+pub(crate) struct Call {
     pub(super) kind: Kind,
     /// What it adds to a pass.
     pub(super) n_messages: usize,
@@ -144,6 +144,10 @@ impl Server for QueueServer {
 
     fn checkpoint(&mut self) {
         self.file.checkpoint();
+    }
+
+    fn takes_writes(&mut self) -> Result<(), NoWrites> {
+        self.file.takes_writes()
     }
 }
 

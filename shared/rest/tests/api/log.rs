@@ -84,7 +84,9 @@ fn a_request_that_trips_over_itself_is_one_failed_request() {
         "InternalError",
         "The service failed. The log says why, under the id in 'x-ms-request-id'.",
     );
-    let line = format!("ERROR message=a request tripped over itself request.id=\"{id}\"");
+    let line = format!(
+        "ERROR message=a request tripped over itself error_type=RequestTripped request.id=\"{id}\""
+    );
     assert_eq!((lines.len(), &lines[0]), (2, &line));
     api.world.trouble.clear_poison();
     *api.world.trouble.lock().unwrap() = Trouble::None;
@@ -98,8 +100,8 @@ fn a_failure_of_ours_is_told_to_the_log() {
     let (answer, lines) = Lines::of(|| api.get("/C1"));
     let id = answer.header("x-ms-request-id").unwrap();
     let line = format!(
-        "ERROR message=a request failed for a reason of ours code=\"ServiceUnavailable\" \
-         error=\"the store is not available: table secret-table\" request.id=\"{id}\""
+        "ERROR message=a request failed for a reason of ours error_type=RequestFailed \
+         code=\"ServiceUnavailable\" error=\"the store is not available: table secret-table\" request.id=\"{id}\""
     );
     assert_eq!((lines.len(), &lines[0]), (2, &line));
 }

@@ -21,6 +21,15 @@ fn a_service_whose_store_does_not_answer_is_not_ready() {
 }
 
 #[test]
+fn a_service_whose_disk_takes_no_writes_is_not_ready_and_says_so() {
+    let api = Api::with(Access::Tokens(Vec::new()));
+    *api.world.trouble.lock().unwrap() = Trouble::Full;
+    let message =
+        "The disk takes no writes: what is changed or fires cannot be kept. The log says why.";
+    api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
+}
+
+#[test]
 fn the_description_is_what_is_committed() {
     let api = Api::with(Access::Tokens(Vec::new()));
     api.send("GET", "/openapi.json", &[], "").is(200, include_str!("../../openapi.json"));

@@ -1,7 +1,7 @@
 //! The order of executions, and their pages.
 
 use domain::execution::{Attempt, Occurrence};
-use ports::FiringStore;
+use ports::History;
 use ports::firing::Execution;
 use ports::store::PageRequest;
 use store_dynamodb::Call;

@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 use domain::execution::{Attempt, Record};
 use domain::job::JobState;
 use domain::settled::Settled;
-use ports::FiringStore;
-use ports::firing::{Advance, Claimed, CountersAdd, Recorded, Settlement, TimerKey};
+use ports::firing::{Advance, Claimed, Counted, CountersAdd, Recorded, Settlement, TimerKey};
+use ports::{FiringStore, TimerStore};
 use store_dynamodb::{Call, DynamoJobStore, Groups};
 
 use crate::world::{
@@ -43,24 +43,29 @@ async fn a_record_costs_one_while_its_item_is_below_a_kilobyte() {
     }
 }
 
+/// The `n`-th attempt is counted.
+fn counting(as_read: Settled, n: i64, add: CountersAdd) -> Settlement {
+    let (attempt, ended_at) = (scheduled(60 * n), Some(at(60 * n + 1)));
+    let counted = vec![Counted { attempt, ended_at, add }];
+    Settlement { job_uid: JOB.to_owned(), as_read, counted }
+}
+
 #[tokio::test]
 async fn counting_costs_one_though_the_memory_is_full() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     let mut read = Settled::default();
     for n in 0..100 {
         let attempt = scheduled(60 * n);
-        let mut settled = read.clone();
-        settled.add(&attempt, at(60 * n + 1));
         let add = CountersAdd {
             executions: 1,
             failures: 1,
             last_execution_at: Some(attempt.due_at),
             ..CountersAdd::default()
         };
-        let settlement = Settlement { job_uid: JOB.to_owned(), as_read: read, settled, add };
+        let settlement = counting(read, n, add);
         assert!(world.store.settle(std::slice::from_ref(&settlement)).await.remove(0).unwrap());
         assert_eq!(units(&world, Call::Settle), 1.0, "{n}");
-        read = settlement.settled;
+        read = settlement.settled();
     }
     // The least and the most that a look reads beside the definition.
     world.store.look(&[job_ref()]).await.unwrap();
@@ -77,25 +82,18 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     world.put_job(&collection(), &job).await;
     let mut read = Settled::default();
     for n in 0..70 {
-        let mut settled = read.clone();
-        settled.add(&scheduled(60 * n), at(60 * n + 1));
         let add = CountersAdd {
             executions: 1_000_000,
             last_execution_at: Some(at(60)),
             ..CountersAdd::default()
         };
-        let settlement = Settlement { job_uid: JOB.to_owned(), as_read: read, settled, add };
+        let settlement = counting(read, n, add);
         assert!(world.store.settle(std::slice::from_ref(&settlement)).await.remove(0).unwrap());
-        read = settlement.settled;
+        read = settlement.settled();
     }
     let _ = world.meter.take();
-    let settled = Settlement {
-        job_uid: JOB.to_owned(),
-        as_read: read.clone(),
-        settled: read,
-        add: CountersAdd { skipped: 1, ..CountersAdd::default() },
-    };
-    assert!(world.store.settle(&[settled]).await.remove(0).unwrap());
+    let settlement = counting(read, 70, CountersAdd { skipped: 1, ..CountersAdd::default() });
+    assert!(world.store.settle(&[settlement]).await.remove(0).unwrap());
     assert_eq!(units(&world, Call::Settle), 1.0);
 }
 

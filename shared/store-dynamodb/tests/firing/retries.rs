@@ -1,8 +1,8 @@
 //! Retries in timers of their own.
 
 use domain::execution::{Attempt, Occurrence, Role};
-use ports::FiringStore;
 use ports::firing::{Advance, Due, DueTimer, LongRetry, TimerKey};
+use ports::{FiringStore, TimerStore};
 
 use crate::world::{JOB, World, at, in_both_ways, job_ref, retry, scheduled};
 

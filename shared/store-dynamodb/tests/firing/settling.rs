@@ -2,7 +2,7 @@
 
 use domain::settled::Settled;
 use ports::FiringStore;
-use ports::firing::{CountersAdd, Settlement, Sight};
+use ports::firing::{Counted, CountersAdd, Settlement, Sight};
 use store_dynamodb::Groups;
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
@@ -18,9 +18,8 @@ async fn settle(world: &World, settlement: &Settlement) -> bool {
 }
 
 fn counting(as_read: &Settled, second: i64, add: CountersAdd) -> Settlement {
-    let mut settled = as_read.clone();
-    settled.add(&scheduled(second), at(second + 1));
-    Settlement { job_uid: JOB.to_owned(), as_read: as_read.clone(), settled, add }
+    let counted = Counted { attempt: scheduled(second), ended_at: Some(at(second + 1)), add };
+    Settlement { job_uid: JOB.to_owned(), as_read: as_read.clone(), counted: vec![counted] }
 }
 
 fn one() -> CountersAdd {
@@ -37,7 +36,7 @@ async fn what_was_counted_in_between_is_seen() {
         // Another attempt was decided on what was there before.
         assert!(!settle(&world, &counting(&before.settled, 120, one())).await);
         let after = look(&world).await;
-        assert!(after.settled.has(&scheduled(60), at(61)));
+        assert!(after.settled.has(&scheduled(60), Some(at(61))));
         assert_eq!(after.counters.executions, 1);
         assert!(settle(&world, &counting(&after.settled, 120, one())).await);
         assert_eq!(look(&world).await.counters.executions, 2);
@@ -80,19 +79,27 @@ async fn every_sum_is_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_only_skipped_is_counted_without_a_memory() {
-    let world = World::with_job(Groups::Singles).await;
-    let nothing = Settled::default();
-    let skipped = Settlement {
-        job_uid: JOB.to_owned(),
-        as_read: nothing.clone(),
-        settled: nothing,
-        add: CountersAdd { skipped: 9, ..CountersAdd::default() },
-    };
-    assert!(settle(&world, &skipped).await);
-    let now = look(&world).await;
-    assert_eq!(now.counters.skipped, 9);
-    assert!(settle(&world, &counting(&now.settled, 60, one())).await);
+async fn what_was_decided_on_one_reading_is_counted_by_one_write() {
+    for groups in WAYS {
+        let world = World::with_job(groups).await;
+        let nothing = Settled::default();
+        let skipped = CountersAdd { skipped: 1, ..CountersAdd::default() };
+        let mut all = counting(&nothing, 120, one());
+        all.join(counting(&nothing, 60, one())).unwrap();
+        all.join(counting(&nothing, 180, skipped)).unwrap();
+        // A copy of a message.
+        all.join(counting(&nothing, 120, one())).unwrap();
+        assert!(settle(&world, &all).await);
+        // The answer was lost.
+        assert!(settle(&world, &all).await);
+        let now = look(&world).await;
+        assert_eq!((now.counters.executions, now.counters.skipped), (2, 1));
+        for second in [60, 120, 180] {
+            assert!(now.settled.has(&scheduled(second), None), "{second}");
+        }
+        let later = counting(&now.settled, 240, one());
+        assert_eq!(all.join(later.clone()), Err(later));
+    }
 }
 
 #[tokio::test]

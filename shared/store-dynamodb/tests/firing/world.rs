@@ -18,7 +18,7 @@ use ports::firing::{Claim, Claimed, Execution, Held, Recorded, Recording};
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
 };
-use ports::{FiringStore, JobStore};
+use ports::{FiringStore, History, JobStore};
 use store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
 use testkit::back_end;
 

@@ -48,7 +48,7 @@ impl Api {
         let world = Arc::new(World::default());
         let ports = ManagePorts {
             store: world.clone(),
-            firing: world.clone(),
+            history: world.clone(),
             queue: world.clone(),
             dispatcher: Dispatcher::new(
                 world.clone(),
@@ -61,6 +61,7 @@ impl Api {
             certificates: world.clone(),
             clock: world.clone(),
             ids: world.clone(),
+            disk: world.clone(),
         };
         let settings =
             Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };

@@ -8,18 +8,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
-use domain::errand::JobRef;
-use domain::execution::Attempt;
 use domain::name::{Name, Segment};
 use domain::refusal::Refusal;
-use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Recorded, Recording,
-    Settlement, Sight,
-};
+use ports::firing::{Advance, Execution};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
 use ports::{
-    CertificateReader, Clock, DispatchQueue, FiringStore, IdSource, JobStore, Message, QueueError,
-    SealError, Sealer, StoreError,
+    CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Message,
+    QueueError, SealError, Sealer, StoreError, TimerStore,
 };
 
 /// When everything happens.
@@ -33,6 +28,8 @@ pub(crate) enum Trouble {
     Unavailable,
     Throttled,
     Corrupt,
+    /// It answers, and takes no writes.
+    Full,
     /// It has a bug.
     Panic,
     /// Whatever is changed has just been changed by others.
@@ -62,7 +59,7 @@ impl World {
 
     fn check(&self) -> Result<bool, StoreError> {
         match *self.trouble.lock().unwrap() {
-            Trouble::None => Ok(false),
+            Trouble::None | Trouble::Full => Ok(false),
             Trouble::Stale => Ok(true),
             Trouble::Panic => panic!("a bug in the store"),
             Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
@@ -89,6 +86,16 @@ fn page<T>(items: impl Iterator<Item = (String, T)>, page: PageRequest) -> Page<
         last = Some(key);
     }
     Page { items: taken, next: last.filter(|_| items.peek().is_some()) }
+}
+
+#[async_trait]
+impl Disk for World {
+    async fn takes_writes(&self) -> Result<(), StoreError> {
+        match *self.trouble.lock().unwrap() {
+            Trouble::Full => Err(StoreError::Unavailable("/secret/path is full".into())),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[async_trait]
@@ -206,7 +213,14 @@ impl JobStore for World {
 
 /// Managing only reads what was executed.
 #[async_trait]
-impl FiringStore for World {
+impl TimerStore for World {
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        advances.iter().map(|_| Ok(true)).collect()
+    }
+}
+
+#[async_trait]
+impl History for World {
     async fn executions(
         &self,
         _job_uid: &str,
@@ -217,62 +231,6 @@ impl FiringStore for World {
         let executions = self.executions.lock().unwrap().clone();
         let executions = executions.into_iter().enumerate();
         Ok(page(executions.map(|(n, execution)| (format!("{n:06}"), execution)), request))
-    }
-
-    fn shards(&self) -> u32 {
-        unimplemented!()
-    }
-
-    async fn due(&self, _: u32, _: DateTime<Utc>, _: PageRequest) -> Result<Page<Due>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        advances.iter().map(|_| Ok(true)).collect()
-    }
-
-    async fn claim(&self, _: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
-        unimplemented!()
-    }
-
-    async fn release(&self, _: &[Held]) -> Vec<Result<(), StoreError>> {
-        unimplemented!()
-    }
-
-    async fn look(&self, _: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn record(&self, _: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
-        unimplemented!()
-    }
-
-    async fn settle(&self, _: &[Settlement]) -> Vec<Result<bool, StoreError>> {
-        unimplemented!()
-    }
-
-    async fn finish(&self, _: &Finish) -> Result<bool, StoreError> {
-        unimplemented!()
-    }
-
-    async fn keep_retries(&self, _: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        unimplemented!()
-    }
-
-    async fn drop_retries(&self, _: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        unimplemented!()
-    }
-
-    async fn retries(&self, _: &str, _: u32) -> Result<Vec<Attempt>, StoreError> {
-        unimplemented!()
-    }
-
-    async fn delete_finished(&self, _: &JobRef, _: u64) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-
-    async fn purge(&self, _: &str) -> Result<bool, StoreError> {
-        unimplemented!()
     }
 }
 

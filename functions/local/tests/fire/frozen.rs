@@ -1,0 +1,150 @@
+//! A data directory outlives the version that wrote it: this build serves, and fires from, what each
+//! format was when it was new. `tests/frozen/README.md` says what is in them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::jobs::{counters, history, on, properties, until, until_state, with_collection};
+use crate::server::Server;
+use crate::target::{Target, status};
+
+/// When it was made, and when it is looked at, by its own time.
+const MADE_AT: &str = "2030-01-01T00:00:00Z";
+const LOOKED_AT: &str = "2030-01-01T00:05:00Z";
+/// A moment before the first of its jobs is due; an hour is six seconds from then on.
+const RESUMED_AT: &str = "2030-01-01T00:09:58Z";
+const RATE: &str = "600";
+
+/// What the API answers for it.
+const ANSWERS: &str = "answers.json";
+const ASKED: [&str; 6] = [
+    "",
+    "/jc",
+    "/jc/jobs",
+    "/jc/jobs/done/history",
+    "/jc/jobs/fails/history",
+    "/jc/jobs/hourly/history",
+];
+/// The secrets in it, which open nothing.
+const SIGNATURE: &str = "sv=2030-01-01&sig=frozen";
+const PASSWORD: &str = "frozen-password";
+
+fn frozen(format: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/frozen/format-{format}"))
+}
+
+/// A job that puts a message into the queue of its name.
+fn storage(name: &str, more: &Value) -> String {
+    let mut properties = more.clone();
+    properties["action"]["type"] = "StorageQueue".into();
+    properties["action"]["queueMessage"] = json!({
+        "storageAccount": "account", "queueName": name, "sasToken": SIGNATURE,
+        "message": format!("from {name}"),
+    });
+    json!({"properties": properties}).to_string()
+}
+
+fn look(data: &Path) -> Server {
+    on(data, &["--roles", "api", "--clock-start", LOOKED_AT])
+}
+
+fn answers(server: &Server) -> Value {
+    ASKED.iter().map(|path| ((*path).to_owned(), server.must("GET", path, "").json())).collect()
+}
+
+#[test]
+fn a_directory_of_every_format_is_served_and_fires() {
+    for format in 1..=embedded::FORMAT {
+        let dir = tempfile::tempdir().unwrap();
+        for file in fs::read_dir(frozen(format)).unwrap() {
+            let file = file.unwrap();
+            let copy = dir.path().join(file.file_name());
+            fs::copy(file.path(), &copy).unwrap();
+            // As they were written; what keeps the files here does not remember it.
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let expected = fs::read(dir.path().join(ANSWERS)).unwrap();
+        let expected: Value = serde_json::from_slice(&expected).unwrap();
+        let server = look(dir.path());
+        assert_eq!(answers(&server), expected, "format {format}");
+        // It is changed, and the password is not sent again: so the stored one was opened.
+        let patch = r#"{"properties":{"action":{"request":{"method":"PUT"}}}}"#;
+        server.must("PATCH", "/jc/jobs/zoned", patch);
+        server.stop().is_clean();
+        fires(dir.path());
+    }
+}
+
+/// What was in the queue, in a timer, and waited for its retry.
+fn fires(data: &Path) {
+    let target = Target::start(|_| status("201 Created"));
+    let endpoint = target.url("");
+    let clock = ["--clock-start", RESUMED_AT, "--clock-rate", RATE];
+    let server = on(data, &[&clock[..], &["--storage-endpoint", &endpoint]].concat());
+    let mut seen = target.next_n(3);
+    seen.sort_by(|one, other| one.path.cmp(&other.path));
+    for (seen, name) in seen.iter().zip(["fails", "hourly", "soon"]) {
+        let path = format!("/account/{name}/messages");
+        assert!(seen.path.starts_with(&path), "{seen:?}");
+        assert!(seen.path.contains(SIGNATURE), "{seen:?}");
+    }
+    until_state(&server, "/jc/jobs/soon", "completed");
+    let retried = until_state(&server, "/jc/jobs/fails", "completed");
+    assert_eq!(counters(&retried), [2, 1, 0]);
+    assert_eq!(history(&server, "/jc/jobs/fails").len(), 2);
+    until(&server, "/jc/jobs/hourly", |now| counters(now)[0] >= 1);
+    let done = properties(&server, "/jc/jobs/done");
+    assert_eq!((&done["state"], counters(&done)), (&"completed".into(), [1, 0, 0]));
+    server.stop().is_clean();
+    let again = target.rest();
+    assert!(again.iter().all(|seen| seen.path.starts_with("/account/hourly/")), "{again:?}");
+}
+
+#[test]
+#[ignore = "it makes the directory of this build's format, once; tests/frozen/README.md"]
+fn make() {
+    let dir = frozen(embedded::FORMAT);
+    assert!(!dir.exists(), "{} is frozen: remove it if you mean to", dir.display());
+    let target = Target::start(|seen| {
+        status(if seen.path.contains("/fails/") { "500 Broken" } else { "201 Created" })
+    });
+    let arguments = ["--clock-start", MADE_AT, "--storage-endpoint", &target.url("")];
+    let server = with_collection(on(&dir, &arguments));
+    let put = |name: &str, body: &str| server.must("PUT", &format!("/jc/jobs/{name}"), body);
+    put("done", &storage("done", &json!({})));
+    let hour = json!({"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 1});
+    put("fails", &storage("fails", &json!({"action": {"retryPolicy": hour}})));
+    put("soon", &storage("soon", &json!({"startTime": "2030-01-01T00:10:00Z"})));
+    let often = json!({"frequency": "hour", "count": 24});
+    let hourly = json!({"startTime": "2030-01-01T01:00:00Z", "recurrence": often});
+    put("hourly", &storage("hourly", &hourly));
+    let nine = json!({"hours": [9], "minutes": [0], "weekDays": ["Monday", "Friday"]});
+    let authentication = json!({"type": "Basic", "username": "user", "password": PASSWORD});
+    let request = json!({
+        "uri": "https://example.org/", "method": "POST", "body": "{}",
+        "headers": {"Content-Type": "application/json"}, "authentication": authentication,
+    });
+    let zoned = json!({"properties": {
+        "startTime": "2030-01-01T00:00:00Z",
+        "recurrence": {"frequency": "week", "timeZone": "Europe/Berlin", "schedule": nine},
+        "action": {
+            "type": "Https", "request": request,
+            "errorAction": {"type": "Http", "request": {"uri": "http://example.org/", "method": "GET"}},
+        },
+    }});
+    put("zoned", &zoned.to_string());
+    put("off", &storage("off", &json!({"state": "Disabled", "recurrence": {"frequency": "day"}})));
+    until_state(&server, "/jc/jobs/done", "completed");
+    until(&server, "/jc/jobs/fails", |now| counters(now)[1] == 1);
+    server.stop().is_clean();
+    let server = look(&dir);
+    let answers = serde_json::to_string_pretty(&answers(&server)).unwrap();
+    server.stop().is_clean();
+    // Nothing of the machine on which it is made.
+    assert!(!answers.contains("127.0.0.1"), "{answers}");
+    fs::write(dir.join(ANSWERS), answers + "\n").unwrap();
+    fs::remove_file(dir.join("lock")).unwrap();
+}

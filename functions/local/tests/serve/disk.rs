@@ -1,0 +1,52 @@
+//! A disk that takes no writes, and answers all the same.
+//!
+//! A limit to the size of files stands for it: whatever writes beyond is refused, as by a full disk.
+
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+
+use crate::server::{Server, command};
+
+/// Less than the first page of a log.
+const FULL: &str = "--fsize=1024:";
+const ROOM: &str = "--fsize=unlimited:";
+
+fn limit(server: &Server, limit: &str) {
+    let pid = server.pid().to_string();
+    assert!(Command::new("prlimit").args(["--pid", &pid, limit]).status().unwrap().success());
+}
+
+#[test]
+fn who_watches_is_told_of_a_disk_that_takes_no_writes_until_it_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut serving = command();
+    serving.args(["--listen", "127.0.0.1:0", "--no-auth", "--data"]).arg(dir.path());
+    // A process is ended by the signal of such a limit unless whoever starts it has it ignored.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"trap "" XFSZ; exec "$@""#, "sh"]);
+    shell.arg(serving.get_program()).args(serving.get_args()).env_remove("MINUTEHAND_TOKEN");
+    let mut server = Server::spawn(shell);
+    server.must("PUT", "/jc", "{}");
+
+    limit(&server, FULL);
+    let refused = server.send("GET", "/healthz", "");
+    assert_eq!(refused.status, 503, "{refused:?}");
+    let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.starts_with("The disk takes no writes"), "{message}");
+    server.wait_for("the disk refuses a write");
+    // What is there can be read, and what is not kept is not said to be.
+    server.must("GET", "/jc", "");
+    assert!(server.ask("PUT", "/other", "{}").status >= 500);
+    assert_eq!(server.send("GET", "/healthz", "").status, 503);
+
+    limit(&server, ROOM);
+    assert_eq!(server.send("GET", "/healthz", "").status, 200);
+    server.must("PUT", "/other", "{}");
+    server.stop().is_clean();
+    let server = Server::open(dir.path());
+    for collection in ["/jc", "/other"] {
+        server.must("GET", collection, "");
+    }
+    server.stop().is_clean();
+}
