@@ -15,12 +15,14 @@
 //! types are [`ErrorType`], and they stay as they are. The services below log without one; what of
 //! theirs somebody has to know is a metric, too.
 
+mod agent;
 mod clients;
 mod error_type;
 mod metrics;
 mod start;
 mod variables;
 
+pub use agent::brief_agent;
 pub use clients::AwsSettings;
 pub use error_type::ErrorType;
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
