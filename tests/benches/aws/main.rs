@@ -21,6 +21,7 @@ mod http;
 mod lambda;
 mod load;
 mod services;
+mod tls;
 
 use std::path::PathBuf;
 
