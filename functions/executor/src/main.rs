@@ -10,7 +10,11 @@ use executor::{Clients, Function, Settings};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use queue_sqs::Batch;
 use runtime::SystemClock;
-use runtime_aws::{Started, serve};
+use runtime_aws::{Started, brief_agent, serve};
+
+/// A request to AWS is hundreds of small allocations, and these are the cheaper ones.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     serve(Settings::read, run)
@@ -18,8 +22,10 @@ fn main() -> ExitCode {
 
 async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
     let config = aws.config();
+    let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(&config);
+    dynamodb.push_interceptor(brief_agent());
     let clients = Clients {
-        dynamodb: aws_sdk_dynamodb::Client::new(&config),
+        dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
         sqs: aws_sdk_sqs::Client::new(&config),
         kms: aws_sdk_kms::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),

@@ -11,10 +11,13 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_async::time::SystemTimeSource;
-use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnectorSettings, SharedHttpClient, SharedHttpConnector, http_client_fn,
+};
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
@@ -101,7 +104,6 @@ impl AwsSettings {
     /// What every client is made from.
     #[must_use]
     pub fn config(&self) -> SdkConfig {
-        let tls = Provider::Rustls(CryptoMode::Ring);
         let retry = RetryConfig::standard()
             .with_max_attempts(TRIES_MAX)
             .with_initial_backoff(FIRST_BACKOFF);
@@ -114,7 +116,7 @@ impl AwsSettings {
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(self.region.clone()))
             .credentials_provider(self.credentials())
-            .http_client(Builder::new().tls_provider(tls).build_https())
+            .http_client(http_client())
             .sleep_impl(TokioSleep::new())
             .time_source(SystemTimeSource::new())
             .retry_config(retry)
@@ -127,6 +129,19 @@ impl AwsSettings {
             None => config.build(),
         }
     }
+}
+
+/// The one pool of connections. It is made here and not by the SDK, which makes one to try each
+/// client, and another at the first request: each reads all authorities that the system trusts.
+fn http_client() -> SharedHttpClient {
+    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIME_MAX).build();
+    let connector = Connector::builder()
+        .connector_settings(settings)
+        .sleep_impl(TokioSleep::new())
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .build();
+    let connector = SharedHttpConnector::new(connector);
+    http_client_fn(move |_, _| connector.clone())
 }
 
 /// The addresses of single services.

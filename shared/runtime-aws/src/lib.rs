@@ -15,11 +15,13 @@
 //! types are [`ErrorType`], and they stay as they are. So do the services below; what of theirs
 //! somebody has to know is a metric, too.
 
+mod agent;
 mod clients;
 mod metrics;
 mod start;
 mod variables;
 
+pub use agent::brief_agent;
 pub use clients::AwsSettings;
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
 pub use ports::ErrorType;

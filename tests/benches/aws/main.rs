@@ -24,6 +24,7 @@ mod lambda;
 mod load;
 mod passes;
 mod services;
+mod tls;
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What the functions call: a store with its table, a queue that notes what is sent, a key, a bus, and
-//! the target of jobs.
+//! What the functions call: a store with its table, a queue that notes what is sent, a key, a bus, all
+//! over TLS; and the target of jobs, over plain HTTP.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,18 +10,19 @@ use store_dynamodb::ensure_table;
 use tokio::runtime::Runtime;
 
 use crate::http::{self, Answer, Request};
+use crate::tls::{self, Tls};
 
 pub(crate) const TABLE: &str = "jobs";
 
 pub(crate) struct Services {
-    pub(crate) system: Runtime,
-    pub(crate) dynamodb: SocketAddr,
-    pub(crate) others: SocketAddr,
+    environment: Vec<(&'static str, String)>,
     pub(crate) target: SocketAddr,
     /// The messages that were sent, and are not yet taken.
     pub(crate) sent: Arc<Mutex<Vec<String>>>,
     /// Whether the queue takes nothing.
     pub(crate) refuses: Arc<AtomicBool>,
+    _tls: Tls,
+    _system: Runtime,
 }
 
 impl Services {
@@ -45,39 +46,49 @@ impl Services {
             answer(&request, &noted)
         });
         let target = http::serve(|_| Answer::from("done".to_owned()));
-        let services = Self { system, dynamodb, others, target, sent, refuses };
-        let client = services.dynamodb();
-        services.system.block_on(ensure_table(&client, TABLE)).expect("the table is made");
-        services
-    }
-
-    /// A client of the store.
-    pub(crate) fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
-        let mut variables = runtime_aws::Variables::of(self.environment());
-        let aws = runtime_aws::AwsSettings::read(&mut variables);
-        aws_sdk_dynamodb::Client::new(&aws.config())
+        let plain = |address| format!("http://{address}");
+        let client = dynamodb_client(environment([plain(dynamodb), plain(others)]));
+        system.block_on(ensure_table(&client, TABLE)).expect("the table is made");
+        let tls = Tls::new();
+        let urls = [dynamodb, others].map(|server| {
+            let front = system.block_on(tls.before(server));
+            format!("https://{}:{}", tls::NAME, front.port())
+        });
+        let mut environment = environment(urls);
+        environment.push(("SSL_CERT_FILE", tls.authorities().display().to_string()));
+        Self { environment, target, sent, refuses, _tls: tls, _system: system }
     }
 
     /// The environment that Lambda and the template give.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
-        [
-            ("AWS_REGION", "eu-west-1".to_owned()),
-            ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE".to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", "secret".to_owned()),
-            ("AWS_ENDPOINT_URL", format!("http://{}", self.others)),
-            ("AWS_ENDPOINT_URL_DYNAMODB", format!("http://{}", self.dynamodb)),
-            ("AWS_LAMBDA_FUNCTION_NAME", "bench".to_owned()),
-            ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256".to_owned()),
-            ("AWS_LAMBDA_FUNCTION_VERSION", "1".to_owned()),
-            ("MINUTEHAND_TABLE", TABLE.to_owned()),
-            ("MINUTEHAND_QUEUE_URL", format!("http://{}/1/q", self.others)),
-            ("MINUTEHAND_KEY_ID", "key".to_owned()),
-            ("MINUTEHAND_AUTH", "iam".to_owned()),
-            ("MINUTEHAND_TARGETS", "private".to_owned()),
-            ("MINUTEHAND_LOG_LEVEL", "error".to_owned()),
-        ]
-        .to_vec()
+        self.environment.clone()
     }
+}
+
+fn dynamodb_client(environment: Vec<(&'static str, String)>) -> aws_sdk_dynamodb::Client {
+    let mut variables = runtime_aws::Variables::of(environment);
+    let aws = runtime_aws::AwsSettings::read(&mut variables);
+    aws_sdk_dynamodb::Client::new(&aws.config())
+}
+
+fn environment([dynamodb, others]: [String; 2]) -> Vec<(&'static str, String)> {
+    [
+        ("AWS_REGION", "eu-west-1".to_owned()),
+        ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE".to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", "secret".to_owned()),
+        ("MINUTEHAND_QUEUE_URL", format!("{others}/1/q")),
+        ("AWS_ENDPOINT_URL", others),
+        ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
+        ("AWS_LAMBDA_FUNCTION_NAME", "bench".to_owned()),
+        ("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256".to_owned()),
+        ("AWS_LAMBDA_FUNCTION_VERSION", "1".to_owned()),
+        ("MINUTEHAND_TABLE", TABLE.to_owned()),
+        ("MINUTEHAND_KEY_ID", "key".to_owned()),
+        ("MINUTEHAND_AUTH", "iam".to_owned()),
+        ("MINUTEHAND_TARGETS", "private".to_owned()),
+        ("MINUTEHAND_LOG_LEVEL", "error".to_owned()),
+    ]
+    .to_vec()
 }
 
 /// Everything that is asked for in a batch is done.
