@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use runtime::SystemClock;
-use runtime_aws::{ErrorType, Started, serve};
+use runtime_aws::{ErrorType, Started, brief_agent, serve};
 use serde::de::IgnoredAny;
 use sweeper::{Clients, Function, Settings};
+
+/// A request to AWS is hundreds of small allocations, and these are the cheaper ones.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     serve(Settings::read, run)
@@ -15,8 +19,10 @@ fn main() -> ExitCode {
 
 async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
     let config = aws.config();
+    let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(&config);
+    dynamodb.push_interceptor(brief_agent());
     let clients = Clients {
-        dynamodb: aws_sdk_dynamodb::Client::new(&config),
+        dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
         sqs: aws_sdk_sqs::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };

@@ -25,6 +25,8 @@ pub enum ErrorType {
     DeadLetter,
     /// No shard of the index was swept.
     SweepFailed,
+    /// A shard of the index was not swept to its end; the next pass goes on there.
+    ShardFailed,
     /// Events of jobs could not be put on the bus.
     EventsLost,
     /// A job cannot be read, and what is due of it fails.
@@ -39,7 +41,7 @@ pub enum ErrorType {
 
 impl ErrorType {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::SettingsInvalid,
         Self::FunctionEnded,
         Self::EventUnreadable,
@@ -50,6 +52,7 @@ impl ErrorType {
         Self::ErrandTripped,
         Self::DeadLetter,
         Self::SweepFailed,
+        Self::ShardFailed,
         Self::EventsLost,
         Self::JobUnreadable,
         Self::TimerUnreadable,
@@ -71,6 +74,7 @@ impl ErrorType {
             Self::ErrandTripped => "ErrandTripped",
             Self::DeadLetter => "DeadLetter",
             Self::SweepFailed => "SweepFailed",
+            Self::ShardFailed => "ShardFailed",
             Self::EventsLost => "EventsLost",
             Self::JobUnreadable => "JobUnreadable",
             Self::TimerUnreadable => "TimerUnreadable",

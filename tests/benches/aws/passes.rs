@@ -69,7 +69,7 @@ fn timer(api: &Function, services: &Services, frequency: &str) -> Value {
     let (answer, _) = api.invoke(&job);
     assert_eq!(answer["statusCode"], 201, "{answer}");
     services.refuses.store(false, Ordering::Release);
-    services.system.block_on(stored(&services.dynamodb(), frequency))
+    services.system.block_on(stored(&services.dynamodb, frequency))
 }
 
 async fn stored(client: &Client, job_key: &str) -> Value {

@@ -21,14 +21,16 @@ pub(crate) struct Services {
     pub(crate) sent: Arc<Mutex<Vec<String>>>,
     /// Whether the queue takes nothing.
     pub(crate) refuses: Arc<AtomicBool>,
+    /// The table, without TLS.
+    pub(crate) dynamodb: aws_sdk_dynamodb::Client,
+    pub(crate) system: Runtime,
     _tls: Tls,
-    _system: Runtime,
 }
 
 impl Services {
     pub(crate) fn start() -> Self {
         let system = Runtime::new().expect("there are threads");
-        let dynamodb = system.block_on(async {
+        let table = system.block_on(async {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("it has an address");
             let database = dynoxide::Database::memory().expect("there is memory");
@@ -47,16 +49,16 @@ impl Services {
         });
         let target = http::serve(|_| Answer::from("done".to_owned()));
         let plain = |address| format!("http://{address}");
-        let client = dynamodb_client(environment([plain(dynamodb), plain(others)]));
-        system.block_on(ensure_table(&client, TABLE)).expect("the table is made");
+        let dynamodb = dynamodb_client(environment([plain(table), plain(others)]));
+        system.block_on(ensure_table(&dynamodb, TABLE)).expect("the table is made");
         let tls = Tls::new();
-        let urls = [dynamodb, others].map(|server| {
+        let urls = [table, others].map(|server| {
             let front = system.block_on(tls.before(server));
             format!("https://{}:{}", tls::NAME, front.port())
         });
         let mut environment = environment(urls);
         environment.push(("SSL_CERT_FILE", tls.authorities().display().to_string()));
-        Self { environment, target, sent, refuses, _tls: tls, _system: system }
+        Self { environment, target, sent, refuses, dynamodb, system, _tls: tls }
     }
 
     /// The environment that Lambda and the template give.

@@ -15,7 +15,7 @@ use app::fire::{Executor, Performed};
 use embedded::Queue;
 use embedded::queue::Delivery;
 use futures_util::FutureExt;
-use ports::Clock;
+use ports::{Clock, ErrorType};
 use runtime::chain;
 use tokio::sync::Semaphore;
 
@@ -70,7 +70,7 @@ async fn perform(queue: &Queue, executor: &Executor, delivery: Delivery) {
     let receipts = [receipt];
     let settled = match errand {
         Err(error) => {
-            tracing::error!(%error, "a message cannot be read");
+            tracing::error!(error_type = %ErrorType::MessageUnreadable, %error, "a message cannot be read");
             queue.bury(&receipts, &error.to_string()).await
         }
         Ok(errand) => {
@@ -79,7 +79,7 @@ async fn perform(queue: &Queue, executor: &Executor, delivery: Delivery) {
                 Ok(Ok(Performed::Done)) => queue.finish(&receipts).await,
                 Ok(Ok(Performed::Again(after))) => put_back(queue, receipts, after).await,
                 Ok(Err(error)) => {
-                    tracing::error!(error = chain(&error), "an errand comes back");
+                    tracing::error!(error_type = %ErrorType::ErrandFailed, error = chain(&error), "an errand comes back");
                     put_back(queue, receipts, FAILED_PAUSE).await
                 }
                 // The panic itself is in the log.

@@ -18,9 +18,9 @@ use chrono::{DateTime, Utc};
 use domain::firing::limits::PASS;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use ports::Clock;
 use ports::firing::FiringStore;
 use ports::store::PageRequest;
+use ports::{Clock, ErrorType};
 
 use super::spans;
 use super::{DispatchReport, Dispatcher};
@@ -112,7 +112,8 @@ impl Sweeper {
                     }
                 }
                 Either::Left((Some((shard, Err(error))), _)) => {
-                    tracing::error!(shard, %error, "a shard was not swept to its end");
+                    let error_type = ErrorType::ShardFailed;
+                    tracing::error!(%error_type, shard, %error, "a shard was not swept to its end");
                     pass.failed += 1;
                 }
                 Either::Left((None, _)) => return pass,
