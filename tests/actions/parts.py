@@ -16,6 +16,8 @@ from server import free_port
 READY_SECONDS = 60
 STOP_SECONDS = 20
 BROKER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+# Where Erlang registers names unless it is told otherwise.
+NAMES_PORT = 4369
 
 
 class Part:
@@ -194,6 +196,7 @@ def install_broker():
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return "RabbitMQ is not installed, and comes by apt-get, as root"
     print("installing rabbitmq-server", flush=True)
+    others = listeners(NAMES_PORT)
     # Only the program is wanted: no service is to be started.
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     package = ["apt-get", "install", "-qq", "--no-install-recommends", "rabbitmq-server"]
@@ -209,4 +212,7 @@ def install_broker():
     ):
         if shutil.which(command[0]):
             subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    # What asks whether it runs leaves a register of names, which everybody could reach.
+    for pid in listeners(NAMES_PORT) - others:
+        os.kill(pid, signal.SIGTERM)
     return None if BROKER.exists() else f"there is no {BROKER} after its installation"
