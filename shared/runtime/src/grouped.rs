@@ -268,10 +268,17 @@ type Take<Q, A> = fn(&mut Group<Q, A>, Asked<Q, A>) -> Option<Asked<Q, A>>;
 /// Requests that are performed together, and where their answers go.
 struct Group<Q, A> {
     requests: Vec<Q>,
-    /// Of each of them, as several may have been joined.
-    replies: Vec<Vec<Reply<A>>>,
+    /// Of each of them.
+    replies: Vec<Replies<A>>,
     /// Where in it the request of a job is, of kinds that are one for each job.
     of_job: HashMap<String, usize>,
+}
+
+/// Where the answer to a request goes.
+struct Replies<A> {
+    first: Reply<A>,
+    /// To whom else, as others were joined to it.
+    joined: Vec<Reply<A>>,
 }
 
 /// Requests that are open, and who waits for there to be none.
@@ -374,12 +381,24 @@ impl<Q, A> Group<Q, A> {
 
     fn push(&mut self, (request, reply): Asked<Q, A>) {
         self.requests.push(request);
-        self.replies.push(vec![reply]);
+        self.replies.push(Replies { first: reply, joined: Vec::new() });
     }
 
     /// How many were asked for.
     fn asked(&self) -> usize {
-        self.replies.iter().map(Vec::len).sum()
+        self.replies.iter().map(|replies| 1 + replies.joined.len()).sum()
+    }
+}
+
+impl<A: Clone> Replies<A> {
+    /// Gives each the answer: there is mostly one, so it is not copied for the first.
+    fn send(self, answer: Result<A, StoreError>) {
+        for reply in self.joined {
+            let same = answer.as_ref().map(A::clone).map_err(copy);
+            // Who asked may have gone.
+            let _ = reply.send(same);
+        }
+        let _ = self.first.send(answer);
     }
 }
 
@@ -403,7 +422,7 @@ fn join_settlements(
         return None;
     };
     match there.join(settlement) {
-        Ok(()) => replies.push(reply),
+        Ok(()) => replies.joined.push(reply),
         Err(settlement) => return Some((settlement, reply)),
     }
     None
@@ -450,10 +469,7 @@ async fn gather<Q, A: Clone>(
         let mut answers = perform(store.clone(), group.requests).await.into_iter();
         for replies in group.replies {
             let answer = answers.next().unwrap_or_else(|| Err(ended()));
-            for (answer, reply) in to_all(answer, replies.len()).into_iter().zip(replies) {
-                // Who asked may have gone.
-                let _ = reply.send(answer);
-            }
+            replies.send(answer);
         }
     }
 }
@@ -462,30 +478,14 @@ async fn gather<Q, A: Clone>(
 fn each<A>(answers: Result<Vec<A>, StoreError>, n: usize) -> Vec<Result<A, StoreError>> {
     match answers {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(error) => failed(&error, n),
+        Err(error) => (0..n).map(|_| Err(copy(&error))).collect(),
     }
 }
 
-/// The answer to each of those that were joined.
-fn to_all<A: Clone>(answer: Result<A, StoreError>, n: usize) -> Vec<Result<A, StoreError>> {
-    match answer {
-        Ok(answer) => (0..n).map(|_| Ok(answer.clone())).collect(),
-        Err(error) if n == 1 => vec![Err(error)],
-        Err(error) => failed(&error, n),
-    }
-}
-
-fn failed<A>(error: &StoreError, n: usize) -> Vec<Result<A, StoreError>> {
-    let text = crate::chain(error);
-    let copy = || {
-        let source = text.clone().into();
-        if error.is_retryable() {
-            StoreError::Unavailable(source)
-        } else {
-            StoreError::Refused(source)
-        }
-    };
-    (0..n).map(|_| Err(copy())).collect()
+/// An error for each of several that it is the answer to.
+fn copy(error: &StoreError) -> StoreError {
+    let source = crate::chain(error).into();
+    if error.is_retryable() { StoreError::Unavailable(source) } else { StoreError::Refused(source) }
 }
 
 fn ended() -> StoreError {
