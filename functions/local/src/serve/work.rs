@@ -70,7 +70,8 @@ async fn perform(queue: &Queue, executor: &Executor, delivery: Delivery) {
     let receipts = [receipt];
     let settled = match errand {
         Err(error) => {
-            tracing::error!(error_type = %ErrorType::MessageUnreadable, %error, "a message cannot be read");
+            let error_type = ErrorType::MessageUnreadable;
+            tracing::error!(%error_type, %error, "a message cannot be read");
             queue.bury(&receipts, &error.to_string()).await
         }
         Ok(errand) => {
@@ -79,7 +80,8 @@ async fn perform(queue: &Queue, executor: &Executor, delivery: Delivery) {
                 Ok(Ok(Performed::Done)) => queue.finish(&receipts).await,
                 Ok(Ok(Performed::Again(after))) => put_back(queue, receipts, after).await,
                 Ok(Err(error)) => {
-                    tracing::error!(error_type = %ErrorType::ErrandFailed, error = chain(&error), "an errand comes back");
+                    let error_type = ErrorType::ErrandFailed;
+                    tracing::error!(%error_type, error = chain(&error), "an errand comes back");
                     put_back(queue, receipts, FAILED_PAUSE).await
                 }
                 // The panic itself is in the log.
