@@ -8,11 +8,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
@@ -194,24 +193,10 @@ impl HttpConnector for SlowAws {
     }
 }
 
-impl HttpClient for SlowAws {
-    fn http_connector(
-        &self,
-        _settings: &HttpConnectorSettings,
-        _components: &RuntimeComponents,
-    ) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
-    }
-}
-
-impl HttpClient for FakeAws {
-    fn http_connector(
-        &self,
-        _settings: &HttpConnectorSettings,
-        _components: &RuntimeComponents,
-    ) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
-    }
+/// A client of HTTP whose every connection leads there.
+pub fn leading_to(aws: impl HttpConnector + 'static) -> SharedHttpClient {
+    let connector = SharedHttpConnector::new(aws);
+    http_client_fn(move |_, _| connector.clone())
 }
 
 /// A client of `$sdk` that asks this, tries nothing twice and has no credentials.
@@ -224,7 +209,7 @@ macro_rules! fake_client {
                 .region($sdk::config::Region::from_static("eu-west-1"))
                 .allow_no_auth()
                 .identity_cache($sdk::config::IdentityCache::no_cache())
-                .http_client($aws.clone())
+                .http_client($crate::aws::leading_to($aws.clone()))
                 .retry_config($sdk::config::retry::RetryConfig::disabled())
                 .timeout_config($sdk::config::timeout::TimeoutConfig::disabled())
                 .stalled_stream_protection($sdk::config::StalledStreamProtectionConfig::disabled())

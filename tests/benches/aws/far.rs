@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::http::{self, Answer};
+use crate::services::done;
 
 /// Timers of a shard: a page.
 const PAGE: u32 = 100;
@@ -32,7 +33,7 @@ impl Far {
             let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
             let answer = match request.action.as_str() {
                 "Query" => page(&body, timer.lock().expect("nobody trips").as_ref()),
-                "SendMessageBatch" => taken(&body),
+                "SendMessageBatch" => json!({"Successful": done(&body), "Failed": []}),
                 _ => json!({}),
             };
             Answer::from(answer.to_string())
@@ -58,13 +59,4 @@ fn page(query: &Value, timer: Option<&Value>) -> Value {
         }
     }
     json!({"Items": copies})
-}
-
-fn taken(batch: &Value) -> Value {
-    let entries = batch["Entries"].as_array().cloned().unwrap_or_default();
-    let taken: Vec<Value> = entries
-        .iter()
-        .map(|entry| json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": ""}))
-        .collect();
-    json!({"Successful": taken, "Failed": []})
 }

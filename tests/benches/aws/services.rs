@@ -96,22 +96,29 @@ fn environment([dynamodb, others]: [String; 2]) -> Vec<(&'static str, String)> {
 /// Everything that is asked for in a batch is done.
 fn answer(request: &Request, sent: &Mutex<Vec<String>>) -> Answer {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-    let entries = body["Entries"].as_array().cloned().unwrap_or_default();
     if request.action == "SendMessageBatch" {
-        let bodies = entries.iter().filter_map(|entry| entry["MessageBody"].as_str());
+        let bodies = entries(&body).filter_map(|entry| entry["MessageBody"].as_str());
         sent.lock().expect("nobody trips").extend(bodies.map(str::to_owned));
     }
-    let done: Vec<Value> = entries
-        .iter()
-        .map(|entry| json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": ""}))
-        .collect();
     let key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
     let answer = json!({
-        "Successful": done,
+        "Successful": done(&body),
         "Failed": [],
         "KeyId": "key",
         "Plaintext": key,
         "CiphertextBlob": "c2VhbGVk",
     });
     Answer::from(answer.to_string())
+}
+
+/// What is asked for in a batch.
+fn entries(batch: &Value) -> impl Iterator<Item = &Value> {
+    batch["Entries"].as_array().into_iter().flatten()
+}
+
+/// What the queue says of a batch of which everything is done.
+pub(crate) fn done(batch: &Value) -> Vec<Value> {
+    entries(batch)
+        .map(|entry| json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": ""}))
+        .collect()
 }

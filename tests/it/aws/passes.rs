@@ -187,13 +187,19 @@ async fn the_requests_of_all_pages_together_are_bounded() {
     assert_eq!(stage.table.most(), REQUESTS_MAX);
 }
 
-#[tokio::test]
-async fn a_shard_that_is_slow_holds_up_no_other() {
+/// A pass that has swept every shard but one, which it waits for.
+async fn all_but_one_shard() -> (Stage, JoinHandle<Value>) {
     const SLOW: usize = 5;
     let stage = Stage::of(each_has(1));
     let pass = stage.tick();
     stage.table.answer_all(|call| call.action != "Query" || shard(call) != SLOW);
     stage.until(|| stage.moved() == SHARDS - 1).await;
+    (stage, pass)
+}
+
+#[tokio::test]
+async fn a_shard_that_is_slow_holds_up_no_other() {
+    let (stage, pass) = all_but_one_shard().await;
     assert!(!pass.is_finished());
     stage.table.answer_all(|_| true);
     let pass = pass.await.unwrap();
@@ -253,11 +259,7 @@ async fn a_pass_whose_time_is_over_has_been_everywhere_and_ends_what_it_is_at() 
 
 #[tokio::test]
 async fn a_pass_does_not_wait_for_a_shard_for_ever() {
-    const SLOW: usize = 5;
-    let stage = Stage::of(each_has(1));
-    let pass = stage.tick();
-    stage.table.answer_all(|call| call.action != "Query" || shard(call) != SLOW);
-    stage.until(|| stage.moved() == SHARDS - 1).await;
+    let (stage, pass) = all_but_one_shard().await;
     stage.clock.over.add_permits(1);
     let pass = pass.await.unwrap();
     assert_eq!((&pass["shards"], &pass["shardsFailed"]), (&json!(SHARDS - 1), &json!(0)));
