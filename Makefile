@@ -42,7 +42,7 @@ endef
 export CALLS
 
 run: ## build the binary and serve with it; prints calls to try; Ctrl-C ends it
-	cargo build -p local --locked
+	cargo build -p minutehand --locked
 	@echo "$$CALLS"
 	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
 
@@ -77,27 +77,27 @@ e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, f
 	@.ci/timed e2e tests/e2e/run
 
 simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
-	@cargo test -p it --locked -- --ignored --exact --nocapture simulation::until_stopped
+	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::until_stopped
 
 # Built as `e2e` is: optimised nearly as a release, in a tenth of its time.
 bench: ## firing, the API, units and sweeps in one table, beside BullMQ and APScheduler
-	cargo bench -p local --bench fire --profile e2e --locked
+	cargo bench -p minutehand --bench fire --profile e2e --locked
 
 bench-recurrence: ## time the recurrence engine, beside others
-	cargo bench -p recurrence --bench next --locked
+	cargo bench -p minutehand-recurrence --bench next --locked
 
 bench-store: ## time the embedded store, beside HTTP over loopback, and the embedded queue
-	cargo bench -p embedded --bench store --locked
-	cargo bench -p embedded --bench queue --locked
+	cargo bench -p minutehand-embedded --bench store --locked
+	cargo bench -p minutehand-embedded --bench queue --locked
 
 # The functions are those that are released; what stands around them need not be optimised.
 bench-aws: ## the functions on AWS: how long a start takes, beside one that does nothing, and what a firing costs
-	cargo build --profile functions --locked $(FUNCTIONS:%=-p %) --bins --examples
+	cargo build --profile functions --locked $(FUNCTIONS:%=-p minutehand-%) --bins --examples
 	MINUTEHAND_BENCH_FUNCTIONS='$(abspath $(TARGET_DIR))/functions' \
-		cargo bench -p it --bench aws --profile dev --locked
+		cargo bench -p minutehand-tests --bench aws --profile dev --locked
 
 size: ## the functions' packages, zipped, built for this machine
-	cargo build --profile functions --locked $(FUNCTIONS:%=-p %) --bins --examples
+	cargo build --profile functions --locked $(FUNCTIONS:%=-p minutehand-%) --bins --examples
 	@for function in $(FUNCTIONS); do \
 		gzip -9 -c "$(TARGET_DIR)/functions/$$function" | wc -c | \
 			awk -v name=$$function '{ printf "%-10s %.2f MB\n", name, $$1 / 1000000 }'; \
@@ -107,10 +107,10 @@ size: ## the functions' packages, zipped, built for this machine
 build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
 	PATH='$(TOOLS)':"$$PATH" cargo lambda build --profile functions --locked --lambda-dir target/lambda \
-		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) $(FUNCTIONS:%=-p %)
+		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) $(FUNCTIONS:%=-p minutehand-%)
 
 dist: ## the binary as it is released: optimised, stripped
-	cargo build --release -p local --locked
+	cargo build --release -p minutehand --locked
 	@wc -c $(TARGET_DIR)/release/minutehand | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
 install: dist ## put the binary, and a unit for systemd, below PREFIX

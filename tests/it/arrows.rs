@@ -10,6 +10,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+/// What the binary is called.
+const PRODUCT: &str = "minutehand";
+
+/// How the names of all other packages begin.
+const PREFIX: &str = "minutehand-";
+
 /// The crates that only compute.
 const PURE: [&str; 3] = ["recurrence", "domain", "pfx"];
 
@@ -55,7 +61,7 @@ fn the_pure_crates_know_no_runtime_no_network_and_no_cloud() {
         let tree = cargo(&[
             "tree",
             "--package",
-            name(package),
+            package["name"].as_str().unwrap_or_default(),
             "--edges",
             "normal",
             "--prefix",
@@ -89,8 +95,11 @@ fn arrow_problems(metadata: &Value, document: &str) -> Vec<String> {
                 row.folder
             ));
         }
-        // `tests` is given by the top level's shape, and would say little as a crate's name.
-        if folder != "tests" && !folder.ends_with(&format!("/{name}")) {
+        let called = package["name"].as_str().unwrap_or_default();
+        if called != PRODUCT && !called.starts_with(PREFIX) {
+            problems.push(format!("`{called}` is not called `{PREFIX}…`: rename the package"));
+        }
+        if folder != name && !folder.ends_with(&format!("/{name}")) {
             problems.push(format!(
                 "`{name}` is in `{folder}`: give the crate and its folder the same name"
             ));
@@ -137,7 +146,7 @@ fn purity_problems(package: &Value, tree: &str) -> Vec<String> {
         .filter(|known| FORBIDDEN_BELOW_PURE.iter().any(|p| matches(p, known)))
         .map(|known| {
             format!(
-                "`{known}` is below `{name}`, which only computes: `cargo tree -p {name} -e normal \
+                "`{known}` is below `{name}`, which only computes: `cargo tree -p {PREFIX}{name} -e normal \
                  -i {known}` says who brings it; move that use to a crate that may do I/O"
             )
         });
@@ -199,8 +208,14 @@ fn members(metadata: &Value) -> impl Iterator<Item = &Value> {
     metadata["packages"].as_array().into_iter().flatten()
 }
 
+/// The name of a package as the table has it: without the prefix that all of them share. The binary
+/// is called as the product is.
 fn name(package: &Value) -> &str {
-    package["name"].as_str().expect("a package has a name")
+    short(package["name"].as_str().expect("a package has a name"))
+}
+
+fn short(package: &str) -> &str {
+    if package == PRODUCT { "local" } else { package.strip_prefix(PREFIX).unwrap_or(package) }
 }
 
 /// The folder of a package, seen from the root of the workspace.
@@ -227,6 +242,7 @@ fn in_house(package: &Value) -> impl Iterator<Item = &str> {
     dependencies(package)
         .filter(|dependency| dependency["path"].is_string())
         .filter_map(|dependency| dependency["name"].as_str())
+        .map(short)
 }
 
 fn metadata() -> Value {
@@ -265,9 +281,9 @@ fn workspace(local_depends_on: &[Value]) -> Value {
     json!({
         "workspace_root": "/w",
         "packages": [
-            { "name": "recurrence", "manifest_path": "/w/shared/recurrence/Cargo.toml",
+            { "name": "minutehand-recurrence", "manifest_path": "/w/shared/recurrence/Cargo.toml",
               "dependencies": [] },
-            { "name": "local", "manifest_path": "/w/functions/local/Cargo.toml",
+            { "name": "minutehand", "manifest_path": "/w/functions/local/Cargo.toml",
               "dependencies": local_depends_on },
         ],
     })
@@ -275,7 +291,7 @@ fn workspace(local_depends_on: &[Value]) -> Value {
 
 /// A dependency on a crate of ours; a normal one has no kind, as Cargo has it.
 fn on(name: &str, kind: Option<&str>) -> Value {
-    json!({ "name": name, "kind": kind, "path": format!("/w/shared/{name}") })
+    json!({ "name": format!("{PREFIX}{name}"), "kind": kind, "path": format!("/w/shared/{name}") })
 }
 
 const RECURRENCE: &str = "| `recurrence` | `shared/recurrence` | instants | nothing |";
@@ -374,7 +390,7 @@ fn a_table_that_cannot_be_read_is_a_problem() {
 
 #[test]
 fn a_runtime_below_a_pure_crate_is_a_problem() {
-    let package = json!({ "name": "recurrence", "dependencies": [] });
+    let package = json!({ "name": "minutehand-recurrence", "dependencies": [] });
     let tree = |line: &str| format!("recurrence v0.0.0 (/w/shared/recurrence)\n{line}\n");
 
     assert_none(&purity_problems(&package, &tree("serde_core v1.0.229")));
@@ -388,7 +404,7 @@ fn a_runtime_below_a_pure_crate_is_a_problem() {
 fn serde_in_a_pure_crate_is_a_problem_outside_its_tests() {
     let package = |kind: Option<&str>| {
         let serde = json!({ "name": "serde", "kind": kind });
-        json!({ "name": "recurrence", "dependencies": [serde] })
+        json!({ "name": "minutehand-recurrence", "dependencies": [serde] })
     };
     assert_none(&purity_problems(&package(Some("dev")), ""));
     let problems = purity_problems(&package(None), "");

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use api::{Clients, Function, HttpEvent, Settings};
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
+use minutehand_api::{Clients, Function, HttpEvent, Settings};
 use runtime::SystemClock;
 use runtime_aws::{ErrorType, Started, report, serve};
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use actions::Aws;
 use chrono::{DateTime, Utc};
-use executor::{Clients, Function, Settings};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
+use minutehand_executor::{Clients, Function, Settings};
 use queue_sqs::Batch;
 use runtime::SystemClock;
 use runtime_aws::{Started, brief_agent, serve};

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 
 use chrono::{DateTime, Utc};
 use clap::{Parser, Subcommand};
-use local::backup::backup;
-use local::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
-use local::serve::{BUILD, DATA_DIR, ServeArgs, Settings, serve};
+use minutehand::backup::backup;
+use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
+use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, Settings, serve};
 use recurrence::WrittenDate;
 
 /// The work could not be done: a file cannot be read, the output cannot be written.

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
+use minutehand_sweeper::{Clients, Function, Settings};
 use runtime::SystemClock;
 use runtime_aws::{ErrorType, Started, brief_agent, serve};
 use serde::de::IgnoredAny;
-use sweeper::{Clients, Function, Settings};
 
 /// A request to AWS is hundreds of small allocations, and these are the cheaper ones.
 #[global_allocator]

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use actions::{Actions, Settings, TargetPolicy};
 use chrono::DateTime;
 use domain::action::{HttpRequest, Target};
 use domain::execution::Outcome;
+use minutehand_actions::{Actions, Settings, TargetPolicy};
 use ports::{ActionSender as _, Occasion};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

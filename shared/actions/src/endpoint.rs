@@ -62,7 +62,7 @@ impl Endpoint {
     /// If it is neither.
     ///
     /// ```
-    /// use actions::Endpoint;
+    /// use minutehand_actions::Endpoint;
     ///
     /// assert!(Endpoint::http("core.windows.net").is_ok());
     /// assert!(Endpoint::http("http://127.0.0.1:10001").is_ok());

@@ -10,7 +10,7 @@ impl Arn {
     /// Reads the name of a resource of one service; `None` if it is none.
     ///
     /// ```
-    /// use domain::arn::Arn;
+    /// use minutehand_domain::arn::Arn;
     ///
     /// let arn = Arn::read("arn:aws:sns:eu-west-1:123456789012:reports", "sns").unwrap();
     /// assert_eq!(arn.region(), "eu-west-1");

@@ -40,7 +40,7 @@ impl Span {
     /// Reads a `TimeSpan` or an ISO 8601 duration; `None` if the text is neither, or too long.
     ///
     /// ```
-    /// use domain::duration::Span;
+    /// use minutehand_domain::duration::Span;
     ///
     /// assert_eq!(Span::read("00:01:00"), Some(Span::seconds(60)));
     /// assert_eq!(Span::read("PT1M"), Some(Span::seconds(60)));

@@ -22,7 +22,7 @@ use aws_sdk_dynamodb::types::{
 };
 use disk::{fsync_micros, new_dir};
 use dynoxide::Database;
-use embedded::{DataDir, Store, SyncMode};
+use minutehand_embedded::{DataDir, Store, SyncMode};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;

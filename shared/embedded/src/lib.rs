@@ -16,7 +16,7 @@
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let store = embedded::Store::in_memory()?;
+//! let store = minutehand_embedded::Store::in_memory()?;
 //! let tables = store.client().list_tables().send().await?;
 //! assert!(tables.table_names().is_empty());
 //! store.close().await;

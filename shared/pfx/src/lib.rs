@@ -7,13 +7,13 @@
 //!
 //! ```
 //! let file = include_bytes!("../tests/fixtures/makecert.p12");
-//! let certificate = pfx::open(file, "minutehand")?;
+//! let certificate = minutehand_pfx::open(file, "minutehand")?;
 //! assert_eq!(certificate.subject, "CN=May14SchedulerMgmt");
 //! assert_eq!(certificate.thumbprint, "37F61B86F8DFF522706ECC29A8651A3C8D73FA35");
 //!
-//! let error = pfx::open(file, "Minutehand").unwrap_err();
-//! assert_eq!(error, pfx::PfxError::WrongPassword);
-//! # Ok::<(), pfx::PfxError>(())
+//! let error = minutehand_pfx::open(file, "Minutehand").unwrap_err();
+//! assert_eq!(error, minutehand_pfx::PfxError::WrongPassword);
+//! # Ok::<(), minutehand_pfx::PfxError>(())
 //! ```
 //!
 //! # What opens

@@ -49,7 +49,7 @@ impl WrittenDate {
     /// If the text does not have the form, or names a day or time that does not exist.
     ///
     /// ```
-    /// use recurrence::{WrittenDate, written};
+    /// use minutehand_recurrence::{WrittenDate, written};
     ///
     /// let date = WrittenDate::parse("2013-01-09T09:30:00-08:00").unwrap();
     /// assert_eq!(written(date.instant(None).unwrap()), "2013-01-09T17:30:00Z");
@@ -110,7 +110,7 @@ impl WrittenDate {
 ///
 /// ```
 /// use chrono::DateTime;
-/// use recurrence::written;
+/// use minutehand_recurrence::written;
 ///
 /// let instant = DateTime::from_timestamp(1_458_000_000, 216_000_000).unwrap();
 /// assert_eq!(written(instant), "2016-03-15T00:00:00.216Z");

@@ -14,7 +14,7 @@
 //!    is one short line that parses back.
 //!
 //! ```
-//! use recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
+//! use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
 //!
 //! let at = |text| WrittenDate::parse(text).unwrap().instant(None).unwrap();
 //! let json = serde_json::json!({
@@ -35,7 +35,7 @@
 //! assert_eq!(timetable.count_between(start, at("2027-10-31T00:00:00-04:00")), 2 * 365);
 //! let line = timetable.to_string();
 //! assert_eq!(line.parse(), Ok(timetable));
-//! # Ok::<(), recurrence::Refused>(())
+//! # Ok::<(), minutehand_recurrence::Refused>(())
 //! ```
 //!
 //! # Periods and phases
@@ -45,14 +45,14 @@
 //! however long ago it was:
 //!
 //! ```
-//! # use recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
+//! # use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
 //! # let at = |text| WrittenDate::parse(text).unwrap().instant(None).unwrap();
 //! let json = serde_json::json!({"frequency": "day", "interval": 2});
 //! let rule = Rule::of(&Recurrence::from_json(&json)?)?;
 //! let now = at("2015-04-08T13:00:00Z");
 //! let timetable = Timetable::new(&rule, Some(at("2015-04-07T14:00:00Z")), now)?;
 //! assert_eq!(timetable.at_or_after(now).map(written).as_deref(), Some("2015-04-09T14:00:00Z"));
-//! # Ok::<(), recurrence::Refused>(())
+//! # Ok::<(), minutehand_recurrence::Refused>(())
 //! ```
 //!
 //! A month or year without a schedule keeps the start's day, clamped to the last of a shorter
@@ -69,7 +69,7 @@
 //! | means every hour: `minutes` alone, all 24 hours, frequency `hour` or `minute` | does not fire | fires both times |
 //!
 //! ```
-//! # use recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
+//! # use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
 //! # let at = |text| WrittenDate::parse(text).unwrap().instant(None).unwrap();
 //! # let timetable = |json| {
 //! #     let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();

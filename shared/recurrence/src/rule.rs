@@ -14,7 +14,7 @@ use crate::zone::Zone;
 /// A recurrence in canonical form: two that mean the same are equal.
 ///
 /// ```
-/// use recurrence::{Recurrence, Rule};
+/// use minutehand_recurrence::{Recurrence, Rule};
 ///
 /// let rule = |json| Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
 /// let daily = rule(serde_json::json!({"frequency": "Daily", "schedule": {"hours": [17, 8]}}));

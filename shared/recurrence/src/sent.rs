@@ -19,7 +19,7 @@ const WEEK_DAYS_MAX: usize = 7;
 /// A recurrence as it was sent: names made canonical, values in their order, each once.
 ///
 /// ```
-/// use recurrence::Recurrence;
+/// use minutehand_recurrence::Recurrence;
 ///
 /// let sent = serde_json::json!({"frequency": "Weekly", "schedule": {"weekDays": "Monday"}});
 /// let recurrence = Recurrence::from_json(&sent).unwrap();

@@ -33,7 +33,7 @@ impl Timetable {
     /// What it does, in a sentence.
     ///
     /// ```
-    /// use recurrence::{Recurrence, Rule, Timetable};
+    /// use minutehand_recurrence::{Recurrence, Rule, Timetable};
     ///
     /// let json = serde_json::json!({
     ///     "frequency": "week", "interval": 2, "count": 10,

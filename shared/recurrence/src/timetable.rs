@@ -69,7 +69,7 @@ impl Timetable {
     /// [`Refused::NeverOccurs`] if the rule matches nothing, its end and count aside.
     ///
     /// ```
-    /// use recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
+    /// use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
     ///
     /// let json = serde_json::json!({"frequency": "month", "schedule": {"monthDays": [31, -1]}});
     /// let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();

@@ -16,7 +16,7 @@ mod differential {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use chrono::{DateTime, Datelike, TimeDelta, Utc, Weekday};
-    use recurrence::{Recurrence, Refused, Rule, Timetable, written};
+    use minutehand_recurrence::{Recurrence, Refused, Rule, Timetable, written};
     use rrule::{Frequency, NWeekday, RRule, Unvalidated};
     use serde_json::{Map, Value, json};
 

@@ -8,7 +8,7 @@
 //! /// A store with an empty table of that name.
 //! async fn subject(table: &str) -> Subject { .. }
 //!
-//! testkit::conformance!(crate::conformance::subject);
+//! minutehand_testkit::conformance!(crate::conformance::subject);
 //! ```
 //!
 //! `tests/it/conformance` does so on the embedded store, with every `make test`. The same tests use
@@ -16,7 +16,7 @@
 //! is deleted where the test succeeds:
 //!
 //! ```text
-//! MINUTEHAND_DYNAMODB_ENDPOINT=http://127.0.0.1:4566 cargo nextest run -p it conformance
+//! MINUTEHAND_DYNAMODB_ENDPOINT=http://127.0.0.1:4566 cargo nextest run -p minutehand-tests conformance
 //! ```
 //!
 //! No behaviour is left out on any back end: there is no way to skip one. Where back ends differ

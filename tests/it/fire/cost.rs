@@ -1,5 +1,5 @@
 //! What a firing costs in the store, as its answers say. The figures are printed:
-//! `cargo test -p it fire::cost -- --nocapture`.
+//! `cargo test -p minutehand-tests fire::cost -- --nocapture`.
 
 use domain::errand::JobRef;
 use ports::FiringStore;

@@ -2,7 +2,7 @@
 //! the corpus.
 
 use chrono::DateTime;
-use local::preview::Preview;
+use minutehand::preview::Preview;
 use serde_json::Value;
 
 /// How many occurrences are asked for.

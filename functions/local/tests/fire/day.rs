@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use local::preview::Preview;
+use minutehand::preview::Preview;
 use serde_json::{Value, json};
 
 use crate::chance::Chance;

@@ -1,10 +1,10 @@
 //! Client certificates.
 
-use actions::{Actions, Roots, Settings};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::action::{Authentication, ClientCertificate, HttpRequest};
 use domain::secret::Secret;
+use minutehand_actions::{Actions, Roots, Settings};
 use rustls::pki_types::CertificateDer;
 
 use crate::authority::Authority;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use actions::{Limits, Roots, Settings};
 use domain::action::HttpRequest;
+use minutehand_actions::{Limits, Roots, Settings};
 use tokio::io::AsyncReadExt as _;
 
 use crate::authority::Authority;
@@ -204,7 +204,7 @@ async fn the_systems_authorities_and_more_of_them_are_trusted_together() {
 
 #[test]
 fn an_execution_has_a_minute() {
-    let settings = Settings::new(actions::TargetPolicy::PublicOnly);
+    let settings = Settings::new(minutehand_actions::TargetPolicy::PublicOnly);
     assert_eq!(settings.limits.total, Duration::from_mins(1));
 }
 

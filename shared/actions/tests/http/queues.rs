@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use actions::{Actions, Aws, Endpoint, Limits, Roots, Settings, TargetPolicy};
 use domain::action::{
     Lambda, MessageFormat, ServiceBus, Sns, Sqs, StorageQueue, Target, Transport,
 };
 use domain::arn::Arn;
 use domain::secret::Secret;
+use minutehand_actions::{Actions, Aws, Endpoint, Limits, Roots, Settings, TargetPolicy};
 use ports::{ActionSender as _, Sent};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;

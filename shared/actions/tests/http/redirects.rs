@@ -1,7 +1,7 @@
 //! Redirects.
 
-use actions::{Roots, Settings};
 use domain::action::{HttpRequest, Target};
+use minutehand_actions::{Roots, Settings};
 use ports::ActionSender as _;
 
 use crate::authority::Authority;

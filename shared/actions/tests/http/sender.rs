@@ -6,12 +6,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actions::{Actions, Limits, Resolver, Roots, Settings, TargetPolicy};
 use async_trait::async_trait;
 use chrono::DateTime;
 use domain::action::{Authentication, HttpRequest, Target};
 use domain::execution::Outcome;
 use domain::secret::Secret;
+use minutehand_actions::{Actions, Limits, Resolver, Roots, Settings, TargetPolicy};
 use ports::{ActionSender as _, Occasion, Sent};
 
 /// Names that only a test has.

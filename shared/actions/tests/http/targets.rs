@@ -1,6 +1,6 @@
 //! Which addresses are reached.
 
-use actions::{Actions, Settings, TargetPolicy};
+use minutehand_actions::{Actions, Settings, TargetPolicy};
 
 use crate::sender::{Names, actions, failed, get, send, settings, succeeded};
 use crate::server::{Server, ok, redirect};

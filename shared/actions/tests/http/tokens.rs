@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use actions::{Actions, Settings, TargetPolicy};
 use domain::action::{Authentication, HttpRequest};
 use domain::secret::Secret;
+use minutehand_actions::{Actions, Settings, TargetPolicy};
 
 use crate::sender::{actions, failed, get, send, settings, succeeded, with};
 use crate::server::{Reply, Server, ok, redirect, reply};
@@ -224,7 +224,10 @@ async fn settings_that_make_no_sense_are_refused() {
     );
     let extra_pem = "-----BEGIN NOTHING".to_owned();
     assert_eq!(
-        refused(Settings { roots: actions::Roots { system: false, extra_pem }, ..settings() }),
+        refused(Settings {
+            roots: minutehand_actions::Roots { system: false, extra_pem },
+            ..settings()
+        }),
         "the additional certificate authorities are not certificates in PEM"
     );
     drop(actions());

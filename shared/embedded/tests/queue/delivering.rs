@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use domain::errand::{Errand, JobRef};
 use domain::execution::{Attempt, Occurrence};
-use embedded::Queue;
-use embedded::queue::{BODY_BYTES_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY};
+use minutehand_embedded::Queue;
+use minutehand_embedded::queue::{
+    BODY_BYTES_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
+};
 use ports::{DispatchQueue as _, Message, QueueError};
 use tokio::task::JoinSet;
 

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use embedded::{DataDir, Queue, SyncMode};
+use minutehand_embedded::{DataDir, Queue, SyncMode};
 use ports::DispatchQueue as _;
 use tokio::task::JoinSet;
 

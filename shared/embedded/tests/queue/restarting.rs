@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use embedded::queue::RECEIVES_MAX;
-use embedded::{DataDir, OpenError, Queue, SyncMode};
+use minutehand_embedded::queue::RECEIVES_MAX;
+use minutehand_embedded::{DataDir, OpenError, Queue, SyncMode};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use embedded::Queue;
-use embedded::queue::{Delivery, VISIBILITY};
+use minutehand_embedded::Queue;
+use minutehand_embedded::queue::{Delivery, VISIBILITY};
 use ports::QueueError;
 use tokio::task::JoinHandle;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::errand::Errand;
-use embedded::Queue;
-use embedded::queue::{Delivery, QueueStats, Receipt};
+use minutehand_embedded::Queue;
+use minutehand_embedded::queue::{Delivery, QueueStats, Receipt};
 use ports::{Clock, DispatchQueue as _, Message};
 use tokio::sync::watch;
 

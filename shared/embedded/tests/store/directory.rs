@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use embedded::{DataDir, DataDirError, FORMAT, Store, SyncMode};
+use minutehand_embedded::{DataDir, DataDirError, FORMAT, Store, SyncMode};
 use tempfile::TempDir;
 
 use crate::table::{create, get, put_new};

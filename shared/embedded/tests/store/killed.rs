@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use embedded::{DataDir, Store, SyncMode};
+use minutehand_embedded::{DataDir, Store, SyncMode};
 use tokio::task::JoinSet;
 
 use crate::table::{INDEX, TABLE, create, get, put_new, s};

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{
     Capacity, ConditionCheck, KeysAndAttributes, Put, ReturnConsumedCapacity, TransactWriteItem,
     Update,
 };
-use embedded::Store;
+use minutehand_embedded::Store;
 use tokio::task::JoinSet;
 
 use crate::table::{INDEX, TABLE, create, get, key, put_new, s};
@@ -214,7 +214,7 @@ async fn more_callers_than_places_wait_for_one() {
             put_new(&client, &n.to_string(), "T").send().await.unwrap();
         });
     }
-    assert_eq!(callers.join_all().await.len(), embedded::IN_FLIGHT_MAX * 2);
+    assert_eq!(callers.join_all().await.len(), minutehand_embedded::IN_FLIGHT_MAX * 2);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use domain::errand::JobRef;
 use domain::execution::{Attempt, Occurrence, Outcome, Record};
 use domain::firing::Why;
 use domain::job::JobState;
-use events_eventbridge::Bus;
+use minutehand_events_eventbridge::Bus;
 use ports::{Event, EventSink};
 use serde_json::{Value, json};
 use testkit::aws::{Answer, Call, FakeAws};

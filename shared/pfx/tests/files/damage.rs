@@ -1,6 +1,6 @@
 //! Files cut off and altered: never a panic, never a long wait, never another answer.
 
-use pfx::{PfxError, open};
+use minutehand_pfx::{PfxError, open};
 
 use crate::fixtures::{EC, PASSWORD, fixture};
 

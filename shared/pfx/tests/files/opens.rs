@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pfx::{open, open_base64};
+use minutehand_pfx::{open, open_base64};
 
 use crate::fixtures::{EC, ED25519, JAVA, LEAF, MAKECERT, NAMES, PASSWORD, RSA, fixture};
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pfx::{FILE_BYTES_MAX, PfxError, open, open_base64};
+use minutehand_pfx::{FILE_BYTES_MAX, PfxError, open, open_base64};
 
 use crate::fixtures::{PASSWORD, fixture};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::errand::Errand;
+use minutehand_queue_sqs::{Batch, SqsQueue};
 use ports::{DispatchQueue, Message, QueueError};
-use queue_sqs::{Batch, SqsQueue};
 use serde_json::{Value, json};
 use testkit::aws::{Answer, Call, FakeAws};
 use testkit::{SetClock, fake_client};

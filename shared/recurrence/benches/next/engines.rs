@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
-use recurrence::{Recurrence, Rule, Timetable};
+use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
 /// One rule in every language that can say it.
 pub(crate) struct Wording {

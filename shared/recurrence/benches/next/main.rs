@@ -16,7 +16,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::{Recurrence, Rule, Timetable};
+use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
 use engines::{Engine, RULES, Sample};
 

@@ -31,7 +31,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// A time zone.
 ///
 /// ```
-/// use recurrence::zone::Zone;
+/// use minutehand_recurrence::zone::Zone;
 ///
 /// assert_eq!(Zone::named("america/new_york").unwrap().name(), "America/New_York");
 /// assert_eq!(Zone::named("Eastern Standard Time").unwrap().name(), "America/New_York");

@@ -4,7 +4,9 @@
 //! alone or beside a `startTime`, or the line of a timetable.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::{Recurrence, Refused, Rule, Timetable, WrittenDate, read_start_time, written};
+use minutehand_recurrence::{
+    Recurrence, Refused, Rule, Timetable, WrittenDate, read_start_time, written,
+};
 use serde_json::Value;
 
 /// The finest step of an instant.

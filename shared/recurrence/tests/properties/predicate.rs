@@ -8,7 +8,7 @@ use std::cell::Cell;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
-use recurrence::ClockChange;
+use minutehand_recurrence::ClockChange;
 
 use crate::instants::whole_second;
 use crate::rules::{Case, Frequency};

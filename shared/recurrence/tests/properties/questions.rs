@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use jiff::Timestamp;
-use recurrence::{Recurrence, Rule, Start, Timetable};
+use minutehand_recurrence::{Recurrence, Rule, Start, Timetable};
 use serde_json::Value;
 
 use crate::instants::{to_chrono, to_jiff};
@@ -196,7 +196,7 @@ fn printing_and_parsing_a_recurrence_is_the_identity() {
             expected["count"] = count.into();
         }
         if let Some(end) = end {
-            expected["endTime"] = recurrence::written(to_chrono(end)).into();
+            expected["endTime"] = minutehand_recurrence::written(to_chrono(end)).into();
         }
         assert_eq!(printed, expected, "{case}");
 

@@ -1,7 +1,7 @@
 //! The engine beside the predicate: what it yields fires, and nothing in between does.
 
 use jiff::{SignedDuration, Timestamp};
-use recurrence::Timetable;
+use minutehand_recurrence::Timetable;
 
 use crate::instants::{near_clock_change, to_chrono, to_jiff};
 use crate::predicate::Predicate;

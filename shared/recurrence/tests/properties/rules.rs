@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use recurrence::{Recurrence, Refused, Rule, Timetable};
+use minutehand_recurrence::{Recurrence, Refused, Rule, Timetable};
 use serde_json::{Map, Value, json};
 
 use crate::instants::{now, start, to_chrono};
@@ -354,7 +354,7 @@ fn zone(chance: &mut Chance) -> (Option<String>, TimeZone) {
         0..=3 => return (None, TimeZone::UTC),
         4..=8 => *chance.pick(&ZONES),
         _ => {
-            let names: Vec<_> = recurrence::zone::names().collect();
+            let names: Vec<_> = minutehand_recurrence::zone::names().collect();
             let name = *chance.pick(&names);
             (name, name)
         }

@@ -3,7 +3,7 @@
 use chrono::DateTime;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use recurrence::{Recurrence, Rule, Timetable};
+use minutehand_recurrence::{Recurrence, Rule, Timetable};
 use serde_json::json;
 
 /// A timetable whose clock is that of a zone.
@@ -18,7 +18,7 @@ fn all_clocks_show_what_those_of_jiff_show_around_each_change_and_between() {
     let from: Timestamp = "1900-01-01T00:00:00Z".parse().unwrap();
     let to: Timestamp = "2150-01-01T00:00:00Z".parse().unwrap();
     let mut zones = 0;
-    for name in recurrence::zone::names() {
+    for name in minutehand_recurrence::zone::names() {
         zones += 1;
         let timetable = timetable(name);
         let zone = TimeZone::get(name).unwrap_or_else(|error| panic!("{name}: {error}"));

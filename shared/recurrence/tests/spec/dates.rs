@@ -1,7 +1,7 @@
 //! Dates: how they may be written, and how they are answered.
 
-use recurrence::zone::Zone;
-use recurrence::{DateError, WrittenDate, read_start_time, written};
+use minutehand_recurrence::zone::Zone;
+use minutehand_recurrence::{DateError, WrittenDate, read_start_time, written};
 use serde_json::json;
 
 #[test]

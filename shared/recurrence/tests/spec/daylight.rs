@@ -2,7 +2,7 @@
 //! missing day, and changes far in the future.
 
 use chrono::{NaiveDate, TimeDelta};
-use recurrence::ClockChange;
+use minutehand_recurrence::ClockChange;
 
 use crate::table::{check_clock, in_zone, instant, timetable};
 

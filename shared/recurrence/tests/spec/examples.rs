@@ -1,7 +1,7 @@
 //! The examples that were published for the original service: the 31 rows of its table of
 //! schedules, each with interval 1 and with interval 3, and its worked example of `startTime`.
 
-use recurrence::Timetable;
+use minutehand_recurrence::Timetable;
 use serde_json::json;
 
 use crate::table::{

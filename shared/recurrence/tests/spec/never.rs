@@ -1,6 +1,6 @@
 //! Rules that can never occur, which are refused; and rules that seldom do, which are not.
 
-use recurrence::Refused;
+use minutehand_recurrence::Refused;
 
 use crate::table::{check_from_start, parse, timetable};
 

@@ -3,7 +3,7 @@
 //! The clock of the recordings stood on Wednesday 2016-03-30, at about 20:40 or, for the rows
 //! with a schedule, 19:36. What the service began 20 seconds late begins at once here.
 
-use recurrence::Timetable;
+use minutehand_recurrence::Timetable;
 
 use crate::table::{check, check_timetable, check_without_start, instant};
 

@@ -1,6 +1,6 @@
 //! What is refused for a value, with the message that says what to change.
 
-use recurrence::Recurrence;
+use minutehand_recurrence::Recurrence;
 
 use crate::table::{parse, timetable};
 

@@ -1,6 +1,6 @@
 //! Names: what is refused for its name, and what is accepted though it is spelt another way.
 
-use recurrence::{Recurrence, Rule};
+use minutehand_recurrence::{Recurrence, Rule};
 
 use crate::table::parse;
 

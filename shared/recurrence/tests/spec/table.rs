@@ -5,7 +5,7 @@
 //! `end` says that nothing follows.
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
-use recurrence::{Recurrence, Refused, Rule, Timetable, read_start_time, written};
+use minutehand_recurrence::{Recurrence, Refused, Rule, Timetable, read_start_time, written};
 use serde_json::{Value, json};
 
 /// What a row expects.

@@ -1,6 +1,6 @@
 //! What is the same for every operation.
 
-use rest::Access;
+use minutehand_rest::Access;
 
 use crate::support::{Api, GROUP, Trouble, VERSION};
 

@@ -38,7 +38,7 @@ impl Visit for Line {
 
 impl Subscriber for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("rest")
+        metadata.target().starts_with("minutehand_rest")
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rest::{Access, MetricsError, MetricsPage};
+use minutehand_rest::{Access, MetricsError, MetricsPage};
 
 use crate::support::Api;
 

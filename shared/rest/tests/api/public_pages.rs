@@ -1,6 +1,6 @@
 //! What needs no token: `/healthz` and `/openapi.json`.
 
-use rest::Access;
+use minutehand_rest::Access;
 
 use crate::support::{Api, Trouble};
 

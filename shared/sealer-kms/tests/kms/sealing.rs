@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use minutehand_sealer_kms::KmsSealer;
 use ports::{SealError, Sealer};
-use sealer_kms::KmsSealer;
 use serde_json::json;
 use testkit::aws::{Answer, Call, FakeAws};
 use testkit::fake_client;

@@ -2,9 +2,9 @@
 
 use domain::execution::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
 use embedded::Store;
+use minutehand_store_dynamodb::{DynamoJobStore, Groups};
 use ports::FiringStore;
 use ports::firing::{Claim, Claimed, Recorded, Recording};
-use store_dynamodb::{DynamoJobStore, Groups};
 
 use crate::world::{World, at, claim, claim_at, held, in_both_ways, noise, record, scheduled};
 

@@ -1,10 +1,10 @@
 //! The order of executions, and their pages.
 
 use domain::execution::{Attempt, Occurrence};
+use minutehand_store_dynamodb::Call;
 use ports::History;
 use ports::firing::Execution;
 use ports::store::PageRequest;
-use store_dynamodb::Call;
 
 use crate::world::{JOB, World, at, claim, error_action, in_both_ways, record, retry, scheduled};
 

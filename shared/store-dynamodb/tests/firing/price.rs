@@ -6,9 +6,9 @@ use chrono::TimeDelta;
 use domain::execution::{Attempt, Record};
 use domain::job::JobState;
 use domain::settled::Settled;
+use minutehand_store_dynamodb::{Call, DynamoJobStore, Groups};
 use ports::firing::{Advance, Claimed, Counted, CountersAdd, Recorded, Settlement, TimerKey};
 use ports::{FiringStore, TimerStore};
-use store_dynamodb::{Call, DynamoJobStore, Groups};
 
 use crate::world::{
     JOB, World, at, claim, collection, held, job, job_ref, noise, record, scheduled,

@@ -1,9 +1,9 @@
 //! Counting: once, and only on what was read.
 
 use domain::settled::Settled;
+use minutehand_store_dynamodb::Groups;
 use ports::FiringStore;
 use ports::firing::{Counted, CountersAdd, Settlement, Sight};
-use store_dynamodb::Groups;
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
 

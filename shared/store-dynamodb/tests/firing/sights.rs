@@ -4,9 +4,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::errand::JobRef;
 use domain::plan::Plan;
 use domain::settled::Settled;
+use minutehand_store_dynamodb::{Call, DynamoJobStore, Groups};
 use ports::store::{JobRecord, SaveJob, Saved};
 use ports::{FiringStore, JobStore};
-use store_dynamodb::{Call, DynamoJobStore, Groups};
 
 use crate::world::{JOB, World, at, collection, job, job_ref, switched_off};
 

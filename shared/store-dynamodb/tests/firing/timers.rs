@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use domain::job::JobState;
+use minutehand_store_dynamodb::Groups;
 use ports::firing::{Advance, Due, DueTimer, Finish, JobTimer, TimerKey};
 use ports::store::{JobRecord, SaveJob, Saved, TimerRecord};
 use ports::{FiringStore, JobStore, TimerStore};
-use store_dynamodb::Groups;
 
 use crate::world::{COLLECTION, JOB, World, at, collection, job, job_ref};
 

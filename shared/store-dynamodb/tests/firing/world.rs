@@ -14,12 +14,12 @@ use domain::job::{Counters, JobState};
 use domain::name::{Name, Segment};
 use domain::timing::Timing;
 use embedded::Store;
+use minutehand_store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
 use ports::firing::{Claim, Claimed, Execution, Held, Recorded, Recording};
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
 };
 use ports::{FiringStore, History, JobStore};
-use store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
 use testkit::back_end;
 
 /// As long as an identity is.

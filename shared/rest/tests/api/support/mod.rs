@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use domain::plan::PlanLimits;
 use http_body_util::BodyExt;
-use rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
+use minutehand_rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -65,7 +65,7 @@ impl Api {
         };
         let settings =
             Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
-        let router = rest::router(Rest {
+        let router = minutehand_rest::router(Rest {
             manage: Manage::new(ports, settings),
             clock: world.clone(),
             ids: world.clone(),
