@@ -233,7 +233,7 @@ class Scene:
 
     def dead_letter(self):
         sqs = self.stack.emulator.client("sqs")
-        sent = "this is no errand"
+        sent = "this is no work_item"
         sqs.send_message(QueueUrl=self.stack.outputs["QueueUrl"], MessageBody=sent)
         dead = []
 

@@ -22,11 +22,11 @@ use store_dynamodb::DynamoJobStore;
 use tower::ServiceExt;
 
 pub use event::{HttpAnswer, HttpEvent, NotARequest};
-pub use settings::Settings;
+pub use settings::ApiSettings;
 
 /// The clients of AWS that the API calls.
 #[derive(Debug, Clone)]
-pub struct Clients {
+pub struct ApiClients {
     /// Where everything is kept.
     pub dynamodb: aws_sdk_dynamodb::Client,
     /// Where what is due soon goes.
@@ -51,13 +51,18 @@ pub enum Unanswered {
     NotARequest(#[from] NotARequest),
     /// The answer could not be read.
     #[error("the answer ended before its end")]
-    Answer(#[source] axum::Error),
+    AwsAnswer(#[source] axum::Error),
 }
 
 impl Function {
     /// The function over these clients.
     #[must_use]
-    pub fn new(settings: Settings, region: &str, clients: Clients, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        settings: ApiSettings,
+        region: &str,
+        clients: ApiClients,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let store = Arc::new(DynamoJobStore::new(clients.dynamodb, &settings.table));
         let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
         let tally = Arc::new(Tally::default());
@@ -76,7 +81,7 @@ impl Function {
             // DynamoDB that answers takes writes.
             disk: Arc::new(()),
         };
-        let wanted = app::Settings {
+        let wanted = app::ManageSettings {
             region: region.to_owned(),
             plan_limits: settings.plan_limits,
             has_aws: true,
@@ -100,7 +105,7 @@ impl Function {
     /// If it is none.
     pub async fn answer(&self, event: HttpEvent) -> Result<HttpAnswer, Unanswered> {
         let response = self.respond(event.into_request()?).await;
-        HttpAnswer::of(response).await.map_err(Unanswered::Answer)
+        HttpAnswer::of(response).await.map_err(Unanswered::AwsAnswer)
     }
 
     /// Prints what was counted since the last time.

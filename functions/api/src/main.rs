@@ -4,17 +4,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
-use minutehand_api::{Clients, Function, HttpEvent, Settings};
+use minutehand_api::{ApiClients, ApiSettings, Function, HttpEvent};
 use runtime::SystemClock;
 use runtime_aws::{ErrorType, Started, report, serve};
 
 fn main() -> ExitCode {
-    serve(Settings::read, run)
+    serve(ApiSettings::read, run)
 }
 
-async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
+async fn run(Started { aws, settings }: Started<ApiSettings>) -> Result<(), Error> {
     let config = aws.config();
-    let clients = Clients {
+    let clients = ApiClients {
         dynamodb: aws_sdk_dynamodb::Client::new(&config),
         sqs: aws_sdk_sqs::Client::new(&config),
         kms: aws_sdk_kms::Client::new(&config),

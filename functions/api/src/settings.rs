@@ -1,11 +1,11 @@
 //! What the API reads from its environment.
 
-use domain::plan::PlanLimits;
+use domain::pricing_tier::PlanLimits;
 use rest::Access;
 use runtime_aws::Variables;
 
 /// The API's settings.
-pub struct Settings {
+pub struct ApiSettings {
     /// The table in which everything is kept.
     pub table: String,
     /// Where what is due soon goes.
@@ -27,7 +27,7 @@ enum Auth {
     Gateway,
 }
 
-impl Settings {
+impl ApiSettings {
     /// Reads them.
     pub fn read(variables: &mut Variables) -> Self {
         Self {
@@ -88,14 +88,14 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
-    fn read(more: &[(&str, &str)]) -> (Settings, Vec<String>) {
+    fn read(more: &[(&str, &str)]) -> (ApiSettings, Vec<String>) {
         let usual = [
             ("MINUTEHAND_TABLE", "t"),
             ("MINUTEHAND_QUEUE_URL", "https://sqs.eu-west-1.amazonaws.com/1/q"),
             ("MINUTEHAND_KEY_ID", "k"),
         ];
         let mut variables = Variables::of(usual.into_iter().chain(more.iter().copied()));
-        let settings = Settings::read(&mut variables);
+        let settings = ApiSettings::read(&mut variables);
         (settings, variables.problems().to_vec())
     }
 

@@ -7,19 +7,19 @@ use std::time::Duration;
 use actions::{Actions, Aws, SettingsError};
 use app::fire::{Executor, FirePorts, FireSettings, Performed};
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::Errand;
 use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
+use domain::work_item::WorkItem;
 use events_eventbridge::Bus;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use ports::{ActionSender, Clock, UnreadableErrand};
-use queue_sqs::{Batch, BatchAnswer, Delivery, Receipt, SqsQueue};
+use ports::{ActionSender, Clock, UnreadableMessage};
+use queue_sqs::{Batch, BatchAnswer, SqsDelivery, SqsQueue, SqsReceipt};
 use runtime::{Grouped, RandomIds, chain};
 use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use sealer_kms::KmsSealer;
 use store_dynamodb::DynamoJobStore;
 
-use crate::Settings;
+use crate::ExecutorSettings;
 
 /// What is left of an invocation's time for putting messages back and telling of them.
 const ENDING: TimeDelta = TimeDelta::seconds(3);
@@ -30,7 +30,7 @@ const FAILED_DOUBLINGS_MAX: u32 = 5;
 
 /// The clients of AWS that the executor calls.
 #[derive(Debug, Clone)]
-pub struct Clients {
+pub struct ExecutorClients {
     /// Where everything is kept.
     pub dynamodb: aws_sdk_dynamodb::Client,
     /// Where messages come from.
@@ -69,13 +69,13 @@ impl Function {
     ///
     /// If the actions cannot be set up.
     pub fn new(
-        settings: &Settings,
+        settings: &ExecutorSettings,
         aws: Aws,
-        clients: Clients,
+        clients: ExecutorClients,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SettingsError> {
         let region = aws.region.clone();
-        let mut wanted = actions::Settings::new(settings.targets);
+        let mut wanted = actions::ActionSettings::new(settings.targets);
         wanted.authority.clone_from(&settings.authority);
         wanted.aws = Some(aws);
         let sender = Arc::new(Actions::new(&wanted)?);
@@ -83,9 +83,9 @@ impl Function {
     }
 
     fn with_sender(
-        settings: &Settings,
+        settings: &ExecutorSettings,
         region: &str,
-        clients: Clients,
+        clients: ExecutorClients,
         clock: Arc<dyn Clock>,
         sender: Arc<dyn ActionSender>,
     ) -> Self {
@@ -140,10 +140,14 @@ impl Function {
         print_metrics(&self.tally, &self.table, self.clock.work_now());
     }
 
-    async fn message(&self, delivery: Delivery, stop_at: DateTime<Utc>) -> (String, Receipt, Fate) {
-        let Delivery { message_id, receipt, receives, errand } = delivery;
-        let fate = match errand {
-            Ok(errand) => self.errand(&errand, receives, stop_at).await,
+    async fn message(
+        &self,
+        delivery: SqsDelivery,
+        stop_at: DateTime<Utc>,
+    ) -> (String, SqsReceipt, Fate) {
+        let SqsDelivery { message_id, receipt, receives, work_item } = delivery;
+        let fate = match work_item {
+            Ok(work_item) => self.work_item(&work_item, receives, stop_at).await,
             Err(error) => self.unreadable(&message_id, &error),
         };
         if fate != Fate::Finished && receives >= RECEIVES_MAX {
@@ -158,14 +162,14 @@ impl Function {
         (message_id, receipt, fate)
     }
 
-    async fn errand(&self, errand: &Errand, receives: u32, stop_at: DateTime<Utc>) -> Fate {
+    async fn work_item(&self, work_item: &WorkItem, receives: u32, stop_at: DateTime<Utc>) -> Fate {
         let left = (stop_at - self.clock.work_now()).to_std().unwrap_or_default();
-        let performed = AssertUnwindSafe(self.executor.perform(errand)).catch_unwind();
+        let performed = AssertUnwindSafe(self.executor.perform(work_item)).catch_unwind();
         let performed = tokio::select! {
             biased;
             performed = performed => performed,
             () = self.clock.wait(left) => {
-                tracing::error!(error_type = %ErrorType::ErrandOverran, "an errand took too long");
+                tracing::error!(error_type = %ErrorType::MessageTimedOut, "a work item took too long");
                 return Fate::Back;
             }
         };
@@ -174,21 +178,21 @@ impl Function {
             Ok(Ok(Performed::Again(after))) => Fate::BackAfter(after),
             Ok(Err(error)) => {
                 let error = chain(&error);
-                tracing::error!(error_type = %ErrorType::ErrandFailed, error, "an errand comes back");
+                tracing::error!(error_type = %ErrorType::MessageFailed, error, "a work item comes back");
                 Fate::BackAfter(failed_pause(receives))
             }
             // The panic itself is in the log. Its claim holds until its lease is over.
             Err(_) => {
-                tracing::error!(error_type = %ErrorType::ErrandTripped, "an errand comes back");
+                tracing::error!(error_type = %ErrorType::MessagePanicked, "a work item comes back");
                 Fate::Back
             }
         }
     }
 
-    fn unreadable(&self, message_id: &str, error: &UnreadableErrand) -> Fate {
+    fn unreadable(&self, message_id: &str, error: &UnreadableMessage) -> Fate {
         let (error_type, fate) = match error {
-            UnreadableErrand::Newer { .. } => (ErrorType::MessageNewer, Fate::Back),
-            UnreadableErrand::Malformed(_) | UnreadableErrand::Nonsense(_) => {
+            UnreadableMessage::Newer { .. } => (ErrorType::MessageNewer, Fate::Back),
+            UnreadableMessage::Malformed(_) | UnreadableMessage::Nonsense(_) => {
                 (ErrorType::MessageUnreadable, Fate::BackAfter(Duration::ZERO))
             }
         };
@@ -197,7 +201,7 @@ impl Function {
         fate
     }
 
-    async fn put_back(&self, away: &[(Receipt, Duration)]) {
+    async fn put_back(&self, away: &[(SqsReceipt, Duration)]) {
         if let Err(error) = self.queue.put_back(away).await {
             // They come back when the queue says.
             tracing::warn!(error = chain(&error), "messages come back later than they could");

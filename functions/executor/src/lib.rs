@@ -19,5 +19,5 @@
 mod batch;
 mod settings;
 
-pub use batch::{Clients, Function};
-pub use settings::Settings;
+pub use batch::{ExecutorClients, Function};
+pub use settings::ExecutorSettings;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actions::Aws;
 use chrono::{DateTime, Utc};
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
-use minutehand_executor::{Clients, Function, Settings};
+use minutehand_executor::{ExecutorClients, ExecutorSettings, Function};
 use queue_sqs::Batch;
 use runtime::SystemClock;
 use runtime_aws::{Started, brief_agent, serve};
@@ -17,14 +17,14 @@ use runtime_aws::{Started, brief_agent, serve};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    serve(Settings::read, run)
+    serve(ExecutorSettings::read, run)
 }
 
-async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
+async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(), Error> {
     let config = aws.config();
     let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(&config);
     dynamodb.push_interceptor(brief_agent());
-    let clients = Clients {
+    let clients = ExecutorClients {
         dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
         sqs: aws_sdk_sqs::Client::new(&config),
         kms: aws_sdk_kms::Client::new(&config),

@@ -5,7 +5,7 @@ use runtime_aws::Variables;
 
 /// The executor's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct ExecutorSettings {
     /// The table in which everything is kept.
     pub table: String,
     /// Where messages come from, and what follows goes.
@@ -20,7 +20,7 @@ pub struct Settings {
     pub authority: String,
 }
 
-impl Settings {
+impl ExecutorSettings {
     /// Reads them.
     pub fn read(variables: &mut Variables) -> Self {
         let targets =

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use clap::{Parser, Subcommand};
 use minutehand::backup::backup;
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
-use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, Settings, serve};
+use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
 use recurrence::WrittenDate;
 
 /// The work could not be done: a file cannot be read, the output cannot be written.
@@ -114,7 +114,7 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn run_server(args: &ServeArgs) -> ExitCode {
-    let settings = match Settings::read(args, environment) {
+    let settings = match ServeSettings::read(args, environment) {
         Ok(settings) => settings,
         Err(problems) => {
             for problem in problems {

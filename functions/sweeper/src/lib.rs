@@ -19,7 +19,7 @@ use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use serde_json::{Value, json};
 use store_dynamodb::{DynamoJobStore, SINGLES_IN_FLIGHT_MAX};
 
-pub use settings::Settings;
+pub use settings::SweeperSettings;
 
 /// How far the first shard of a pass is from that of the one a minute before. Passes that are cut
 /// short begin so far apart that no shard waits for long; 64 shards share no divisor with it.
@@ -43,7 +43,7 @@ const _: () = {
 
 /// The clients of AWS that the sweeper calls.
 #[derive(Debug, Clone)]
-pub struct Clients {
+pub struct SweeperClients {
     /// Where everything is kept.
     pub dynamodb: aws_sdk_dynamodb::Client,
     /// Where what is due goes.
@@ -69,7 +69,7 @@ pub struct SweepFailed;
 impl Function {
     /// The function over these clients.
     #[must_use]
-    pub fn new(settings: &Settings, clients: Clients, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(settings: &SweeperSettings, clients: SweeperClients, clock: Arc<dyn Clock>) -> Self {
         let store = Arc::new(DynamoJobStore::new(clients.dynamodb, &settings.table));
         let queue = SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone());
         let bus = settings.event_bus.as_ref();

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
-use minutehand_sweeper::{Clients, Function, Settings};
+use minutehand_sweeper::{Function, SweeperClients, SweeperSettings};
 use runtime::SystemClock;
 use runtime_aws::{ErrorType, Started, brief_agent, serve};
 use serde::de::IgnoredAny;
@@ -14,14 +14,14 @@ use serde::de::IgnoredAny;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    serve(Settings::read, run)
+    serve(SweeperSettings::read, run)
 }
 
-async fn run(Started { aws, settings }: Started<Settings>) -> Result<(), Error> {
+async fn run(Started { aws, settings }: Started<SweeperSettings>) -> Result<(), Error> {
     let config = aws.config();
     let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(&config);
     dynamodb.push_interceptor(brief_agent());
-    let clients = Clients {
+    let clients = SweeperClients {
         dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
         sqs: aws_sdk_sqs::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),

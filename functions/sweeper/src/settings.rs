@@ -4,7 +4,7 @@ use runtime_aws::Variables;
 
 /// The sweeper's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct SweeperSettings {
     /// The table in which everything is kept.
     pub table: String,
     /// Where what is due goes.
@@ -13,7 +13,7 @@ pub struct Settings {
     pub event_bus: Option<String>,
 }
 
-impl Settings {
+impl SweeperSettings {
     /// Reads them.
     pub fn read(variables: &mut Variables) -> Self {
         Self {

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use chrono::DateTime;
 use domain::action::{HttpRequest, Target};
-use domain::execution::Outcome;
-use minutehand_actions::{Actions, Settings, TargetPolicy};
-use ports::{ActionSender as _, Occasion};
+use domain::attempt::Outcome;
+use minutehand_actions::{ActionSettings, Actions, TargetPolicy};
+use ports::{ActionSender as _, AttemptContext};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -36,13 +36,13 @@ fn main() {
         .build()
         .expect("a runtime");
     let start = Instant::now();
-    Actions::new(&Settings::new(TargetPolicy::PublicOnly)).expect("settings that make sense");
+    Actions::new(&ActionSettings::new(TargetPolicy::PublicOnly)).expect("settings that make sense");
     println!("made ready in {:.1?}", start.elapsed());
     println!("{N_DUE} POSTs with a body of 100 bytes, {ROUNDS} rounds");
     println!("in flight |  first/s | median/s |   best/s | median for all");
     for in_flight in IN_FLIGHT {
         // With connections of its own; the first round opens them.
-        let settings = Settings::new(TargetPolicy::AllowPrivate);
+        let settings = ActionSettings::new(TargetPolicy::AllowPrivate);
         let actions = Arc::new(Actions::new(&settings).expect("settings that make sense"));
         let mut times: Vec<Duration> =
             (0..ROUNDS).map(|_| runtime.block_on(round(&actions, address, in_flight))).collect();
@@ -95,8 +95,8 @@ async fn round(actions: &Arc<Actions>, address: SocketAddr, in_flight: usize) ->
     start.elapsed()
 }
 
-fn occasion(n: usize) -> Occasion {
-    Occasion {
+fn occasion(n: usize) -> AttemptContext {
+    AttemptContext {
         execution_id: format!("4f7c1d2e/1.{n}.m0"),
         job: "job".to_owned(),
         job_uid: "4f7c1d2e".to_owned(),

@@ -7,7 +7,7 @@ use std::hash::Hash;
 ///
 /// Making room looks at every entry: bounds are small, and it happens when something is made that
 /// costs far more, as a connection or a token does.
-pub(crate) struct Cache<K, V> {
+pub(crate) struct ExpiringCache<K, V> {
     entries: HashMap<K, Entry<V>>,
     n_max: usize,
     now: u64,
@@ -18,7 +18,7 @@ struct Entry<V> {
     used: u64,
 }
 
-impl<K: Eq + Hash + Clone, V: Clone + Default> Cache<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone + Default> ExpiringCache<K, V> {
     pub(crate) fn new(n_max: usize) -> Self {
         Self { entries: HashMap::new(), n_max, now: 0 }
     }
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_longest_goes_first() {
-        let mut cache: Cache<char, Arc<()>> = Cache::new(2);
+        let mut cache: ExpiringCache<char, Arc<()>> = ExpiringCache::new(2);
         let (a, b) = (cache.entry(&'a'), cache.entry(&'b'));
         assert!(Arc::ptr_eq(&a, &cache.entry(&'a')));
         cache.entry(&'c');

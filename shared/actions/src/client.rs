@@ -13,12 +13,12 @@ use rustls::ClientConfig;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
-use crate::cache::Cache;
+use crate::cache::ExpiringCache;
 use crate::dial::Dialer;
-use crate::failure::Failure;
+use crate::failure::ActionFailure;
 use crate::policy::TargetPolicy;
 use crate::resolve::{Guard, Resolver};
-use crate::settings::{Settings, SettingsError};
+use crate::settings::{ActionSettings, SettingsError};
 use crate::tls::Tls;
 
 /// The most connections that wait for more work at one target: as many as may come free at once.
@@ -34,21 +34,21 @@ const IDLE_TIME_MAX: Duration = Duration::from_secs(20);
 const IDENTITIES_MAX: usize = 64;
 
 /// A client of one certificate, or why there is none; made once, whoever comes first.
-type Identified = Arc<OnceCell<Result<reqwest::Client, Failure>>>;
+type Identified = Arc<OnceCell<Result<reqwest::Client, ActionFailure>>>;
 
 /// A certificate file with its password, as a hash.
 type Fingerprint = [u8; 32];
 
-pub(crate) struct Clients {
+pub(crate) struct HttpClients {
     maker: Arc<Maker>,
     plain: reqwest::Client,
     of_settings: reqwest::Client,
-    identified: Mutex<Cache<Fingerprint, Identified>>,
+    identified: Mutex<ExpiringCache<Fingerprint, Identified>>,
 }
 
-impl Clients {
+impl HttpClients {
     pub(crate) fn new(
-        settings: &Settings,
+        settings: &ActionSettings,
         resolver: Arc<dyn Resolver>,
     ) -> Result<Self, SettingsError> {
         let tls = Tls::new(&settings.roots)?;
@@ -63,7 +63,7 @@ impl Clients {
         Ok(Self {
             plain: maker.client(plain()?, settings.targets).map_err(refused)?,
             of_settings: maker.client(plain()?, TargetPolicy::AllowPrivate).map_err(refused)?,
-            identified: Mutex::new(Cache::new(IDENTITIES_MAX)),
+            identified: Mutex::new(ExpiringCache::new(IDENTITIES_MAX)),
             maker: Arc::new(maker),
         })
     }
@@ -93,7 +93,7 @@ impl Clients {
     pub(crate) async fn identified(
         &self,
         certificate: &ClientCertificate,
-    ) -> Result<reqwest::Client, Failure> {
+    ) -> Result<reqwest::Client, ActionFailure> {
         let fingerprint = fingerprint(certificate);
         let cell = {
             let mut cache = self.identified.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +129,10 @@ struct Maker {
 }
 
 impl Maker {
-    fn identified(&self, certificate: &ClientCertificate) -> Result<reqwest::Client, Failure> {
+    fn identified(
+        &self,
+        certificate: &ClientCertificate,
+    ) -> Result<reqwest::Client, ActionFailure> {
         let identity = pfx::open_base64(certificate.pfx.expose(), certificate.password.expose())
             .map_err(|error| unusable(&error.to_string()))?;
         let config =
@@ -163,6 +166,6 @@ impl Maker {
     }
 }
 
-fn unusable(reason: &str) -> Failure {
-    Failure::canceled(format!("The client certificate cannot be used: {reason}."))
+fn unusable(reason: &str) -> ActionFailure {
+    ActionFailure::canceled(format!("The client certificate cannot be used: {reason}."))
 }

@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
-use crate::endpoint::Spot;
-use crate::failure::Failure;
+use crate::endpoint::ResolvedUrl;
+use crate::failure::ActionFailure;
 use crate::policy::TargetPolicy;
 use crate::resolve::{Guard, Resolver};
 
@@ -36,20 +36,20 @@ impl Dialer {
     /// Opens a connection to a place.
     pub(crate) async fn dial(
         &self,
-        to: &Spot,
+        to: &ResolvedUrl,
         port: u16,
         is_tls: bool,
-    ) -> Result<Box<dyn Stream>, Failure> {
+    ) -> Result<Box<dyn Stream>, ActionFailure> {
         let host = to.url.host_str().unwrap_or_default();
         let opened = tokio::time::timeout(self.connect_time_max, self.open(to, port, is_tls)).await;
         let opened =
             opened.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()));
-        opened.map_err(|error| Failure::of_dialling(error.as_ref(), host, is_tls))
+        opened.map_err(|error| ActionFailure::of_dialling(error.as_ref(), host, is_tls))
     }
 
     async fn open(
         &self,
-        to: &Spot,
+        to: &ResolvedUrl,
         port: u16,
         is_tls: bool,
     ) -> Result<Box<dyn Stream>, Box<dyn std::error::Error + Send + Sync>> {

@@ -8,13 +8,13 @@ use url::{Host, Url};
 /// Where a service of Azure is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    place: Place,
+    place: EndpointKind,
     /// Whether connections are protected by TLS.
     is_tls: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum EndpointKind {
     /// Each account or namespace has a host of its own below this name.
     Below { suffix: String, port: Option<u16> },
     /// All are here, whatever they are called.
@@ -23,7 +23,7 @@ enum Place {
 
 /// A place to send to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct ResolvedUrl {
     /// Where, with the path under which everything is.
     pub(crate) url: Url,
     /// Whether the settings name the host, and not a user.
@@ -83,20 +83,22 @@ impl Endpoint {
 
     /// Hosts below a suffix that is known to be one.
     pub(crate) fn below(suffix: &str) -> Self {
-        Self { place: Place::Below { suffix: suffix.to_owned(), port: None }, is_tls: true }
+        Self { place: EndpointKind::Below { suffix: suffix.to_owned(), port: None }, is_tls: true }
     }
 
     /// The usual place of AMQP for what is spoken to over HTTP here: the same hosts, its own port.
     #[must_use]
     pub fn amqp_beside(&self) -> Self {
         let place = match &self.place {
-            Place::Below { suffix, .. } => Place::Below { suffix: suffix.clone(), port: None },
-            Place::Here(url) => {
+            EndpointKind::Below { suffix, .. } => {
+                EndpointKind::Below { suffix: suffix.clone(), port: None }
+            }
+            EndpointKind::Here(url) => {
                 let scheme = if self.is_tls { AMQP.secure } else { AMQP.plain };
                 let host = url.host_str().unwrap_or_default();
                 match Url::parse(&format!("{scheme}://{host}")) {
-                    Ok(url) => Place::Here(url),
-                    Err(_) => Place::Here(url.clone()),
+                    Ok(url) => EndpointKind::Here(url),
+                    Err(_) => EndpointKind::Here(url.clone()),
                 }
             }
         };
@@ -117,7 +119,7 @@ impl Endpoint {
             if !(is_tls || is_plain) || url.host_str().is_none_or(str::is_empty) || has_more {
                 return Err(wrong());
             }
-            return Ok(Self { place: Place::Here(url), is_tls });
+            return Ok(Self { place: EndpointKind::Here(url), is_tls });
         }
         // A suffix is a name: whatever else a URL makes of it is not one.
         let parsed = Url::parse(&format!("https://{}", text.trim_start_matches('.')));
@@ -130,7 +132,7 @@ impl Endpoint {
         if !parsed.username().is_empty() || parsed.fragment().is_some() {
             return Err(wrong());
         }
-        let place = Place::Below { suffix: suffix.to_owned(), port: parsed.port() };
+        let place = EndpointKind::Below { suffix: suffix.to_owned(), port: parsed.port() };
         Ok(Self { place, is_tls: true })
     }
 
@@ -142,24 +144,29 @@ impl Endpoint {
     /// The place of an account or namespace; `None` if the name is none that a host can have.
     ///
     /// `service` stands between its name and the suffix, and `scheme` is that of a suffix's hosts.
-    pub(crate) fn of(&self, scheme: &str, name: &str, service: Option<&str>) -> Option<Spot> {
+    pub(crate) fn of(
+        &self,
+        scheme: &str,
+        name: &str,
+        service: Option<&str>,
+    ) -> Option<ResolvedUrl> {
         match &self.place {
-            Place::Here(url) => Some(Spot { url: url.clone(), is_ours: true }),
-            Place::Below { suffix, port } => {
+            EndpointKind::Here(url) => Some(ResolvedUrl { url: url.clone(), is_ours: true }),
+            EndpointKind::Below { suffix, port } => {
                 let between = service.map(|service| format!("{service}.")).unwrap_or_default();
                 let host = format!("{name}.{between}{suffix}").to_ascii_lowercase();
                 let port = port.map(|port| format!(":{port}")).unwrap_or_default();
                 let url = Url::parse(&format!("{scheme}://{host}{port}")).ok()?;
                 // A name that a host cannot have would name another host.
                 let is_whole = url.host_str().is_some_and(|found| found == host);
-                (is_whole && !name.is_empty()).then_some(Spot { url, is_ours: false })
+                (is_whole && !name.is_empty()).then_some(ResolvedUrl { url, is_ours: false })
             }
         }
     }
 
     /// Whether all names are in one place: paths then name the account.
     pub(crate) const fn is_one_place(&self) -> bool {
-        matches!(self.place, Place::Here(_))
+        matches!(self.place, EndpointKind::Here(_))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use ports::Occasion;
+use ports::AttemptContext;
 
 use crate::occasion::{client_request_id, execution_tag};
 
@@ -14,8 +14,8 @@ use crate::occasion::{client_request_id, execution_tag};
 ///
 /// It names an encoding that it does not have: it is what a .NET program writes of a text in memory,
 /// and its readers know.
-pub(crate) fn storage(message: &str, occasion: &Occasion) -> String {
-    let expected_at = recurrence::written(occasion.expected_at);
+pub(crate) fn storage(message: &str, occasion: &AttemptContext) -> String {
+    let expected_at = recurrence::format_instant(occasion.expected_at);
     let elements = [
         ("ExecutionTag", execution_tag(occasion)),
         ("ClientRequestId", client_request_id(occasion)),
@@ -98,8 +98,8 @@ mod tests {
 
     use super::*;
 
-    fn occasion() -> Occasion {
-        Occasion {
+    fn occasion() -> AttemptContext {
+        AttemptContext {
             execution_id: "u1.3.600000000.m0".to_owned(),
             job: "nightly".to_owned(),
             job_uid: "u1".to_owned(),

@@ -16,14 +16,14 @@ const UNRESOLVED: &str = "NameResolutionFailure";
 
 /// A request that had no answer, or none that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct ActionFailure {
     /// The word that .NET has for it, or that of the answer.
     pub(crate) word: Cow<'static, str>,
     /// The sentence.
     pub(crate) text: String,
 }
 
-impl Failure {
+impl ActionFailure {
     fn new(word: &'static str, text: impl Into<String>) -> Self {
         Self { word: word.into(), text: text.into() }
     }

@@ -6,10 +6,10 @@ use http::header::{
     HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
 };
 use http::{Method, StatusCode};
-use ports::Occasion;
+use ports::AttemptContext;
 use url::Url;
 
-use crate::failure::Failure;
+use crate::failure::ActionFailure;
 use crate::occasion;
 use crate::status;
 
@@ -47,10 +47,10 @@ impl Hop {
     /// The request as it is stored, with what is added to it.
     pub(crate) fn first(
         request: &HttpRequest,
-        occasion: &Occasion,
+        occasion: &AttemptContext,
         user_agent: &HeaderValue,
-    ) -> Result<Self, Failure> {
-        let unusable = || Failure::canceled("The stored request is not one of HTTP.");
+    ) -> Result<Self, ActionFailure> {
+        let unusable = || ActionFailure::canceled("The stored request is not one of HTTP.");
         let mut url = Url::parse(&request.uri).map_err(|_| unusable())?;
         strip(&mut url);
         let method = request.method.to_ascii_uppercase();
@@ -89,7 +89,7 @@ impl Hop {
         status: StatusCode,
         location: Option<&HeaderValue>,
         https_only: bool,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, ActionFailure> {
         let repeats = match status.as_u16() {
             301..=303 => false,
             307 | 308 => true,
@@ -120,23 +120,23 @@ impl Hop {
         status: StatusCode,
         location: Option<&HeaderValue>,
         https_only: bool,
-    ) -> Result<Url, Failure> {
+    ) -> Result<Url, ActionFailure> {
         let name = status::name(status);
         let Some(location) = location else {
-            return Err(Failure::protocol(format!(
+            return Err(ActionFailure::protocol(format!(
                 "The answer '{name}' does not say where to: it has no Location header."
             )));
         };
         let location = String::from_utf8_lossy(location.as_bytes());
         let url = self.url.join(&location).ok();
         let Some(mut url) = url.filter(|url| url.has_host() && is_http(url)) else {
-            return Err(Failure::protocol(format!(
+            return Err(ActionFailure::protocol(format!(
                 "The answer '{name}' leads to no http or https URL: '{location}'."
             )));
         };
         strip(&mut url);
         if https_only && url.scheme() != "https" {
-            return Err(Failure::protocol(format!(
+            return Err(ActionFailure::protocol(format!(
                 "The answer '{name}' leads from https to '{url}', and the action is of type Https."
             )));
         }

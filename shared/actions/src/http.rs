@@ -13,22 +13,22 @@
 use std::sync::Arc;
 
 use domain::action::{Authentication, HttpRequest};
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use domain::message::host;
 use domain::secret::Secret;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
-use ports::{Occasion, Sent};
+use ports::{AttemptContext, Sent};
 
 use crate::body;
-use crate::client::Clients;
-use crate::failure::Failure;
+use crate::client::HttpClients;
+use crate::failure::ActionFailure;
 use crate::hop::{CREDENTIALS, Hop};
 use crate::message::{self, Body};
 use crate::policy::TargetPolicy;
 use crate::post::check_literal;
-use crate::redact::Secrets;
-use crate::settings::Limits;
+use crate::redact::SecretForms;
+use crate::settings::SendLimits;
 use crate::token::{Grant, Token, Tokens};
 
 /// The most redirects that are followed.
@@ -36,31 +36,31 @@ pub const REDIRECTS_MAX: usize = 5;
 
 /// Calls URLs.
 pub(crate) struct Http {
-    pub(crate) clients: Arc<Clients>,
+    pub(crate) clients: Arc<HttpClients>,
     pub(crate) tokens: Tokens,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SendLimits,
     pub(crate) targets: TargetPolicy,
     pub(crate) user_agent: HeaderValue,
 }
 
 /// What has to be known to tell how it ended, wherever it did.
-struct Trail {
+struct RedactionContext {
     host: String,
-    secrets: Secrets,
+    secrets: SecretForms,
 }
 
 /// An answer that counts.
-struct Answer {
+struct HttpAnswer {
     status: StatusCode,
     headers: HeaderMap,
     body: Body,
 }
 
 /// One execution.
-struct Call<'a> {
+struct HttpCall<'a> {
     request: &'a HttpRequest,
     https_only: bool,
-    occasion: &'a Occasion,
+    occasion: &'a AttemptContext,
 }
 
 impl Http {
@@ -69,26 +69,31 @@ impl Http {
         &self,
         request: &HttpRequest,
         https_only: bool,
-        occasion: &Occasion,
+        occasion: &AttemptContext,
     ) -> Sent {
-        let mut trail = Trail { host: host(&request.uri), secrets: Secrets::default() };
-        let call = Call { request, https_only, occasion };
+        let mut trail =
+            RedactionContext { host: host(&request.uri), secrets: SecretForms::default() };
+        let call = HttpCall { request, https_only, occasion };
         let limit = self.limits.total;
         let ended = tokio::time::timeout(limit, self.perform(&call, &mut trail)).await;
-        let Trail { host, secrets } = &trail;
-        match ended.unwrap_or_else(|_| Err(Failure::timeout(limit))) {
-            Ok(Answer { status, headers, body }) => Sent {
+        let RedactionContext { host, secrets } = &trail;
+        match ended.unwrap_or_else(|_| Err(ActionFailure::timeout(limit))) {
+            Ok(HttpAnswer { status, headers, body }) => Sent {
                 outcome: if status.is_success() { Outcome::Succeeded } else { Outcome::Failed },
                 message: message::of_response(host, status, &headers, &body, secrets),
             },
-            Err(Failure { word, text }) => Sent {
+            Err(ActionFailure { word, text }) => Sent {
                 outcome: Outcome::Failed,
                 message: message::of_failure(host, &word, &text, secrets),
             },
         }
     }
 
-    async fn perform(&self, call: &Call<'_>, trail: &mut Trail) -> Result<Answer, Failure> {
+    async fn perform(
+        &self,
+        call: &HttpCall<'_>,
+        trail: &mut RedactionContext,
+    ) -> Result<HttpAnswer, ActionFailure> {
         let mut hop = Hop::first(call.request, call.occasion, &self.user_agent)?;
         for name in &CREDENTIALS {
             for value in hop.headers.get_all(name) {
@@ -119,7 +124,7 @@ impl Http {
                 }
             }
         }
-        Err(Failure::protocol(format!(
+        Err(ActionFailure::protocol(format!(
             "Too many automatic redirections were attempted; {REDIRECTS_MAX} are followed."
         )))
     }
@@ -130,8 +135,8 @@ impl Http {
         request: &HttpRequest,
         hop: &mut Hop,
         refused: Option<&Secret>,
-        trail: &mut Trail,
-    ) -> Result<Option<Token>, Failure> {
+        trail: &mut RedactionContext,
+    ) -> Result<Option<Token>, ActionFailure> {
         let (authorization, token) = match &request.authentication {
             None | Some(Authentication::ClientCertificate(_)) => return Ok(None),
             Some(Authentication::Basic { username, password }) => {
@@ -147,7 +152,7 @@ impl Http {
             }
         };
         let mut value = HeaderValue::try_from(authorization)
-            .map_err(|_| Failure::canceled("The credentials cannot stand in a header."))?;
+            .map_err(|_| ActionFailure::canceled("The credentials cannot stand in a header."))?;
         value.set_sensitive(true);
         hop.headers.insert(AUTHORIZATION, value);
         Ok(token)
@@ -157,7 +162,7 @@ impl Http {
         &self,
         request: &HttpRequest,
         hop: &Hop,
-    ) -> Result<reqwest::Response, Failure> {
+    ) -> Result<reqwest::Response, ActionFailure> {
         let mut outgoing = reqwest::Request::new(hop.method.clone(), hop.url.clone());
         *outgoing.headers_mut() = hop.headers.clone();
         *outgoing.body_mut() = hop.body.clone().map(reqwest::Body::from);
@@ -169,21 +174,21 @@ impl Http {
             }
             _ => self.clients.plain().execute(outgoing).await,
         };
-        answered.map_err(|error| Failure::of(&error, hop.host(), is_https))
+        answered.map_err(|error| ActionFailure::of(&error, hop.host(), is_https))
     }
 
     async fn answer(
         &self,
         mut response: reqwest::Response,
         hop: &Hop,
-        secrets: &Secrets,
-    ) -> Result<Answer, Failure> {
+        secrets: &SecretForms,
+    ) -> Result<HttpAnswer, ActionFailure> {
         let status = response.status();
         let headers = std::mem::take(response.headers_mut());
         let is_https = hop.url.scheme() == "https";
         let body = body::read(response, message::body_bytes(secrets))
             .await
-            .map_err(|error| Failure::of(&error, hop.host(), is_https))?;
-        Ok(Answer { status, headers, body })
+            .map_err(|error| ActionFailure::of(&error, hop.host(), is_https))?;
+        Ok(HttpAnswer { status, headers, body })
     }
 }

@@ -43,13 +43,13 @@ use std::sync::Arc;
 use ::http::HeaderValue;
 use async_trait::async_trait;
 use domain::action::Target;
-use ports::{ActionSender, Occasion, Sent};
+use ports::{ActionSender, AttemptContext, Sent};
 
 use crate::aws::{Account, Services};
 use crate::bus::{Amqp, Buses};
-use crate::client::Clients;
+use crate::client::HttpClients;
 use crate::http::Http;
-use crate::post::Post;
+use crate::post::Poster;
 use crate::storage::StorageQueues;
 use crate::token::Tokens;
 
@@ -58,8 +58,8 @@ pub use crate::http::REDIRECTS_MAX;
 pub use crate::policy::{Forbidden, TargetPolicy};
 pub use crate::resolve::{Resolver, SystemResolver};
 pub use crate::settings::{
-    AUTHORITY, Aws, CONNECT_TIME_MAX, Limits, Roots, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX, Settings,
-    SettingsError, TOTAL_TIME_MAX,
+    AUTHORITY, ActionSettings, Aws, CONNECT_TIME_MAX, Roots, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX,
+    SendLimits, SettingsError, TOTAL_TIME_MAX,
 };
 pub use crate::token::is_authority;
 
@@ -77,7 +77,7 @@ impl Actions {
     /// # Errors
     ///
     /// If a setting makes no sense; the error says which.
-    pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
+    pub fn new(settings: &ActionSettings) -> Result<Self, SettingsError> {
         Self::with_resolver(settings, Arc::new(SystemResolver))
     }
 
@@ -87,12 +87,12 @@ impl Actions {
     ///
     /// As [`Actions::new`].
     pub fn with_resolver(
-        settings: &Settings,
+        settings: &ActionSettings,
         resolver: Arc<dyn Resolver>,
     ) -> Result<Self, SettingsError> {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
-        let clients = Arc::new(Clients::new(settings, resolver)?);
+        let clients = Arc::new(HttpClients::new(settings, resolver)?);
         let http = Http {
             clients: Arc::clone(&clients),
             tokens: Tokens::new(&settings.authority)?,
@@ -103,7 +103,7 @@ impl Actions {
         let amqp = settings.service_bus_amqp.clone();
         let amqp = amqp.unwrap_or_else(|| settings.service_bus.amqp_beside());
         let amqp = Amqp::new(clients.dialer()?, amqp);
-        let post = Post { clients, targets: settings.targets, user_agent };
+        let post = Poster { clients, targets: settings.targets, user_agent };
         let storage = StorageQueues {
             post: post.clone(),
             endpoint: settings.storage.clone(),
@@ -126,7 +126,7 @@ impl Actions {
 
 #[async_trait]
 impl ActionSender for Actions {
-    async fn send(&self, target: &Target, occasion: &Occasion) -> Sent {
+    async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
         match target {
             Target::Http(request) => self.http.send(request, false, occasion).await,
             Target::Https(request) => self.http.send(request, true, occasion).await,

@@ -6,7 +6,7 @@
 use domain::message::request_failed;
 use http::{HeaderMap, StatusCode};
 
-use crate::redact::Secrets;
+use crate::redact::SecretForms;
 use crate::status;
 
 /// The most characters of a body that are told, as recorded.
@@ -30,7 +30,7 @@ pub(crate) struct Body {
 ///
 /// The secrets are taken out before it is cut, so a secret that begins before the cut has to be
 /// read whole.
-pub(crate) fn body_bytes(secrets: &Secrets) -> usize {
+pub(crate) fn body_bytes(secrets: &SecretForms) -> usize {
     BODY_CHARS_MAX * CHAR_BYTES_MAX + secrets.longest()
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn of_response(
     status: StatusCode,
     headers: &HeaderMap,
     body: &Body,
-    secrets: &Secrets,
+    secrets: &SecretForms,
 ) -> String {
     let name = status::name(status);
     let headers = self::headers(headers, secrets);
@@ -51,7 +51,7 @@ pub(crate) fn of_response(
 }
 
 /// The message of a request that had no answer.
-pub(crate) fn of_failure(host: &str, word: &str, text: &str, secrets: &Secrets) -> String {
+pub(crate) fn of_failure(host: &str, word: &str, text: &str, secrets: &SecretForms) -> String {
     request_failed(host, word, &shown_text(&secrets.redact(text)))
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn shown_text(text: &str) -> String {
 }
 
 /// One line for each name, in the order of the answer.
-fn headers(headers: &HeaderMap, secrets: &Secrets) -> String {
+fn headers(headers: &HeaderMap, secrets: &SecretForms) -> String {
     let mut told = String::new();
     let mut n_chars = 0;
     for name in headers.keys() {
@@ -121,7 +121,7 @@ fn familiar(name: &str) -> String {
 }
 
 /// The text of a body: its beginning, without secrets.
-fn text(body: &Body, secrets: &Secrets) -> String {
+fn text(body: &Body, secrets: &SecretForms) -> String {
     let text = String::from_utf8_lossy(&body.bytes);
     let text = if body.is_cut {
         // The cut may go through a character.
@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    fn told(body: &[u8], is_cut: bool, secrets: &Secrets) -> String {
+    fn told(body: &[u8], is_cut: bool, secrets: &SecretForms) -> String {
         text(&Body { bytes: body.to_vec(), is_cut }, secrets)
     }
 
@@ -161,7 +161,7 @@ mod tests {
         answer.append("set-cookie", HeaderValue::from_static("b=2"));
         let body = Body { bytes: b"<!DOCTYPE html>".to_vec(), is_cut: false };
         assert_eq!(
-            of_response("www.bing.com", StatusCode::OK, &answer, &body, &Secrets::default()),
+            of_response("www.bing.com", StatusCode::OK, &answer, &body, &SecretForms::default()),
             "Http Action - Response from host 'www.bing.com': 'OK' Response Headers: \
              Vary: Accept-Encoding\r\nP3P: CP=\"NON\"\r\nSet-Cookie: a=1; path=/, b=2\r\n\
              x-ms-request-id: 7\r\n Body: <!DOCTYPE html>"
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_body_is_told_up_to_its_bound_in_characters() {
-        let none = Secrets::default();
+        let none = SecretForms::default();
         for c in ["x", "ä", "€", "🔑"] {
             let body = c.repeat(BODY_CHARS_MAX + 1);
             assert_eq!(told(body.as_bytes(), false, &none), c.repeat(BODY_CHARS_MAX));
@@ -183,13 +183,13 @@ mod tests {
 
     #[test]
     fn bytes_and_controls_are_told_as_something_that_can_be_kept() {
-        let told = told(b"a\0b\x1b[1m\xff\r\n\tc\x7f\xc2\x85", false, &Secrets::default());
+        let told = told(b"a\0b\x1b[1m\xff\r\n\tc\x7f\xc2\x85", false, &SecretForms::default());
         assert_eq!(told, "a\u{fffd}b\u{fffd}[1m\u{fffd}\r\n\tc\u{fffd}\u{fffd}");
     }
 
     #[test]
     fn no_secret_is_told_not_even_at_the_cut() {
-        let mut secrets = Secrets::default();
+        let mut secrets = SecretForms::default();
         secrets.add("sesame-open");
         let body = format!("{}sesame-open", "x".repeat(BODY_CHARS_MAX - 3));
         let message = told(body.as_bytes(), false, &secrets);
@@ -204,6 +204,6 @@ mod tests {
         answer.append("a", HeaderValue::from_static("1"));
         answer.append("b", HeaderValue::from_str(&"x".repeat(HEADER_CHARS_MAX)).unwrap());
         answer.append("c", HeaderValue::from_static("2"));
-        assert_eq!(headers(&answer, &Secrets::default()), "A: 1\r\n...: ...\r\n");
+        assert_eq!(headers(&answer, &SecretForms::default()), "A: 1\r\n...: ...\r\n");
     }
 }

@@ -1,15 +1,15 @@
 //! What a request tells its target of the execution.
 
 use http::{HeaderName, HeaderValue};
-use ports::Occasion;
+use ports::AttemptContext;
 use sha2::{Digest as _, Sha256};
 
 /// The headers that are added to a stored request.
 ///
 /// `x-ms-execution-tag` and `x-ms-client-request-id` are made of the execution's identity, so that
 /// an attempt that is made twice has the same.
-pub(crate) fn headers(occasion: &Occasion) -> [(HeaderName, HeaderValue); 7] {
-    let expected_at = recurrence::written(occasion.expected_at);
+pub(crate) fn headers(occasion: &AttemptContext) -> [(HeaderName, HeaderValue); 7] {
+    let expected_at = recurrence::format_instant(occasion.expected_at);
     [
         ("x-ms-execution-tag", execution_tag(occasion)),
         ("x-ms-client-request-id", client_request_id(occasion)),
@@ -23,12 +23,12 @@ pub(crate) fn headers(occasion: &Occasion) -> [(HeaderName, HeaderValue); 7] {
 }
 
 /// 32 hexadecimal digits of this execution.
-pub(crate) fn execution_tag(occasion: &Occasion) -> String {
+pub(crate) fn execution_tag(occasion: &AttemptContext) -> String {
     hex(digest("tag", &occasion.execution_id), None)
 }
 
 /// A GUID of this execution.
-pub(crate) fn client_request_id(occasion: &Occasion) -> String {
+pub(crate) fn client_request_id(occasion: &AttemptContext) -> String {
     guid(digest("request", &occasion.execution_id))
 }
 

@@ -23,12 +23,12 @@ const CHARS_ANYWHERE_MIN: usize = 4;
 
 /// The secrets of one execution, in the forms in which they may come back.
 #[derive(Default)]
-pub(crate) struct Secrets {
+pub(crate) struct SecretForms {
     /// The longest first, so that none is taken apart by one that is part of it.
     forms: Vec<String>,
 }
 
-impl Secrets {
+impl SecretForms {
     /// Adds a secret, as itself and as other texts carry it.
     pub(crate) fn add(&mut self, secret: &str) {
         for form in forms(secret) {
@@ -174,8 +174,8 @@ fn without(text: &str, secret: &str) -> String {
 mod tests {
     use super::*;
 
-    fn secrets(all: &[&str]) -> Secrets {
-        let mut secrets = Secrets::default();
+    fn secrets(all: &[&str]) -> SecretForms {
+        let mut secrets = SecretForms::default();
         for secret in all {
             secrets.add(secret);
         }
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_credentials_of_basic_are_taken_out_encoded_too() {
-        let mut secrets = Secrets::default();
+        let mut secrets = SecretForms::default();
         assert_eq!(secrets.add_basic("Aladdin", "open sesame"), "QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
         assert_eq!(
             secrets.redact("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ== Aladdin:open sesame"),
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_header_is_taken_out_with_what_it_is_made_of() {
-        let mut secrets = Secrets::default();
+        let mut secrets = SecretForms::default();
         for (name, value) in [
             ("authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
             ("cookie", "a=1; session=\"abcdef\"; t=tok=en"),

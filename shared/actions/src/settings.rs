@@ -27,11 +27,11 @@ pub const SERVICE_BUS_SUFFIX: &str = "servicebus.windows.net";
 
 /// The settings of [`Actions`](crate::Actions).
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ActionSettings {
     /// Which addresses may be reached.
     pub targets: TargetPolicy,
     /// How long things may take.
-    pub limits: Limits,
+    pub limits: SendLimits,
     /// Whose certificates are trusted.
     pub roots: Roots,
     /// The base URL of whoever gives tokens. It may be private: it is not a user who names it.
@@ -48,13 +48,13 @@ pub struct Settings {
     pub user_agent: String,
 }
 
-impl Settings {
+impl ActionSettings {
     /// The usual ones.
     #[must_use]
     pub fn new(targets: TargetPolicy) -> Self {
         Self {
             targets,
-            limits: Limits::DEFAULT,
+            limits: SendLimits::DEFAULT,
             roots: Roots::default(),
             authority: AUTHORITY.to_owned(),
             storage: Endpoint::below(STORAGE_SUFFIX),
@@ -112,14 +112,14 @@ impl Aws {
 
 /// How long things may take, in real time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct SendLimits {
     /// All of one execution, redirects and tokens included.
     pub total: Duration,
     /// Finding, reaching and greeting one server.
     pub connect: Duration,
 }
 
-impl Limits {
+impl SendLimits {
     /// The usual ones.
     pub const DEFAULT: Self = Self { total: TOTAL_TIME_MAX, connect: CONNECT_TIME_MAX };
 }

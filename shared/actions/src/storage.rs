@@ -6,18 +6,18 @@
 use std::time::Duration;
 
 use domain::action::{MessageFormat, StorageQueue, Target};
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use domain::message::failed;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ports::{Occasion, Sent};
+use ports::{AttemptContext, Sent};
 
 use crate::endpoint::Endpoint;
 use crate::envelope;
-use crate::failure::Failure;
+use crate::failure::ActionFailure;
 use crate::message;
 use crate::occasion;
-use crate::post::{Parcel, Post, Receipt};
-use crate::redact::Secrets;
+use crate::post::{PostAnswer, PostRequest, Poster};
+use crate::redact::SecretForms;
 use crate::status;
 use crate::xml::element;
 
@@ -26,7 +26,7 @@ const SAID_CHARS_MAX: usize = 1_024;
 
 /// Puts messages into Storage queues.
 pub(crate) struct StorageQueues {
-    pub(crate) post: Post,
+    pub(crate) post: Poster,
     pub(crate) endpoint: Endpoint,
     pub(crate) time_max: Duration,
 }
@@ -37,13 +37,13 @@ impl StorageQueues {
         &self,
         target: &Target,
         queue: &StorageQueue,
-        occasion: &Occasion,
+        occasion: &AttemptContext,
     ) -> Sent {
-        let mut secrets = Secrets::default();
+        let mut secrets = SecretForms::default();
         secrets.add_query(queue.sas_token.expose().trim_start_matches('?'));
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.put(queue, occasion)).await;
-        let ended = sent.unwrap_or_else(|_| Err(Failure::unanswered(limit)));
+        let ended = sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit)));
         let StorageQueue { account, queue: name, .. } = queue;
         match ended {
             Ok(receipt) if receipt.status.is_success() => {
@@ -65,18 +65,22 @@ impl StorageQueues {
                     failure.text
                 ),
             },
-            Err(Failure { word, text }) => {
+            Err(ActionFailure { word, text }) => {
                 let text = message::shown_text(&secrets.redact(&text));
                 Sent { outcome: Outcome::Failed, message: failed(target, &word, &text) }
             }
         }
     }
 
-    async fn put(&self, queue: &StorageQueue, occasion: &Occasion) -> Result<Receipt, Failure> {
+    async fn put(
+        &self,
+        queue: &StorageQueue,
+        occasion: &AttemptContext,
+    ) -> Result<PostAnswer, ActionFailure> {
         let account = &queue.account;
         let spot = self.endpoint.of("https", account, Some("queue"));
         let mut to = spot.ok_or_else(|| {
-            Failure::canceled(format!("'{account}' cannot be the name of a storage account."))
+            ActionFailure::canceled(format!("'{account}' cannot be the name of a storage account."))
         })?;
         if let Ok(mut path) = to.url.path_segments_mut() {
             path.pop_if_empty();
@@ -96,12 +100,17 @@ impl StorageQueues {
         let id = occasion::header_value(&occasion::client_request_id(occasion));
         headers.insert(HeaderName::from_static("x-ms-client-request-id"), id);
         let body = envelope::put_message(&text).into_bytes();
-        self.post.send(Parcel { to, headers, body }).await
+        self.post.send(PostRequest { to, headers, body }).await
     }
 }
 
 /// What is told of a message that the service did not take.
-fn refused(target: &Target, queue: &StorageQueue, receipt: &Receipt, secrets: &Secrets) -> Sent {
+fn refused(
+    target: &Target,
+    queue: &StorageQueue,
+    receipt: &PostAnswer,
+    secrets: &SecretForms,
+) -> Sent {
     let said = String::from_utf8_lossy(&receipt.body.bytes);
     let header = receipt.headers.get("x-ms-error-code");
     let code = header.and_then(|code| code.to_str().ok()).map(str::to_owned);

@@ -56,7 +56,7 @@ impl Tls {
     /// Connections of whom a certificate names.
     pub(crate) fn identified(
         &self,
-        identity: &pfx::ClientCertificate,
+        identity: &pfx::OpenedCertificate,
     ) -> Result<ClientConfig, Error> {
         let chain = identity.chain.iter().map(|der| CertificateDer::from(der.clone())).collect();
         let key = PrivatePkcs8KeyDer::from(identity.key.pkcs8_der().to_vec());

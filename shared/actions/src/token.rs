@@ -16,8 +16,8 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use crate::body;
-use crate::cache::Cache;
-use crate::failure::Failure;
+use crate::cache::ExpiringCache;
+use crate::failure::ActionFailure;
 use crate::settings::SettingsError;
 use crate::status;
 
@@ -58,12 +58,12 @@ type Key = (String, String, String, [u8; 32]);
 /// What is known of one grant.
 #[derive(Default)]
 struct Slot {
-    token: Option<Kept>,
-    refusal: Option<(Instant, Failure)>,
+    token: Option<CachedToken>,
+    refusal: Option<(Instant, ActionFailure)>,
 }
 
 #[derive(Clone)]
-struct Kept {
+struct CachedToken {
     secret: Secret,
     got_at: Instant,
     use_until: Instant,
@@ -71,7 +71,7 @@ struct Kept {
 
 pub(crate) struct Tokens {
     authority: Url,
-    slots: SyncMutex<Cache<Key, Arc<Mutex<Slot>>>>,
+    slots: SyncMutex<ExpiringCache<Key, Arc<Mutex<Slot>>>>,
 }
 
 fn authority_url(text: &str) -> Option<Url> {
@@ -79,7 +79,7 @@ fn authority_url(text: &str) -> Option<Url> {
     url.filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
-/// Whether a text is what [`Settings::authority`](crate::Settings::authority) may be.
+/// Whether a text is what [`ActionSettings::authority`](crate::Settings::authority) may be.
 #[must_use]
 pub fn is_authority(text: &str) -> bool {
     authority_url(text).is_some()
@@ -90,7 +90,7 @@ impl Tokens {
         let Some(url) = authority_url(authority) else {
             return Err(SettingsError::Authority(authority.to_owned()));
         };
-        Ok(Self { authority: url, slots: SyncMutex::new(Cache::new(TOKENS_MAX)) })
+        Ok(Self { authority: url, slots: SyncMutex::new(ExpiringCache::new(TOKENS_MAX)) })
     }
 
     /// A token for a grant, other than one that a target has refused.
@@ -99,7 +99,7 @@ impl Tokens {
         client: &reqwest::Client,
         grant: &Grant<'_>,
         refused: Option<&Secret>,
-    ) -> Result<Token, Failure> {
+    ) -> Result<Token, ActionFailure> {
         let asked_at = Instant::now();
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,14 +132,18 @@ impl Tokens {
         }
     }
 
-    async fn ask(&self, client: &reqwest::Client, grant: &Grant<'_>) -> Result<Kept, Failure> {
+    async fn ask(
+        &self,
+        client: &reqwest::Client,
+        grant: &Grant<'_>,
+    ) -> Result<CachedToken, ActionFailure> {
         let host = self.authority.host_str().unwrap_or_default();
-        let failed = |failure: Failure| Failure {
+        let failed = |failure: ActionFailure| ActionFailure {
             text: format!("'{host}', which gives access tokens, did not answer: {}", failure.text),
             ..failure
         };
         let is_https = self.authority.scheme() == "https";
-        let below = |error: reqwest::Error| failed(Failure::of(&error, host, is_https));
+        let below = |error: reqwest::Error| failed(ActionFailure::of(&error, host, is_https));
         let response = client.execute(self.request(grant)).await.map_err(below)?;
         let status = response.status();
         let answer = body::read(response, ANSWER_BYTES_MAX).await.map_err(below)?;
@@ -180,7 +184,7 @@ impl Grant<'_> {
 }
 
 /// The token of an answer, if it holds one.
-fn kept(answer: &Value) -> Option<Kept> {
+fn kept(answer: &Value) -> Option<CachedToken> {
     let token = answer.get("access_token")?.as_str()?;
     let usable = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     // The first version writes numbers as text.
@@ -190,14 +194,16 @@ fn kept(answer: &Value) -> Option<Kept> {
     let life = Duration::from_secs(seconds.unwrap_or_default()).min(LIFE_MAX);
     let now = Instant::now();
     let use_until = now + life.saturating_sub(MARGIN);
-    usable.then(|| Kept { secret: Secret::new(token), got_at: now, use_until })
+    usable.then(|| CachedToken { secret: Secret::new(token), got_at: now, use_until })
 }
 
-fn refusal(host: &str, status: StatusCode, answer: &Value) -> Failure {
+fn refusal(host: &str, status: StatusCode, answer: &Value) -> ActionFailure {
     let said = |name| answer.get(name).and_then(Value::as_str).unwrap_or_default();
     let said = [said("error"), said("error_description")].join(" ");
     let said: String = said.trim().chars().take(REFUSAL_CHARS_MAX).collect();
     let name = status::name(status);
     let said = if said.is_empty() { "no token in the answer" } else { &said };
-    Failure::canceled(format!("No access token from '{host}', which answered '{name}': {said}"))
+    ActionFailure::canceled(format!(
+        "No access token from '{host}', which answered '{name}': {said}"
+    ))
 }

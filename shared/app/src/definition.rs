@@ -2,7 +2,7 @@
 
 use domain::document::{Shape, merge_patch, read_job};
 use domain::job::JobDefinition;
-use domain::plan::Plan;
+use domain::pricing_tier::PricingTier;
 use ports::Sealer;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub(crate) async fn definition(
     uid: &str,
     document: &str,
     sealed: Option<&[u8]>,
-    plan: Plan,
+    plan: PricingTier,
 ) -> Result<JobDefinition, AppError> {
     let whole = whole_document(opener, uid, document, sealed).await?;
     read_job(&json!({"properties": whole}), plan)

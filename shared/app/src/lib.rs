@@ -7,5 +7,5 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    CollectionView, ExecutionView, JobStatus, JobView, Manage, ManagePorts, Put, Settings,
+    CollectionView, ExecutionView, JobStatus, JobView, Manage, ManagePorts, ManageSettings, Put,
 };

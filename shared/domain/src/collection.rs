@@ -1,7 +1,7 @@
 //! Job collections.
 
 use crate::name::Name;
-use crate::plan::{Plan, Quota};
+use crate::pricing_tier::{PricingTier, Quota};
 
 /// Whether the jobs of a collection fire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,7 +50,7 @@ pub struct CollectionDefinition {
     /// In the order in which they were sent; an empty list is echoed, none is not.
     pub tags: Option<Vec<(String, String)>>,
     /// The plan.
-    pub plan: Plan,
+    pub plan: PricingTier,
     /// Whether jobs fire.
     pub state: CollectionState,
     /// The quota, as it was sent.

@@ -5,19 +5,19 @@
 
 pub mod action;
 pub mod arn;
+pub mod attempt;
 pub mod collection;
 pub mod document;
 pub mod duration;
-pub mod errand;
-pub mod execution;
 pub mod firing;
 pub mod job;
 pub mod message;
 pub mod name;
-pub mod plan;
+pub mod pricing_tier;
+pub mod recently_counted;
 pub mod refusal;
 pub mod retry;
 pub mod secret;
-pub mod settled;
 pub mod tick;
 pub mod timing;
+pub mod work_item;

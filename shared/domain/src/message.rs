@@ -56,13 +56,13 @@ mod tests {
 
     use super::*;
     use crate::document::read_job;
-    use crate::plan::Plan;
+    use crate::pricing_tier::PricingTier;
 
     #[test]
     fn clients_find_the_type_and_the_place() {
         let message = |action| {
             let job = json!({"properties": {"action": action}});
-            let job = read_job(&job, Plan::Standard).unwrap();
+            let job = read_job(&job, PricingTier::Standard).unwrap();
             failed(&job.action.action.target, "Timeout", "It took too long.")
         };
         assert_eq!(

@@ -49,9 +49,9 @@ impl Name {
 
 /// A subscription or a resource group: any segment of a path.
 #[derive(Debug, Clone)]
-pub struct Segment(String);
+pub struct PathSegment(String);
 
-impl Segment {
+impl PathSegment {
     /// Reads a segment.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ macro_rules! same_without_case {
 }
 
 same_without_case!(Name);
-same_without_case!(Segment);
+same_without_case!(PathSegment);
 
 #[cfg(test)]
 mod tests {
@@ -126,16 +126,16 @@ mod tests {
         assert_eq!(given, asked);
         assert_eq!(given.to_string(), "MyJob");
         assert_eq!(
-            Segment::new("CS-SouthCentralUS").unwrap(),
-            Segment::new("cs-southcentralus").unwrap()
+            PathSegment::new("CS-SouthCentralUS").unwrap(),
+            PathSegment::new("cs-southcentralus").unwrap()
         );
     }
 
     #[test]
     fn a_segment_is_anything_that_a_path_can_hold() {
-        assert!(Segment::new("group (1) ü").is_ok());
+        assert!(PathSegment::new("group (1) ü").is_ok());
         for segment in ["", "a/b", "a#b", "a\u{7}", &"s".repeat(91)] {
-            assert!(Segment::new(segment).is_err(), "{segment}");
+            assert!(PathSegment::new(segment).is_err(), "{segment}");
         }
     }
 }

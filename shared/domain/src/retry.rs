@@ -1,7 +1,7 @@
 //! Retry policies: how often, and how far apart.
 
 use crate::duration::Span;
-use crate::plan::Plan;
+use crate::pricing_tier::PricingTier;
 use crate::refusal::Refusal;
 
 /// The retries of an action without a policy, and of one that leaves a value out.
@@ -45,11 +45,11 @@ impl RetryPolicy {
     /// # Errors
     ///
     /// If the interval or the count is out of range in this plan.
-    pub fn check(&self, field: &str, plan: Plan) -> Result<(), Refusal> {
+    pub fn check(&self, field: &str, plan: PricingTier) -> Result<(), Refusal> {
         let Self::Fixed { interval, count } = *self else {
             return Ok(());
         };
-        let min = if plan == Plan::Free { INTERVAL_MIN_FREE } else { INTERVAL_MIN };
+        let min = if plan == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_MIN };
         if let Some(interval) = interval.filter(|span| *span < min || *span > INTERVAL_MAX) {
             return Err(Refusal::invalid(format!(
                 "'{field}.retryInterval' is {interval}; in the plan {} use {min} to \
@@ -69,8 +69,8 @@ impl RetryPolicy {
 impl Retries {
     /// What a policy, or none, comes to in a plan.
     #[must_use]
-    pub fn of(policy: Option<&RetryPolicy>, plan: Plan) -> Self {
-        let default = if plan == Plan::Free { INTERVAL_MIN_FREE } else { INTERVAL_DEFAULT };
+    pub fn of(policy: Option<&RetryPolicy>, plan: PricingTier) -> Self {
+        let default = if plan == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_DEFAULT };
         match policy {
             None => Self { count: COUNT_DEFAULT, interval: default },
             Some(RetryPolicy::None) => Self { count: 0, interval: default },
@@ -96,25 +96,28 @@ mod tests {
             let expected = Retries { count, interval: Span::seconds(seconds) };
             assert_eq!(Retries::of(policy.as_ref(), plan), expected, "{policy:?} {plan:?}");
         };
-        check(None, Plan::Standard, 4, 30);
-        check(None, Plan::Free, 4, 3_600);
-        check(Some(RetryPolicy::None), Plan::Standard, 0, 30);
-        check(Some(fixed(None, None)), Plan::Standard, 4, 30);
-        check(Some(fixed(Some(60), None)), Plan::Standard, 4, 60);
-        check(Some(fixed(None, Some(2))), Plan::Free, 2, 3_600);
+        check(None, PricingTier::Standard, 4, 30);
+        check(None, PricingTier::Free, 4, 3_600);
+        check(Some(RetryPolicy::None), PricingTier::Standard, 0, 30);
+        check(Some(fixed(None, None)), PricingTier::Standard, 4, 30);
+        check(Some(fixed(Some(60), None)), PricingTier::Standard, 4, 60);
+        check(Some(fixed(None, Some(2))), PricingTier::Free, 2, 3_600);
     }
 
     #[test]
     fn the_ranges_depend_on_the_plan() {
         let ok = |policy: RetryPolicy, plan| policy.check("action.retryPolicy", plan).is_ok();
-        assert!(ok(RetryPolicy::None, Plan::Free));
-        assert!(ok(fixed(Some(15), Some(0)), Plan::Standard));
-        assert!(!ok(fixed(Some(14), None), Plan::Standard));
-        assert!(!ok(fixed(Some(3_599), None), Plan::Free));
-        assert!(ok(fixed(Some(548 * 86_400), Some(20)), Plan::Free));
-        assert!(!ok(fixed(Some(548 * 86_400 + 1), None), Plan::Standard));
+        assert!(ok(RetryPolicy::None, PricingTier::Free));
+        assert!(ok(fixed(Some(15), Some(0)), PricingTier::Standard));
+        assert!(!ok(fixed(Some(14), None), PricingTier::Standard));
+        assert!(!ok(fixed(Some(3_599), None), PricingTier::Free));
+        assert!(ok(fixed(Some(548 * 86_400), Some(20)), PricingTier::Free));
+        assert!(!ok(fixed(Some(548 * 86_400 + 1), None), PricingTier::Standard));
         assert_eq!(
-            fixed(None, Some(21)).check("action.retryPolicy", Plan::Standard).unwrap_err().message,
+            fixed(None, Some(21))
+                .check("action.retryPolicy", PricingTier::Standard)
+                .unwrap_err()
+                .message,
             "'action.retryPolicy.retryCount' is 21; use 0 to 20.",
         );
     }

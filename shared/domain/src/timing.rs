@@ -130,12 +130,12 @@ fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{WrittenDate, written};
+    use recurrence::{WrittenDate, format_instant};
     use serde_json::json;
 
     use super::*;
     use crate::document::read_job;
-    use crate::plan::Plan;
+    use crate::pricing_tier::PricingTier;
 
     fn at(text: &str) -> DateTime<Utc> {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
@@ -146,13 +146,13 @@ mod tests {
         let mut body: serde_json::Value = serde_json::from_str(properties).unwrap();
         body["action"] =
             json!({"type": "Http", "request": {"uri": "http://example.org", "method": "GET"}});
-        read_job(&json!({"properties": body}), Plan::Standard).unwrap()
+        read_job(&json!({"properties": body}), PricingTier::Standard).unwrap()
     }
 
     fn next(timing: &Timing, job: &JobDefinition, now: &str) -> Vec<String> {
         let timetable = timing.timetable(job, at(now)).unwrap();
         let coming = timetable.iter().filter(|occurrence| *occurrence >= at(now));
-        coming.take(3).map(written).collect()
+        coming.take(3).map(format_instant).collect()
     }
 
     fn becomes(change: Result<Change, Refused>) -> Timing {

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use disk::{fsync_micros, new_dir};
-use domain::errand::{Errand, JobRef};
-use domain::execution::{Attempt, Occurrence};
-use minutehand_embedded::queue::Receipt;
+use domain::attempt::{Attempt, Occurrence};
+use domain::work_item::{JobRef, WorkItem};
+use minutehand_embedded::queue::ReceiptHandle;
 use minutehand_embedded::{DataDir, Queue, SyncMode};
-use ports::{Clock, DispatchQueue as _, Message};
+use ports::{Clock, DispatchQueue as _, QueueMessage};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -46,7 +46,7 @@ struct Subject {
 async fn main() {
     let dir = new_dir();
     let (median, p99) = fsync_micros(dir.path());
-    let message = ports::encode(&message(0).errand);
+    let message = ports::encode(&message(0).work_item);
     println!("one fsync of an appended page: median {median} us, p99 {p99} us");
     println!("a message has {} bytes\n", message.len());
     print!("{:<9} |", "sent/s");
@@ -141,7 +141,7 @@ async fn burst(queue: &Queue, batch: usize) -> Duration {
 /// Receives the burst, then finishes it.
 async fn work_off(queue: &Queue) -> (Duration, Duration) {
     let start = Instant::now();
-    let mut batches: Vec<Vec<Receipt>> = Vec::new();
+    let mut batches: Vec<Vec<ReceiptHandle>> = Vec::new();
     while batches.len() * BATCH < N_BURST {
         let received = queue.receive(BATCH).await.expect("messages");
         batches.push(received.iter().map(|delivery| delivery.receipt).collect());
@@ -155,14 +155,14 @@ async fn work_off(queue: &Queue) -> (Duration, Duration) {
 }
 
 /// What the usual occurrence is sent as.
-fn message(n: usize) -> Message {
+fn message(n: usize) -> QueueMessage {
     let job = JobRef {
         uid: format!("0123456789abcdef01234567{n:08x}"),
         collection_uid: "0123456789abcdef0123456789abcdef".to_owned(),
         key: format!("subscription/group/collection/job-{n}"),
     };
     let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: now() });
-    Message { errand: Errand::Execute { job, attempts: vec![first] }, due_at: now() }
+    QueueMessage { work_item: WorkItem::Execute { job, attempts: vec![first] }, due_at: now() }
 }
 
 const fn now() -> DateTime<Utc> {

@@ -20,9 +20,9 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::database::Answer;
-use crate::serving::Message;
-use crate::thread::Call;
+use crate::database::StoreAnswer;
+use crate::serving::ThreadMessage;
+use crate::thread::StoreRequest;
 
 const TARGET_HEADER: &str = "x-amz-target";
 const REQUEST_ID_HEADER: &str = "x-amzn-requestid";
@@ -31,7 +31,7 @@ const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 /// Carries requests to the store. Clones share its places.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
-    messages: Sender<Message<Call>>,
+    messages: Sender<ThreadMessage<StoreRequest>>,
     /// One for each request that may be under way.
     places: Arc<Semaphore>,
     /// Numbers the requests of a store.
@@ -39,7 +39,10 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) fn new(messages: Sender<Message<Call>>, places: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(
+        messages: Sender<ThreadMessage<StoreRequest>>,
+        places: Arc<Semaphore>,
+    ) -> Self {
         Self { messages, places, n_requests: Arc::default() }
     }
 
@@ -55,8 +58,8 @@ impl Connector {
         let body = request.into_body();
         let place = self.places.acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
-        let call = Call { operation, body, reply, place };
-        self.messages.send(Message::Request(call)).map_err(|_| closed())?;
+        let call = StoreRequest { operation, body, reply, place };
+        self.messages.send(ThreadMessage::Request(call)).map_err(|_| closed())?;
         // The reply is dropped unanswered by a store that stopped before this request's turn.
         let answer = answer.await.map_err(|_| closed())?;
         let number = self.n_requests.fetch_add(1, Ordering::Relaxed);
@@ -80,7 +83,7 @@ impl HttpClient for Connector {
     }
 }
 
-fn respond(answer: Answer, number: u64) -> Result<HttpResponse, ConnectorError> {
+fn respond(answer: StoreAnswer, number: u64) -> Result<HttpResponse, ConnectorError> {
     let status = StatusCode::try_from(answer.status)
         .map_err(|error| ConnectorError::other(error.into(), None))?;
     let mut response = HttpResponse::new(status, SdkBody::from(answer.body));

@@ -34,15 +34,15 @@ const SMALL_FILE_BYTES_MAX: u64 = 64;
 /// Cheap to clone; the directory is free again when the last clone is gone. A
 /// [`Store`](crate::Store) and a [`Queue`](crate::Queue) keep one for as long as their threads run.
 #[derive(Debug, Clone)]
-pub struct DataDir(Arc<Held>);
+pub struct DataDir(Arc<DirLock>);
 
 #[derive(Debug)]
-struct Held {
+struct DirLock {
     path: PathBuf,
     lock: File,
 }
 
-impl Drop for Held {
+impl Drop for DirLock {
     /// Closing the file would do, but for a process that is just being started by this one: it has
     /// a copy of every open file until it becomes another program.
     fn drop(&mut self) {
@@ -119,7 +119,7 @@ impl DataDir {
             Some(_) => return Err(DataDirError::Damaged { path: path.clone() }),
             None => write_format(path)?,
         }
-        Ok(Self(Arc::new(Held { path: path.clone(), lock })))
+        Ok(Self(Arc::new(DirLock { path: path.clone(), lock })))
     }
 
     /// Returns the directory's absolute path.

@@ -16,7 +16,7 @@ use dynoxide::storage::Storage;
 use crate::data_dir::DataDir;
 use crate::error::OpenError;
 use crate::log::{self, Log, NoWrites};
-use crate::operation::{self, Outcome};
+use crate::operation::{self, OperationAnswer};
 
 /// Pages of the database that SQLite keeps in memory, in KiB: its own 2 MiB are for small devices.
 const CACHE_KIB: i32 = 32 * 1024;
@@ -29,7 +29,7 @@ const FAILED: &str = "the disk refused a write of the embedded store: start it a
 
 /// The status and the body of an answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct StoreAnswer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
 }
@@ -68,20 +68,20 @@ impl Database {
     }
 
     /// Performs one request; what it wrote is committed, and in the log, when this returns.
-    pub(crate) fn answer(&self, operation: &str, body: &[u8]) -> Answer {
+    pub(crate) fn answer(&self, operation: &str, body: &[u8]) -> StoreAnswer {
         if self.log.has_failed() {
             return Self::failed();
         }
         let outcome =
             self.guard(|| operation::perform(&self.storage, &self.vectors, operation, body));
         match outcome {
-            Ok(body) => Answer { status: 200, body },
-            Err((status, body)) => Answer { status, body },
+            Ok(body) => StoreAnswer { status: 200, body },
+            Err((status, body)) => StoreAnswer { status, body },
         }
     }
 
     /// One request that trips over itself is one failed request, and no more.
-    fn guard(&self, perform: impl FnOnce() -> Outcome) -> Outcome {
+    fn guard(&self, perform: impl FnOnce() -> OperationAnswer) -> OperationAnswer {
         let outcome = catch_unwind(AssertUnwindSafe(perform)).unwrap_or_else(|_| {
             Err(operation::internal_error("the embedded store panicked on this request"))
         });
@@ -94,9 +94,9 @@ impl Database {
     }
 
     /// Returns the answer of a store whose disk has failed.
-    pub(crate) fn failed() -> Answer {
+    pub(crate) fn failed() -> StoreAnswer {
         let (status, body) = operation::internal_error(FAILED);
-        Answer { status, body }
+        StoreAnswer { status, body }
     }
 
     /// Whether a power cut would lose something.

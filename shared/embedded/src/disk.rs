@@ -7,16 +7,16 @@ use ports::StoreError;
 use tokio::sync::oneshot;
 
 use crate::log::NoWrites;
-use crate::queue::{Call as QueueCall, Queue};
-use crate::serving::Message;
+use crate::queue::{Queue, QueueCommand};
+use crate::serving::ThreadMessage;
 use crate::store::Store;
-use crate::thread::Call as StoreCall;
+use crate::thread::StoreRequest;
 
 /// The disk under a store and a queue.
 #[derive(Debug, Clone)]
-pub struct Disk {
-    store: Sender<Message<StoreCall>>,
-    queue: Sender<Message<QueueCall>>,
+pub struct WriteProbe {
+    store: Sender<ThreadMessage<StoreRequest>>,
+    queue: Sender<ThreadMessage<QueueCommand>>,
 }
 
 /// Its thread has ended.
@@ -24,7 +24,7 @@ pub struct Disk {
 #[error("it is closed")]
 struct Closed;
 
-impl Disk {
+impl WriteProbe {
     /// The disk under these.
     #[must_use]
     pub fn under(store: &Store, queue: &Queue) -> Self {
@@ -33,17 +33,17 @@ impl Disk {
 }
 
 #[async_trait]
-impl ports::Disk for Disk {
+impl ports::Disk for WriteProbe {
     async fn takes_writes(&self) -> Result<(), StoreError> {
         takes_writes(&self.store).await?;
         takes_writes(&self.queue).await
     }
 }
 
-async fn takes_writes<R: Send>(messages: &Sender<Message<R>>) -> Result<(), StoreError> {
+async fn takes_writes<R: Send>(messages: &Sender<ThreadMessage<R>>) -> Result<(), StoreError> {
     let (reply, answer) = oneshot::channel();
     // If it cannot be asked the answer says so, too.
-    let _ = messages.send(Message::Try(reply));
+    let _ = messages.send(ThreadMessage::Try(reply));
     let answer: Result<Result<(), NoWrites>, _> = answer.await;
     match answer {
         Ok(Ok(())) => Ok(()),

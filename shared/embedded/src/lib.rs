@@ -47,7 +47,7 @@
 //! If the disk refuses to make something durable, the store answers every further request with an
 //! `InternalServerError`: what is in the log is then unknown, and only a new start can find out.
 //!
-//! A disk that is full, or may only be read, still answers: [`Disk`] tries a write, so that somebody
+//! A disk that is full, or may only be read, still answers: [`WriteProbe`] tries a write, so that somebody
 //! is told before one is lost.
 //!
 //! # What the store does not do
@@ -68,7 +68,7 @@ mod store;
 mod thread;
 
 pub use data_dir::{DataDir, DataDirError, FORMAT, sync_entries};
-pub use disk::Disk;
+pub use disk::WriteProbe;
 pub use error::OpenError;
 pub use log::SyncMode;
 pub use queue::Queue;

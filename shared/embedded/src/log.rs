@@ -48,14 +48,14 @@ pub(crate) enum NoWrites {
 #[derive(Debug)]
 pub(crate) struct Log {
     /// A database in memory has none.
-    disk: Option<Disk>,
+    disk: Option<LogFile>,
     has_failed: bool,
     /// When the disk last took a write that was tried, if it has refused none since.
     tried_at: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Disk {
+struct LogFile {
     /// The log, opened a second time. SQLite's locks are on other files, which must never be
     /// opened here: POSIX drops a process's locks on a file when *any* of its handles is closed.
     log: File,
@@ -100,7 +100,7 @@ impl Log {
         log.sync_all()?;
         data_dir.sync()?;
         let changes = connection.total_changes();
-        let disk = Disk {
+        let disk = LogFile {
             log,
             synced_changes: changes,
             checkpointed_changes: changes,
@@ -124,7 +124,7 @@ impl Log {
     /// Whether a checkpoint would find something to do.
     pub(crate) fn is_ahead_of_checkpoint(&self, connection: &Connection) -> bool {
         let changes = connection.total_changes();
-        let is_ahead = |disk: &Disk| disk.checkpointed_changes != changes;
+        let is_ahead = |disk: &LogFile| disk.checkpointed_changes != changes;
         !self.has_failed && self.disk.as_ref().is_some_and(is_ahead)
     }
 

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"the embedded store does not offer this operation"}"#;
 
 /// The body of an answer; the error has its status beside it.
-pub(crate) type Outcome = Result<Vec<u8>, (u16, Vec<u8>)>;
+pub(crate) type OperationAnswer = Result<Vec<u8>, (u16, Vec<u8>)>;
 
 /// Performs the operation with that name.
 pub(crate) fn perform(
@@ -31,7 +31,7 @@ pub(crate) fn perform(
     vectors: &VectorIndexLifecycle,
     operation: &str,
     body: &[u8],
-) -> Outcome {
+) -> OperationAnswer {
     let s = storage;
     match operation {
         "BatchGetItem" => run(body, |request| batch_get_item::execute(s, request)),
@@ -65,7 +65,7 @@ pub(crate) fn internal_error(message: &str) -> (u16, Vec<u8>) {
     refusal(&DynoxideError::InternalServerError(message.to_owned()))
 }
 
-fn run<Q, A, F>(body: &[u8], execute: impl FnOnce(Q) -> F) -> Outcome
+fn run<Q, A, F>(body: &[u8], execute: impl FnOnce(Q) -> F) -> OperationAnswer
 where
     Q: DeserializeOwned,
     A: Serialize,

@@ -5,7 +5,7 @@
 //! limit: whoever serves it makes one wait for the disk of it. Checkpoints are made between passes,
 //! on this thread, so that none contends for a lock.
 //!
-//! The thread ends when the last sender is gone, or after [`Message::Close`], with everything it
+//! The thread ends when the last sender is gone, or after [`ThreadMessage::Close`], with everything it
 //! had accepted before answered. SQLite then makes a last checkpoint and removes its log. A crash
 //! before the end leaves the log, and with it everything that was answered.
 
@@ -22,7 +22,7 @@ use crate::log::NoWrites;
 pub const IN_FLIGHT_MAX: usize = 1024;
 
 /// What a thread is asked.
-pub(crate) enum Message<R> {
+pub(crate) enum ThreadMessage<R> {
     Request(R),
     /// Say whether the disk takes writes.
     Try(oneshot::Sender<Result<(), NoWrites>>),
@@ -53,7 +53,7 @@ pub(crate) trait Server: Send + 'static {
 
 /// What waits in the channel behind a request.
 pub(crate) struct Waiting<'a, R> {
-    messages: &'a Receiver<Message<R>>,
+    messages: &'a Receiver<ThreadMessage<R>>,
     /// Who wants to know whether the disk takes writes.
     trying: Option<oneshot::Sender<Result<(), NoWrites>>>,
     /// Whom to tell when the thread has stopped, once it was told to.
@@ -61,7 +61,7 @@ pub(crate) struct Waiting<'a, R> {
 }
 
 impl<'a, R> Waiting<'a, R> {
-    pub(crate) const fn on(messages: &'a Receiver<Message<R>>) -> Self {
+    pub(crate) const fn on(messages: &'a Receiver<ThreadMessage<R>>) -> Self {
         Self { messages, trying: None, closing: None }
     }
 
@@ -71,12 +71,12 @@ impl<'a, R> Waiting<'a, R> {
             return None;
         }
         match self.messages.try_recv() {
-            Ok(Message::Request(request)) => Some(request),
-            Ok(Message::Try(reply)) => {
+            Ok(ThreadMessage::Request(request)) => Some(request),
+            Ok(ThreadMessage::Try(reply)) => {
                 self.trying = Some(reply);
                 None
             }
-            Ok(Message::Close(reply)) => {
+            Ok(ThreadMessage::Close(reply)) => {
                 self.closing = Some(reply);
                 None
             }
@@ -90,7 +90,7 @@ impl<'a, R> Waiting<'a, R> {
 pub(crate) fn start<S: Server>(
     what: &'static str,
     server: S,
-) -> Result<Sender<Message<S::Request>>, OpenError> {
+) -> Result<Sender<ThreadMessage<S::Request>>, OpenError> {
     let (messages, received) = channel();
     Builder::new()
         .name(what.to_owned())
@@ -101,23 +101,23 @@ pub(crate) fn start<S: Server>(
 
 /// Stops a thread once what it has accepted is answered, and waits until it has dropped its
 /// database.
-pub(crate) async fn close<R>(messages: Sender<Message<R>>) {
+pub(crate) async fn close<R>(messages: Sender<ThreadMessage<R>>) {
     let (reply, closed) = oneshot::channel();
     // If either fails the thread has ended by itself, which is what was wanted.
-    if messages.send(Message::Close(reply)).is_ok() {
+    if messages.send(ThreadMessage::Close(reply)).is_ok() {
         let _ = closed.await;
     }
 }
 
 /// Serves until there is nobody left to serve.
-pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<Message<S::Request>>) {
+pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<ThreadMessage<S::Request>>) {
     let mut waiting = Waiting::on(messages);
     let mut checkpoint_at = None;
     while waiting.closing.is_none() {
         match wait(messages, checkpoint_at) {
-            Ok(Message::Request(request)) => server.pass(request, &mut waiting),
-            Ok(Message::Try(reply)) => waiting.trying = Some(reply),
-            Ok(Message::Close(reply)) => waiting.closing = Some(reply),
+            Ok(ThreadMessage::Request(request)) => server.pass(request, &mut waiting),
+            Ok(ThreadMessage::Try(reply)) => waiting.trying = Some(reply),
+            Ok(ThreadMessage::Close(reply)) => waiting.closing = Some(reply),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -143,9 +143,9 @@ pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<Message<S::Req
 
 /// Waits for a message; without something to write back, for as long as it takes.
 fn wait<R>(
-    messages: &Receiver<Message<R>>,
+    messages: &Receiver<ThreadMessage<R>>,
     until: Option<Instant>,
-) -> Result<Message<R>, RecvTimeoutError> {
+) -> Result<ThreadMessage<R>, RecvTimeoutError> {
     match until {
         Some(until) => messages.recv_timeout(until.saturating_duration_since(Instant::now())),
         None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),

@@ -14,8 +14,8 @@ use crate::data_dir::DataDir;
 use crate::database::{Database, STORE};
 use crate::error::OpenError;
 use crate::log::SyncMode;
-use crate::serving::{self, IN_FLIGHT_MAX, Message};
-use crate::thread::{Call, StoreServer};
+use crate::serving::{self, IN_FLIGHT_MAX, ThreadMessage};
+use crate::thread::{StoreRequest, StoreServer};
 
 /// Where the SDK believes its requests go; the name is reserved for things that do not exist.
 const ENDPOINT: &str = "http://embedded.invalid";
@@ -27,7 +27,7 @@ const REGION: &str = "local";
 #[derive(Debug)]
 pub struct Store {
     connector: Connector,
-    messages: Sender<Message<Call>>,
+    messages: Sender<ThreadMessage<StoreRequest>>,
 }
 
 impl Store {
@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// Where its thread is asked.
-    pub(crate) fn messages(&self) -> Sender<Message<Call>> {
+    pub(crate) fn messages(&self) -> Sender<ThreadMessage<StoreRequest>> {
         self.messages.clone()
     }
 

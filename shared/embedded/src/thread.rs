@@ -10,7 +10,7 @@ use std::time::Duration;
 use aws_smithy_types::body::SdkBody;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::database::{Answer, Database};
+use crate::database::{Database, StoreAnswer};
 use crate::log::{NoWrites, SyncMode};
 use crate::serving::{Server, Waiting};
 
@@ -26,10 +26,10 @@ pub const CHECKPOINT_EVERY: Duration = Duration::from_millis(100);
 pub const PASS_MAX: usize = 64;
 
 /// One request of the SDK.
-pub(crate) struct Call {
+pub(crate) struct StoreRequest {
     pub(crate) operation: String,
     pub(crate) body: SdkBody,
-    pub(crate) reply: oneshot::Sender<Answer>,
+    pub(crate) reply: oneshot::Sender<StoreAnswer>,
     /// The place in the channel, free again when the request is answered.
     pub(crate) place: OwnedSemaphorePermit,
 }
@@ -41,11 +41,11 @@ pub(crate) struct StoreServer {
 }
 
 impl Server for StoreServer {
-    type Request = Call;
+    type Request = StoreRequest;
 
     const CHECKPOINT_EVERY: Duration = CHECKPOINT_EVERY;
 
-    fn pass(&mut self, first: Call, waiting: &mut Waiting<'_, Call>) {
+    fn pass(&mut self, first: StoreRequest, waiting: &mut Waiting<'_, StoreRequest>) {
         let Self { database, sync } = self;
         let mut held = Vec::new();
         let mut n_served = 0;
@@ -95,7 +95,7 @@ mod tests {
     #[cfg(unix)]
     use crate::database::tests::{GET, break_disk};
     use crate::database::tests::{PUT, with_table};
-    use crate::serving::{IN_FLIGHT_MAX, Message, serve};
+    use crate::serving::{IN_FLIGHT_MAX, ThreadMessage, serve};
 
     /// Queues the requests and a request to stop, serves them, and returns the statuses answered.
     fn serve_all(database: Database, sync: SyncMode, requests: &[(&str, &str)]) -> Vec<u16> {
@@ -106,11 +106,13 @@ mod tests {
             let (reply, answer) = oneshot::channel();
             let place = Arc::clone(&places).try_acquire_owned().unwrap();
             let (operation, body) = ((*operation).to_owned(), SdkBody::from(*body));
-            messages.send(Message::Request(Call { operation, body, reply, place })).unwrap();
+            messages
+                .send(ThreadMessage::Request(StoreRequest { operation, body, reply, place }))
+                .unwrap();
             answers.push(answer);
         }
         let (reply, mut closed) = oneshot::channel();
-        messages.send(Message::Close(reply)).unwrap();
+        messages.send(ThreadMessage::Close(reply)).unwrap();
         serve(StoreServer { database, sync }, &received);
         closed.try_recv().unwrap();
         assert_eq!(places.available_permits(), IN_FLIGHT_MAX, "every place is free again");

@@ -1,11 +1,11 @@
 //! An event of ours as one of the bus.
 
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::{Occurrence, Outcome, Role};
-use domain::firing::Why;
+use domain::attempt::{Occurrence, Outcome, Role};
+use domain::firing::SkipReason;
+use domain::work_item::JobRef;
 use ports::Event;
-use recurrence::written;
+use recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 /// An event as the bus takes it.
@@ -35,18 +35,22 @@ pub(crate) fn told(event: Event<'_>) -> Option<Told> {
                 "action": action,
                 "try": attempt.number,
                 "isRun": matches!(attempt.occurrence, Occurrence::Run { .. }),
-                "occurrence": written(attempt.occurrence.nominal_at()),
-                "dueAt": written(attempt.due_at),
-                "startedAt": written(record.started_at),
-                "endedAt": written(record.ended_at),
+                "occurrence": format_instant(attempt.occurrence.nominal_at()),
+                "dueAt": format_instant(attempt.due_at),
+                "startedAt": format_instant(record.started_at),
+                "endedAt": format_instant(record.ended_at),
                 "lateMs": late.num_milliseconds(),
                 "repeatCount": record.repeat_count,
             });
             Some(of("Execution Failed", job, detail, Some(record.ended_at)))
         }
-        Event::Dropped { job, attempt, why: why @ (Why::Overtaken | Why::CollectionOff) } => {
-            let reason = if why == Why::Overtaken { "Overtaken" } else { "CollectionOff" };
-            let occurrence = written(attempt.occurrence.nominal_at());
+        Event::Dropped {
+            job,
+            attempt,
+            why: why @ (SkipReason::Overtaken | SkipReason::CollectionOff),
+        } => {
+            let reason = if why == SkipReason::Overtaken { "Overtaken" } else { "CollectionOff" };
+            let occurrence = format_instant(attempt.occurrence.nominal_at());
             let detail = json!({"occurrences": 1, "reason": reason, "occurrence": occurrence});
             Some(of("Occurrences Skipped", job, detail, None))
         }
@@ -60,7 +64,10 @@ pub(crate) fn told(event: Event<'_>) -> Option<Told> {
             Some(of(detail_type, job, json!({"state": state.name()}), None))
         }
         // The user's own doing, and what the failure that led to it has told.
-        Event::Dropped { why: Why::Gone | Why::TimingChanged | Why::NotEnabled, .. }
+        Event::Dropped {
+            why: SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled,
+            ..
+        }
         | Event::Retried { .. } => None,
     }
 }

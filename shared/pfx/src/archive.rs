@@ -16,7 +16,7 @@ use pkcs12::{AuthenticatedSafe, CertBag, Pfx, SafeBag};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::PfxError;
-use crate::cipher::{self, Failure, Rounds};
+use crate::cipher::{self, CipherFailure, Rounds};
 use crate::password::Password;
 
 /// How a file begins that is BER of indefinite length: a sequence whose end is marked, not counted.
@@ -109,7 +109,7 @@ impl Opener<'_> {
                     cipher::decrypt(&info.content_enc_alg, data, self.password, self.rounds)
                         .map_err(|failure| self.blame(failure, WHAT))?;
                 let bags = SafeContents::from_der(&clear)
-                    .map_err(|_| self.blame(Failure::Content, WHAT))?;
+                    .map_err(|_| self.blame(CipherFailure::Content, WHAT))?;
                 self.proved = true;
                 Ok(bags)
             }
@@ -139,7 +139,7 @@ impl Opener<'_> {
                 let der = cipher::decrypt(algorithm, data.as_bytes(), self.password, self.rounds)
                     .map_err(|failure| self.blame(failure, WHAT))?;
                 // A wrong key leaves a valid padding once in 256 times, and hardly ever DER.
-                AnyRef::from_der(&der).map_err(|_| self.blame(Failure::Content, WHAT))?;
+                AnyRef::from_der(&der).map_err(|_| self.blame(CipherFailure::Content, WHAT))?;
                 self.proved = true;
                 contents.keys.push(Bag { der, local_key_id });
             }
@@ -149,11 +149,11 @@ impl Opener<'_> {
     }
 
     /// Says whose fault it is that `what` was not decrypted.
-    fn blame(&self, failure: Failure, what: &'static str) -> PfxError {
+    fn blame(&self, failure: CipherFailure, what: &'static str) -> PfxError {
         match failure {
-            Failure::Certain(error) => error,
-            Failure::Content if self.proved => PfxError::Damaged { what },
-            Failure::Content => PfxError::WrongPassword,
+            CipherFailure::Certain(error) => error,
+            CipherFailure::Content if self.proved => PfxError::Damaged { what },
+            CipherFailure::Content => PfxError::WrongPassword,
         }
     }
 }

@@ -27,7 +27,7 @@ const BLOCK_BYTES: usize = 8;
 
 /// What could not be decrypted, before it is known whose fault that is.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CipherFailure {
     /// The key is wrong, or the content.
     Content,
     /// Nothing another password would change.
@@ -95,7 +95,7 @@ pub(crate) fn decrypt(
     data: &[u8],
     password: &Password<'_>,
     rounds: &mut Rounds,
-) -> Result<Zeroizing<Vec<u8>>, Failure> {
+) -> Result<Zeroizing<Vec<u8>>, CipherFailure> {
     let parameters = algorithm.parameters.as_ref();
     let decrypt = match algorithm.oid {
         pbes2::PBES2_OID => return decrypt_pbes2(parameters, data, password, rounds),
@@ -103,10 +103,10 @@ pub(crate) fn decrypt(
         rfc7292::PBE_WITH_SHA_AND_2_KEY_TRIPLE_DES_CBC => decrypt_pbes1::<TdesEde2, 16>,
         rfc7292::PBE_WITH_SHA_AND_128_BIT_RC_2_CBC => decrypt_pbes1::<Rc2, 16>,
         pkcs12::PKCS_12_PBEWITH_SHAAND40_BIT_RC2_CBC => decrypt_pbes1::<Rc2, 5>,
-        other => return Err(Failure::Certain(PfxError::unsupported(&other))),
+        other => return Err(CipherFailure::Certain(PfxError::unsupported(&other))),
     };
     let parameters = parse::<Pkcs12PbeParams>(parameters)?;
-    rounds.spend(parameters.iterations.into()).map_err(Failure::Certain)?;
+    rounds.spend(parameters.iterations.into()).map_err(CipherFailure::Certain)?;
     decrypt(&parameters, data, password)
 }
 
@@ -115,7 +115,7 @@ fn decrypt_pbes1<C, const KEY_BYTES: usize>(
     parameters: &Pkcs12PbeParams,
     data: &[u8],
     password: &Password<'_>,
-) -> Result<Zeroizing<Vec<u8>>, Failure>
+) -> Result<Zeroizing<Vec<u8>>, CipherFailure>
 where
     C: BlockCipherDecrypt + KeyInit,
 {
@@ -129,7 +129,7 @@ where
         .ok()
         .and_then(|cipher| cipher.decrypt_padded_vec::<Pkcs7>(data).ok())
         .map(Zeroizing::new)
-        .ok_or(Failure::Content)
+        .ok_or(CipherFailure::Content)
 }
 
 /// The scheme of PKCS#5, which names its key derivation and its cipher.
@@ -138,7 +138,7 @@ fn decrypt_pbes2(
     data: &[u8],
     password: &Password<'_>,
     rounds: &mut Rounds,
-) -> Result<Zeroizing<Vec<u8>>, Failure> {
+) -> Result<Zeroizing<Vec<u8>>, CipherFailure> {
     // Looked at by name first: `pkcs5` would run scrypt with whatever memory the file asks for.
     let names = parse::<Pbes2Params>(parameters)?;
     supported(&names.kdf.oid, &[pbes2::PBKDF2_OID])?;
@@ -149,20 +149,26 @@ fn decrypt_pbes2(
 
     let parameters = parse::<pbes2::Parameters>(parameters)?;
     if let Some(pbkdf2) = parameters.kdf.pbkdf2() {
-        rounds.spend(pbkdf2.iteration_count.into()).map_err(Failure::Certain)?;
+        rounds.spend(pbkdf2.iteration_count.into()).map_err(CipherFailure::Certain)?;
     }
     parameters.decrypt(password.utf8, data).map(Zeroizing::new).map_err(|error| match error {
-        pkcs5::Error::UnsupportedAlgorithm { oid } => Failure::Certain(PfxError::unsupported(&oid)),
-        _ => Failure::Content,
+        pkcs5::Error::UnsupportedAlgorithm { oid } => {
+            CipherFailure::Certain(PfxError::unsupported(&oid))
+        }
+        _ => CipherFailure::Content,
     })
 }
 
-fn supported(oid: &ObjectIdentifier, allowed: &[ObjectIdentifier]) -> Result<(), Failure> {
-    if allowed.contains(oid) { Ok(()) } else { Err(Failure::Certain(PfxError::unsupported(oid))) }
+fn supported(oid: &ObjectIdentifier, allowed: &[ObjectIdentifier]) -> Result<(), CipherFailure> {
+    if allowed.contains(oid) {
+        Ok(())
+    } else {
+        Err(CipherFailure::Certain(PfxError::unsupported(oid)))
+    }
 }
 
 /// Reads the parameters of an algorithm, which stand in clear: a password changes nothing in them.
-fn parse<T>(parameters: Option<&Any>) -> Result<T, Failure>
+fn parse<T>(parameters: Option<&Any>) -> Result<T, CipherFailure>
 where
     T: for<'a> Decode<'a, Error = der::Error>,
 {
@@ -171,7 +177,7 @@ where
         .ok_or(None)
         .and_then(|der| T::from_der(&der).map_err(Some))
         .map_err(|error| {
-            Failure::Certain(match error.map(der::Error::kind) {
+            CipherFailure::Certain(match error.map(der::Error::kind) {
                 // The pseudo-random function of PBKDF2, which the parameters name inside.
                 Some(der::ErrorKind::OidUnknown { oid }) => PfxError::unsupported(&oid),
                 _ => PfxError::Damaged { what: "the parameters of its encryption" },

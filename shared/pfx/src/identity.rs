@@ -12,7 +12,7 @@ use sha1::{Digest, Sha1};
 use x509_cert::certificate::{CertificateInner, Raw, TbsCertificateInner};
 
 use crate::archive::{Bag, Contents};
-use crate::{ClientCertificate, PfxError, PrivateKey, name};
+use crate::{OpenedCertificate, PfxError, PrivateKey, name};
 
 /// A certificate, as bytes and as what they say.
 struct Certificate {
@@ -36,7 +36,7 @@ impl Certificate {
 }
 
 /// Finds the one key, and its certificate.
-pub(crate) fn identify(contents: Contents) -> Result<ClientCertificate, PfxError> {
+pub(crate) fn identify(contents: Contents) -> Result<OpenedCertificate, PfxError> {
     let count = contents.keys.len();
     let mut keys = contents.keys.into_iter();
     let key = match (keys.next(), count) {
@@ -56,7 +56,7 @@ pub(crate) fn identify(contents: Contents) -> Result<ClientCertificate, PfxError
         .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
         .ok_or(PfxError::Damaged { what: "the expiry of the certificate" })?;
 
-    Ok(ClientCertificate {
+    Ok(OpenedCertificate {
         thumbprint: thumbprint(&leaf.der),
         subject: name::dotnet(leaf.tbs().subject()),
         expires_at,

@@ -62,7 +62,7 @@ pub const ITERATIONS_MAX: u32 = 1_000_000;
 
 /// A certificate that a TLS client can present, opened from a PKCS#12 file.
 #[derive(Debug, Clone)]
-pub struct ClientCertificate {
+pub struct OpenedCertificate {
     /// The SHA-1 of the certificate as DER, in upper-case hexadecimal.
     pub thumbprint: String,
     /// The subject, in the form that .NET prints: `CN=jobs, O="Contoso, Ltd.", C=US`.
@@ -98,7 +98,7 @@ impl std::fmt::Debug for PrivateKey {
 /// # Errors
 ///
 /// Where the text is not base64, and as [`open`].
-pub fn open_base64(text: &str, password: &str) -> Result<ClientCertificate, PfxError> {
+pub fn open_base64(text: &str, password: &str) -> Result<OpenedCertificate, PfxError> {
     let is_space = |byte: &u8| byte.is_ascii_whitespace();
     let digits = text.len() - text.bytes().filter(is_space).count();
     // Checked before decoding, so that what is too large is not copied first; up to two of the
@@ -116,7 +116,7 @@ pub fn open_base64(text: &str, password: &str) -> Result<ClientCertificate, PfxE
 ///
 /// Where the file cannot be opened with this password, or does not hold one private key with its
 /// certificate; each variant of [`PfxError`] says what to change.
-pub fn open(file: &[u8], password: &str) -> Result<ClientCertificate, PfxError> {
+pub fn open(file: &[u8], password: &str) -> Result<OpenedCertificate, PfxError> {
     check_size(file.len())?;
     identity::identify(archive::read(file, password)?)
 }

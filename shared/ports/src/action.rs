@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::Target;
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 
 /// What a target is told of the execution that reaches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Occasion {
+pub struct AttemptContext {
     /// Tells this attempt from all others, and is the same if it is made twice: whoever receives it
     /// can leave out a double by it.
     pub execution_id: String,
@@ -38,5 +38,5 @@ pub struct Sent {
 #[async_trait]
 pub trait ActionSender: Send + Sync {
     /// Performs one, within its time limit. Whatever goes wrong is an outcome, not an error.
-    async fn send(&self, target: &Target, occasion: &Occasion) -> Sent;
+    async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent;
 }

@@ -16,11 +16,11 @@ pub enum ErrorType {
     /// A message was written by a newer version.
     MessageNewer,
     /// The store, the queue or the key did not do their part; the message comes back.
-    ErrandFailed,
+    MessageFailed,
     /// A message took longer than the function may; it comes back.
-    ErrandOverran,
+    MessageTimedOut,
     /// A message made the function trip over itself; it comes back.
-    ErrandTripped,
+    MessagePanicked,
     /// A message came back for the last time, and goes to the dead letters.
     DeadLetter,
     /// No shard of the index was swept.
@@ -36,7 +36,7 @@ pub enum ErrorType {
     /// A request failed for a reason of ours.
     RequestFailed,
     /// A request made the program trip over itself.
-    RequestTripped,
+    RequestPanicked,
 }
 
 impl ErrorType {
@@ -47,9 +47,9 @@ impl ErrorType {
         Self::EventUnreadable,
         Self::MessageUnreadable,
         Self::MessageNewer,
-        Self::ErrandFailed,
-        Self::ErrandOverran,
-        Self::ErrandTripped,
+        Self::MessageFailed,
+        Self::MessageTimedOut,
+        Self::MessagePanicked,
         Self::DeadLetter,
         Self::SweepFailed,
         Self::ShardFailed,
@@ -57,7 +57,7 @@ impl ErrorType {
         Self::JobUnreadable,
         Self::TimerUnreadable,
         Self::RequestFailed,
-        Self::RequestTripped,
+        Self::RequestPanicked,
     ];
 
     /// Its name.
@@ -69,9 +69,9 @@ impl ErrorType {
             Self::EventUnreadable => "EventUnreadable",
             Self::MessageUnreadable => "MessageUnreadable",
             Self::MessageNewer => "MessageNewer",
-            Self::ErrandFailed => "ErrandFailed",
-            Self::ErrandOverran => "ErrandOverran",
-            Self::ErrandTripped => "ErrandTripped",
+            Self::MessageFailed => "MessageFailed",
+            Self::MessageTimedOut => "MessageTimedOut",
+            Self::MessagePanicked => "MessagePanicked",
             Self::DeadLetter => "DeadLetter",
             Self::SweepFailed => "SweepFailed",
             Self::ShardFailed => "ShardFailed",
@@ -79,7 +79,7 @@ impl ErrorType {
             Self::JobUnreadable => "JobUnreadable",
             Self::TimerUnreadable => "TimerUnreadable",
             Self::RequestFailed => "RequestFailed",
-            Self::RequestTripped => "RequestTripped",
+            Self::RequestPanicked => "RequestPanicked",
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Telling the world what fired and what did not.
 
 use chrono::TimeDelta;
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Record};
-use domain::firing::Why;
+use domain::attempt::{Attempt, Record};
+use domain::firing::SkipReason;
 use domain::job::JobState;
+use domain::work_item::JobRef;
 
 /// Something that happened to a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,7 +27,7 @@ pub enum Event<'a> {
         /// Which.
         attempt: &'a Attempt,
         /// Why.
-        why: Why,
+        why: SkipReason,
     },
     /// Occurrences were overtaken before they were handed over.
     Overtaken {

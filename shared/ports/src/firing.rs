@@ -5,13 +5,13 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Record};
+use domain::attempt::{Attempt, Record};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
-use domain::plan::Plan;
-use domain::settled::Settled;
+use domain::pricing_tier::PricingTier;
+use domain::recently_counted::RecentlyCounted;
 use domain::timing::Timing;
+use domain::work_item::JobRef;
 
 use crate::StoreError;
 use crate::store::{Page, PageRequest};
@@ -172,7 +172,7 @@ pub enum Recorded {
 
 /// All that decides whether an attempt may start, and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sight {
+pub struct JobSnapshot {
     /// The job's name, as it was first given.
     pub name: Name,
     /// Its properties without secrets.
@@ -188,22 +188,22 @@ pub struct Sight {
     /// What it has done so far.
     pub counters: Counters,
     /// What of it is counted.
-    pub settled: Settled,
+    pub settled: RecentlyCounted,
     /// Whether every occurrence has been handed over.
     pub is_spent: bool,
     /// The plan of its collection.
-    pub plan: Plan,
+    pub plan: PricingTier,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
 }
 
 /// What a job's counters get, if nobody counted in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settlement {
+pub struct CounterUpdate {
     /// Whose.
     pub job_uid: String,
     /// What was counted when it was read.
-    pub as_read: Settled,
+    pub as_read: RecentlyCounted,
     /// What comes to that. None of it is in what was read, and nothing is in it twice.
     pub counted: Vec<Counted>,
 }
@@ -219,10 +219,10 @@ pub struct Counted {
     pub add: CountersAdd,
 }
 
-impl Settlement {
+impl CounterUpdate {
     /// What is counted now.
     #[must_use]
-    pub fn settled(&self) -> Settled {
+    pub fn settled(&self) -> RecentlyCounted {
         let mut ended: Vec<&Counted> = self.counted.iter().collect();
         // Of those that come together, what ended first is forgotten first.
         ended.sort_by_key(|counted| counted.ended_at);
@@ -366,7 +366,7 @@ pub trait FiringStore: TimerStore + History {
     async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>>;
 
     /// Reads, as they are now, the jobs that are there and whose collections are.
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError>;
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError>;
 
     /// Marks this moment; `None` where others write, too, and nobody can say what they do.
     fn mark(&self) -> Option<Mark> {
@@ -385,7 +385,7 @@ pub trait FiringStore: TimerStore + History {
 
     /// Counts attempts; `false` if others were counted in between, or the job is gone. No job is
     /// twice in a group.
-    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>>;
+    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>>;
 
     /// Ends a job that is enabled; `false` if it is not, or no longer, or has another timing.
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError>;

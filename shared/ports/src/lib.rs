@@ -17,7 +17,7 @@ mod seal;
 pub mod store;
 mod wire;
 
-pub use action::{ActionSender, Occasion, Sent};
+pub use action::{ActionSender, AttemptContext, Sent};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
 pub use disk::Disk;
@@ -26,7 +26,7 @@ pub use event::{Event, EventSink};
 pub use firing::{FiringStore, History, TimerStore};
 pub use gate::{Gate, TURN_MAX, Turn};
 pub use id::IdSource;
-pub use queue::{DispatchQueue, Message, QueueError};
+pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{SealError, Sealer};
 pub use store::{JobStore, StoreError};
-pub use wire::{UnreadableErrand, decode, encode};
+pub use wire::{UnreadableMessage, decode, encode};

@@ -1,14 +1,14 @@
-//! Handing errands to the workers.
+//! Handing work items to the workers.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::Errand;
+use domain::work_item::WorkItem;
 
-/// An errand on its way to the queue.
+/// A work item on its way to the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct QueueMessage {
     /// What is to be done.
-    pub errand: Errand,
+    pub work_item: WorkItem,
     /// When, at the earliest.
     pub due_at: DateTime<Utc>,
 }
@@ -20,7 +20,7 @@ pub trait DispatchQueue: Send + Sync {
     ///
     /// When it answers, all are kept. After an error some may be, and sending all again is safe:
     /// whoever receives a message knows what of it is done.
-    async fn send(&self, messages: &[Message], now: DateTime<Utc>) -> Result<(), QueueError>;
+    async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError>;
 }
 
 /// Why messages were not taken.

@@ -7,23 +7,23 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
 use domain::job::{Counters, JobState};
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 
 /// Where a collection is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ResourceGroup {
     /// The subscription.
-    pub subscription: Segment,
+    pub subscription: PathSegment,
     /// The resource group.
-    pub group: Segment,
+    pub group: PathSegment,
 }
 
 /// A collection as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionRecord {
     /// Where it is, as it was first given.
-    pub place: Place,
+    pub place: ResourceGroup,
     /// The collection.
     pub collection: Collection,
     /// How many jobs it holds.
@@ -117,15 +117,15 @@ pub trait JobStore: Send + Sync {
     /// Finds a collection; names match without regard to case.
     async fn find_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError>;
 
     /// A page of the collections of a subscription, or of one of its groups, by name.
     async fn list_collections(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError>;
 

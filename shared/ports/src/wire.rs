@@ -1,12 +1,12 @@
-//! The form in which an errand travels.
+//! The form in which a work item travels.
 //!
 //! A message is one line of JSON with a version. A worker that is older than the sender finds a
 //! version it does not know, and leaves the message to a newer one.
 
 use chrono::{DateTime, Utc};
-use domain::errand::{Errand, JobRef};
-use domain::execution::{Attempt, Occurrence, Role};
+use domain::attempt::{Attempt, Occurrence, Role};
 use domain::tick::{from_ticks, ticks};
+use domain::work_item::{JobRef, WorkItem};
 use serde::{Deserialize, Serialize};
 
 /// The version that is written, and the newest that is read.
@@ -14,9 +14,9 @@ const VERSION: u32 = 1;
 
 /// Why a message cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum UnreadableErrand {
+pub enum UnreadableMessage {
     /// It is not one of ours, or was damaged.
-    #[error("the message is not an errand: {0}")]
+    #[error("the message is not a work item: {0}")]
     Malformed(#[from] serde_json::Error),
     /// A newer version wrote it.
     #[error("the message has version {found}, and this worker reads up to {VERSION}")]
@@ -25,24 +25,26 @@ pub enum UnreadableErrand {
         found: u32,
     },
     /// It names an instant that no date can have, or nothing to do.
-    #[error("the message is not an errand: {0}")]
+    #[error("the message is not a work item: {0}")]
     Nonsense(&'static str),
 }
 
-/// An errand as a message.
+/// A work item as a message.
 #[must_use]
-pub fn encode(errand: &Errand) -> String {
-    let what = match errand {
-        Errand::Execute { job, attempts } => {
+pub fn encode(work_item: &WorkItem) -> String {
+    let what = match work_item {
+        WorkItem::Execute { job, attempts } => {
             Wire::Execute { job: job.into(), attempts: attempts.iter().map(wire).collect() }
         }
-        Errand::Conclude { job, generation } => {
+        WorkItem::Conclude { job, generation } => {
             Wire::Conclude { job: job.into(), generation: *generation }
         }
-        Errand::Delete { job, generation } => {
+        WorkItem::Delete { job, generation } => {
             Wire::Delete { job: job.into(), generation: *generation }
         }
-        Errand::Purge { collection_uid } => Wire::Purge { collection_uid: collection_uid.clone() },
+        WorkItem::Purge { collection_uid } => {
+            Wire::Purge { collection_uid: collection_uid.clone() }
+        }
     };
     // Texts and numbers are all there is in it, and those have a form in JSON.
     serde_json::to_string(&Versioned { version: VERSION, what }).unwrap_or_default()
@@ -52,24 +54,24 @@ pub fn encode(errand: &Errand) -> String {
 ///
 /// # Errors
 ///
-/// If it is not an errand, or one of a newer version.
-pub fn decode(message: &str) -> Result<Errand, UnreadableErrand> {
+/// If it is not a work item, or one of a newer version.
+pub fn decode(message: &str) -> Result<WorkItem, UnreadableMessage> {
     let VersionOnly { version } = serde_json::from_str(message)?;
     if version > VERSION {
-        return Err(UnreadableErrand::Newer { found: version });
+        return Err(UnreadableMessage::Newer { found: version });
     }
     let Versioned { what, .. } = serde_json::from_str(message)?;
     Ok(match what {
         Wire::Execute { job, attempts } => {
             if attempts.is_empty() {
-                return Err(UnreadableErrand::Nonsense("no attempt"));
+                return Err(UnreadableMessage::Nonsense("no attempt"));
             }
             let attempts: Result<_, _> = attempts.into_iter().map(attempt).collect();
-            Errand::Execute { job: job.into(), attempts: attempts? }
+            WorkItem::Execute { job: job.into(), attempts: attempts? }
         }
-        Wire::Conclude { job, generation } => Errand::Conclude { job: job.into(), generation },
-        Wire::Delete { job, generation } => Errand::Delete { job: job.into(), generation },
-        Wire::Purge { collection_uid } => Errand::Purge { collection_uid },
+        Wire::Conclude { job, generation } => WorkItem::Conclude { job: job.into(), generation },
+        Wire::Delete { job, generation } => WorkItem::Delete { job: job.into(), generation },
+        Wire::Purge { collection_uid } => WorkItem::Purge { collection_uid },
     })
 }
 
@@ -87,7 +89,7 @@ struct Versioned {
     what: Wire,
 }
 
-/// An errand as it is written. Its names are short: it is sent for every occurrence.
+/// A work item as it is written. Its names are short: it is sent for every occurrence.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "do")]
 enum Wire {
@@ -182,7 +184,7 @@ fn wire(attempt: &Attempt) -> WireAttempt {
     }
 }
 
-fn attempt(wire: WireAttempt) -> Result<Attempt, UnreadableErrand> {
+fn attempt(wire: WireAttempt) -> Result<Attempt, UnreadableMessage> {
     let nominal_at = instant(wire.nominal)?;
     Ok(Attempt {
         generation: wire.generation,
@@ -197,8 +199,8 @@ fn attempt(wire: WireAttempt) -> Result<Attempt, UnreadableErrand> {
     })
 }
 
-fn instant(ticks: i64) -> Result<DateTime<Utc>, UnreadableErrand> {
-    from_ticks(ticks).ok_or(UnreadableErrand::Nonsense("an instant that no date can have"))
+fn instant(ticks: i64) -> Result<DateTime<Utc>, UnreadableMessage> {
+    from_ticks(ticks).ok_or(UnreadableMessage::Nonsense("an instant that no date can have"))
 }
 
 #[cfg(test)]
@@ -219,16 +221,16 @@ mod tests {
         let retry = Attempt { number: 2, due_at: at(95), is_long: true, ..first.clone() };
         let failed = Attempt { role: Role::Error, due_at: at(99), ..first.clone() };
         let run = Occurrence::Run { asked_at: at(7), run_id: "ab".to_owned() };
-        for errand in [
-            Errand::Execute {
+        for work_item in [
+            WorkItem::Execute {
                 job: job(),
                 attempts: vec![first, retry, failed, Attempt::first(4, run)],
             },
-            Errand::Conclude { job: job(), generation: 7 },
-            Errand::Delete { job: job(), generation: u64::MAX },
-            Errand::Purge { collection_uid: "c1".to_owned() },
+            WorkItem::Conclude { job: job(), generation: 7 },
+            WorkItem::Delete { job: job(), generation: u64::MAX },
+            WorkItem::Purge { collection_uid: "c1".to_owned() },
         ] {
-            assert_eq!(decode(&encode(&errand)).unwrap(), errand);
+            assert_eq!(decode(&encode(&work_item)).unwrap(), work_item);
         }
     }
 
@@ -236,25 +238,25 @@ mod tests {
     #[test]
     fn the_usual_message_is_short_and_stays_as_it_is() {
         let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) });
-        let errand = Errand::Execute { job: job(), attempts: vec![attempt] };
+        let work_item = WorkItem::Execute { job: job(), attempts: vec![attempt] };
         let line =
             r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000}]}"#;
-        assert_eq!(encode(&errand), line);
-        assert_eq!(decode(line).unwrap(), errand);
+        assert_eq!(encode(&work_item), line);
+        assert_eq!(decode(line).unwrap(), work_item);
     }
 
     #[test]
     fn what_is_no_errand_is_refused() {
         for (message, expected) in [
-            ("", "the message is not an errand: EOF while parsing a value at line 1 column 0"),
+            ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             (r#"{"v":2,"do":"dance"}"#, "the message has version 2, and this worker reads up to 1"),
             (
                 r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[]}"#,
-                "the message is not an errand: no attempt",
+                "the message is not a work item: no attempt",
             ),
             (
                 r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":9223372036854775807}]}"#,
-                "the message is not an errand: an instant that no date can have",
+                "the message is not a work item: an instant that no date can have",
             ),
         ] {
             assert_eq!(decode(message).unwrap_err().to_string(), expected);

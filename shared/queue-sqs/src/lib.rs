@@ -17,5 +17,5 @@ mod error;
 mod receive;
 mod send;
 
-pub use receive::{Batch, BatchAnswer, Delivery, Receipt};
+pub use receive::{Batch, BatchAnswer, SqsDelivery, SqsReceipt};
 pub use send::{IN_FLIGHT_MAX, SqsQueue};

@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-use domain::errand::Errand;
-use ports::{UnreadableErrand, decode};
+use domain::work_item::WorkItem;
+use ports::{UnreadableMessage, decode};
 use serde::{Deserialize, Serialize};
 
 /// The messages of an invocation.
 #[derive(Debug, Deserialize)]
 pub struct Batch {
     #[serde(rename = "Records")]
-    records: Vec<Record>,
+    records: Vec<SqsRecord>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Record {
+struct SqsRecord {
     message_id: String,
     receipt_handle: String,
     #[serde(default)]
@@ -33,22 +33,22 @@ struct Attributes {
 
 /// A message that was handed over.
 #[derive(Debug)]
-pub struct Delivery {
+pub struct SqsDelivery {
     /// What Lambda knows it by.
     pub message_id: String,
     /// What the queue knows this delivery of it by.
-    pub receipt: Receipt,
+    pub receipt: SqsReceipt,
     /// How often it was delivered, this time included.
     pub receives: u32,
     /// What it asks for.
-    pub errand: Result<Errand, UnreadableErrand>,
+    pub work_item: Result<WorkItem, UnreadableMessage>,
 }
 
 /// What the queue knows a delivery by. It is long and says nothing, so it is not shown.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Receipt(pub(crate) String);
+pub struct SqsReceipt(pub(crate) String);
 
-impl fmt::Debug for Receipt {
+impl fmt::Debug for SqsReceipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Receipt(..)")
     }
@@ -57,21 +57,21 @@ impl fmt::Debug for Receipt {
 impl Batch {
     /// The messages, each read.
     #[must_use]
-    pub fn deliveries(self) -> Vec<Delivery> {
-        self.records.into_iter().map(Delivery::of).collect()
+    pub fn deliveries(self) -> Vec<SqsDelivery> {
+        self.records.into_iter().map(SqsDelivery::of).collect()
     }
 }
 
-impl Delivery {
-    fn of(record: Record) -> Self {
-        let Record { message_id, receipt_handle, body, attributes } = record;
+impl SqsDelivery {
+    fn of(record: SqsRecord) -> Self {
+        let SqsRecord { message_id, receipt_handle, body, attributes } = record;
         let receives = attributes.approximate_receive_count;
         Self {
             message_id,
-            receipt: Receipt(receipt_handle),
+            receipt: SqsReceipt(receipt_handle),
             // What does not say how often it came has come once.
             receives: receives.and_then(|count| count.parse().ok()).unwrap_or(1),
-            errand: decode(&body.unwrap_or_default()),
+            work_item: decode(&body.unwrap_or_default()),
         }
     }
 }
@@ -101,7 +101,7 @@ impl FromIterator<String> for BatchAnswer {
 mod tests {
     use super::*;
 
-    fn fixture(name: &str) -> Vec<Delivery> {
+    fn fixture(name: &str) -> Vec<SqsDelivery> {
         let path = format!("{}/../../tests/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         serde_json::from_str::<Batch>(&text).unwrap().deliveries()
@@ -111,7 +111,7 @@ mod tests {
     fn a_batch_is_read_message_by_message() {
         let deliveries = fixture("sqs-good");
         assert_eq!(deliveries.len(), 3);
-        assert!(deliveries.iter().all(|delivery| delivery.errand.is_ok()));
+        assert!(deliveries.iter().all(|delivery| delivery.work_item.is_ok()));
         let receives: Vec<u32> = deliveries.iter().map(|delivery| delivery.receives).collect();
         assert_eq!(receives, [1, 1, 2]);
         let ids: Vec<&str> = deliveries.iter().map(|it| it.message_id.as_str()).collect();
@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn one_that_cannot_be_read_does_not_spoil_the_others() {
-        let errands: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.errand).collect();
-        assert!(errands[0].is_ok());
-        assert!(matches!(errands[1], Err(UnreadableErrand::Malformed(_))));
-        assert!(matches!(errands[2], Err(UnreadableErrand::Newer { found: 2 })));
-        assert!(errands[3].is_ok());
+        let work_items: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.work_item).collect();
+        assert!(work_items[0].is_ok());
+        assert!(matches!(work_items[1], Err(UnreadableMessage::Malformed(_))));
+        assert!(matches!(work_items[2], Err(UnreadableMessage::Newer { found: 2 })));
+        assert!(work_items[3].is_ok());
     }
 
     #[test]
@@ -132,15 +132,20 @@ mod tests {
         let bad = fixture("sqs-bad");
         assert_eq!(bad.len(), 4);
         assert!(bad.iter().all(|it| {
-            matches!(it.errand, Err(UnreadableErrand::Malformed(_) | UnreadableErrand::Nonsense(_)))
+            matches!(
+                it.work_item,
+                Err(UnreadableMessage::Malformed(_) | UnreadableMessage::Nonsense(_))
+            )
         }));
         let newer = fixture("sqs-newer-version");
-        assert!(newer.iter().all(|it| matches!(it.errand, Err(UnreadableErrand::Newer { .. }))));
+        assert!(
+            newer.iter().all(|it| matches!(it.work_item, Err(UnreadableMessage::Newer { .. })))
+        );
     }
 
     #[test]
     fn the_first_version_is_read_as_long_as_there_are_messages() {
-        assert!(fixture("sqs-first-version").iter().all(|it| it.errand.is_ok()));
+        assert!(fixture("sqs-first-version").iter().all(|it| it.work_item.is_ok()));
     }
 
     #[test]

@@ -9,10 +9,10 @@ use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
 use chrono::{DateTime, Utc};
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
-use ports::{Clock, DispatchQueue, Message, QueueError, encode};
+use ports::{Clock, DispatchQueue, QueueError, QueueMessage, encode};
 
 use crate::error::{asks_for_patience, queue_error};
-use crate::receive::Receipt;
+use crate::receive::SqsReceipt;
 
 /// The most messages of a request.
 const BATCH_MAX: usize = 10;
@@ -38,7 +38,7 @@ pub struct SqsQueue {
 }
 
 /// A message as it is sent.
-struct Letter {
+struct OutgoingMessage {
     body: String,
     delay_seconds: i32,
 }
@@ -55,7 +55,7 @@ impl SqsQueue {
     /// # Errors
     ///
     /// If the queue does not answer, or not for all: those come back when it says.
-    pub async fn put_back(&self, receipts: &[(Receipt, Duration)]) -> Result<(), QueueError> {
+    pub async fn put_back(&self, receipts: &[(SqsReceipt, Duration)]) -> Result<(), QueueError> {
         let mut refused = None;
         for batch in receipts.chunks(BATCH_MAX) {
             let entries = batch.iter().enumerate().map(|(n, (receipt, after))| {
@@ -84,7 +84,7 @@ impl SqsQueue {
         }
     }
 
-    async fn send_batch(&self, mut left: Vec<Letter>) -> Result<(), QueueError> {
+    async fn send_batch(&self, mut left: Vec<OutgoingMessage>) -> Result<(), QueueError> {
         let mut refused = None;
         let mut backoff = FIRST_BACKOFF;
         for attempt in 1.. {
@@ -120,7 +120,7 @@ impl SqsQueue {
     }
 
     /// Sends a batch once; what became of each letter is in its order.
-    async fn send_once(&self, letters: &[Letter]) -> Result<Vec<Fate>, QueueError> {
+    async fn send_once(&self, letters: &[OutgoingMessage]) -> Result<Vec<Fate>, QueueError> {
         let entries = letters.iter().enumerate().map(|(n, letter)| {
             SendMessageBatchRequestEntry::builder()
                 .id(n.to_string())
@@ -168,9 +168,9 @@ enum Fate {
 
 #[async_trait]
 impl DispatchQueue for SqsQueue {
-    async fn send(&self, messages: &[Message], now: DateTime<Utc>) -> Result<(), QueueError> {
-        let letters = messages.iter().map(|message| Letter {
-            body: encode(&message.errand),
+    async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
+        let letters = messages.iter().map(|message| OutgoingMessage {
+            body: encode(&message.work_item),
             delay_seconds: delay_seconds(message.due_at, now),
         });
         iter(batches(letters))
@@ -194,7 +194,7 @@ fn away_seconds(after: Duration) -> i32 {
 }
 
 /// Letters in requests: as many as one may hold.
-fn batches(letters: impl Iterator<Item = Letter>) -> Vec<Vec<Letter>> {
+fn batches(letters: impl Iterator<Item = OutgoingMessage>) -> Vec<Vec<OutgoingMessage>> {
     let mut batches = Vec::new();
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for letter in letters {
@@ -243,8 +243,9 @@ mod tests {
     #[test]
     fn a_request_holds_ten_messages_and_no_more_bytes_than_may_be() {
         let lengths = |letters: &[usize]| -> Vec<usize> {
-            let letters =
-                letters.iter().map(|length| Letter { body: "x".repeat(*length), delay_seconds: 0 });
+            let letters = letters
+                .iter()
+                .map(|length| OutgoingMessage { body: "x".repeat(*length), delay_seconds: 0 });
             batches(letters).iter().map(Vec::len).collect()
         };
         assert_eq!(lengths(&[]), [0; 0]);

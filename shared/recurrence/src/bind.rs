@@ -10,7 +10,7 @@ use crate::pattern::Pattern;
 use crate::rule::{PartDays, Parts, Rule};
 use crate::timeline::Reading;
 use crate::times::{ALL_HOURS, Times};
-use crate::timetable::Grid;
+use crate::timetable::Occurrences;
 use crate::words::Frequency;
 
 /// All 12 months.
@@ -18,7 +18,7 @@ const ALL_MONTHS: u16 = 0x0fff;
 
 /// A rule with its start.
 pub(crate) struct Bound {
-    pub(crate) grid: Grid,
+    pub(crate) grid: Occurrences,
     /// The fraction of a second of every occurrence.
     pub(crate) nanos: u32,
 }
@@ -85,7 +85,7 @@ pub(crate) fn bind(rule: &Rule, start: DateTime<Utc>) -> Result<Bound, Refused> 
             (Pattern::Calendar { days, times }, reading, nanos)
         }
     };
-    Ok(Bound { grid: Grid::Civil { pattern, reading }, nanos })
+    Ok(Bound { grid: Occurrences::Civil { pattern, reading }, nanos })
 }
 
 /// What is wrong with a rule that never matches.
@@ -113,7 +113,7 @@ pub(crate) fn never(rule: &Rule, start: DateTime<Utc>) -> Refused {
 }
 
 fn elapsed(step: i64, nanos: u32) -> Bound {
-    Bound { grid: Grid::Elapsed { step }, nanos }
+    Bound { grid: Occurrences::Elapsed { step }, nanos }
 }
 
 fn minutely(interval: i64, civil: &CivilStart, parts: &Parts) -> Option<crate::grid::Grid> {

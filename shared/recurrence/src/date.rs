@@ -116,7 +116,7 @@ impl WrittenDate {
 /// assert_eq!(written(instant), "2016-03-15T00:00:00.216Z");
 /// ```
 #[must_use]
-pub fn written(instant: DateTime<Utc>) -> String {
+pub fn format_instant(instant: DateTime<Utc>) -> String {
     let second = instant.timestamp();
     let Date { year, month, day } = date_from_days(second.div_euclid(DAY));
     let (hour, minute) = (second.rem_euclid(DAY) / HOUR, second.rem_euclid(HOUR) / MINUTE);
@@ -219,7 +219,7 @@ mod tests {
     fn check(text: &str, zone: Option<&str>, expected: &str) {
         let zone = zone.map(|name| Zone::named(name).unwrap());
         let read = WrittenDate::parse(text).and_then(|date| date.instant(zone.as_ref()));
-        let read = read.map_or_else(|error| format!("{error:?}"), written);
+        let read = read.map_or_else(|error| format!("{error:?}"), format_instant);
         assert_eq!(read, expected, "{text}");
     }
 

@@ -28,7 +28,7 @@
 //! let timetable = Timetable::new(&rule, Some(start), start)?;
 //!
 //! assert_eq!(timetable.sentence(), "every day at 08:30 and 17:30 America/New_York time");
-//! let next: Vec<_> = timetable.iter().skip(1).take(2).map(written).collect();
+//! let next: Vec<_> = timetable.iter().skip(1).take(2).map(format_instant).collect();
 //! // The clock goes back in the night between them.
 //! assert_eq!(next, ["2026-10-31T21:30:00Z", "2026-11-01T13:30:00Z"]);
 //!
@@ -51,7 +51,7 @@
 //! let rule = Rule::of(&Recurrence::from_json(&json)?)?;
 //! let now = at("2015-04-08T13:00:00Z");
 //! let timetable = Timetable::new(&rule, Some(at("2015-04-07T14:00:00Z")), now)?;
-//! assert_eq!(timetable.at_or_after(now).map(written).as_deref(), Some("2015-04-09T14:00:00Z"));
+//! assert_eq!(timetable.at_or_after(now).map(format_instant).as_deref(), Some("2015-04-09T14:00:00Z"));
 //! # Ok::<(), minutehand_recurrence::Refused>(())
 //! ```
 //!
@@ -82,7 +82,7 @@
 //!     "frequency": "day", "schedule": {"hours": [2], "minutes": [30]}, "timeZone": new_york,
 //! }));
 //! let next = daily.at_or_after(at("2027-03-14T00:00:00-05:00"));
-//! assert_eq!(next.map(written).as_deref(), Some("2027-03-14T07:30:00Z"));
+//! assert_eq!(next.map(format_instant).as_deref(), Some("2027-03-14T07:30:00Z"));
 //!
 //! // The day has 25 hours on 7 November 2027, and 23 on 14 March.
 //! let quarters = timetable(serde_json::json!({
@@ -120,7 +120,7 @@ mod timetable;
 mod words;
 pub mod zone;
 
-pub use date::{DateError, WrittenDate, written};
+pub use date::{DateError, WrittenDate, format_instant};
 pub use error::Refused;
 pub use rule::Rule;
 pub use sent::{Recurrence, read_start_time};

@@ -8,7 +8,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::date::{WrittenDate, written};
+use crate::date::{WrittenDate, format_instant};
 use crate::error::{Refused, nearest};
 use crate::words::{Frequency, Weekday};
 use crate::zone::{self, Zone};
@@ -368,7 +368,7 @@ impl fmt::Display for Recurrence {
             write!(f, r#","count":{count}"#)?;
         }
         if let Some(end) = self.end_time {
-            write!(f, r#","endTime":"{}""#, written(end))?;
+            write!(f, r#","endTime":"{}""#, format_instant(end))?;
         }
         write!(f, r#","interval":{}"#, self.interval)?;
         if let Some(schedule) = &self.schedule {

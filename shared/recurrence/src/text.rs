@@ -14,7 +14,7 @@ use std::str::FromStr;
 use chrono::{DateTime, Utc};
 
 use crate::civil::{CALENDAR_END, CALENDAR_START, first_from};
-use crate::date::{WrittenDate, written};
+use crate::date::{WrittenDate, format_instant};
 use crate::months::NthWeekdays;
 use crate::rule::{PartDays, Parts, Rule};
 use crate::timetable::{Start, Timetable};
@@ -40,8 +40,8 @@ impl fmt::Display for Timetable {
             Some(rule) => write_rule(f, rule)?,
         }
         match self.start {
-            Start::Given(at) => write!(f, " start={}", written(at))?,
-            Start::Anchor(at) => write!(f, " anchor={}", written(at))?,
+            Start::Given(at) => write!(f, " start={}", format_instant(at))?,
+            Start::Anchor(at) => write!(f, " anchor={}", format_instant(at))?,
         }
         if self.rule.is_some() && self.since > CALENDAR_START {
             write!(f, " since={}", self.since)?;
@@ -83,7 +83,7 @@ fn write_rule(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
         write!(f, " count={count}")?;
     }
     if let Some(end) = rule.end {
-        write!(f, " end={}", written(end))?;
+        write!(f, " end={}", format_instant(end))?;
     }
     if let Some(zone) = rule.zone() {
         write!(f, " zone={}", zone.name())?;

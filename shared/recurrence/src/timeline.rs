@@ -17,7 +17,7 @@ use chrono::{DateTime, NaiveDateTime};
 
 use crate::civil::{CALENDAR_END, CALENDAR_START};
 use crate::pattern::Pattern;
-use crate::zone::{Segment, Zone};
+use crate::zone::{OffsetSegment, Zone};
 
 /// How often a search may find that its match falls into a gap.
 ///
@@ -47,11 +47,11 @@ pub(crate) struct Timeline<'a> {
 }
 
 /// Where a civil time lies.
-enum Place {
+enum CivilPlace {
     /// In this segment (the earlier one, if it is shown twice).
-    Shown(Segment),
+    Shown(OffsetSegment),
     /// In the gap before this segment.
-    Skipped(Segment),
+    Skipped(OffsetSegment),
 }
 
 impl Timeline<'_> {
@@ -82,14 +82,14 @@ impl Timeline<'_> {
     }
 
     /// The first match that a segment, or a later one, shows at or after a civil time.
-    fn next_shown(&self, segment: Segment, from: i64) -> Option<i64> {
+    fn next_shown(&self, segment: OffsetSegment, from: i64) -> Option<i64> {
         let civil = self.pattern.next(from)?;
         if civil < segment.civil_end() {
             return Some(civil - segment.offset);
         }
         match place(self.zone, civil, segment) {
-            Place::Shown(segment) => Some(civil - segment.offset),
-            Place::Skipped(after) => {
+            CivilPlace::Shown(segment) => Some(civil - segment.offset),
+            CivilPlace::Skipped(after) => {
                 let moved = civil - after.before;
                 let shown = self.pattern.next(after.start + after.offset);
                 Some(shown.map_or(moved, |civil| moved.min(civil - after.offset)))
@@ -115,8 +115,8 @@ impl Timeline<'_> {
                 }
             }
             match place(self.zone, civil, segment) {
-                Place::Shown(segment) => return Some(civil - segment.offset),
-                Place::Skipped(after) => {
+                CivilPlace::Shown(segment) => return Some(civil - segment.offset),
+                CivilPlace::Skipped(after) => {
                     segment = after;
                     from = after.start + after.offset;
                 }
@@ -139,7 +139,7 @@ impl Timeline<'_> {
         total
     }
 
-    fn count_in(&self, segment: &Segment, from: i64, to: i64) -> i64 {
+    fn count_in(&self, segment: &OffsetSegment, from: i64, to: i64) -> i64 {
         let (first, last) = (from + segment.offset, to + segment.offset);
         let jump = segment.jump();
         if self.reading == Reading::Every || jump == 0 {
@@ -199,13 +199,13 @@ pub enum ClockChange {
 }
 
 /// Finds a civil time, starting where it would be if the offset had not changed since `near`.
-fn place(zone: &Zone, civil: i64, near: Segment) -> Place {
+fn place(zone: &Zone, civil: i64, near: OffsetSegment) -> CivilPlace {
     let mut segment = zone.segment_at(civil - near.offset);
     for _ in 0..NEIGHBOURS_MAX {
         if civil >= segment.civil_end() {
             let next = zone.segment_at(segment.end);
             if civil < next.start + next.offset {
-                return Place::Skipped(next);
+                return CivilPlace::Skipped(next);
             }
             segment = next;
         } else if segment.start == i64::MIN {
@@ -213,18 +213,18 @@ fn place(zone: &Zone, civil: i64, near: Segment) -> Place {
         } else if civil < segment.start + segment.before {
             segment = zone.segment_at(segment.start - 1);
         } else if civil < segment.start + segment.offset {
-            return Place::Skipped(segment);
+            return CivilPlace::Skipped(segment);
         } else {
             break;
         }
     }
-    Place::Shown(segment)
+    CivilPlace::Shown(segment)
 }
 
 /// The instant of a civil time: moved forward out of a gap, the first of a fold.
 pub(crate) fn instant_of(zone: &Zone, civil: i64) -> i64 {
-    match place(zone, civil, Segment::fixed(0)) {
-        Place::Shown(segment) => civil - segment.offset,
-        Place::Skipped(after) => civil - after.before,
+    match place(zone, civil, OffsetSegment::fixed(0)) {
+        CivilPlace::Shown(segment) => civil - segment.offset,
+        CivilPlace::Skipped(after) => civil - after.before,
     }
 }

@@ -33,7 +33,7 @@ pub struct Timetable {
     /// `None`: the job runs once.
     pub(crate) rule: Option<Rule>,
     /// How the seconds of the occurrences are found.
-    grid: Grid,
+    grid: Occurrences,
     /// The fraction of a second of all occurrences.
     nanos: u32,
     /// The start's second, where the start is an occurrence whatever the grid says.
@@ -49,7 +49,7 @@ pub struct Timetable {
 /// How the seconds of the occurrences are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "stays `Copy`: boxing would allocate on every clone")]
-pub(crate) enum Grid {
+pub(crate) enum Occurrences {
     /// There are none but the start.
     Once,
     /// Elapsed time: every so many seconds from the start.
@@ -77,7 +77,7 @@ impl Timetable {
     ///
     /// let start = at("1976-03-01T09:00:00Z");
     /// let timetable = Timetable::new(&rule, Some(start), at("2027-02-01T00:00:00Z")).unwrap();
-    /// let next: Vec<_> = timetable.iter().take(2).map(written).collect();
+    /// let next: Vec<_> = timetable.iter().take(2).map(format_instant).collect();
     /// assert_eq!(next, ["2027-02-28T09:00:00Z", "2027-03-31T09:00:00Z"]);
     /// ```
     pub fn new(
@@ -119,7 +119,7 @@ impl Timetable {
         Self {
             start: Start::Given(at),
             rule: None,
-            grid: Grid::Once,
+            grid: Occurrences::Once,
             nanos: at.timestamp_subsec_nanos(),
             first: Some(second),
             floor: second,
@@ -207,9 +207,9 @@ impl Timetable {
     #[must_use]
     pub fn smallest_gap(&self) -> Option<TimeDelta> {
         let seconds = match &self.grid {
-            Grid::Once => return None,
-            Grid::Elapsed { step } => *step,
-            Grid::Civil { pattern, .. } => pattern.smallest_gap(),
+            Occurrences::Once => return None,
+            Occurrences::Elapsed { step } => *step,
+            Occurrences::Civil { pattern, .. } => pattern.smallest_gap(),
         };
         Some(TimeDelta::seconds(seconds))
     }
@@ -232,7 +232,7 @@ impl Timetable {
     /// What a change of the clock did to an occurrence; `None` for nearly all.
     #[must_use]
     pub fn clock_change(&self, occurrence: DateTime<Utc>) -> Option<ClockChange> {
-        let Grid::Civil { pattern, reading } = &self.grid else {
+        let Occurrences::Civil { pattern, reading } = &self.grid else {
             return None;
         };
         let timeline = Timeline { zone: self.zone()?, pattern, reading: *reading };
@@ -251,11 +251,11 @@ impl Timetable {
     /// The first second of the grid at or after one that is not before the floor.
     fn grid_from(&self, second: i64) -> Option<i64> {
         match &self.grid {
-            Grid::Once => (second <= self.floor).then_some(self.floor),
-            Grid::Elapsed { step } => {
+            Occurrences::Once => (second <= self.floor).then_some(self.floor),
+            Occurrences::Elapsed { step } => {
                 Some(self.floor - (self.floor - second).div_euclid(*step) * step)
             }
-            Grid::Civil { pattern, reading } => match self.zone() {
+            Occurrences::Civil { pattern, reading } => match self.zone() {
                 None => pattern.next(second),
                 Some(zone) => Timeline { zone, pattern, reading: *reading }.next(second),
             },
@@ -272,12 +272,12 @@ impl Timetable {
             return i64::from(lone.is_some());
         }
         let in_grid = match &self.grid {
-            Grid::Once => 0,
-            Grid::Elapsed { step } => {
+            Occurrences::Once => 0,
+            Occurrences::Elapsed { step } => {
                 let below = |second: i64| -(self.floor - second).div_euclid(*step);
                 below(to) - below(from)
             }
-            Grid::Civil { pattern, reading } => match self.zone() {
+            Occurrences::Civil { pattern, reading } => match self.zone() {
                 None => pattern.count(from, to),
                 Some(zone) => Timeline { zone, pattern, reading: *reading }.count(from, to),
             },

@@ -16,7 +16,7 @@ mod differential {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use chrono::{DateTime, Datelike, TimeDelta, Utc, Weekday};
-    use minutehand_recurrence::{Recurrence, Refused, Rule, Timetable, written};
+    use minutehand_recurrence::{Recurrence, Refused, Rule, Timetable, format_instant};
     use rrule::{Frequency, NWeekday, RRule, Unvalidated};
     use serde_json::{Map, Value, json};
 
@@ -205,12 +205,12 @@ mod differential {
             }
             if chance.percent(20) {
                 let end = pair.start + TimeDelta::seconds(chance.within(0..=pair.reach() * 86_400));
-                pair.ours.insert("endTime".to_owned(), written(end).into());
+                pair.ours.insert("endTime".to_owned(), format_instant(end).into());
                 pair.theirs = pair.theirs.until(end.with_timezone(&rrule::Tz::UTC));
             }
             let json = Value::from(pair.ours);
-            let start = written(pair.start);
-            let context = format!("seed {seed}: {json} start {start} now {}", written(now));
+            let start = format_instant(pair.start);
+            let context = format!("seed {seed}: {json} start {start} now {}", format_instant(now));
 
             let rule = Recurrence::from_json(&json).and_then(|sent| Rule::of(&sent));
             let rule = rule.unwrap_or_else(|refused| panic!("{refused}\n{context}"));

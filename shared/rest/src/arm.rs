@@ -2,7 +2,7 @@
 //! group is there.
 
 use axum::http::StatusCode;
-use domain::name::Segment;
+use domain::name::PathSegment;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -50,7 +50,7 @@ pub(crate) fn get_provider(call: &Call<'_>) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, &provider(&subscription)))
 }
 
-fn provider(subscription: &Segment) -> Value {
+fn provider(subscription: &PathSegment) -> Value {
     let versions = crate::query::API_VERSIONS;
     json!({
         "id": format!("/subscriptions/{subscription}/providers/Microsoft.Scheduler"),

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use domain::collection::CollectionState;
-use domain::name::Segment;
+use domain::name::PathSegment;
 
 use crate::answer::Answer;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::wire;
 /// The longest a collection can be in an answer: a body that was accepted, and its id.
 const ITEM_BYTES_MAX: usize = 72 * 1024;
 
-pub(crate) async fn list(call: Call<'_>, group: Option<Segment>) -> Result<Answer, Failure> {
+pub(crate) async fn list(call: Call<'_>, group: Option<PathSegment>) -> Result<Answer, Failure> {
     let subscription = call.path.subscription()?;
     let wanted = call.query.wanted_collections()?;
     let mut listing = Listing::of(&wanted, ITEM_BYTES_MAX);

@@ -1,6 +1,6 @@
 //! The history of jobs.
 
-use domain::execution::MESSAGE_BYTES_MAX;
+use domain::attempt::MESSAGE_BYTES_MAX;
 
 use crate::answer::Answer;
 use crate::failure::Failure;

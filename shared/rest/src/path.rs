@@ -1,8 +1,8 @@
 //! What stands in a path.
 
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use percent_encoding::percent_decode_str;
-use ports::store::Place;
+use ports::store::ResourceGroup;
 
 use crate::failure::Failure;
 
@@ -32,14 +32,14 @@ impl Captured {
     }
 
     /// The subscription.
-    pub(crate) fn subscription(&self) -> Result<Segment, Failure> {
-        Ok(Segment::new(self.get("subscriptionId"))?)
+    pub(crate) fn subscription(&self) -> Result<PathSegment, Failure> {
+        Ok(PathSegment::new(self.get("subscriptionId"))?)
     }
 
     /// The subscription and the resource group.
-    pub(crate) fn place(&self) -> Result<Place, Failure> {
-        let group = Segment::new(self.get("resourceGroupName"))?;
-        Ok(Place { subscription: self.subscription()?, group })
+    pub(crate) fn place(&self) -> Result<ResourceGroup, Failure> {
+        let group = PathSegment::new(self.get("resourceGroupName"))?;
+        Ok(ResourceGroup { subscription: self.subscription()?, group })
     }
 
     /// The collection.

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use domain::job::JobState;
 use url::form_urlencoded;
 

@@ -77,7 +77,7 @@ async fn guard(
     poll_fn(|context| {
         // It is not polled again, so nobody sees what it left half done.
         catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(context))).unwrap_or_else(|_| {
-            let error_type = ErrorType::RequestTripped;
+            let error_type = ErrorType::RequestPanicked;
             tracing::error!(%error_type, request.id = request_id, "a request tripped over itself");
             Poll::Ready(Err(Failure::internal(None)))
         })

@@ -2,11 +2,11 @@
 
 use app::{CollectionView, ExecutionView, JobStatus, JobView};
 use chrono::{DateTime, Utc};
-use domain::execution::{Attempt, Outcome, Role};
+use domain::attempt::{Attempt, Outcome, Role};
 use domain::name::Name;
 use domain::tick::ticks;
-use ports::store::Place;
-use recurrence::written;
+use ports::store::ResourceGroup;
+use recurrence::format_instant;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -52,7 +52,7 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
         ("expectedExecutionTime", view.expected_at()),
     ];
     for (name, instant) in instants {
-        properties.insert(name.to_owned(), written(instant).into());
+        properties.insert(name.to_owned(), format_instant(instant).into());
     }
     match record.outcome {
         // As the original did, and its clients' tests expect.
@@ -94,8 +94,8 @@ fn history_name(attempt: &Attempt, started_at: DateTime<Utc>) -> String {
 
 /// The path of a collection, in the case of the original for what is ours, and of whoever created
 /// it for what is theirs.
-fn collection_id(place: &Place, name: &Name) -> String {
-    let Place { subscription, group } = place;
+fn collection_id(place: &ResourceGroup, name: &Name) -> String {
+    let ResourceGroup { subscription, group } = place;
     format!(
         "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Scheduler/\
          jobCollections/{name}"
@@ -111,7 +111,7 @@ fn status(status: &JobStatus) -> Value {
     ];
     for (name, instant) in instants {
         if let Some(instant) = instant {
-            document.insert(name.to_owned(), written(instant).into());
+            document.insert(name.to_owned(), format_instant(instant).into());
         }
     }
     document.insert("executionCount".to_owned(), counters.executions.into());
@@ -139,7 +139,7 @@ fn spell_occurrences_twice(properties: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use domain::execution::Occurrence;
+    use domain::attempt::Occurrence;
 
     use super::*;
 

@@ -68,9 +68,9 @@ mod tests {
 
     /// Keeps requests, and answers none.
     #[derive(Debug, Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<HttpRequest>>>);
+    struct SavedRequests(Arc<Mutex<Vec<HttpRequest>>>);
 
-    impl HttpConnector for Kept {
+    impl HttpConnector for SavedRequests {
         fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
             self.0.lock().unwrap().push(request);
             HttpConnectorFuture::ready(Err(ConnectorError::user("it is kept".into())))
@@ -84,7 +84,7 @@ mod tests {
             ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
             ("AWS_SECRET_ACCESS_KEY", "hunter2"),
         ]);
-        let (kept, settings) = (Kept::default(), AwsSettings::read(&mut variables));
+        let (kept, settings) = (SavedRequests::default(), AwsSettings::read(&mut variables));
         let connector = SharedHttpConnector::new(kept.clone());
         let mut config = aws_sdk_dynamodb::config::Builder::from(&settings.config());
         config.set_http_client(Some(http_client_fn(move |_, _| connector.clone())));

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use ports::{Event, EventSink};
 use serde_json::{Map, Value, json};
 
@@ -194,10 +194,10 @@ pub fn print_metrics(tally: &Tally, table: &str, now: DateTime<Utc>) {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::errand::JobRef;
-    use domain::execution::{Attempt, Occurrence, Record};
-    use domain::firing::Why;
+    use domain::attempt::{Attempt, Occurrence, Record};
+    use domain::firing::SkipReason;
     use domain::job::JobState;
+    use domain::work_item::JobRef;
 
     use super::*;
 
@@ -220,8 +220,12 @@ mod tests {
                 tally.note(Event::Executed { job: &job, attempt: &attempt, record, late });
             }
             tally.note(Event::Retried { job: &job, attempt: &attempt });
-            tally.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::CollectionOff });
-            tally.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::Gone });
+            tally.note(Event::Dropped {
+                job: &job,
+                attempt: &attempt,
+                why: SkipReason::CollectionOff,
+            });
+            tally.note(Event::Dropped { job: &job, attempt: &attempt, why: SkipReason::Gone });
             tally.note(Event::Overtaken { job: &job, occurrences: 3 });
             tally.note(Event::Finished { job: &job, state: JobState::Completed });
         }

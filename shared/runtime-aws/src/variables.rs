@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::plan::PlanLimits;
+use domain::pricing_tier::PlanLimits;
 use runtime::LogLevel;
 
 /// What the names of our own variables begin with.

@@ -25,11 +25,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::Attempt;
+use domain::attempt::Attempt;
+use domain::work_item::JobRef;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, FiringStore, Held, LongRetry, Mark, Recorded,
-    Recording, Settlement, Sight,
+    Advance, Claim, Claimed, CounterUpdate, Due, Execution, Finish, FiringStore, Held, JobSnapshot,
+    LongRetry, Mark, Recorded, Recording,
 };
 use ports::store::{Page, PageRequest};
 use ports::{Gate, History, StoreError, TimerStore, Turn};
@@ -52,9 +52,9 @@ pub struct Grouped {
     store: Arc<dyn FiringStore>,
     claims: Gathering<Claim, Claimed>,
     releases: Gathering<Held, ()>,
-    looks: Gathering<JobRef, Option<Sight>>,
+    looks: Gathering<JobRef, Option<JobSnapshot>>,
     records: Gathering<Recording, Recorded>,
-    settlements: Gathering<Settlement, bool>,
+    settlements: Gathering<CounterUpdate, bool>,
     advanced: Arc<Advanced>,
     starts: Arc<Starts>,
 }
@@ -209,7 +209,7 @@ impl FiringStore for Grouped {
         self.releases.ask(claims).await
     }
 
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
         self.looks.ask(jobs).await.into_iter().collect()
     }
 
@@ -225,7 +225,7 @@ impl FiringStore for Grouped {
         self.records.ask(recordings).await
     }
 
-    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
         self.settlements.ask(settlements).await
     }
 
@@ -410,9 +410,9 @@ fn each_for_itself<Q, A>(group: &mut Group<Q, A>, asked: Asked<Q, A>) -> Option<
 /// Joins what was decided on the same reading of a job; what was decided on another one is to find
 /// what those have counted, and is given back.
 fn join_settlements(
-    group: &mut Group<Settlement, bool>,
-    (settlement, reply): Asked<Settlement, bool>,
-) -> Option<Asked<Settlement, bool>> {
+    group: &mut Group<CounterUpdate, bool>,
+    (settlement, reply): Asked<CounterUpdate, bool>,
+) -> Option<Asked<CounterUpdate, bool>> {
     let place = group.of_job.get(&settlement.job_uid).copied();
     let Some((there, replies)) =
         place.and_then(|at| group.requests.get_mut(at).zip(group.replies.get_mut(at)))
@@ -496,7 +496,7 @@ fn ended() -> StoreError {
 mod tests {
     use super::*;
 
-    use domain::execution::Occurrence;
+    use domain::attempt::Occurrence;
     use embedded::Store;
     use store_dynamodb::{DynamoJobStore, ensure_table};
     use tokio::time::Instant;

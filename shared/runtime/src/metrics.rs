@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use ports::{Event, EventSink};
 
 /// The upper ends of the classes of lateness, in milliseconds.
@@ -118,9 +118,9 @@ fn add(to: &AtomicU64, n: u64) {
 #[cfg(test)]
 mod tests {
     use chrono::{DateTime, TimeDelta};
-    use domain::errand::JobRef;
-    use domain::execution::{Attempt, Occurrence, Record};
-    use domain::firing::Why;
+    use domain::attempt::{Attempt, Occurrence, Record};
+    use domain::firing::SkipReason;
+    use domain::work_item::JobRef;
 
     use super::*;
 
@@ -145,8 +145,16 @@ mod tests {
             metrics.note(Event::Executed { job: &job, attempt: &attempt, record: &record, late });
         }
         metrics.note(Event::Overtaken { job: &job, occurrences: 7 });
-        metrics.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::CollectionOff });
-        metrics.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::TimingChanged });
+        metrics.note(Event::Dropped {
+            job: &job,
+            attempt: &attempt,
+            why: SkipReason::CollectionOff,
+        });
+        metrics.note(Event::Dropped {
+            job: &job,
+            attempt: &attempt,
+            why: SkipReason::TimingChanged,
+        });
         let text = metrics.text();
         for line in [
             "minutehand_executions_total{outcome=\"succeeded\"} 2",

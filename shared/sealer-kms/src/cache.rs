@@ -14,16 +14,16 @@ pub(crate) type Slot = Arc<OnceCell<Arc<AesSealer>>>;
 
 /// Keys by their encrypted form, the longest unused going first.
 #[derive(Default)]
-pub(crate) struct Cache(Mutex<Kept>);
+pub(crate) struct KeyCache(Mutex<CachedKey>);
 
 #[derive(Default)]
-struct Kept {
+struct CachedKey {
     keys: HashMap<Vec<u8>, (Slot, u64)>,
     /// Counts uses, so that it can be said which was first.
     uses: u64,
 }
 
-impl Cache {
+impl KeyCache {
     /// The slot of a key; whoever finds it empty fills it, and others wait for that.
     pub(crate) fn get(&self, encrypted: &[u8]) -> Slot {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_longest_unused_goes_first() {
-        let cache = Cache::default();
+        let cache = KeyCache::default();
         for n in 0..KEYS_MAX {
             cache.put(&n.to_be_bytes(), sealer());
         }

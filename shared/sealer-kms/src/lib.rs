@@ -27,7 +27,7 @@ use sealer_aes::{AesSealer, KEY};
 use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
-use crate::cache::Cache;
+use crate::cache::KeyCache;
 
 /// The first byte of what this crate seals; `sealer-aes` has 1.
 const VERSION: u8 = 2;
@@ -41,7 +41,7 @@ pub struct KmsSealer {
     client: Client,
     key_id: String,
     own: OnceCell<DataKey>,
-    opened: Cache,
+    opened: KeyCache,
 }
 
 /// A data key, open and encrypted.
@@ -54,7 +54,7 @@ impl KmsSealer {
     /// Seals under this key: its id, its ARN, or its alias.
     #[must_use]
     pub fn new(client: Client, key_id: impl Into<String>) -> Self {
-        Self { client, key_id: key_id.into(), own: OnceCell::new(), opened: Cache::default() }
+        Self { client, key_id: key_id.into(), own: OnceCell::new(), opened: KeyCache::default() }
     }
 
     /// The data key of this process. Who comes while it is asked for waits for it; a failure is

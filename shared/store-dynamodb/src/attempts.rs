@@ -7,7 +7,7 @@
 //! when an attempt started nor when it is due is part of it.
 
 use chrono::{DateTime, Utc};
-use domain::execution::{Attempt, Occurrence, Role};
+use domain::attempt::{Attempt, Occurrence, Role};
 use domain::tick::{from_ticks, ticks};
 
 /// What moves the order of signed numbers to that of unsigned ones.

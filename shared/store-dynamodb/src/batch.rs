@@ -9,7 +9,7 @@ use crate::DynamoJobStore;
 use crate::error::store_error;
 use crate::item::{Item, Reader, key};
 use crate::keys::Key;
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 
 /// The most keys that one request reads.
 const BATCH_MAX: usize = 100;
@@ -29,7 +29,7 @@ impl DynamoJobStore {
     /// Reads items, each once, whoever asks for it how often. What is not there is not in the answer.
     pub(crate) async fn get_many(
         &self,
-        call: Option<Call>,
+        call: Option<MeteredCall>,
         reads: Reads,
         keys: impl IntoIterator<Item = Key>,
     ) -> Result<HashMap<Key, Item>, StoreError> {
@@ -43,7 +43,7 @@ impl DynamoJobStore {
 
     async fn get_batch(
         &self,
-        call: Option<Call>,
+        call: Option<MeteredCall>,
         reads: Reads,
         batch: &[Key],
         found: &mut HashMap<Key, Item>,

@@ -5,19 +5,19 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
 use domain::document::{read_collection, write_collection};
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use ports::StoreError;
-use ports::store::{CollectionRecord, Page, PageRequest, Place, Saved};
+use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 
 use crate::DynamoJobStore;
-use crate::item::{Growing, Item, Reader, date, key, number, text, ticks};
+use crate::item::{Item, ItemBuilder, Reader, date, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
 use crate::transaction::item;
 
 pub(crate) async fn find(
     store: &DynamoJobStore,
-    place: &Place,
+    place: &ResourceGroup,
     name: &Name,
 ) -> Result<Option<CollectionRecord>, StoreError> {
     let found = store.get(keys::collection(place, name)).await?;
@@ -26,8 +26,8 @@ pub(crate) async fn find(
 
 pub(crate) async fn list(
     store: &DynamoJobStore,
-    subscription: &Segment,
-    group: Option<&Segment>,
+    subscription: &PathSegment,
+    group: Option<&PathSegment>,
     page: PageRequest,
 ) -> Result<Page<CollectionRecord>, StoreError> {
     let list = List {
@@ -91,7 +91,7 @@ pub(crate) async fn delete(
         .build();
     let switch =
         Delete::builder().table_name(&store.table).set_key(Some(key(keys::switch(uid)))).build();
-    let purge = Growing::at(keys::purge(uid))
+    let purge = ItemBuilder::at(keys::purge(uid))
         .text("collection_uid", uid)
         .number("due_shard", keys::shard(uid))
         .set("due_at", ticks(now))
@@ -109,7 +109,7 @@ fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, Buil
     let on = record.collection.definition.state.is_on();
     // Where the collection is found, and counts its jobs.
     let at = keys::collection(&record.place, &record.collection.name);
-    let item = Growing::at(keys::switch(&record.collection.uid))
+    let item = ItemBuilder::at(keys::switch(&record.collection.uid))
         .set("on", AttributeValue::Bool(on))
         .date("on_since", record.on_since)
         .text("plan", record.collection.definition.plan.name())
@@ -121,7 +121,7 @@ fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, Buil
 
 fn write(record: &CollectionRecord) -> Item {
     let collection = &record.collection;
-    Growing::at(keys::collection(&record.place, &collection.name))
+    ItemBuilder::at(keys::collection(&record.place, &collection.name))
         .text("uid", &collection.uid)
         .text("subscription", record.place.subscription.as_str())
         .text("group", record.place.group.as_str())
@@ -137,12 +137,12 @@ fn write(record: &CollectionRecord) -> Item {
 fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
     let reader = Reader::of(item);
     let segment = |name: &str| {
-        Segment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))
+        PathSegment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))
     };
     let document = serde_json::from_str(reader.text("document")?)
         .map_err(|error| reader.corrupt("document", &error.to_string()))?;
     Ok(CollectionRecord {
-        place: Place { subscription: segment("subscription")?, group: segment("group")? },
+        place: ResourceGroup { subscription: segment("subscription")?, group: segment("group")? },
         collection: Collection {
             uid: reader.text("uid")?.to_owned(),
             name: Name::new(reader.text("name")?)

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::CancellationReason;
 use ports::StoreError;
 
-use crate::groups::Wrote;
+use crate::groups::WriteOutcome;
 
 /// Codes that ask for patience.
 const THROTTLING: [&str; 5] = [
@@ -55,7 +55,7 @@ fn reasons<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[Cancella
 /// If none was: it failed for another reason.
 pub(crate) fn refused_items<R>(
     error: SdkError<TransactWriteItemsError, R>,
-) -> Result<Vec<Option<Wrote>>, StoreError>
+) -> Result<Vec<Option<WriteOutcome>>, StoreError>
 where
     R: std::fmt::Debug + Send + Sync + 'static,
 {
@@ -66,7 +66,7 @@ where
     if has(REFUSED) {
         let refused = reasons.iter().map(|reason| {
             let image = reason.item().filter(|item| !item.is_empty()).cloned();
-            (reason.code() == Some(REFUSED)).then_some(Wrote::Refused(image))
+            (reason.code() == Some(REFUSED)).then_some(WriteOutcome::Refused(image))
         });
         return Ok(refused.collect());
     }

@@ -16,19 +16,19 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::execution::{Attempt, KEPT_FOR, Outcome, Record};
+use domain::attempt::{Attempt, KEPT_FOR, Outcome, Record};
 use ports::StoreError;
 use ports::firing::{CLAIMS_MAX, Claim, Claimed, Execution, Held, Recorded, Recording};
 use ports::store::{Page, PageRequest};
 
 use crate::DynamoJobStore;
 use crate::attempts::{attempt_key, read_attempt};
-use crate::groups::{Write, Wrote};
-use crate::item::{Growing, Item, Reader, number, text, ticks};
+use crate::groups::{Write, WriteOutcome};
+use crate::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::keys;
 use crate::list::List;
 use crate::message::{read_message, write_message};
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 
 /// How often a claim looks again when others were first.
 const CLAIM_ROUNDS_MAX: usize = 5;
@@ -45,7 +45,7 @@ pub(crate) async fn claim(
             break;
         }
         let writes = open.iter().map(|(_, bid)| bid.write.clone()).collect();
-        let wrote = store.write_group(Call::Claim, writes).await;
+        let wrote = store.write_group(MeteredCall::Claim, writes).await;
         let mut again = Vec::new();
         for ((place, bid), outcome) in open.into_iter().zip(wrote) {
             let (Some(claim), Some(answer)) = (claims.get(place), answers.get_mut(place)) else {
@@ -81,12 +81,16 @@ impl Bid {
         Self { write: put(claim), if_done: Claimed::Won }
     }
 
-    fn after(self, claim: &Claim, outcome: Result<Wrote, StoreError>) -> Result<Step, StoreError> {
+    fn after(
+        self,
+        claim: &Claim,
+        outcome: Result<WriteOutcome, StoreError>,
+    ) -> Result<Step, StoreError> {
         Ok(match outcome? {
-            Wrote::Done => Step::Answer(self.if_done),
+            WriteOutcome::Done => Step::Answer(self.if_done),
             // It was there a moment ago, and is not any more.
-            Wrote::Refused(None) => Step::Again(Box::new(Self::first(claim))),
-            Wrote::Refused(Some(item)) => {
+            WriteOutcome::Refused(None) => Step::Again(Box::new(Self::first(claim))),
+            WriteOutcome::Refused(Some(item)) => {
                 let seen = Seen::read(&item)?;
                 match decide(claim, &seen) {
                     Decision::Answer(claimed) => Step::Answer(claimed),
@@ -161,7 +165,7 @@ const fn won(claims: u32) -> Claimed {
 fn put(claim: &Claim) -> Write {
     let Claim { job_uid, attempt, claim_id, lease_until, .. } = claim;
     let at = keys::execution(job_uid, &attempt_key(attempt));
-    let item = Growing::at(at.clone())
+    let item = ItemBuilder::at(at.clone())
         .text("claim_id", claim_id)
         .number("claims", 1)
         .set("lease_until", ticks(*lease_until))
@@ -195,7 +199,7 @@ pub(crate) async fn release(
             .only_if("claim_id = :mine AND attribute_not_exists(ended_at)")
             .with(":mine", text(&held.claim_id))
     };
-    let wrote = store.write_group(Call::Release, claims.iter().map(release).collect()).await;
+    let wrote = store.write_group(MeteredCall::Release, claims.iter().map(release).collect()).await;
     // What is no longer ours need not be given back.
     wrote.into_iter().map(|wrote| wrote.map(|_| ())).collect()
 }
@@ -204,7 +208,8 @@ pub(crate) async fn record(
     store: &DynamoJobStore,
     recordings: &[Recording],
 ) -> Vec<Result<Recorded, StoreError>> {
-    let wrote = store.write_group(Call::Record, recordings.iter().map(close).collect()).await;
+    let wrote =
+        store.write_group(MeteredCall::Record, recordings.iter().map(close).collect()).await;
     let answers = recordings.iter().zip(wrote);
     answers.map(|(recording, wrote)| recorded(&recording.held.claim_id, wrote?)).collect()
 }
@@ -226,8 +231,8 @@ fn close(recording: &Recording) -> Write {
     .with(":mine", text(&held.claim_id))
 }
 
-fn recorded(mine: &str, wrote: Wrote) -> Result<Recorded, StoreError> {
-    let Wrote::Refused(item) = wrote else {
+fn recorded(mine: &str, wrote: WriteOutcome) -> Result<Recorded, StoreError> {
+    let WriteOutcome::Refused(item) = wrote else {
         return Ok(Recorded::Kept);
     };
     // A claim that is gone was given back, or expired long ago.
@@ -249,7 +254,7 @@ pub(crate) async fn list(
 ) -> Result<Page<Execution>, StoreError> {
     let list = List {
         newest_first: true,
-        call: Some(Call::Executions),
+        call: Some(MeteredCall::Executions),
         ..List::of(keys::executions(job_uid), "")
     };
     let page = list.page(store, page).await?;
@@ -306,7 +311,7 @@ fn expiry(from: DateTime<Utc>) -> AttributeValue {
 
 #[cfg(test)]
 mod tests {
-    use domain::execution::Occurrence;
+    use domain::attempt::Occurrence;
 
     use super::*;
 

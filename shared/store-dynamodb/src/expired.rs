@@ -14,7 +14,7 @@ use crate::error::store_error;
 use crate::groups::Write;
 use crate::item::{Reader, number};
 use crate::keys::Key;
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 
 /// Items that are looked at in one request.
 const PAGE_ITEMS: i32 = 100;
@@ -63,7 +63,7 @@ impl DynamoJobStore {
                     .with(":work_now", work_now.clone());
                 writes.push(write);
             }
-            for wrote in self.write_group(Call::Remove, writes).await {
+            for wrote in self.write_group(MeteredCall::Remove, writes).await {
                 wrote?;
                 removed += 1;
             }

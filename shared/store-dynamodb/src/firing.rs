@@ -2,16 +2,16 @@
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::Attempt;
+use domain::attempt::Attempt;
+use domain::work_item::JobRef;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Mark, Recorded, Recording,
-    Settlement, Sight,
+    Advance, Claim, Claimed, CounterUpdate, Due, Execution, Finish, Held, JobSnapshot, LongRetry,
+    Mark, Recorded, Recording,
 };
 use ports::store::{Page, PageRequest};
 use ports::{FiringStore, History, StoreError, TimerStore};
 
-use crate::{DynamoJobStore, executions, keys, removal, settle, sights, timers};
+use crate::{DynamoJobStore, counters, executions, keys, removal, snapshots, timers};
 
 #[async_trait]
 impl TimerStore for DynamoJobStore {
@@ -54,8 +54,8 @@ impl FiringStore for DynamoJobStore {
         executions::release(self, claims).await
     }
 
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
-        sights::look(self, jobs).await
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
+        snapshots::look(self, jobs).await
     }
 
     fn mark(&self) -> Option<Mark> {
@@ -63,15 +63,15 @@ impl FiringStore for DynamoJobStore {
     }
 
     fn stands(&self, job: &JobRef, since: Mark) -> bool {
-        sights::stands(self, job, since)
+        snapshots::stands(self, job, since)
     }
 
     async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
         executions::record(self, recordings).await
     }
 
-    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
-        settle::settle(self, settlements).await
+    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
+        counters::settle(self, settlements).await
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {

@@ -30,9 +30,9 @@ use ports::StoreError;
 use crate::DynamoJobStore;
 use crate::changes::ended;
 use crate::error::{refused_items, store_error};
-use crate::item::{Growing, Item, key};
+use crate::item::{Item, ItemBuilder, key};
 use crate::keys::Key;
-use crate::meter::{Call, Meter};
+use crate::meter::{Meter, MeteredCall};
 use crate::transaction::item;
 
 /// The most writes of one transaction.
@@ -75,7 +75,7 @@ enum What {
 
 /// How a write ended.
 #[derive(Debug)]
-pub(crate) enum Wrote {
+pub(crate) enum WriteOutcome {
     /// It is done.
     Done,
     /// Its condition failed; this is the item as it is, if there is one.
@@ -88,7 +88,7 @@ impl Write {
     }
 
     /// Puts an item.
-    pub(crate) fn put(key: Key, item: Growing) -> Self {
+    pub(crate) fn put(key: Key, item: ItemBuilder) -> Self {
         Self::new(key, What::Put(item.done()))
     }
 
@@ -123,16 +123,16 @@ impl Write {
 
 /// A write with its place in the group.
 type Placed = (usize, Write);
-type Outcome = (usize, Result<Wrote, StoreError>);
+type Outcome = (usize, Result<WriteOutcome, StoreError>);
 
 impl DynamoJobStore {
     /// Performs a group of writes; the answers are in its order.
     pub(crate) async fn write_group(
         &self,
-        call: Call,
+        call: MeteredCall,
         writes: Vec<Write>,
-    ) -> Vec<Result<Wrote, StoreError>> {
-        let mut outcomes: Vec<Option<Result<Wrote, StoreError>>> = Vec::new();
+    ) -> Vec<Result<WriteOutcome, StoreError>> {
+        let mut outcomes: Vec<Option<Result<WriteOutcome, StoreError>>> = Vec::new();
         outcomes.resize_with(writes.len(), || None);
         for turn in turns(writes) {
             let ended = match self.groups {
@@ -149,14 +149,14 @@ impl DynamoJobStore {
         outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unanswered)).collect()
     }
 
-    async fn singly(&self, call: Call, writes: Vec<Placed>) -> Vec<Outcome> {
+    async fn singly(&self, call: MeteredCall, writes: Vec<Placed>) -> Vec<Outcome> {
         let writes = writes
             .into_iter()
             .map(|(place, write)| async move { (place, self.write(call, write).await) });
         iter(writes).buffer_unordered(SINGLES_IN_FLIGHT_MAX).collect().await
     }
 
-    async fn in_transactions(&self, call: Call, mut writes: Vec<Placed>) -> Vec<Outcome> {
+    async fn in_transactions(&self, call: MeteredCall, mut writes: Vec<Placed>) -> Vec<Outcome> {
         let mut chunks = Vec::new();
         while !writes.is_empty() {
             let rest = writes.split_off(writes.len().min(TRANSACTION_MAX));
@@ -167,7 +167,7 @@ impl DynamoJobStore {
         ended.into_iter().flatten().collect()
     }
 
-    async fn in_one_transaction(&self, call: Call, mut left: Vec<Placed>) -> Vec<Outcome> {
+    async fn in_one_transaction(&self, call: MeteredCall, mut left: Vec<Placed>) -> Vec<Outcome> {
         let mut ended = Vec::new();
         for _ in 0..TRANSACTION_TRIES_MAX {
             if left.len() < 2 {
@@ -175,7 +175,8 @@ impl DynamoJobStore {
             }
             match self.try_transaction(call, &left).await {
                 Ok(None) => {
-                    ended.extend(left.into_iter().map(|(place, _)| (place, Ok(Wrote::Done))));
+                    ended
+                        .extend(left.into_iter().map(|(place, _)| (place, Ok(WriteOutcome::Done))));
                     return ended;
                 }
                 Ok(Some(refused)) => {
@@ -204,9 +205,9 @@ impl DynamoJobStore {
     /// Tries a transaction; what comes back is which of its writes were refused.
     async fn try_transaction(
         &self,
-        call: Call,
+        call: MeteredCall,
         writes: &[Placed],
-    ) -> Result<Option<Vec<Option<Wrote>>>, StoreError> {
+    ) -> Result<Option<Vec<Option<WriteOutcome>>>, StoreError> {
         let items = writes.iter().map(|(_, write)| self.transacted(write.clone()));
         let request = self
             .client
@@ -265,7 +266,11 @@ impl DynamoJobStore {
     }
 
     /// Performs one write by itself.
-    pub(crate) async fn write(&self, call: Call, write: Write) -> Result<Wrote, StoreError> {
+    pub(crate) async fn write(
+        &self,
+        call: MeteredCall,
+        write: Write,
+    ) -> Result<WriteOutcome, StoreError> {
         let Write { key: at, what, condition, names, values } = write;
         let (names, values) = (non_empty(names), non_empty(values));
         let old = ReturnValuesOnConditionCheckFailure::AllOld;
@@ -285,11 +290,11 @@ impl DynamoJobStore {
                 {
                     Ok(done) => {
                         self.consumed(call, done.consumed_capacity());
-                        Ok(Wrote::Done)
+                        Ok(WriteOutcome::Done)
                     }
                     Err(error) => match error.as_service_error() {
                         Some($error::ConditionalCheckFailedException(refused)) => {
-                            Ok(Wrote::Refused(image(refused)))
+                            Ok(WriteOutcome::Refused(image(refused)))
                         }
                         _ => Err(store_error(error)),
                     },
@@ -320,7 +325,7 @@ impl DynamoJobStore {
     /// Counts what a request consumed, if somebody counts.
     pub(crate) fn consumed<'a>(
         &self,
-        call: Call,
+        call: MeteredCall,
         consumed: impl IntoIterator<Item = &'a aws_sdk_dynamodb::types::ConsumedCapacity>,
     ) {
         let meter: Option<&Meter> = self.meter.as_deref();

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::tick;
 use ports::StoreError;
-use recurrence::{WrittenDate, written};
+use recurrence::{WrittenDate, format_instant};
 
 use crate::keys::Key;
 
@@ -17,9 +17,9 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// An item that grows.
 #[derive(Default)]
-pub(crate) struct Growing(Item);
+pub(crate) struct ItemBuilder(Item);
 
-impl Growing {
+impl ItemBuilder {
     pub(crate) fn at(key: Key) -> Self {
         Self::default().text("pk", key.pk).text("sk", key.sk)
     }
@@ -68,7 +68,7 @@ pub(crate) fn bytes(value: &[u8]) -> AttributeValue {
 
 /// A date as people read it.
 pub(crate) fn date(value: DateTime<Utc>) -> AttributeValue {
-    text(written(value))
+    text(format_instant(value))
 }
 
 /// A date as an index sorts it, and in half the bytes: ticks of 100 ns since 1970.
@@ -78,7 +78,7 @@ pub(crate) fn ticks(value: DateTime<Utc>) -> AttributeValue {
 
 /// The key of an item as a request has it.
 pub(crate) fn key(key: Key) -> Item {
-    Growing::at(key).done()
+    ItemBuilder::at(key).done()
 }
 
 /// An item that is being read.
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_is_there_and_cannot_be_read_is_not_absent() {
         let key = Key { pk: "p".to_owned(), sk: "s".to_owned() };
-        let item = Growing::at(key).number("wrong", 1).text("text", "t").done();
+        let item = ItemBuilder::at(key).number("wrong", 1).text("text", "t").done();
         let reader = Reader::of(&item);
         assert!(matches!(reader.optional_text("absent"), Ok(None)));
         assert!(matches!(reader.optional_bytes("absent"), Ok(None)));

@@ -9,7 +9,7 @@ use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Save
 
 use crate::DynamoJobStore;
 use crate::batch::Reads;
-use crate::item::{Growing, Item, Reader, bytes, key, number, text, ticks};
+use crate::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
 use crate::timers::read_state;
@@ -166,7 +166,7 @@ fn version_update(store: &DynamoJobStore, job: &JobRecord) -> Result<Update, Sto
 /// Another timing, if the one that was read still holds; what a firing counts stays.
 fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, StoreError> {
     let timer = &save.job.timer;
-    let mut values = Growing::default()
+    let mut values = ItemBuilder::default()
         .text(":state", timer.state.name())
         .number(":generation", timer.timing.generation)
         .set(":since", ticks(timer.timing.since))
@@ -208,7 +208,7 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
 
 fn definition(save: &SaveJob<'_>) -> Item {
     let job = save.job;
-    Growing::at(keys::job(&save.collection.collection.uid, &job.name))
+    ItemBuilder::at(keys::job(&save.collection.collection.uid, &job.name))
         .text("uid", &job.uid)
         .text("name", job.name.as_str())
         .text("document", &job.document)
@@ -221,7 +221,7 @@ fn definition(save: &SaveJob<'_>) -> Item {
 fn timer(save: &SaveJob<'_>) -> Item {
     let (job, timer) = (save.job, &save.job.timer);
     let counters = &timer.counters;
-    Growing::at(keys::timer(&job.uid))
+    ItemBuilder::at(keys::timer(&job.uid))
         .text("collection_uid", &save.collection.collection.uid)
         .text("job_key", job.name.key())
         .number("version", job.version)

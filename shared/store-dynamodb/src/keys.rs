@@ -3,8 +3,8 @@
 //! Names match without regard to case, so keys hold their lower-case form; `#` separates parts and
 //! is in none of them.
 
-use domain::name::{Name, Segment};
-use ports::store::Place;
+use domain::name::{Name, PathSegment};
+use ports::store::ResourceGroup;
 
 /// The shards of the index of timers: a hash of the job, and not a setting.
 pub(crate) const SHARDS: u32 = 64;
@@ -21,12 +21,12 @@ fn key(pk: String, sk: impl Into<String>) -> Key {
 }
 
 /// The collections of a subscription.
-pub(crate) fn subscription(subscription: &Segment) -> String {
+pub(crate) fn subscription(subscription: &PathSegment) -> String {
     format!("S#{}", subscription.key())
 }
 
 /// A collection under its name. The name comes first, so that a subscription lists by name.
-pub(crate) fn collection(place: &Place, name: &Name) -> Key {
+pub(crate) fn collection(place: &ResourceGroup, name: &Name) -> Key {
     let sk = format!("C#{}#{}", name.key(), place.group.key());
     key(subscription(&place.subscription), sk)
 }
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn keys_are_the_same_in_any_case_and_no_two_names_share_one() {
-        let place = |group: &str| Place {
-            subscription: Segment::new("Sub").unwrap(),
-            group: Segment::new(group).unwrap(),
+        let place = |group: &str| ResourceGroup {
+            subscription: PathSegment::new("Sub").unwrap(),
+            group: PathSegment::new(group).unwrap(),
         };
         let name = |name: &str| Name::new(name).unwrap();
         assert_eq!(collection(&place("G"), &name("N")), collection(&place("g"), &name("n")));

@@ -32,6 +32,7 @@ mod attempts;
 mod batch;
 mod changes;
 mod collections;
+mod counters;
 mod definitions;
 mod error;
 mod executions;
@@ -45,8 +46,7 @@ mod list;
 mod message;
 mod meter;
 mod removal;
-mod settle;
-mod sights;
+mod snapshots;
 mod table;
 mod timers;
 mod transaction;
@@ -56,14 +56,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
-use domain::name::{Name, Segment};
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
+use domain::name::{Name, PathSegment};
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved};
 use ports::{JobStore, StoreError};
 
 use changes::Changes;
 use definitions::Definitions;
 pub use groups::{Groups, SINGLES_IN_FLIGHT_MAX};
-pub use meter::{Call, Consumed, Meter};
+pub use meter::{Consumed, Meter, MeteredCall};
 pub use table::{DUE_INDEX, ensure_table};
 
 /// Keeps collections, jobs, timers and history in one table.
@@ -116,7 +116,7 @@ impl DynamoJobStore {
 impl JobStore for DynamoJobStore {
     async fn find_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError> {
         collections::find(self, place, name).await
@@ -124,8 +124,8 @@ impl JobStore for DynamoJobStore {
 
     async fn list_collections(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
         collections::list(self, subscription, group, page).await

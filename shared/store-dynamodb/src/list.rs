@@ -6,8 +6,8 @@ use ports::store::{Page, PageRequest};
 
 use crate::DynamoJobStore;
 use crate::error::store_error;
-use crate::item::{Growing, Item, Reader, text};
-use crate::meter::Call;
+use crate::item::{Item, ItemBuilder, Reader, text};
+use crate::meter::MeteredCall;
 
 /// The most requests that read one page, however little each of them finds.
 const REQUESTS_MAX: usize = 1_000;
@@ -28,7 +28,7 @@ pub(crate) struct List {
     /// Whether the order is that of sort keys turned round.
     pub(crate) newest_first: bool,
     /// As what it is counted.
-    pub(crate) call: Option<Call>,
+    pub(crate) call: Option<MeteredCall>,
 }
 
 impl List {
@@ -80,7 +80,7 @@ impl List {
     ) -> Result<Page<Item>, StoreError> {
         let start = from.map(|position| {
             let sk = self.sort_key(position);
-            Growing::default().text("pk", &self.pk).text("sk", sk).done()
+            ItemBuilder::default().text("pk", &self.pk).text("sk", sk).done()
         });
         let mut query = store
             .client

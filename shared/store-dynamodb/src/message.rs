@@ -1,7 +1,7 @@
 //! Messages of history: as text, or deflated where that saves a write unit.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::execution::MESSAGE_BYTES_MAX;
+use domain::attempt::MESSAGE_BYTES_MAX;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::ConsumedCapacity;
 
 /// A kind of call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Call {
+pub enum MeteredCall {
     /// Reading what is due.
     Due,
     /// Moving timers on.
@@ -34,7 +34,7 @@ pub enum Call {
     Remove,
 }
 
-impl Call {
+impl MeteredCall {
     /// Whether what it consumes are units of writing, and not of reading.
     #[must_use]
     pub const fn is_write(self) -> bool {
@@ -63,24 +63,24 @@ pub struct Consumed {
 
 /// Sums what calls consume. A store without one does not ask.
 #[derive(Debug, Default)]
-pub struct Meter(Mutex<BTreeMap<Call, Consumed>>);
+pub struct Meter(Mutex<BTreeMap<MeteredCall, Consumed>>);
 
 impl Meter {
     /// What calls of a kind consumed so far.
     #[must_use]
-    pub fn of(&self, call: Call) -> Consumed {
+    pub fn of(&self, call: MeteredCall) -> Consumed {
         self.read().get(&call).copied().unwrap_or_default()
     }
 
     /// What calls consumed since this was last asked.
     #[must_use]
-    pub fn take(&self) -> BTreeMap<Call, Consumed> {
+    pub fn take(&self) -> BTreeMap<MeteredCall, Consumed> {
         std::mem::take(&mut *self.read())
     }
 
     pub(crate) fn count<'a>(
         &self,
-        call: Call,
+        call: MeteredCall,
         consumed: impl IntoIterator<Item = &'a ConsumedCapacity>,
     ) {
         let units: f64 = consumed.into_iter().filter_map(ConsumedCapacity::capacity_units).sum();
@@ -90,7 +90,7 @@ impl Meter {
         sum.units += units;
     }
 
-    fn read(&self) -> MutexGuard<'_, BTreeMap<Call, Consumed>> {
+    fn read(&self) -> MutexGuard<'_, BTreeMap<MeteredCall, Consumed>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,17 +9,17 @@
 //! when they are due; history goes by its expiry.
 
 use aws_sdk_dynamodb::types::{Delete, Update};
-use domain::errand::JobRef;
 use domain::job::JobState;
+use domain::work_item::JobRef;
 use ports::StoreError;
 use ports::store::PageRequest;
 
 use crate::DynamoJobStore;
 use crate::groups::Write;
-use crate::item::{Growing, Reader, key, number, text};
+use crate::item::{ItemBuilder, Reader, key, number, text};
 use crate::keys::{self, Key};
 use crate::list::List;
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 use crate::transaction::item;
 
 /// Jobs that one call purges.
@@ -30,7 +30,8 @@ pub(crate) async fn delete_finished(
     job: &JobRef,
     generation: u64,
 ) -> Result<(), StoreError> {
-    let Some(switch) = store.get_for(Some(Call::Look), keys::switch(&job.collection_uid)).await?
+    let Some(switch) =
+        store.get_for(Some(MeteredCall::Look), keys::switch(&job.collection_uid)).await?
     else {
         // Its collection is gone, and the jobs of that are purged.
         return Ok(());
@@ -38,7 +39,7 @@ pub(crate) async fn delete_finished(
     let reader = Reader::of(&switch);
     let collection =
         Key { pk: reader.text("at_pk")?.to_owned(), sk: reader.text("at_sk")?.to_owned() };
-    let values = Growing::default()
+    let values = ItemBuilder::default()
         .number(":generation", generation)
         .text(":completed", JobState::Completed.name())
         .text(":faulted", JobState::Faulted.name());
@@ -66,7 +67,7 @@ pub(crate) async fn delete_finished(
     // A condition that fails says that it is gone, or not over.
     store
         .transact_for(
-            Some(Call::Remove),
+            Some(MeteredCall::Remove),
             vec![
                 item(|it| Ok(it.delete(timer?)))?,
                 item(|it| Ok(it.delete(definition?)))?,
@@ -92,13 +93,13 @@ pub(crate) async fn purge(
         definitions.push(Write::delete(at));
     }
     for writes in [timers, definitions] {
-        for wrote in store.write_group(Call::Remove, writes).await {
+        for wrote in store.write_group(MeteredCall::Remove, writes).await {
             wrote?;
         }
     }
     if page.next.is_some() {
         return Ok(false);
     }
-    store.write(Call::Remove, Write::delete(keys::purge(collection_uid))).await?;
+    store.write(MeteredCall::Remove, Write::delete(keys::purge(collection_uid))).await?;
     Ok(true)
 }

@@ -10,9 +10,9 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::Attempt;
+use domain::attempt::Attempt;
 use domain::job::JobState;
+use domain::work_item::JobRef;
 use ports::firing::{Advance, Due, DueTimer, Finish, JobTimer, LongRetry, TimerKey};
 use ports::store::{Page, PageRequest};
 use ports::{ErrorType, StoreError};
@@ -20,11 +20,11 @@ use ports::{ErrorType, StoreError};
 use crate::attempts::{attempt_key, read_attempt};
 use crate::error::store_error;
 use crate::executions::own_due_at;
-use crate::groups::{Write, Wrote};
-use crate::item::{Growing, Item, Reader, number, text, ticks};
+use crate::groups::{Write, WriteOutcome};
+use crate::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::keys::{self, RETRIES, TIMERS};
 use crate::list::List;
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 use crate::{DUE_INDEX, DynamoJobStore};
 
 pub(crate) async fn due(
@@ -48,7 +48,7 @@ pub(crate) async fn due(
         .send()
         .await
         .map_err(store_error)?;
-    store.consumed(Call::Due, found.consumed_capacity());
+    store.consumed(MeteredCall::Due, found.consumed_capacity());
     let next = found.last_evaluated_key.as_ref().map(write_position).transpose()?;
     let items = found.items.unwrap_or_default();
     Ok(Page { items: items.iter().filter_map(readable).collect(), next })
@@ -79,7 +79,7 @@ fn read_position(shard: u32, position: &str) -> Result<Item, StoreError> {
     let (Some(due_at), Some(pk), Some(sk)) = (parts.next(), parts.next(), parts.next()) else {
         return Err(StoreError::Refused("no position in the index of timers".into()));
     };
-    let start = Growing::default()
+    let start = ItemBuilder::default()
         .number("due_shard", shard)
         .set("due_at", AttributeValue::N(due_at.to_owned()));
     Ok(start.text("pk", pk).text("sk", sk).done())
@@ -121,8 +121,8 @@ pub(crate) async fn advance(
     store: &DynamoJobStore,
     advances: &[Advance],
 ) -> Vec<Result<bool, StoreError>> {
-    let wrote = store.write_group(Call::Advance, advances.iter().map(moved).collect()).await;
-    wrote.into_iter().map(|wrote| Ok(matches!(wrote?, Wrote::Done))).collect()
+    let wrote = store.write_group(MeteredCall::Advance, advances.iter().map(moved).collect()).await;
+    wrote.into_iter().map(|wrote| Ok(matches!(wrote?, WriteOutcome::Done))).collect()
 }
 
 fn moved(advance: &Advance) -> Write {
@@ -173,11 +173,11 @@ pub(crate) async fn finish(store: &DynamoJobStore, finish: &Finish) -> Result<bo
     .with(":shard", number(keys::shard(job_uid)))
     .with(":generation", number(*generation))
     .with(":enabled", text(JobState::Enabled.name()));
-    match store.write(Call::Finish, write).await? {
-        Wrote::Done => Ok(true),
-        Wrote::Refused(None) => Ok(false),
+    match store.write(MeteredCall::Finish, write).await? {
+        WriteOutcome::Done => Ok(true),
+        WriteOutcome::Refused(None) => Ok(false),
         // It was done, and the answer was lost.
-        Wrote::Refused(Some(item)) => {
+        WriteOutcome::Refused(Some(item)) => {
             let reader = Reader::of(&item);
             Ok(reader.number::<u64>("generation")? == *generation
                 && read_state(&reader)? == *state
@@ -192,7 +192,7 @@ pub(crate) async fn keep_retries(
 ) -> Vec<Result<(), StoreError>> {
     let keep = |LongRetry { job, attempt }: &LongRetry| {
         let at = keys::retry(&job.uid, &attempt_key(attempt));
-        let item = Growing::at(at.clone())
+        let item = ItemBuilder::at(at.clone())
             .text("collection_uid", &job.collection_uid)
             .text("job_key", &job.key)
             .maybe("attempt_due_at", own_due_at(attempt))
@@ -200,7 +200,7 @@ pub(crate) async fn keep_retries(
             .set("due_at", ticks(attempt.due_at));
         Write::put(at, item).only_if("attribute_not_exists(pk)")
     };
-    all_done(store.write_group(Call::Retries, retries.iter().map(keep).collect()).await)
+    all_done(store.write_group(MeteredCall::Retries, retries.iter().map(keep).collect()).await)
 }
 
 pub(crate) async fn drop_retries(
@@ -210,11 +210,11 @@ pub(crate) async fn drop_retries(
     let drop = |LongRetry { job, attempt }: &LongRetry| {
         Write::delete(keys::retry(&job.uid, &attempt_key(attempt)))
     };
-    all_done(store.write_group(Call::Retries, retries.iter().map(drop).collect()).await)
+    all_done(store.write_group(MeteredCall::Retries, retries.iter().map(drop).collect()).await)
 }
 
 /// What was refused was done before.
-fn all_done(wrote: Vec<Result<Wrote, StoreError>>) -> Vec<Result<(), StoreError>> {
+fn all_done(wrote: Vec<Result<WriteOutcome, StoreError>>) -> Vec<Result<(), StoreError>> {
     wrote.into_iter().map(|wrote| wrote.map(|_| ())).collect()
 }
 
@@ -224,7 +224,7 @@ pub(crate) async fn retries(
     max: u32,
 ) -> Result<Vec<Attempt>, StoreError> {
     let pk = keys::timer(job_uid).pk;
-    let list = List { call: Some(Call::Pending), ..List::of(pk, RETRIES) };
+    let list = List { call: Some(MeteredCall::Pending), ..List::of(pk, RETRIES) };
     let page = list.page(store, PageRequest { from: None, items_max: max }).await?;
     page.items.iter().map(|item| read_retry(&Reader::of(item))).collect()
 }

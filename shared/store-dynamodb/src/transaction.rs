@@ -11,7 +11,7 @@ use crate::changes::ended;
 use crate::error::{failed_conditions, store_error};
 use crate::item::{Item, Reader, key};
 use crate::keys::Key;
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 
 /// The most times that a transaction is tried which others are in the way of.
 const TRIES_MAX: usize = 4;
@@ -43,7 +43,7 @@ impl DynamoJobStore {
     /// Reads an item as it is now, and counts what that consumes as a part of a call.
     pub(crate) async fn get_for(
         &self,
-        call: Option<Call>,
+        call: Option<MeteredCall>,
         at: Key,
     ) -> Result<Option<Item>, StoreError> {
         let request = self.client.get_item().table_name(&self.table).set_key(Some(key(at)));
@@ -70,7 +70,7 @@ impl DynamoJobStore {
     /// As [`Self::transact`], and counts what that consumes as a part of a call.
     pub(crate) async fn transact_for(
         &self,
-        call: Option<Call>,
+        call: Option<MeteredCall>,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
         let keys: Vec<Key> = items.iter().filter_map(written).collect();

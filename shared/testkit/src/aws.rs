@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 /// A request that was sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct AwsCall {
     /// What was asked for: `SendMessageBatch`.
     pub action: String,
     /// With what.
@@ -28,7 +28,7 @@ pub struct Call {
 
 /// What a request is answered with.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum AwsAnswer {
     /// It is done.
     Done(Value),
     /// It failed: a status, and the code of the error.
@@ -37,13 +37,13 @@ pub enum Answer {
     Silence,
 }
 
-type Answers = dyn Fn(&Call) -> Answer + Send + Sync;
+type Answers = dyn Fn(&AwsCall) -> AwsAnswer + Send + Sync;
 
 /// What stands in for AWS. Clones are the same.
 #[derive(Clone)]
 pub struct FakeAws {
     answers: Arc<Answers>,
-    calls: Arc<Mutex<Vec<Call>>>,
+    calls: Arc<Mutex<Vec<AwsCall>>>,
 }
 
 impl fmt::Debug for FakeAws {
@@ -55,33 +55,33 @@ impl fmt::Debug for FakeAws {
 impl FakeAws {
     /// It answers so.
     #[must_use]
-    pub fn new(answers: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn new(answers: impl Fn(&AwsCall) -> AwsAnswer + Send + Sync + 'static) -> Self {
         Self { answers: Arc::new(answers), calls: Arc::default() }
     }
 
     /// It answers with these, one after the other, and then not at all.
     #[must_use]
-    pub fn in_turn(answers: impl IntoIterator<Item = Answer>) -> Self {
+    pub fn in_turn(answers: impl IntoIterator<Item = AwsAnswer>) -> Self {
         let answers = Mutex::new(answers.into_iter().collect::<Vec<_>>().into_iter());
         Self::new(move |_| {
             let next = answers.lock().unwrap_or_else(PoisonError::into_inner).next();
-            next.unwrap_or(Answer::Silence)
+            next.unwrap_or(AwsAnswer::Silence)
         })
     }
 
     /// What was asked for so far.
     #[must_use]
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<AwsCall> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn answer(&self, call: Call) -> Result<HttpResponse, ConnectorError> {
+    fn answer(&self, call: AwsCall) -> Result<HttpResponse, ConnectorError> {
         let answer = (self.answers)(&call);
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
         let (status, body) = match answer {
-            Answer::Done(body) => (200, body),
-            Answer::Failed(status, code) => (status, json!({"__type": code, "message": code})),
-            Answer::Silence => return Err(ConnectorError::timeout("nobody answers".into())),
+            AwsAnswer::Done(body) => (200, body),
+            AwsAnswer::Failed(status, code) => (status, json!({"__type": code, "message": code})),
+            AwsAnswer::Silence => return Err(ConnectorError::timeout("nobody answers".into())),
         };
         let status = StatusCode::try_from(status)
             .map_err(|error| ConnectorError::other(error.into(), None))?;
@@ -91,7 +91,7 @@ impl FakeAws {
     }
 }
 
-impl Call {
+impl AwsCall {
     fn of(request: &HttpRequest) -> Self {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let action = target.rsplit('.').next().unwrap_or_default().to_owned();
@@ -102,7 +102,7 @@ impl Call {
 
 impl HttpConnector for FakeAws {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        HttpConnectorFuture::ready(self.answer(Call::of(&request)))
+        HttpConnectorFuture::ready(self.answer(AwsCall::of(&request)))
     }
 }
 
@@ -115,13 +115,13 @@ pub struct SlowAws {
 
 #[derive(Default)]
 struct UnderWay {
-    requests: Vec<(Call, oneshot::Sender<()>)>,
+    requests: Vec<(AwsCall, oneshot::Sender<()>)>,
     most: usize,
     /// Those that are answered at once.
     quick: Option<Box<Choice>>,
 }
 
-type Choice = dyn Fn(&Call) -> bool + Send;
+type Choice = dyn Fn(&AwsCall) -> bool + Send;
 
 impl fmt::Debug for SlowAws {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,7 +138,7 @@ impl SlowAws {
 
     /// The requests that wait for their answers.
     #[must_use]
-    pub fn under_way(&self) -> Vec<Call> {
+    pub fn under_way(&self) -> Vec<AwsCall> {
         self.waiting().requests.iter().map(|(call, _)| call.clone()).collect()
     }
 
@@ -157,7 +157,7 @@ impl SlowAws {
     }
 
     /// Lets it answer these requests from now on, and those that wait, too.
-    pub fn answer_all(&self, of: impl Fn(&Call) -> bool + Send + 'static) {
+    pub fn answer_all(&self, of: impl Fn(&AwsCall) -> bool + Send + 'static) {
         let mut waiting = self.waiting();
         for (call, go) in std::mem::take(&mut waiting.requests) {
             if of(&call) {
@@ -176,7 +176,7 @@ impl SlowAws {
 
 impl HttpConnector for SlowAws {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let call = Call::of(&request);
+        let call = AwsCall::of(&request);
         let mut waiting = self.waiting();
         if waiting.quick.as_ref().is_some_and(|is_quick| is_quick(&call)) {
             return HttpConnectorFuture::ready(self.aws.answer(call));

@@ -81,11 +81,11 @@ async fn stored(client: &Client, job_key: &str) -> Value {
         .send();
     let found = found.await.expect("the table answers").items.unwrap_or_default();
     let timer = found.into_iter().next().expect("the job has a timer");
-    let attributes = timer.into_iter().map(|(name, value)| (name, written(value)));
+    let attributes = timer.into_iter().map(|(name, value)| (name, format_instant(value)));
     Value::Object(attributes.collect::<Map<_, _>>())
 }
 
-fn written(value: AttributeValue) -> Value {
+fn format_instant(value: AttributeValue) -> Value {
     match value {
         AttributeValue::S(text) => json!({"S": text}),
         AttributeValue::N(number) => json!({"N": number}),

@@ -1,8 +1,8 @@
 //! Batches of messages: each has an outcome of its own.
 
 use chrono::TimeDelta;
-use domain::errand::Errand;
 use domain::firing::limits::{LEASE, RECEIVES_MAX};
+use domain::work_item::WorkItem;
 use ports::firing::{Claim, Claimed, FiringStore};
 use ports::{Clock, decode};
 use queue_sqs::Batch;
@@ -88,7 +88,7 @@ async fn two_executors_with_the_same_message_fire_once() {
 async fn a_lease_that_is_over_is_taken_over() {
     let mut world = World::new().await;
     let sent = due(&mut world, "once").await;
-    let Ok(Errand::Execute { job, attempts }) = decode(&sent[0].body) else { panic!("{sent:?}") };
+    let Ok(WorkItem::Execute { job, attempts }) = decode(&sent[0].body) else { panic!("{sent:?}") };
     let now = world.clock.work_now();
     let claim = Claim {
         job_uid: job.uid,

@@ -1,12 +1,12 @@
 //! What AWS does not do when it is asked, and what becomes of jobs then.
 
 use serde_json::json;
-use testkit::aws::{Answer, FakeAws};
+use testkit::aws::{AwsAnswer, FakeAws};
 use testkit::fake_client;
 
 use super::world::{COLLECTION, Sent, World};
 
-const THROTTLED: Answer = Answer::Failed(400, "ThrottlingException");
+const THROTTLED: AwsAnswer = AwsAnswer::Failed(400, "ThrottlingException");
 
 #[tokio::test]
 async fn a_queue_that_takes_nothing_leaves_what_is_due_to_the_next_tick() {
@@ -70,7 +70,7 @@ async fn a_bus_that_takes_nothing_keeps_nothing_from_firing() {
     world.put_job("fails", json!({"startTime": "2030-01-01T00:00:30Z"})).await;
     let sent = world.sent();
     world.advance(30);
-    world.trouble.lock().unwrap().bus = Some(Answer::Failed(400, "AccessDeniedException"));
+    world.trouble.lock().unwrap().bus = Some(AwsAnswer::Failed(400, "AccessDeniedException"));
     assert!(world.deliver(&sent).await.is_empty());
     assert_eq!(world.counted(world.executor.tally())["EventsLost"], 2);
     assert_eq!(world.history("fails").await[0]["properties"]["status"], "failed");
@@ -97,9 +97,9 @@ async fn what_fails_is_told_to_the_bus() {
 #[tokio::test]
 async fn a_store_that_is_busy_is_waited_for() {
     for answer in [
-        Answer::Failed(400, "ProvisionedThroughputExceededException"),
-        Answer::Failed(500, "InternalServerError"),
-        Answer::Silence,
+        AwsAnswer::Failed(400, "ProvisionedThroughputExceededException"),
+        AwsAnswer::Failed(500, "InternalServerError"),
+        AwsAnswer::Silence,
     ] {
         let busy = FakeAws::new(move |_| answer.clone());
         let world = World::on(fake_client!(aws_sdk_dynamodb, busy));

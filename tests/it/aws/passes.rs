@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use domain::firing::limits::PASS;
 use ports::Clock;
 use serde_json::{Value, json};
-use testkit::aws::{Answer, Call, FakeAws, SlowAws};
+use testkit::aws::{AwsAnswer, AwsCall, FakeAws, SlowAws};
 use testkit::{SetClock, fake_client};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -64,23 +64,26 @@ struct Stage {
 
 impl Stage {
     /// A table that answers so.
-    fn of(answers: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Self {
+    fn of(answers: impl Fn(&AwsCall) -> AwsAnswer + Send + Sync + 'static) -> Self {
         Self::at(Standing::new(), answers)
     }
 
-    fn at(clock: Standing, answers: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Self {
+    fn at(
+        clock: Standing,
+        answers: impl Fn(&AwsCall) -> AwsAnswer + Send + Sync + 'static,
+    ) -> Self {
         let calls = FakeAws::new(answers);
         Self { clock, table: SlowAws::new(calls.clone()), sqs: FakeAws::new(all_of_it), calls }
     }
 
     /// Begins a pass.
     fn tick(&self) -> JoinHandle<Value> {
-        let clients = sweeper::Clients {
+        let clients = sweeper::SweeperClients {
             dynamodb: fake_client!(aws_sdk_dynamodb, self.table),
             sqs: fake_client!(aws_sdk_sqs, self.sqs),
             eventbridge: fake_client!(aws_sdk_eventbridge, FakeAws::in_turn([])),
         };
-        let settings = sweeper::Settings {
+        let settings = sweeper::SweeperSettings {
             table: "jobs".to_owned(),
             queue_url: "https://sqs.eu-west-1.amazonaws.com/1/q".to_owned(),
             event_bus: None,
@@ -120,18 +123,18 @@ impl Stage {
 
     /// How many messages were sent.
     fn sent(&self) -> usize {
-        let entries = |call: &Call| call.body["Entries"].as_array().unwrap().len();
+        let entries = |call: &AwsCall| call.body["Entries"].as_array().unwrap().len();
         self.sqs.calls().iter().map(entries).sum()
     }
 }
 
 /// The shard that is read.
-fn shard(call: &Call) -> usize {
+fn shard(call: &AwsCall) -> usize {
     call.body["ExpressionAttributeValues"][":shard"]["N"].as_str().unwrap().parse().unwrap()
 }
 
 /// A page with so many timers that are due, and perhaps not the last one of its shard.
-fn page(call: &Call, timers: usize, has_more: bool) -> Answer {
+fn page(call: &AwsCall, timers: usize, has_more: bool) -> AwsAnswer {
     let due_at = instant("2030-01-01T00:00:00Z");
     let item = |n: usize| {
         json!({
@@ -147,14 +150,14 @@ fn page(call: &Call, timers: usize, has_more: bool) -> Answer {
     if let Some(last) = last {
         answer["LastEvaluatedKey"] = last;
     }
-    Answer::Done(answer)
+    AwsAnswer::Done(answer)
 }
 
 /// Every shard has so many timers.
-fn each_has(timers: usize) -> impl Fn(&Call) -> Answer {
+fn each_has(timers: usize) -> impl Fn(&AwsCall) -> AwsAnswer {
     move |call| match call.action.as_str() {
         "Query" => page(call, timers, false),
-        _ => Answer::Done(json!({})),
+        _ => AwsAnswer::Done(json!({})),
     }
 }
 
@@ -212,10 +215,10 @@ async fn a_shard_that_fails_is_told_and_the_others_are_swept() {
     const UNREAD: usize = 5;
     const UNMOVED: usize = 9;
     let stage = Stage::of(|call| match call.action.as_str() {
-        "Query" if shard(call) == UNREAD => Answer::Failed(500, "InternalServerError"),
+        "Query" if shard(call) == UNREAD => AwsAnswer::Failed(500, "InternalServerError"),
         "Query" => page(call, 1, false),
-        _ if call.body["Key"]["pk"]["S"] == format!("T#{UNMOVED}-0") => Answer::Silence,
-        _ => Answer::Done(json!({})),
+        _ if call.body["Key"]["pk"]["S"] == format!("T#{UNMOVED}-0") => AwsAnswer::Silence,
+        _ => AwsAnswer::Done(json!({})),
     });
     stage.table.answer_all(|_| true);
     let pass = stage.tick().await.unwrap();
@@ -236,7 +239,7 @@ async fn a_pass_whose_time_is_over_has_been_everywhere_and_ends_what_it_is_at() 
     // There is always more, and all of it is due at one instant.
     let stage = Stage::at(clock, move |call| {
         if call.action != "Query" {
-            return Answer::Done(json!({}));
+            return AwsAnswer::Done(json!({}));
         }
         if read.fetch_add(1, Relaxed) + 1 == PAGES {
             moves.advance(PASS);

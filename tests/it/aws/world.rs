@@ -6,7 +6,7 @@ use std::time::Duration;
 use actions::TargetPolicy;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::plan::PlanLimits;
+use domain::pricing_tier::PlanLimits;
 use embedded::Store;
 use ports::Clock;
 use queue_sqs::{Batch, BatchAnswer};
@@ -16,7 +16,7 @@ use runtime_aws::Tally;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use store_dynamodb::{DynamoJobStore, ensure_table};
-use testkit::aws::{Answer, Call, FakeAws};
+use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
 use testkit::{SetClock, fake_client};
 
 use super::target::Target;
@@ -76,9 +76,9 @@ pub(super) struct World {
 /// Which services fail, and how.
 #[derive(Default)]
 pub(super) struct Trouble {
-    pub(super) sqs: Option<Answer>,
-    pub(super) kms: Option<Answer>,
-    pub(super) bus: Option<Answer>,
+    pub(super) sqs: Option<AwsAnswer>,
+    pub(super) kms: Option<AwsAnswer>,
+    pub(super) bus: Option<AwsAnswer>,
 }
 
 impl World {
@@ -96,7 +96,8 @@ impl World {
     pub(super) fn on(dynamodb: aws_sdk_dynamodb::Client) -> Self {
         let trouble: Arc<Mutex<Trouble>> = Arc::default();
         let clock = TestClock(SetClock::at(instant("2030-01-01T00:00:00Z")));
-        let failing = |which: fn(&Trouble) -> &Option<Answer>, well: fn(&Call) -> Answer| {
+        let failing = |which: fn(&Trouble) -> &Option<AwsAnswer>,
+                       well: fn(&AwsCall) -> AwsAnswer| {
             let trouble = trouble.clone();
             FakeAws::new(move |call| {
                 which(&trouble.lock().unwrap()).clone().unwrap_or_else(|| well(call))
@@ -105,12 +106,12 @@ impl World {
         let sqs = failing(|trouble| &trouble.sqs, all_of_it);
         let kms = failing(|trouble| &trouble.kms, data_key);
         let bus = failing(|trouble| &trouble.bus, all_of_it);
-        let clients = api::Clients {
+        let clients = api::ApiClients {
             dynamodb: dynamodb.clone(),
             sqs: fake_client!(aws_sdk_sqs, sqs),
             kms: fake_client!(aws_sdk_kms, kms),
         };
-        let settings = api::Settings {
+        let settings = api::ApiSettings {
             table: TABLE.to_owned(),
             queue_url: QUEUE.to_owned(),
             key_id: "key".to_owned(),
@@ -118,12 +119,12 @@ impl World {
             plan_limits: PlanLimits::On,
         };
         let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
-        let clients = sweeper::Clients {
+        let clients = sweeper::SweeperClients {
             dynamodb: dynamodb.clone(),
             sqs: fake_client!(aws_sdk_sqs, sqs),
             eventbridge: fake_client!(aws_sdk_eventbridge, bus),
         };
-        let settings = sweeper::Settings {
+        let settings = sweeper::SweeperSettings {
             table: TABLE.to_owned(),
             queue_url: QUEUE.to_owned(),
             event_bus: Some("bus".to_owned()),
@@ -285,13 +286,13 @@ fn executor_on(
     [sqs, kms, bus]: [&FakeAws; 3],
     clock: &TestClock,
 ) -> executor::Function {
-    let clients = executor::Clients {
+    let clients = executor::ExecutorClients {
         dynamodb,
         sqs: fake_client!(aws_sdk_sqs, sqs),
         kms: fake_client!(aws_sdk_kms, kms),
         eventbridge: fake_client!(aws_sdk_eventbridge, bus),
     };
-    let settings = executor::Settings {
+    let settings = executor::ExecutorSettings {
         table: TABLE.to_owned(),
         queue_url: QUEUE.to_owned(),
         event_bus: Some("bus".to_owned()),
@@ -304,15 +305,17 @@ fn executor_on(
 }
 
 /// Everything that is asked for in a batch is done.
-pub(super) fn all_of_it(call: &Call) -> Answer {
+pub(super) fn all_of_it(call: &AwsCall) -> AwsAnswer {
     let entries = call.body["Entries"].as_array().unwrap();
     let done: Vec<Value> = entries
         .iter()
         .map(|entry| json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "", "EventId": "e"}))
         .collect();
-    Answer::Done(json!({"Successful": done, "Failed": [], "FailedEntryCount": 0, "Entries": done}))
+    AwsAnswer::Done(
+        json!({"Successful": done, "Failed": [], "FailedEntryCount": 0, "Entries": done}),
+    )
 }
 
-fn data_key(_: &Call) -> Answer {
-    Answer::Done(json!({"KeyId": "key", "Plaintext": DATA_KEY, "CiphertextBlob": "c2VhbGVk"}))
+fn data_key(_: &AwsCall) -> AwsAnswer {
+    AwsAnswer::Done(json!({"KeyId": "key", "Plaintext": DATA_KEY, "CiphertextBlob": "c2VhbGVk"}))
 }

@@ -1,6 +1,6 @@
 //! Jobs that change while their occurrences are on their way.
 
-use domain::firing::Why;
+use domain::firing::SkipReason;
 
 use super::target::Does::Fail;
 use super::world::{World, came};
@@ -40,7 +40,7 @@ async fn another_recurrence_ends_what_the_old_one_had_on_its_way() {
     let history = world.history("j").await;
     assert_eq!(history[..6].len(), 6);
     assert_eq!(history[6..], ["01 10:10 #1.0", "01 10:20 #2.0", "01 10:30 #3.0"]);
-    assert_eq!(world.noted.dropped("j"), vec![Why::TimingChanged; queued]);
+    assert_eq!(world.noted.dropped("j"), vec![SkipReason::TimingChanged; queued]);
     assert_eq!(world.came("j").await, came("enabled", [9, 0, 0, 0]));
 }
 
@@ -132,7 +132,7 @@ async fn a_deleted_job_is_silent_and_another_of_its_name_is_another() {
     world.put("j", r#"{"startTime": "2028-01-01", "recurrence": {"frequency": "minute"}}"#).await;
     world.run_until("2027-03-01T11:00").await;
     assert_eq!(world.calls("http://j/"), minutes(0..6));
-    assert_eq!(world.noted.dropped("j"), vec![Why::Gone; queued]);
+    assert_eq!(world.noted.dropped("j"), vec![SkipReason::Gone; queued]);
     assert_eq!(world.came("j").await, came("enabled", [0; 4]));
     assert!(world.history("j").await.is_empty());
 }
@@ -147,5 +147,5 @@ async fn a_run_of_a_job_that_is_deleted_does_not_start() {
     world.works = true;
     world.run_until("2027-03-01T11:00").await;
     assert!(world.calls("http://j/").is_empty());
-    assert_eq!(world.noted.dropped("j"), [Why::Gone]);
+    assert_eq!(world.noted.dropped("j"), [SkipReason::Gone]);
 }

@@ -1,7 +1,7 @@
 //! Collections that are switched and deleted.
 
 use domain::collection::CollectionState::{Disabled, Enabled};
-use domain::firing::Why;
+use domain::firing::SkipReason;
 use ports::store::PageRequest;
 use ports::{FiringStore, JobStore};
 
@@ -22,7 +22,7 @@ async fn what_falls_due_while_a_collection_is_off_is_skipped_and_counted() {
     world.switch(Enabled).await;
     world.run_until("2027-03-01T14:00").await;
     assert_eq!(world.history("j").await, ["01 09:00 #1.0", "01 12:00 #4.0", "01 13:00 #5.0"]);
-    assert_eq!(world.noted.dropped("j"), [Why::CollectionOff; 2]);
+    assert_eq!(world.noted.dropped("j"), [SkipReason::CollectionOff; 2]);
     assert_eq!(world.came("j").await, came("completed", [3, 0, 0, 2]));
 }
 

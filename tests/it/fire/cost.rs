@@ -1,9 +1,9 @@
 //! What a firing costs in the store, as its answers say. The figures are printed:
 //! `cargo test -p minutehand-tests fire::cost -- --nocapture`.
 
-use domain::errand::JobRef;
+use domain::work_item::JobRef;
 use ports::FiringStore;
-use store_dynamodb::{Call, Consumed};
+use store_dynamodb::{Consumed, MeteredCall};
 
 use super::world::World;
 
@@ -15,7 +15,7 @@ async fn writes(job: &str, until: &str, firings: u32) -> f64 {
     assert_eq!(world.calls("http://j/").len(), firings as usize);
     let calls = world.meter.take();
     let (writing, reading): (Vec<_>, Vec<_>) = calls.iter().partition(|(call, _)| call.is_write());
-    let show = |which: &[(&Call, &Consumed)]| {
+    let show = |which: &[(&MeteredCall, &Consumed)]| {
         let each = which
             .iter()
             .map(|(call, consumed)| format!("{call:?} {:.2}", consumed.units / f64::from(firings)));
@@ -24,7 +24,7 @@ async fn writes(job: &str, until: &str, firings: u32) -> f64 {
     let units = writing.iter().map(|(_, it)| it.units).sum::<f64>() / f64::from(firings);
     println!("figure: {units:.2} write units a firing of {firings}: {}", show(&writing));
     println!("figure: read units: {}", show(&reading));
-    assert!(!calls.contains_key(&Call::Release), "{calls:?}");
+    assert!(!calls.contains_key(&MeteredCall::Release), "{calls:?}");
     units
 }
 
@@ -69,7 +69,7 @@ async fn looking_at_ten_jobs_at_once_reads_little_more_than_their_timers() {
     drop(world.meter.take());
     let look = async |jobs: &[JobRef]| {
         world.dynamo.look(jobs).await.unwrap();
-        world.meter.take()[&Call::Look].units
+        world.meter.take()[&MeteredCall::Look].units
     };
     let first = look(&jobs).await / 10.0;
     let again = look(&jobs).await / 10.0;

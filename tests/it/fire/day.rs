@@ -1,8 +1,8 @@
 //! A day of a hundred mixed jobs: every line of history has its occurrence, and the other way round.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::execution::Role;
-use recurrence::{Recurrence, Rule, Timetable, read_start_time, written};
+use domain::attempt::Role;
+use recurrence::{Recurrence, Rule, Timetable, format_instant, read_start_time};
 use serde_json::{Value, json};
 
 use super::target::Does::Fail;
@@ -38,7 +38,7 @@ impl Seeded {
         let start = instant(BEGIN) + TimeDelta::seconds(self.below(100_000).cast_signed() - 20_000);
         let mut job = json!({});
         if self.below(4) > 0 {
-            job["startTime"] = written(start).into();
+            job["startTime"] = format_instant(start).into();
         }
         if self.below(10) == 0 {
             return job;
@@ -54,7 +54,7 @@ impl Seeded {
             recurrence["count"] = (1 + self.below(12)).into();
         }
         if self.below(5) == 0 {
-            recurrence["endTime"] = written(start + TimeDelta::hours(9)).into();
+            recurrence["endTime"] = format_instant(start + TimeDelta::hours(9)).into();
         }
         if self.below(4) == 0 {
             let zones =

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use app::fire::Performed;
 use chrono::TimeDelta;
-use domain::firing::Why;
+use domain::firing::SkipReason;
 use domain::firing::limits::LEASE;
 use ports::firing::{Claim, Claimed};
 use ports::store::PageRequest;
@@ -37,7 +37,7 @@ async fn what_is_ten_minutes_behind_its_successor_is_skipped_and_counted() {
     world.run_until("2027-03-01T10:13:30").await;
     // 10:01 was followed by 10:02, ten minutes and a half ago.
     assert_eq!(fired(&world).await, minutes(10, 2..=13));
-    assert_eq!(world.noted.dropped("j"), [Why::Overtaken; 2]);
+    assert_eq!(world.noted.dropped("j"), [SkipReason::Overtaken; 2]);
     assert_eq!(world.came("j").await, came("enabled", [12, 0, 0, 2]));
 }
 
@@ -140,8 +140,8 @@ async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
     world.run_until("2027-03-01T09:59:59").await;
     let (job, parcel, executor) = (world.job("j").await, world.take(), world.waiting("p1"));
     let performing = {
-        let (executor, errand) = (executor.clone(), parcel.errand());
-        tokio::spawn(async move { executor.perform(&errand).await })
+        let (executor, work_item) = (executor.clone(), parcel.work_item());
+        tokio::spawn(async move { executor.perform(&work_item).await })
     };
     while world.n_executions(&job).await == 0 {
         tokio::task::yield_now().await;

@@ -1,6 +1,6 @@
 //! Retries and error actions.
 
-use domain::execution::{Attempt, Occurrence};
+use domain::attempt::{Attempt, Occurrence};
 use domain::firing::NO_RETRY_FOLLOWS;
 use domain::firing::limits::LONG_RETRIES_MAX;
 use ports::FiringStore;

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::Attempt;
+use domain::attempt::Attempt;
+use domain::work_item::JobRef;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer, LongRetry, Mark,
-    Recorded, Recording, Settlement, Sight,
+    Advance, Claim, Claimed, CounterUpdate, Due, DueTimer, Execution, Finish, Held, JobSnapshot,
+    JobTimer, LongRetry, Mark, Recorded, Recording,
 };
 use ports::store::{Page, PageRequest};
 use ports::{FiringStore, History, StoreError, TimerStore};
@@ -227,7 +227,7 @@ impl FiringStore for Fronted {
         self.group(claims.len(), self.inner.release(claims)).await
     }
 
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
         self.asked.lock().unwrap().looks += jobs.len();
         self.call(self.inner.look(jobs)).await
     }
@@ -244,7 +244,7 @@ impl FiringStore for Fronted {
         self.group(recordings.len(), self.inner.record(recordings)).await
     }
 
-    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
         self.asked.lock().unwrap().settlements += settlements.len();
         self.group(settlements.len(), self.inner.settle(settlements)).await
     }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
-use domain::errand::JobRef;
-use domain::execution::Outcome;
-use domain::firing::Why;
+use domain::attempt::Outcome;
+use domain::firing::SkipReason;
 use domain::job::JobState;
-use ports::{ActionSender, Clock, Event, EventSink, Occasion, Sent};
+use domain::work_item::JobRef;
+use ports::{ActionSender, AttemptContext, Clock, Event, EventSink, Sent};
 
 pub(super) struct Moved(Mutex<DateTime<Utc>>);
 
@@ -83,7 +83,7 @@ pub(super) enum Does {
 pub(super) struct Call {
     pub(super) at: DateTime<Utc>,
     pub(super) uri: String,
-    pub(super) occasion: Occasion,
+    pub(super) occasion: AttemptContext,
 }
 
 pub(super) struct Targets {
@@ -139,7 +139,7 @@ impl Targets {
 
 #[async_trait]
 impl ActionSender for Targets {
-    async fn send(&self, target: &Target, occasion: &Occasion) -> Sent {
+    async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
         let (Target::Http(request) | Target::Https(request)) = target else {
             panic!("nothing else is used here");
         };
@@ -174,7 +174,7 @@ pub(super) struct Noted(Mutex<Happened>);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Happened {
-    pub(super) dropped: Vec<(String, Why)>,
+    pub(super) dropped: Vec<(String, SkipReason)>,
     pub(super) overtaken: u64,
     pub(super) retried: usize,
     pub(super) finished: Vec<(String, JobState)>,
@@ -186,7 +186,7 @@ impl Noted {
     }
 
     /// Why attempts of a job did not start.
-    pub(super) fn dropped(&self, key: &str) -> Vec<Why> {
+    pub(super) fn dropped(&self, key: &str) -> Vec<SkipReason> {
         let dropped = self.happened().dropped.into_iter();
         dropped.filter(|(job, _)| job == key).map(|(_, why)| why).collect()
     }

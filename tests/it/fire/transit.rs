@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use domain::errand::Errand;
-use ports::{DispatchQueue, Message, QueueError, decode, encode};
+use domain::work_item::WorkItem;
+use ports::{DispatchQueue, QueueError, QueueMessage, decode, encode};
 
 use super::store::{Fails, Trouble};
 
@@ -53,17 +53,17 @@ impl Transit {
 }
 
 impl Parcel {
-    pub(super) fn errand(&self) -> Errand {
+    pub(super) fn work_item(&self) -> WorkItem {
         decode(&self.text).unwrap()
     }
 }
 
 #[async_trait]
 impl DispatchQueue for Transit {
-    async fn send(&self, messages: &[Message], now: DateTime<Utc>) -> Result<(), QueueError> {
+    async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
         let fails = self.trouble.of_this_call();
         if fails != Some(Fails::Before) {
-            for Message { errand, due_at } in messages {
+            for QueueMessage { work_item, due_at } in messages {
                 // A message may be delayed by whole seconds, and by fifteen minutes.
                 assert!(
                     *due_at <= now + TimeDelta::minutes(15),
@@ -71,7 +71,7 @@ impl DispatchQueue for Transit {
                 );
                 let delay = (*due_at - now).max(TimeDelta::zero());
                 let delay = TimeDelta::seconds(delay.num_seconds());
-                self.put(now + delay, Parcel { text: encode(errand), receives: 0 });
+                self.put(now + delay, Parcel { text: encode(work_item), receives: 0 });
             }
         }
         match fails {

@@ -66,10 +66,10 @@ impl Watch {
                 let writes: Vec<(&String, &Value)> =
                     writes.iter().flat_map(|write| write.as_object().unwrap()).collect();
                 let all: BTreeSet<String> =
-                    writes.iter().map(|(_, write)| written(write)).collect();
+                    writes.iter().map(|(_, write)| format_instant(write)).collect();
                 let single = |(kind, write): &(&String, &Value)| Call {
                     transaction: Some(all.clone()),
-                    ..call(&format!("{kind}Item"), BTreeSet::from([written(write)]))
+                    ..call(&format!("{kind}Item"), BTreeSet::from([format_instant(write)]))
                 };
                 writes.iter().map(single).collect()
             }
@@ -79,14 +79,14 @@ impl Watch {
                 vec![call(operation, keys.map(|key| partition(&key["pk"])).collect())]
             }
             "Query" => vec![call(operation, asked(request))],
-            _ => vec![call(operation, BTreeSet::from([written(request)]))],
+            _ => vec![call(operation, BTreeSet::from([format_instant(request)]))],
         };
         self.calls.lock().unwrap().extend(calls);
     }
 }
 
 /// The partition of a write, or of the read of one item.
-fn written(request: &Value) -> String {
+fn format_instant(request: &Value) -> String {
     let item = if request["Key"].is_object() { &request["Key"] } else { &request["Item"] };
     partition(&item["pk"])
 }

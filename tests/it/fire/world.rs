@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Process, Sweeper};
-use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, Settings};
+use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
-use domain::errand::JobRef;
-use domain::execution::{Occurrence, Outcome, Role};
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
-use domain::name::{Name, Segment};
-use domain::plan::PlanLimits;
+use domain::name::{Name, PathSegment};
+use domain::pricing_tier::PlanLimits;
 use domain::refusal::Refusal;
+use domain::work_item::JobRef;
 use embedded::Store;
-use ports::store::{PageRequest, Place};
+use ports::store::{PageRequest, ResourceGroup};
 use ports::{CertificateReader, Clock, FiringStore, History, IdSource, JobStore};
 use recurrence::WrittenDate;
 use runtime::Grouped;
@@ -151,10 +151,8 @@ impl World {
             ids,
             disk: Arc::new(()),
         };
-        let settings =
-            Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
         let world = Self {
-            manage: Manage::new(manage, settings),
+            manage: Manage::new(manage, manage_settings()),
             targets,
             noted,
             trouble,
@@ -295,17 +293,17 @@ impl World {
     pub(super) async fn deliver(&mut self) {
         let Some(mut parcel) = self.transit.take() else { return };
         parcel.receives += 1;
-        let errand = parcel.errand();
+        let work_item = parcel.work_item();
         let performed = tokio::select! {
             biased;
-            performed = self.executor.perform(&errand) => Some(performed),
+            performed = self.executor.perform(&work_item) => Some(performed),
             () = self.targets.died() => None,
         };
         let now = self.clock.now();
         let again = match performed {
             Some(Ok(Performed::Done)) => {
                 if self.twice {
-                    self.executor.perform(&errand).await.unwrap();
+                    self.executor.perform(&work_item).await.unwrap();
                 }
                 return;
             }
@@ -324,7 +322,7 @@ impl World {
         let mut performing = JoinSet::new();
         while let Some(parcel) = self.transit.take() {
             let executor = self.executor.clone();
-            performing.spawn(async move { executor.perform(&parcel.errand()).await });
+            performing.spawn(async move { executor.perform(&parcel.work_item()).await });
         }
         for performed in performing.join_all().await {
             assert_eq!(performed.unwrap(), Performed::Done);
@@ -503,9 +501,9 @@ fn fired(ports: &FirePorts, process: Option<Process>) -> Fired {
     Fired { dispatcher, sweeper, executor: Executor::new(ports.clone(), settings) }
 }
 
-pub(super) fn place() -> Place {
-    let segment = |text| Segment::new(text).unwrap();
-    Place { subscription: segment("s"), group: segment("g") }
+pub(super) fn place() -> ResourceGroup {
+    let segment = |text| PathSegment::new(text).unwrap();
+    ResourceGroup { subscription: segment("s"), group: segment("g") }
 }
 
 pub(super) fn named(name: &str) -> Name {
@@ -536,4 +534,8 @@ impl CertificateReader for NoFiles {
     fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
         Err(Refusal::invalid("no file is used here"))
     }
+}
+
+fn manage_settings() -> ManageSettings {
+    ManageSettings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false }
 }

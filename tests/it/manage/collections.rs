@@ -2,7 +2,7 @@
 
 use app::AppError;
 use domain::collection::CollectionState;
-use domain::name::Segment;
+use domain::name::PathSegment;
 use ports::store::PageRequest;
 
 use super::world::{World, json, named, place, refused};
@@ -50,7 +50,7 @@ async fn a_switch_changes_the_collection_and_not_its_jobs() {
     let switch = |state| async move {
         world.manage.switch_collection(&place(), &named("jc"), state).await.unwrap();
         let job = world.manage.get_job(&place(), &named("jc"), &named("j")).await.unwrap();
-        let next = job.status.unwrap().next_execution_at.map(recurrence::written);
+        let next = job.status.unwrap().next_execution_at.map(recurrence::format_instant);
         (job.properties["state"].to_string(), next)
     };
     assert_eq!(switch(CollectionState::Disabled).await, ("\"enabled\"".to_owned(), None));
@@ -96,7 +96,7 @@ async fn lists_are_by_name_and_follow_their_pages() {
     for name in ["b", "A", "d", "C", "e"] {
         world.collection(name, "{}").await.unwrap();
     }
-    let subscription = Segment::new("SUB").unwrap();
+    let subscription = PathSegment::new("SUB").unwrap();
     let (mut names, mut from) = (Vec::new(), None);
     loop {
         let list = world.manage.list_collections(&subscription, None, page(from, 2)).await.unwrap();
@@ -108,7 +108,7 @@ async fn lists_are_by_name_and_follow_their_pages() {
         }
     }
     assert_eq!(names, ["A", "b", "C", "d", "e"]);
-    let other = Segment::new("other").unwrap();
+    let other = PathSegment::new("other").unwrap();
     let list = world.manage.list_collections(&subscription, Some(&other), page(None, 10)).await;
     assert!(list.unwrap().items.is_empty());
 }

@@ -2,10 +2,10 @@
 
 use axum::Router;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::name::{Name, Segment};
+use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::name::{Name, PathSegment};
 use ports::firing::{Claim, Claimed, Held, Recorded, Recording};
-use ports::store::Place;
+use ports::store::ResourceGroup;
 use ports::{FiringStore, JobStore};
 use serde_json::Value;
 
@@ -27,8 +27,8 @@ impl Job {
         let api = api(&world);
         ask(&api, "PUT", COLLECTION, "{}").await;
         assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), JOB).await.0, 201);
-        let segment = |text| Segment::new(text).unwrap();
-        let place = Place { subscription: segment("s"), group: segment("g") };
+        let segment = |text| PathSegment::new(text).unwrap();
+        let place = ResourceGroup { subscription: segment("s"), group: segment("g") };
         let named = |name| Name::new(name).unwrap();
         let collection = world.firing.find_collection(&place, &named("jc")).await.unwrap().unwrap();
         let uid = &collection.collection.uid;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use app::Manage;
-use domain::errand::Errand;
-use domain::execution::Occurrence;
+use domain::attempt::Occurrence;
+use domain::work_item::WorkItem;
 use embedded::{DataDir, Queue, Store, SyncMode};
 use sealer_aes::AesSealer;
 use store_dynamodb::ensure_table;
@@ -42,8 +42,8 @@ impl Process {
     /// The job and the instant of what can be delivered, in order; it is not finished.
     async fn received(&self) -> Vec<String> {
         let received = self.queue.receive(100).await.unwrap();
-        let line = |delivery: embedded::queue::Delivery| {
-            let Errand::Execute { job, attempts } = delivery.errand.unwrap() else {
+        let line = |delivery: embedded::queue::TakenMessage| {
+            let WorkItem::Execute { job, attempts } = delivery.work_item.unwrap() else {
                 panic!("nothing else was asked for");
             };
             let [attempt] = &attempts[..] else { panic!("one attempt a message") };

@@ -5,16 +5,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use app::fire::Dispatcher;
-use app::{AppError, Manage, ManagePorts, Settings};
+use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
-use domain::name::{Name, Segment};
-use domain::plan::PlanLimits;
+use domain::name::{Name, PathSegment};
+use domain::pricing_tier::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
-use ports::store::{JobRecord, Place};
-use ports::{CertificateReader, Clock, DispatchQueue, IdSource, JobStore, Message, QueueError};
+use ports::store::{JobRecord, ResourceGroup};
+use ports::{
+    CertificateReader, Clock, DispatchQueue, IdSource, JobStore, QueueError, QueueMessage,
+};
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;
@@ -31,7 +33,7 @@ pub(super) struct World {
 
 /// A queue that shows what it was given.
 #[derive(Default)]
-pub(super) struct Recorded(Mutex<Vec<Message>>);
+pub(super) struct Recorded(Mutex<Vec<QueueMessage>>);
 
 pub(super) struct Standing(Mutex<DateTime<Utc>>);
 
@@ -85,7 +87,7 @@ impl World {
 
     pub(super) async fn next(&self, name: &str) -> Option<String> {
         let view = self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap();
-        view.status.and_then(|status| status.next_execution_at).map(recurrence::written)
+        view.status.and_then(|status| status.next_execution_at).map(recurrence::format_instant)
     }
 }
 
@@ -93,7 +95,7 @@ impl Recorded {
     /// The instants of what was sent since the last look.
     pub(super) fn taken(&self) -> Vec<String> {
         let sent = std::mem::take(&mut *self.0.lock().unwrap());
-        sent.into_iter().map(|message| recurrence::written(message.due_at)).collect()
+        sent.into_iter().map(|message| recurrence::format_instant(message.due_at)).collect()
     }
 }
 
@@ -123,7 +125,7 @@ pub(super) fn manage(
         disk: Arc::new(()),
     };
     let settings =
-        Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
+        ManageSettings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
     Manage::new(ports, settings)
 }
 
@@ -141,9 +143,9 @@ pub(super) fn with_action(properties: &str) -> Value {
 
 pub(super) const HTTP: &str = r#"{"type":"Http","request":{"uri":"http://example.org","method":"GET","authentication":{"type":"Basic","username":"u","password":"hunter2"}}}"#;
 
-pub(super) fn place() -> Place {
-    let segment = |text| Segment::new(text).unwrap();
-    Place { subscription: segment("Sub"), group: segment("Group") }
+pub(super) fn place() -> ResourceGroup {
+    let segment = |text| PathSegment::new(text).unwrap();
+    ResourceGroup { subscription: segment("Sub"), group: segment("Group") }
 }
 
 pub(super) fn named(name: &str) -> Name {
@@ -169,7 +171,7 @@ pub(super) fn refused<T: std::fmt::Debug>(result: Result<T, AppError>) -> &'stat
 
 #[async_trait]
 impl DispatchQueue for Recorded {
-    async fn send(&self, messages: &[Message], _now: DateTime<Utc>) -> Result<(), QueueError> {
+    async fn send(&self, messages: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
         self.0.lock().unwrap().extend_from_slice(messages);
         Ok(())
     }

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Outcome, Role};
+use domain::attempt::{Attempt, Outcome, Role};
 use domain::job::{JobState, Switch};
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
+use domain::work_item::JobRef;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Mark, Recorded, Recording,
-    Settlement, Sight,
+    Advance, Claim, Claimed, CounterUpdate, Due, Execution, Finish, Held, JobSnapshot, LongRetry,
+    Mark, Recorded, Recording,
 };
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved};
 use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
 use recurrence::Timetable;
 
@@ -37,7 +37,7 @@ pub(super) struct StorePort {
     /// What a mutation sends only after its timer has moved on.
     pub(super) held_back: Option<Arc<QueuePort>>,
     /// What a mutation looked at too early.
-    pub(super) too_early: Mutex<HashMap<String, Option<Sight>>>,
+    pub(super) too_early: Mutex<HashMap<String, Option<JobSnapshot>>>,
     /// The generations that a mutation takes for the jobs' own.
     pub(super) claimed: Mutex<HashMap<String, u64>>,
     /// Whether a mutation found an attempt to have ended.
@@ -139,7 +139,7 @@ impl StorePort {
         }
     }
 
-    fn look_now(&self, job: &JobRef) -> Result<Option<Sight>, StoreError> {
+    fn look_now(&self, job: &JobRef) -> Result<Option<JobSnapshot>, StoreError> {
         if let Some(seen) = self.too_early.lock().unwrap().remove(&job.uid) {
             return Ok(seen);
         }
@@ -236,7 +236,7 @@ fn only<T>(answers: Vec<Result<T, StoreError>>) -> Result<T, StoreError> {
 impl JobStore for StorePort {
     async fn find_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError> {
         self.op(true, || now(self.inner().find_collection(place, name))).await
@@ -244,8 +244,8 @@ impl JobStore for StorePort {
 
     async fn list_collections(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
         let ask = || now(self.inner().list_collections(subscription, group, page.clone()));
@@ -357,7 +357,7 @@ impl FiringStore for StorePort {
         self.each(claims, one).await
     }
 
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
         self.op(true, || jobs.iter().map(|job| self.look_now(job)).collect()).await
     }
 
@@ -375,8 +375,8 @@ impl FiringStore for StorePort {
         self.each(recordings, |recording| self.record_one(recording)).await
     }
 
-    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
-        let one = |it: &Settlement| only(now(self.inner().settle(std::slice::from_ref(it))));
+    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
+        let one = |it: &CounterUpdate| only(now(self.inner().settle(std::slice::from_ref(it))));
         self.each(settlements, one).await
     }
 

@@ -8,7 +8,7 @@
 //! its job was deleted or its collection switched off; a second firing whose first worker died or
 //! was not able to record; an attempt that is recorded as lost with its workers counts as made;
 //! after an outage or in the harshest times, a few attempts of a job that fell out of the memory of
-//! what is counted before they were: `domain::settled` says why that can be.
+//! what is counted before they were: `domain::recently_counted` says why that can be.
 //!
 //! Where the queue loses messages, the last occurrence of a job that nobody touched has to happen all
 //! the same, with its retries, and so has every long retry: those are looked for again. Where
@@ -18,9 +18,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::DateTime;
-use domain::execution::{Occurrence, Outcome, Record, Role};
+use domain::attempt::{Occurrence, Outcome, Record, Role};
 use domain::job::JobState;
-use domain::settled::REMEMBERED_MAX;
+use domain::recently_counted::REMEMBERED_MAX;
 use ports::store::TimerRecord;
 use serde_json::Value;
 
@@ -143,7 +143,7 @@ struct Segment {
 
 /// How an occurrence stands in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stand {
+enum OccurrenceStatus {
     Nothing,
     Open,
     /// Its collection was off.
@@ -287,7 +287,7 @@ impl Later {
 }
 
 impl Executed {
-    fn of(uid: &str, attempt: &domain::execution::Attempt, record: &Record) -> Self {
+    fn of(uid: &str, attempt: &domain::attempt::Attempt, record: &Record) -> Self {
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
         Self {
             uid: uid.to_owned(),
@@ -621,7 +621,7 @@ impl<'a> Judge<'a> {
     }
 
     /// How an occurrence stands.
-    fn stand(&self, segment: &Segment, nominal: i64) -> Stand {
+    fn stand(&self, segment: &Segment, nominal: i64) -> OccurrenceStatus {
         let on_since =
             self.on_since.get(&segment.collection_uid).copied().flatten().unwrap_or(EVER);
         let mut due = nominal;
@@ -630,17 +630,17 @@ impl<'a> Judge<'a> {
                 self.executed.get(&(segment.uid.clone(), *generation, nominal, false, number))
             });
             match found {
-                None if due < on_since && number == 0 => return Stand::Void,
-                None if due < on_since => return Stand::Ended { is_success: false },
-                None if number == 0 => return Stand::Nothing,
-                None => return Stand::Open,
+                None if due < on_since && number == 0 => return OccurrenceStatus::Void,
+                None if due < on_since => return OccurrenceStatus::Ended { is_success: false },
+                None if number == 0 => return OccurrenceStatus::Nothing,
+                None => return OccurrenceStatus::Open,
                 Some(it) if it.is_success || number >= segment.spec.retries => {
-                    return Stand::Ended { is_success: it.is_success };
+                    return OccurrenceStatus::Ended { is_success: it.is_success };
                 }
                 Some(it) => due = it.ended + segment.spec.interval,
             }
         }
-        Stand::Open
+        OccurrenceStatus::Open
     }
 
     fn ends(&mut self) {
@@ -666,13 +666,15 @@ impl<'a> Judge<'a> {
             }
             let Some(Some(last)) = last else { continue };
             match self.stand(segment, last) {
-                Stand::Nothing | Stand::Open => bad.push(format!("final too soon: {uid}")),
-                Stand::Ended { is_success }
+                OccurrenceStatus::Nothing | OccurrenceStatus::Open => {
+                    bad.push(format!("final too soon: {uid}"));
+                }
+                OccurrenceStatus::Ended { is_success }
                     if is_success != (timer.state == JobState::Completed) =>
                 {
                     bad.push(format!("wrong final state: {uid}"));
                 }
-                Stand::Void | Stand::Ended { .. } => {}
+                OccurrenceStatus::Void | OccurrenceStatus::Ended { .. } => {}
             }
         }
         self.bad.extend(bad);

@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence, Record, Role};
+use domain::attempt::{Attempt, Occurrence, Record, Role};
 use domain::job::{Counters, JobState};
-use domain::name::{Name, Segment};
-use domain::settled::Settled;
+use domain::name::{Name, PathSegment};
+use domain::recently_counted::RecentlyCounted;
+use domain::work_item::JobRef;
 use ports::firing::{
-    Advance, CLAIMS_MAX, Claim, Claimed, Due, DueTimer, Execution, Finish, Held, JobTimer,
-    LongRetry, Mark, Recorded, Recording, Settlement, Sight, TimerKey,
+    Advance, CLAIMS_MAX, Claim, Claimed, CounterUpdate, Due, DueTimer, Execution, Finish, Held,
+    JobSnapshot, JobTimer, LongRetry, Mark, Recorded, Recording, TimerKey,
 };
 use ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
+    CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
 use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
 
@@ -58,7 +58,7 @@ pub(super) struct Memory {
 #[derive(Default)]
 struct Ahead {
     marks: u64,
-    looks: BTreeMap<String, Vec<(u64, Option<Sight>)>>,
+    looks: BTreeMap<String, Vec<(u64, Option<JobSnapshot>)>>,
 }
 
 /// Attempts in the order of history: the oldest first.
@@ -130,7 +130,7 @@ pub(super) struct JobItem {
     pub(super) collection_uid: String,
     pub(super) key: String,
     pub(super) record: TimerRecord,
-    settled: Settled,
+    settled: RecentlyCounted,
 }
 
 #[derive(Debug, Clone)]
@@ -160,7 +160,7 @@ pub(super) fn attempt_key(attempt: &Attempt) -> AttemptKey {
     (nominal_at, attempt.generation, what, role, attempt.number, String::new())
 }
 
-pub(super) fn place_key(place: &Place, name: &Name) -> String {
+pub(super) fn place_key(place: &ResourceGroup, name: &Name) -> String {
     format!("{}#{}#{}", place.subscription.key(), name.key(), place.group.key())
 }
 
@@ -348,7 +348,7 @@ impl Memory {
         }
     }
 
-    fn settle_one(&self, settlement: &Settlement) -> bool {
+    fn settle_one(&self, settlement: &CounterUpdate) -> bool {
         let mut tables = self.tables();
         let Some(item) = tables.timers.get_mut(&settlement.job_uid) else { return false };
         let is_plain = self.is(Mutation::PlainAdd);
@@ -440,7 +440,7 @@ impl Memory {
     }
 
     /// A job as it stands now.
-    pub(super) fn sight(&self, job: &JobRef) -> Option<Sight> {
+    pub(super) fn sight(&self, job: &JobRef) -> Option<JobSnapshot> {
         let tables = self.tables();
         let definition = tables.jobs.get(&(job.collection_uid.clone(), job.key.clone()))?;
         if definition.uid != job.uid && !self.is(Mutation::GenerationRestarts) {
@@ -452,7 +452,7 @@ impl Memory {
         let on = collection.collection.definition.state.is_on();
         let settled = item.settled.clone();
         let forgets = self.is(Mutation::PlainAdd);
-        Some(Sight {
+        Some(JobSnapshot {
             name: definition.name.clone(),
             document: definition.document.clone(),
             sealed: definition.sealed.clone(),
@@ -460,7 +460,7 @@ impl Memory {
             timing: item.record.timing,
             rule: item.record.rule.clone(),
             counters: item.record.counters,
-            settled: if forgets { Settled::default() } else { settled },
+            settled: if forgets { RecentlyCounted::default() } else { settled },
             is_spent: item.record.is_spent,
             plan: collection.collection.definition.plan,
             collection_on_since: on.then_some(collection.on_since),
@@ -469,12 +469,12 @@ impl Memory {
 }
 
 /// Only the last eight attempts, and nothing of those before.
-fn short_memory(settled: &Settled) -> Settled {
+fn short_memory(settled: &RecentlyCounted) -> RecentlyCounted {
     let bytes = settled.to_bytes();
     let (head, entries) = bytes.split_at(16);
     let kept = &entries[entries.len().saturating_sub(8 * 8)..];
     let short = [&head[..8], &i64::MIN.to_be_bytes()[..], kept].concat();
-    Settled::from_bytes(&short).unwrap()
+    RecentlyCounted::from_bytes(&short).unwrap()
 }
 
 fn not_here<T>() -> Result<T, StoreError> {
@@ -485,7 +485,7 @@ fn not_here<T>() -> Result<T, StoreError> {
 impl JobStore for Memory {
     async fn find_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError> {
         Ok(self.tables().collections.get(&place_key(place, name)).cloned())
@@ -493,8 +493,8 @@ impl JobStore for Memory {
 
     async fn list_collections(
         &self,
-        _subscription: &Segment,
-        _group: Option<&Segment>,
+        _subscription: &PathSegment,
+        _group: Option<&PathSegment>,
         _page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
         let items = self.tables().collections.values().cloned().collect();
@@ -586,7 +586,7 @@ impl JobStore for Memory {
             collection_uid: uid.clone(),
             key: job.name.key(),
             record: job.timer.clone(),
-            settled: Settled::default(),
+            settled: RecentlyCounted::default(),
         };
         tables.timers.insert(job.uid.clone(), timer);
         self.show_job(&mut tables, &job.uid);
@@ -726,7 +726,7 @@ impl FiringStore for Memory {
         each(claims, |held| self.release_one(held))
     }
 
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
         let sights: Vec<_> = jobs.iter().map(|job| self.sight(job)).collect();
         if let Some(ahead) = &self.ahead {
             let Ahead { marks, looks } = &mut *ahead.lock().unwrap();
@@ -757,7 +757,7 @@ impl FiringStore for Memory {
         each(recordings, |recording| self.record_one(recording))
     }
 
-    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
         each(settlements, |settlement| self.settle_one(settlement))
     }
 

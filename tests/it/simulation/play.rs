@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use app::Manage;
 use domain::collection::CollectionState;
-use domain::name::{Name, Segment};
-use ports::store::Place;
+use domain::name::{Name, PathSegment};
+use ports::store::ResourceGroup;
 use serde_json::{Value, json};
 
 use super::faults::Store;
@@ -344,9 +344,9 @@ impl Play {
     }
 }
 
-fn place() -> Place {
-    let segment = |text| Segment::new(text).unwrap();
-    Place { subscription: segment("sub"), group: segment("group") }
+fn place() -> ResourceGroup {
+    let segment = |text| PathSegment::new(text).unwrap();
+    ResourceGroup { subscription: segment("sub"), group: segment("group") }
 }
 
 async fn ask(manage: &Manage, request: Request) -> Result<(), app::AppError> {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::{Errand, JobRef};
-use domain::execution::{Occurrence, Role};
-use ports::{DispatchQueue, Message, QueueError, decode, encode};
+use domain::attempt::{Occurrence, Role};
+use domain::work_item::{JobRef, WorkItem};
+use ports::{DispatchQueue, QueueError, QueueMessage, decode, encode};
 
 use super::mutation::Mutation;
 use super::time::{Process, SECOND, micros};
@@ -30,7 +30,7 @@ pub(super) struct Sqs {
 
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
-    pub(super) errand: String,
+    pub(super) work_item: String,
     pub(super) visible_at: i64,
     pub(super) receives: u32,
 }
@@ -49,18 +49,18 @@ pub(super) struct QueuePort {
     pub(super) process: Arc<Process>,
     pub(super) sender: Sender,
     /// What a mutation sends later than it says.
-    pub(super) held_back: Mutex<Vec<Message>>,
+    pub(super) held_back: Mutex<Vec<QueueMessage>>,
 }
 
 impl QueuePort {
     /// What a mutation lets through.
-    fn lets_through(&self, message: &Message) -> bool {
-        match (self.world.mutation, self.sender, &message.errand) {
-            (Some(Mutation::NoSettleTimer), Sender::Sweeper, Errand::Conclude { .. }) => false,
-            (Some(Mutation::SkipDisabled), Sender::Sweeper, Errand::Execute { job, .. }) => {
+    fn lets_through(&self, message: &QueueMessage) -> bool {
+        match (self.world.mutation, self.sender, &message.work_item) {
+            (Some(Mutation::NoSettleTimer), Sender::Sweeper, WorkItem::Conclude { .. }) => false,
+            (Some(Mutation::SkipDisabled), Sender::Sweeper, WorkItem::Execute { job, .. }) => {
                 self.is_on(job)
             }
-            (Some(Mutation::NoRetries), Sender::Worker, Errand::Execute { attempts, .. }) => {
+            (Some(Mutation::NoRetries), Sender::Worker, WorkItem::Execute { attempts, .. }) => {
                 !attempts.iter().any(|it| it.role == Role::Main && it.number > 0)
             }
             _ => true,
@@ -83,7 +83,7 @@ impl QueuePort {
         }
     }
 
-    async fn send_batch(&self, messages: &[Message]) -> Result<(), QueueError> {
+    async fn send_batch(&self, messages: &[QueueMessage]) -> Result<(), QueueError> {
         self.process.pause(2_000, 15_000).await;
         let faults = self.world.faults();
         let chance = |in_a_million| self.process.time().chance().happens(in_a_million);
@@ -108,7 +108,7 @@ impl QueuePort {
 
 #[async_trait]
 impl DispatchQueue for QueuePort {
-    async fn send(&self, messages: &[Message], _now: DateTime<Utc>) -> Result<(), QueueError> {
+    async fn send(&self, messages: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
         let messages: Vec<_> =
             messages.iter().filter(|it| self.lets_through(it)).cloned().collect();
         if self.world.mutation == Some(Mutation::AdvanceFirst) && self.sender != Sender::Worker {
@@ -124,9 +124,9 @@ impl DispatchQueue for QueuePort {
 
 impl World {
     /// Notes which runs were accepted.
-    fn note_runs(&self, messages: &[Message]) {
+    fn note_runs(&self, messages: &[QueueMessage]) {
         for message in messages {
-            if let Errand::Execute { job, attempts } = &message.errand
+            if let WorkItem::Execute { job, attempts } = &message.work_item
                 && let [attempt] = attempts.as_slice()
                 && matches!(attempt.occurrence, Occurrence::Run { .. })
             {
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// Keeps messages, some of them twice, and none of them punctually.
-    fn keep(self: &Arc<Self>, messages: &[Message], clock: i64) {
+    fn keep(self: &Arc<Self>, messages: &[QueueMessage], clock: i64) {
         let faults = self.faults();
         for message in messages {
             if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
@@ -149,11 +149,11 @@ impl World {
                 let is_late = self.time.chance().happens(faults.late);
                 let late = if is_late { 20 * SECOND } else { SECOND / 5 };
                 let visible_at = self.time.now() + delay + self.time.chance().between(0, late);
-                let errand = encode(&message.errand);
+                let work_item = encode(&message.work_item);
                 let mut sqs = self.sqs.lock().unwrap();
                 let id = sqs.next;
                 sqs.next += 1;
-                sqs.messages.insert(id, Kept { errand, visible_at, receives: 0 });
+                sqs.messages.insert(id, Kept { work_item, visible_at, receives: 0 });
                 drop(sqs);
                 self.poke_at(visible_at + 1_000);
             }
@@ -207,7 +207,7 @@ impl World {
         }
     }
 
-    fn receive_one(self: &Arc<Self>, id: u64) -> Option<(u64, Errand)> {
+    fn receive_one(self: &Arc<Self>, id: u64) -> Option<(u64, WorkItem)> {
         let (visibility, receives_max) = match self.mutation {
             Some(Mutation::LeaseOverVisibility) => (95, 3),
             _ => (120, 20),
@@ -216,15 +216,15 @@ impl World {
         let message = sqs.messages.get_mut(&id)?;
         message.receives += 1;
         message.visible_at = self.time.now() + visibility * SECOND;
-        let Kept { errand, visible_at, receives } = message.clone();
+        let Kept { work_item, visible_at, receives } = message.clone();
         if receives > receives_max {
             sqs.messages.remove(&id);
-            sqs.dead.push(errand);
+            sqs.dead.push(work_item);
             return None;
         }
         drop(sqs);
         self.poke_at(visible_at + 1_000);
-        Some((id, decode(&errand).unwrap()))
+        Some((id, decode(&work_item).unwrap()))
     }
 
     /// A worker is done with a message; some deletions do not reach every copy.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
+use domain::work_item::JobRef;
 use ports::firing::Advance;
 use ports::store::{CollectionRecord, Saved};
 

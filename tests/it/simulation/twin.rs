@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::errand::JobRef;
-use domain::execution::Attempt;
-use domain::name::{Name, Segment};
+use domain::attempt::Attempt;
+use domain::name::{Name, PathSegment};
+use domain::work_item::JobRef;
 use embedded::Store as Embedded;
 use ports::firing::{
-    Advance, Claim, Claimed, Due, Execution, Finish, Held, LongRetry, Mark, Recorded, Recording,
-    Settlement, Sight,
+    Advance, Claim, Claimed, CounterUpdate, Due, Execution, Finish, Held, JobSnapshot, LongRetry,
+    Mark, Recorded, Recording,
 };
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved};
 use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
 use store_dynamodb::{DynamoJobStore, ensure_table};
 use tokio::runtime::Runtime;
@@ -78,7 +78,7 @@ fn the_store_in_memory_answers_as_the_real_one() {
 impl JobStore for Twin {
     async fn find_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError> {
         let real = self.real(self.real.find_collection(place, name));
@@ -87,8 +87,8 @@ impl JobStore for Twin {
 
     async fn list_collections(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
         self.memory.list_collections(subscription, group, page).await
@@ -213,7 +213,7 @@ impl FiringStore for Twin {
         each(self.memory.release(claims).await, &real)
     }
 
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<Sight>>, StoreError> {
+    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
         let real = self.real(self.real.look(jobs));
         Ok(same(self.memory.look(jobs).await?, &real?))
     }
@@ -237,7 +237,7 @@ impl FiringStore for Twin {
         each(self.memory.record(recordings).await, &real)
     }
 
-    async fn settle(&self, settlements: &[Settlement]) -> Vec<Result<bool, StoreError>> {
+    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
         let real = self.real(self.real.settle(settlements));
         each(self.memory.settle(settlements).await, &real)
     }

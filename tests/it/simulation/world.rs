@@ -6,18 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Sweeper};
-use app::{AppError, Manage, ManagePorts, Settings};
+use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use domain::action::{CertificateFacts, ClientCertificate, Target};
-use domain::errand::Errand;
-use domain::execution::{Attempt, Outcome, Role};
-use domain::firing::fence;
+use domain::attempt::{Attempt, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
+use domain::firing::may_start;
 use domain::job::JobState;
-use domain::plan::PlanLimits;
+use domain::pricing_tier::PlanLimits;
 use domain::refusal::Refusal;
-use ports::{ActionSender, CertificateReader, Clock, IdSource, Occasion, SealError, Sealer, Sent};
+use domain::work_item::WorkItem;
+use ports::{
+    ActionSender, AttemptContext, CertificateReader, Clock, IdSource, SealError, Sealer, Sent,
+};
 
 use super::chance::Chance;
 use super::faults::{Store, StorePort};
@@ -215,8 +217,11 @@ impl World {
             ids: Arc::new(Ids(self.clone())),
             disk: Arc::new(()),
         };
-        let settings =
-            Settings { region: "here".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
+        let settings = ManageSettings {
+            region: "here".to_owned(),
+            plan_limits: PlanLimits::On,
+            has_aws: false,
+        };
         Manage::new(ports, settings)
     }
 
@@ -236,15 +241,15 @@ impl World {
     }
 
     /// Performs some messages in one process, which has ninety seconds.
-    pub(super) fn work(self: &Arc<Self>, received: Vec<(u64, Errand)>) {
+    pub(super) fn work(self: &Arc<Self>, received: Vec<(u64, WorkItem)>) {
         let process = self.process();
         let left = Arc::new(Mutex::new(received.len()));
         let results = Arc::new(Mutex::new(Vec::new()));
-        for (id, errand) in received {
+        for (id, work_item) in received {
             let (world, worker) = (self.clone(), process.clone());
             let (left, results) = (left.clone(), results.clone());
             self.time.spawn(&process, async move {
-                let result = world.perform(&worker, &errand).await;
+                let result = world.perform(&worker, &work_item).await;
                 results.lock().unwrap().push((id, result));
                 *left.lock().unwrap() -= 1;
                 if *left.lock().unwrap() == 0 {
@@ -282,11 +287,11 @@ impl World {
     async fn perform(
         self: &Arc<Self>,
         process: &Arc<Process>,
-        errand: &Errand,
+        work_item: &WorkItem,
     ) -> Result<Performed, AppError> {
         let queue = self.queue_port(process, Sender::Worker);
         let store = self.store_port(process, &queue);
-        if self.skips(&store, errand) {
+        if self.skips(&store, work_item) {
             return Ok(Performed::Done);
         }
         let ports = FirePorts {
@@ -299,7 +304,7 @@ impl World {
             clock: self.clock(process, Sender::Worker),
             ids: Arc::new(Ids(self.clone())),
         };
-        let performed = Executor::new(ports, FireSettings::default()).perform(errand).await;
+        let performed = Executor::new(ports, FireSettings::default()).perform(work_item).await;
         match (self.mutation, performed) {
             (Some(Mutation::LostClaimAcks), Ok(Performed::Again(_))) => Ok(Performed::Done),
             (Some(Mutation::LeaseOverVisibility), Ok(Performed::Again(_))) => {
@@ -311,13 +316,13 @@ impl World {
     }
 
     /// What a mutation does not even begin with.
-    fn skips(&self, store: &StorePort, errand: &Errand) -> bool {
-        let (job, attempt) = match (self.mutation, errand) {
-            (Some(Mutation::BlindSettle), Errand::Conclude { job, generation }) => {
+    fn skips(&self, store: &StorePort, work_item: &WorkItem) -> bool {
+        let (job, attempt) = match (self.mutation, work_item) {
+            (Some(Mutation::BlindSettle), WorkItem::Conclude { job, generation }) => {
                 store.finish_as(&job.uid, *generation, JobState::Completed);
                 return true;
             }
-            (Some(_), Errand::Execute { job, attempts }) => (job, &attempts[0]),
+            (Some(_), WorkItem::Execute { job, attempts }) => (job, &attempts[0]),
             _ => return false,
         };
         let Some(sight) = self.memory.sight(job) else { return false };
@@ -331,21 +336,21 @@ impl World {
                 sight.collection_on_since.is_some_and(|since| nominal_at < since)
             }
             Some(Mutation::StaleFirst) => {
-                let standing = domain::firing::Standing {
+                let standing = domain::firing::JobStanding {
                     state: sight.state,
                     generation: sight.timing.generation,
                     timetable: rule.as_ref(),
                     collection_on_since: sight.collection_on_since,
                 };
                 let floor = instant(store.process.clock()) - TimeDelta::minutes(10);
-                fence(attempt, Some(standing), floor).is_err()
+                may_start(attempt, Some(standing), floor).is_err()
             }
             _ => false,
         }
     }
 
     /// How an attempt ends, and how long it takes: the same whoever makes it.
-    fn outcome(&self, occasion: &Occasion) -> (Outcome, i64) {
+    fn outcome(&self, occasion: &AttemptContext) -> (Outcome, i64) {
         let hash = occasion
             .execution_id
             .bytes()
@@ -358,7 +363,7 @@ impl World {
         (outcome, millis * 1_000)
     }
 
-    fn attempt_of(&self, occasion: &Occasion) -> Option<Attempt> {
+    fn attempt_of(&self, occasion: &AttemptContext) -> Option<Attempt> {
         let tables = self.memory.tables();
         let of_job = tables.executions.get(&occasion.job_uid)?;
         let id = occasion.execution_id.strip_prefix(&format!("{}.", occasion.job_uid))?;
@@ -369,9 +374,9 @@ impl World {
 
 #[async_trait]
 impl ActionSender for SimulatedTarget {
-    async fn send(&self, _target: &Target, occasion: &Occasion) -> Sent {
+    async fn send(&self, _target: &Target, occasion: &AttemptContext) -> Sent {
         let attempt = self.world.attempt_of(occasion).unwrap();
-        let is_run = matches!(attempt.occurrence, domain::execution::Occurrence::Run { .. });
+        let is_run = matches!(attempt.occurrence, domain::attempt::Occurrence::Run { .. });
         let fire = Fire {
             at: self.world.time.now(),
             clock: self.process.clock(),

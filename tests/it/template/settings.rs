@@ -11,9 +11,9 @@ use super::Template;
 fn functions_are_given_the_settings_that_they_read_and_no_others() {
     let template = Template::read();
     for (resource, read) in [
-        ("ApiFunction", asked(api::Settings::read)),
-        ("SweeperFunction", asked(sweeper::Settings::read)),
-        ("ExecutorFunction", asked(executor::Settings::read)),
+        ("ApiFunction", asked(api::ApiSettings::read)),
+        ("SweeperFunction", asked(sweeper::SweeperSettings::read)),
+        ("ExecutorFunction", asked(executor::ExecutorSettings::read)),
     ] {
         let given = template.environment(resource);
         assert_eq!(given, read.iter().copied().collect(), "left: {resource} in the template");

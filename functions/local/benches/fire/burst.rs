@@ -96,7 +96,7 @@ pub(crate) async fn create(
     for n in 0..COLLECTIONS {
         client.must("PUT", &collection(&format!("{name}-{n}")), "{}").await;
     }
-    let jobs = uris.iter().zip(due).map(|(uri, due)| job(uri, &recurrence::written(*due)));
+    let jobs = uris.iter().zip(due).map(|(uri, due)| job(uri, &recurrence::format_instant(*due)));
     let jobs: Arc<[String]> = jobs.collect();
     let next = Arc::new(AtomicUsize::new(0));
     let mut clients = JoinSet::new();

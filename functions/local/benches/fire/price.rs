@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Sweeper};
-use app::{Manage, ManagePorts, Settings};
+use app::{Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
-use domain::execution::Outcome;
-use domain::name::{Name, Segment};
-use domain::plan::PlanLimits;
+use domain::attempt::Outcome;
+use domain::name::{Name, PathSegment};
+use domain::pricing_tier::PlanLimits;
 use embedded::Store;
-use ports::store::Place;
-use ports::{ActionSender, Clock, DispatchQueue, Message, Occasion, QueueError, Sent};
+use ports::store::ResourceGroup;
+use ports::{ActionSender, AttemptContext, Clock, DispatchQueue, QueueError, QueueMessage, Sent};
 use runtime::{Grouped, PfxReader, RandomIds};
 use sealer_aes::AesSealer;
 use serde_json::{Value, json};
-use store_dynamodb::{Call, Consumed, DynamoJobStore, Groups, Meter, ensure_table};
+use store_dynamodb::{Consumed, DynamoJobStore, Groups, Meter, MeteredCall, ensure_table};
 
 use crate::figures::Figures;
 
@@ -45,11 +45,11 @@ pub(crate) async fn measure(figures: &mut Figures) {
         let world = World::new().await;
         let firings = world.run(recurrence, runs).await;
         let spent = world.meter.take();
-        let writes = per(firings, &spent, Call::is_write);
-        let reads = per(firings, &spent, |call| !call.is_write() && call != Call::Due);
+        let writes = per(firings, &spent, MeteredCall::is_write);
+        let reads = per(firings, &spent, |call| !call.is_write() && call != MeteredCall::Due);
         let calls: Vec<String> = spent
             .iter()
-            .filter(|(call, _)| **call != Call::Due)
+            .filter(|(call, _)| **call != MeteredCall::Due)
             .map(|(call, consumed)| format!("{call:?} {:.2}", units(consumed) / firings))
             .collect();
         let figure = format!("{writes:.2}; {reads:.2}");
@@ -58,7 +58,11 @@ pub(crate) async fn measure(figures: &mut Figures) {
     }
 }
 
-fn per(firings: f64, spent: &BTreeMap<Call, Consumed>, of: impl Fn(Call) -> bool) -> f64 {
+fn per(
+    firings: f64,
+    spent: &BTreeMap<MeteredCall, Consumed>,
+    of: impl Fn(MeteredCall) -> bool,
+) -> f64 {
     let spent = spent.iter().filter(|(call, _)| of(**call));
     spent.map(|(_, consumed)| units(consumed)).sum::<f64>() / firings
 }
@@ -106,7 +110,11 @@ impl World {
                 ids: Arc::new(RandomIds),
                 disk: Arc::new(()),
             },
-            Settings { region: "local".to_owned(), plan_limits: PlanLimits::Off, has_aws: false },
+            ManageSettings {
+                region: "local".to_owned(),
+                plan_limits: PlanLimits::Off,
+                has_aws: false,
+            },
         );
         let ports = FirePorts {
             store: grouped,
@@ -131,15 +139,15 @@ impl World {
 
     /// Creates the jobs, lets them run, and returns how often they fired.
     async fn run(&self, recurrence: Value, runs: TimeDelta) -> f64 {
-        let segment = |text| Segment::new(text).expect("a segment");
-        let place = Place { subscription: segment("s"), group: segment("g") };
+        let segment = |text| PathSegment::new(text).expect("a segment");
+        let place = ResourceGroup { subscription: segment("s"), group: segment("g") };
         let collection = Name::new("jc").expect("a name");
         let put = self.manage.put_collection(&place, &collection, json!({}));
         put.await.expect("a collection");
         let is_once = recurrence.is_null();
         for n in 0..JOBS {
             let name = Name::new(&format!("j{n}")).expect("a name");
-            let start = recurrence::written(self.clock.now() + TimeDelta::minutes(20));
+            let start = recurrence::format_instant(self.clock.now() + TimeDelta::minutes(20));
             let request = json!({"uri": "http://example.org/", "method": "GET"});
             let mut body = json!({"properties": {
                 "startTime": start,
@@ -172,12 +180,13 @@ impl World {
                 let batch = self.letters.due_before(tick + TICK);
                 let Some(first) = batch.first() else { break };
                 self.clock.set(first.due_at);
-                let performed = batch.iter().map(|it| self.executor.perform(&it.errand));
+                let performed = batch.iter().map(|it| self.executor.perform(&it.work_item));
                 for performed in futures_util::future::join_all(performed).await {
-                    assert_eq!(performed.expect("an errand"), Performed::Done);
+                    assert_eq!(performed.expect("a work item"), Performed::Done);
                 }
-                let is_firing =
-                    |it: &&Message| matches!(it.errand, domain::errand::Errand::Execute { .. });
+                let is_firing = |it: &&QueueMessage| {
+                    matches!(it.work_item, domain::work_item::WorkItem::Execute { .. })
+                };
                 firings += u32::try_from(batch.iter().filter(is_firing).count()).expect("a batch");
             }
             self.clock.set(tick + TICK);
@@ -212,11 +221,11 @@ impl Clock for Hand {
 
 /// What was sent.
 #[derive(Default)]
-struct Letters(Mutex<Vec<Message>>);
+struct Letters(Mutex<Vec<QueueMessage>>);
 
 impl Letters {
     /// A batch of those that are due first.
-    fn due_before(&self, end: DateTime<Utc>) -> Vec<Message> {
+    fn due_before(&self, end: DateTime<Utc>) -> Vec<QueueMessage> {
         let mut letters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         letters.sort_by_key(|letter| letter.due_at);
         let Some(due_at) = letters.first().map(|first| first.due_at).filter(|at| *at < end) else {
@@ -230,7 +239,7 @@ impl Letters {
 
 #[async_trait]
 impl DispatchQueue for Letters {
-    async fn send(&self, messages: &[Message], _now: DateTime<Utc>) -> Result<(), QueueError> {
+    async fn send(&self, messages: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(messages);
         Ok(())
     }
@@ -241,7 +250,7 @@ struct Answering;
 
 #[async_trait]
 impl ActionSender for Answering {
-    async fn send(&self, _target: &Target, _occasion: &Occasion) -> Sent {
+    async fn send(&self, _target: &Target, _occasion: &AttemptContext) -> Sent {
         let headers: String =
             (0..14).map(|n| format!("X-Header-{n}: {}\r\n", u64::MAX / (7 * n + 3))).collect();
         let body: String =

@@ -15,12 +15,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::collection::Collection;
 use domain::document::read_collection;
 use domain::job::{Counters, JobState};
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use embedded::{DataDir, Queue, Store, SyncMode};
 use futures_util::stream::{StreamExt as _, iter};
 use ports::JobStore as _;
-use ports::store::{CollectionRecord, JobRecord, Place, SaveJob, TimerRecord};
+use ports::store::{CollectionRecord, JobRecord, ResourceGroup, SaveJob, TimerRecord};
 use runtime::SystemClock;
 use store_dynamodb::{DynamoJobStore, ensure_table};
 
@@ -125,10 +125,10 @@ async fn template(client: &Client) -> [Item; 2] {
 }
 
 fn collection() -> CollectionRecord {
-    let segment = |text| Segment::new(text).expect("a segment");
+    let segment = |text| PathSegment::new(text).expect("a segment");
     let document = serde_json::json!({"properties": {"sku": {"name": "Standard"}}});
     CollectionRecord {
-        place: Place { subscription: segment("s"), group: segment("g") },
+        place: ResourceGroup { subscription: segment("s"), group: segment("g") },
         collection: Collection {
             uid: "0123456789abcdef0123456789abcdef".to_owned(),
             name: Name::new("jc").expect("a name"),
@@ -144,7 +144,7 @@ fn job() -> JobRecord {
     let now = runtime::system_now();
     let due_at: DateTime<Utc> = now + TimeDelta::days(3_650);
     let timing = Timing { generation: 1, anchor: Some(now), since: now, used: 0 };
-    let anchor = recurrence::written(due_at);
+    let anchor = recurrence::format_instant(due_at);
     let rule = format!("1 every=1day anchor={anchor} since={}", due_at.timestamp());
     JobRecord {
         uid: "fedcba9876543210fedcba9876543210".to_owned(),

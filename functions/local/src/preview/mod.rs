@@ -7,7 +7,7 @@ mod job;
 mod table;
 
 use chrono::{DateTime, Utc};
-use recurrence::{Refused, Timetable, written};
+use recurrence::{Refused, Timetable, format_instant};
 
 /// The most bytes that the text of a job may have.
 pub const JOB_BYTES_MAX: usize = 1 << 20;
@@ -75,7 +75,7 @@ impl Preview {
     #[must_use]
     pub fn json(&self) -> String {
         let occurrences: Vec<_> =
-            self.occurrences.iter().map(|at| format!("\"{}\"", written(*at))).collect();
+            self.occurrences.iter().map(|at| format!("\"{}\"", format_instant(*at))).collect();
         format!(r#"{{"occurrences":[{}],"ends":{}}}"#, occurrences.join(","), self.ends)
     }
 

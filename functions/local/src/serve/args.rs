@@ -87,7 +87,7 @@ pub struct ServeArgs {
         default_value = "api,sweeper,executor",
         help_heading = FIRING
     )]
-    pub(super) roles: Vec<Role>,
+    pub(super) roles: Vec<ServeRole>,
     /// Start the schedule's clock at another time; requests and time limits stay in real time
     #[arg(long, value_name = "RFC3339", value_parser = instant, help_heading = FIRING)]
     pub(super) clock_start: Option<DateTime<Utc>>,
@@ -111,7 +111,7 @@ pub struct ServeArgs {
     pub(super) oauth_authority: String,
     /// Whether the limits of plans hold: jobs in a collection, how often they may fire
     #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
-    pub(super) plan_limits: Switch,
+    pub(super) plan_limits: OnOff,
 
     /// Where Storage queues are.
     #[arg(
@@ -161,14 +161,14 @@ pub(super) enum Sync {
 
 /// A part of the scheduler: one answers requests, one finds what is due, one performs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Role {
+pub(super) enum ServeRole {
     Api,
     Sweeper,
     Executor,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Switch {
+pub(super) enum OnOff {
     On,
     Off,
 }

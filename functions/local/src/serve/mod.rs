@@ -3,7 +3,7 @@
 //! A start goes through these steps, and says on standard output what a user has to know; the last
 //! line says where it listens:
 //!
-//! 1. arguments become [`Settings`], or a list of all that is wrong with them;
+//! 1. arguments become [`ServeSettings`], or a list of all that is wrong with them;
 //! 2. the data directory is opened, its keys are read or made, then the store is opened;
 //! 3. services are put on them, and each role becomes a task;
 //! 4. the first signal asks the tasks to stop, and the store is closed after them.
@@ -31,4 +31,4 @@ mod work;
 
 pub use args::ServeArgs;
 pub use run::{BUILD, Build, serve};
-pub use settings::{DATA_DIR, Settings};
+pub use settings::{DATA_DIR, ServeSettings};

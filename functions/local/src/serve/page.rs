@@ -12,20 +12,20 @@ use rest::{MetricsError, MetricsPage};
 use runtime::{Metrics, gauge};
 
 /// What `GET /metrics` answers.
-pub(super) struct Page {
+pub(super) struct PrometheusPage {
     metrics: Arc<Metrics>,
     queue: Queue,
     clock: Arc<dyn Clock>,
 }
 
-impl Page {
+impl PrometheusPage {
     pub(super) const fn new(metrics: Arc<Metrics>, queue: Queue, clock: Arc<dyn Clock>) -> Self {
         Self { metrics, queue, clock }
     }
 }
 
 #[async_trait]
-impl MetricsPage for Page {
+impl MetricsPage for PrometheusPage {
     async fn text(&self) -> Result<String, MetricsError> {
         let stats = self.queue.stats().await?;
         let mut text = self.metrics.text();

@@ -6,7 +6,7 @@ use actions::Actions;
 use anyhow::{Context, Result};
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
 use app::{Manage, ManagePorts};
-use embedded::{DataDir, Disk, Queue, Store};
+use embedded::{DataDir, Queue, Store, WriteProbe};
 use ports::firing::FiringStore;
 use ports::{Clock, DispatchQueue, IdSource, Sealer};
 use runtime::{
@@ -15,9 +15,9 @@ use runtime::{
 use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
 
 use super::home::Home;
-use super::page::Page;
+use super::page::PrometheusPage;
 use super::run::BUILD;
-use super::settings::{ClockSettings, Settings};
+use super::settings::{ClockSettings, ServeSettings};
 
 /// The one table of the store.
 const TABLE: &str = "minutehand";
@@ -41,7 +41,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Opens what is kept. It has to be called within a runtime.
-    pub(super) async fn open(settings: &Settings) -> Result<Self> {
+    pub(super) async fn open(settings: &ServeSettings) -> Result<Self> {
         let clock = clock(settings.clock);
         let Home { dir, sealer, store, queue } = Home::open(&settings.storage, clock.clone())?;
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
@@ -66,7 +66,7 @@ impl Parts {
     }
 
     /// What the API calls.
-    pub(super) fn manage(&self, settings: &Settings) -> Manage {
+    pub(super) fn manage(&self, settings: &ServeSettings) -> Manage {
         let ports = ManagePorts {
             store: self.jobs.clone(),
             history: self.grouped.clone(),
@@ -76,9 +76,9 @@ impl Parts {
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
-            disk: Arc::new(Disk::under(&self.store, &self.queue)),
+            disk: Arc::new(WriteProbe::under(&self.store, &self.queue)),
         };
-        let settings = app::Settings {
+        let settings = app::ManageSettings {
             region: REGION.to_owned(),
             plan_limits: settings.plan_limits,
             has_aws: settings.services.aws.is_some(),
@@ -99,7 +99,7 @@ impl Parts {
     }
 
     /// What performs what is due.
-    pub(super) fn executor(&self, settings: &Settings) -> Result<Executor> {
+    pub(super) fn executor(&self, settings: &ServeSettings) -> Result<Executor> {
         let ports = FirePorts {
             store: self.grouped.clone(),
             queue: self.messages(),
@@ -119,8 +119,8 @@ impl Parts {
     }
 
     /// What `GET /metrics` answers.
-    pub(super) fn page(&self) -> Page {
-        Page::new(self.metrics.clone(), self.queue.clone(), self.clock.clone())
+    pub(super) fn page(&self) -> PrometheusPage {
+        PrometheusPage::new(self.metrics.clone(), self.queue.clone(), self.clock.clone())
     }
 
     /// Closes what is kept, once what it has accepted is done.
@@ -146,8 +146,8 @@ fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
     }
 }
 
-fn actions(settings: &Settings) -> Result<Actions> {
-    let mut wanted = actions::Settings::new(settings.targets);
+fn actions(settings: &ServeSettings) -> Result<Actions> {
+    let mut wanted = actions::ActionSettings::new(settings.targets);
     wanted.authority.clone_from(&settings.oauth_authority);
     wanted.storage = settings.services.storage.clone();
     wanted.service_bus = settings.services.bus.clone();

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::expire::expire;
 use super::listen::listen;
 use super::parts::Parts;
-use super::settings::{Auth, Settings};
+use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
 use super::sweep::sweep;
 use super::tasks::Tasks;
@@ -50,7 +50,7 @@ pub const BUILD: Build = Build {
 /// # Errors
 ///
 /// If it cannot start, or had to end for another reason than a signal.
-pub fn serve(settings: Settings) -> Result<()> {
+pub fn serve(settings: ServeSettings) -> Result<()> {
     start_log(settings.log, settings.log_level);
     let system = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -62,7 +62,7 @@ pub fn serve(settings: Settings) -> Result<()> {
     ended
 }
 
-async fn run(settings: Settings) -> Result<()> {
+async fn run(settings: ServeSettings) -> Result<()> {
     let mut signals = Signals::hear().context("cannot hear signals")?;
     let parts = Parts::open(&settings).await?;
     if let Some(dir) = &parts.dir {
@@ -80,7 +80,7 @@ async fn run(settings: Settings) -> Result<()> {
 }
 
 /// Starts what finds what is due, and what performs it.
-fn start_firing(parts: &Parts, settings: &Settings, tasks: &mut Tasks) -> Result<()> {
+fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> Result<()> {
     let clock = || parts.clock.clone();
     if settings.roles.executor {
         let (queue, executor) = (parts.queue.clone(), parts.executor(settings)?);
@@ -100,7 +100,7 @@ fn start_firing(parts: &Parts, settings: &Settings, tasks: &mut Tasks) -> Result
 /// What it returns is kept for as long as it listens: a certificate may be in a file until then.
 async fn start_api(
     parts: &Parts,
-    settings: Settings,
+    settings: ServeSettings,
     tasks: &mut Tasks,
 ) -> Result<Option<Protection>> {
     let protection = protect(&settings.tls, settings.listen, parts.dir.as_ref())?;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use actions::{Aws, Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
 use domain::arn::is_region;
-use domain::plan::PlanLimits;
+use domain::pricing_tier::PlanLimits;
 use embedded::SyncMode;
 use runtime::{LogFormat, LogLevel, Rate};
 use zeroize::Zeroizing;
 
-use super::args::{Format, Level, Role, ServeArgs, Switch, Sync, TOKEN_VARIABLE};
+use super::args::{Format, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
 
 /// The data directory, where none is given.
 pub const DATA_DIR: &str = ".minutehand";
@@ -21,7 +21,7 @@ const AWS_REGION: &str = "us-east-1";
 
 /// What a process of `serve` runs with.
 #[derive(Debug)]
-pub struct Settings {
+pub struct ServeSettings {
     /// Where it listens.
     pub(super) listen: SocketAddr,
     /// Where it keeps things.
@@ -112,7 +112,7 @@ pub(super) struct ClockSettings {
     pub(super) rate: Rate,
 }
 
-impl Settings {
+impl ServeSettings {
     /// The settings of these arguments, and of the token and the keys that the environment holds. What
     /// is given as an argument comes before the environment.
     ///
@@ -141,8 +141,8 @@ impl Settings {
                 aws: aws(args, environment, &mut problems),
             },
             plan_limits: match args.plan_limits {
-                Switch::On => PlanLimits::On,
-                Switch::Off => PlanLimits::Off,
+                OnOff::On => PlanLimits::On,
+                OnOff::Off => PlanLimits::Off,
             },
             log: match args.log {
                 Format::Text => LogFormat::Text,
@@ -252,9 +252,13 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
     Tls::Off
 }
 
-fn roles(given: &[Role]) -> Roles {
+fn roles(given: &[ServeRole]) -> Roles {
     let has = |role| given.contains(&role);
-    Roles { api: has(Role::Api), sweeper: has(Role::Sweeper), executor: has(Role::Executor) }
+    Roles {
+        api: has(ServeRole::Api),
+        sweeper: has(ServeRole::Sweeper),
+        executor: has(ServeRole::Executor),
+    }
 }
 
 fn clock(args: &ServeArgs) -> Option<ClockSettings> {
@@ -312,11 +316,11 @@ mod tests {
         args: ServeArgs,
     }
 
-    fn read(line: &str, token: Option<&str>) -> Settings {
+    fn read(line: &str, token: Option<&str>) -> ServeSettings {
         let words = ["serve"].into_iter().chain(line.split_whitespace());
         let args = Line::try_parse_from(words).unwrap().args;
         let given = |name: &str| token.filter(|_| name == TOKEN_VARIABLE).map(str::to_owned);
-        Settings::read(&args, given).unwrap()
+        ServeSettings::read(&args, given).unwrap()
     }
 
     #[test]
@@ -352,7 +356,7 @@ mod tests {
             let line = ["serve", "--aws-endpoint", "http://127.0.0.1:4566"];
             let args = Line::try_parse_from(line).unwrap().args;
             let given = |name: &str| variables.contains(&name).then(|| "eu-1".to_owned());
-            Settings::read(&args, given).map(|settings| settings.services.aws.is_some())
+            ServeSettings::read(&args, given).map(|settings| settings.services.aws.is_some())
         };
         let keys = &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"];
         assert_eq!((read(&[]), read(keys)), (Ok(true), Ok(true)));

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use app::fire::{Executor, Performed};
 use embedded::Queue;
-use embedded::queue::Delivery;
+use embedded::queue::TakenMessage;
 use futures_util::FutureExt;
 use ports::{Clock, ErrorType};
 use runtime::chain;
@@ -65,23 +65,23 @@ pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>
     let _ = places.acquire_many(UNDER_WAY_MAX).await;
 }
 
-async fn perform(queue: &Queue, executor: &Executor, delivery: Delivery) {
-    let Delivery { receipt, errand, .. } = delivery;
+async fn perform(queue: &Queue, executor: &Executor, delivery: TakenMessage) {
+    let TakenMessage { receipt, work_item, .. } = delivery;
     let receipts = [receipt];
-    let settled = match errand {
+    let settled = match work_item {
         Err(error) => {
             let error_type = ErrorType::MessageUnreadable;
             tracing::error!(%error_type, %error, "a message cannot be read");
             queue.bury(&receipts, &error.to_string()).await
         }
-        Ok(errand) => {
-            let performed = AssertUnwindSafe(executor.perform(&errand)).catch_unwind().await;
+        Ok(work_item) => {
+            let performed = AssertUnwindSafe(executor.perform(&work_item)).catch_unwind().await;
             match performed {
                 Ok(Ok(Performed::Done)) => queue.finish(&receipts).await,
                 Ok(Ok(Performed::Again(after))) => put_back(queue, receipts, after).await,
                 Ok(Err(error)) => {
-                    let error_type = ErrorType::ErrandFailed;
-                    tracing::error!(%error_type, error = chain(&error), "an errand comes back");
+                    let error_type = ErrorType::MessageFailed;
+                    tracing::error!(%error_type, error = chain(&error), "a work item comes back");
                     put_back(queue, receipts, FAILED_PAUSE).await
                 }
                 // The panic itself is in the log.
@@ -97,7 +97,7 @@ async fn perform(queue: &Queue, executor: &Executor, delivery: Delivery) {
 
 async fn put_back(
     queue: &Queue,
-    [receipt]: [embedded::queue::Receipt; 1],
+    [receipt]: [embedded::queue::ReceiptHandle; 1],
     after: Duration,
 ) -> Result<(), ports::QueueError> {
     queue.put_back(&[(receipt, after)]).await

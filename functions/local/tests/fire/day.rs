@@ -9,7 +9,7 @@ use minutehand::preview::Preview;
 use serde_json::{Value, json};
 
 use crate::chance::Chance;
-use crate::jobs::{history, instant, job, on, with_collection, written};
+use crate::jobs::{format_instant, history, instant, job, on, with_collection};
 use crate::target::{PATIENCE, Reply, Seen, Target, status};
 
 /// When the jobs are put, on a clock that goes as others do.
@@ -86,7 +86,7 @@ fn every_line_of_history_is_an_occurrence_and_every_occurrence_a_line() {
     for n in 0..JOBS {
         let offset = i64::try_from(timings.below(180)).unwrap();
         let start = put_at + HEAD_START + TimeDelta::minutes(offset);
-        let timing = timings.timing(&written(start));
+        let timing = timings.timing(&format_instant(start));
         let body = job(&target.url(&format!("/j{n}")), &timing);
         server.must("PUT", &format!("/jc/jobs/j{n}"), &body);
         let preview = Preview::of(&body, put_at, OCCURRENCES_MAX).unwrap();

@@ -45,7 +45,7 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-pub(crate) fn written(at: DateTime<Utc>) -> String {
+pub(crate) fn format_instant(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::chance::Chance;
 use crate::client::Request;
-use crate::jobs::{history, instant, job, on, written};
+use crate::jobs::{format_instant, history, instant, job, on};
 use crate::server::{Server, versioned};
 use crate::target::{PATIENCE, Seen, Target};
 
@@ -142,9 +142,9 @@ fn put(
     asked: &Asked,
 ) -> bool {
     let at_target = format!("/r{round}/j{n}");
-    let start: DateTime<Utc> = written(start).parse().unwrap();
+    let start: DateTime<Utc> = format_instant(start).parse().unwrap();
     asked.starts.lock().unwrap().insert(at_target.clone(), start);
-    let body = job(&format!("{url}{at_target}"), &json!({"startTime": written(start)}));
+    let body = job(&format!("{url}{at_target}"), &json!({"startTime": format_instant(start)}));
     let path = &versioned(&format!("/r{round}/jobs/j{n}"));
     let Ok(answer) = (Request { method: "PUT", path, token: None, body: &body }).send(server)
     else {

@@ -4,20 +4,20 @@ use chrono::{DateTime, TimeDelta, Utc};
 use runtime::system_now;
 use serde_json::json;
 
-use crate::jobs::{counters, history, http, in_memory, instant, job, until_state, written};
+use crate::jobs::{counters, format_instant, history, http, in_memory, instant, job, until_state};
 use crate::target::{Target, status};
 
 #[test]
 fn a_job_fires_at_its_start_and_is_over() {
     let (target, server) = (Target::ok(), in_memory(&[]));
     let start = system_now() + TimeDelta::seconds(4);
-    let body = job(&target.url("/a?b=c"), &json!({"startTime": written(start)}));
+    let body = job(&target.url("/a?b=c"), &json!({"startTime": format_instant(start)}));
     server.must("PUT", "/jc/jobs/j", &body);
     let seen = target.next();
     assert!(seen.at >= start, "{} is before {start}", seen.at);
     assert_eq!((seen.method.as_str(), seen.path.as_str()), ("GET", "/a?b=c"));
     assert_eq!(seen.header("x-ms-scheduler-execution-region"), "local");
-    let expected: DateTime<Utc> = written(start).parse().unwrap();
+    let expected: DateTime<Utc> = format_instant(start).parse().unwrap();
     assert_eq!(seen.expected_at(), expected);
 
     let over = until_state(&server, "/jc/jobs/j", "completed");

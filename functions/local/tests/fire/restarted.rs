@@ -7,7 +7,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use runtime::system_now;
 use serde_json::json;
 
-use crate::jobs::{counters, history, job, on, until, until_state, with_collection, written};
+use crate::jobs::{
+    counters, format_instant, history, job, on, until, until_state, with_collection,
+};
 use crate::target::{Reply, Target, status};
 
 #[test]
@@ -17,7 +19,7 @@ fn what_was_queued_fires_once_after_a_restart() {
     let start = system_now() + TimeDelta::milliseconds(300);
     for name in ["a", "b", "c"] {
         let url = target.url(&format!("/{name}"));
-        let body = job(&url, &json!({"startTime": written(start)}));
+        let body = job(&url, &json!({"startTime": format_instant(start)}));
         server.must("PUT", &format!("/jc/jobs/{name}"), &body);
     }
     server.stop().is_clean();
@@ -40,7 +42,7 @@ fn a_restart_just_before_an_instant_fires_at_it_and_once() {
     let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
     let server = with_collection(on(dir.path(), &[]));
     let start = system_now() + TimeDelta::milliseconds(1_500);
-    let body = job(&target.url("/"), &json!({"startTime": written(start)}));
+    let body = job(&target.url("/"), &json!({"startTime": format_instant(start)}));
     server.must("PUT", "/jc/jobs/j", &body);
     // A worker has it, ahead of its instant: unless this is so slow that it is over.
     let is_taken = || server.send("GET", "/metrics", "").body.contains("_queue_hidden 1\n");

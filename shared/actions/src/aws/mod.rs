@@ -15,18 +15,18 @@ use std::time::Duration;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::action::{Lambda, Sqs, Target};
 use domain::arn::{Arn, is_region};
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use domain::message::failed;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ports::{Occasion, Sent};
+use ports::{AttemptContext, Sent};
 use serde_json::Value;
 use url::{Host, Url};
 
-use crate::endpoint::Spot;
-use crate::failure::Failure;
+use crate::endpoint::ResolvedUrl;
+use crate::failure::ActionFailure;
 use crate::message::shown_text;
-use crate::post::{Parcel, Post, Receipt};
-use crate::redact::Secrets;
+use crate::post::{PostAnswer, PostRequest, Poster};
+use crate::redact::SecretForms;
 use crate::settings::Aws;
 use crate::status;
 use crate::xml::element;
@@ -50,7 +50,7 @@ const EVENTS: Service = Service { host: "events", signs: "events" };
 
 /// Sends to services of AWS.
 pub(crate) struct Services {
-    pub(crate) post: Post,
+    pub(crate) post: Poster,
     pub(crate) account: Option<Account>,
     pub(crate) time_max: Duration,
 }
@@ -76,13 +76,13 @@ impl Account {
 
 impl Services {
     /// Sends to a service within the time limit.
-    pub(crate) async fn send(&self, target: &Target, occasion: &Occasion) -> Sent {
-        let mut secrets = Secrets::default();
+    pub(crate) async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
+        let mut secrets = SecretForms::default();
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.ask(target, occasion, &mut secrets)).await;
-        match sent.unwrap_or_else(|_| Err(Failure::unanswered(limit))) {
+        match sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit))) {
             Ok(said) => Sent { outcome: Outcome::Succeeded, message: succeeded(target, &said) },
-            Err(Failure { word, text }) => {
+            Err(ActionFailure { word, text }) => {
                 let text = shown_text(&secrets.redact(&text));
                 let text: String = text.chars().take(SAID_CHARS_MAX).collect();
                 Sent { outcome: Outcome::Failed, message: failed(target, &word, &text) }
@@ -94,13 +94,12 @@ impl Services {
     async fn ask(
         &self,
         target: &Target,
-        occasion: &Occasion,
-        secrets: &mut Secrets,
-    ) -> Result<String, Failure> {
-        let account = self
-            .account
-            .as_ref()
-            .ok_or_else(|| Failure::canceled("There is no AWS here; --aws-endpoint names one."))?;
+        occasion: &AttemptContext,
+        secrets: &mut SecretForms,
+    ) -> Result<String, ActionFailure> {
+        let account = self.account.as_ref().ok_or_else(|| {
+            ActionFailure::canceled("There is no AWS here; --aws-endpoint names one.")
+        })?;
         let (service, region, ask) = match target {
             Target::Sqs(sqs) => (SQS, account.region_of_queue(sqs)?, requests::sqs(sqs, occasion)),
             Target::Sns(sns) => (SNS, sns.topic.region().to_owned(), requests::sns(sns, occasion)),
@@ -117,7 +116,7 @@ impl Services {
             | Target::StorageQueue(_)
             | Target::ServiceBusQueue(_)
             | Target::ServiceBusTopic(_) => {
-                return Err(Failure::canceled("This is no service of AWS."));
+                return Err(ActionFailure::canceled("This is no service of AWS."));
             }
         };
         let Ask { path, headers: asked, body } = ask;
@@ -126,8 +125,8 @@ impl Services {
         for (name, value) in asked {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        let to = Spot { url, is_ours: true };
-        let mut parcel = Parcel { to, headers, body: body.into_bytes() };
+        let to = ResolvedUrl { url, is_ours: true };
+        let mut parcel = PostRequest { to, headers, body: body.into_bytes() };
         let scope = Scope { service: service.signs, region: &region, now: occasion.sent_at };
         account.signer.sign(&scope, &mut parcel, secrets).await?;
         let receipt = self.post.send(parcel).await?;
@@ -137,7 +136,7 @@ impl Services {
 
 impl Account {
     /// Where a service takes requests. A region is letters, digits and dashes: it names no other host.
-    fn url(&self, service: &Service, region: &str, path: &str) -> Result<Url, Failure> {
+    fn url(&self, service: &Service, region: &str, path: &str) -> Result<Url, ActionFailure> {
         let base = match &self.endpoint {
             Some(endpoint) => endpoint.as_str().trim_end_matches('/').to_owned(),
             None if is_region(region) => {
@@ -147,11 +146,11 @@ impl Account {
             None => String::new(),
         };
         Url::parse(&format!("{base}{path}"))
-            .map_err(|_| Failure::canceled(format!("'{region}' is not a region of AWS.")))
+            .map_err(|_| ActionFailure::canceled(format!("'{region}' is not a region of AWS.")))
     }
 
     /// The region that a queue's URL names. An emulator's does not have to name any.
-    fn region_of_queue(&self, sqs: &Sqs) -> Result<String, Failure> {
+    fn region_of_queue(&self, sqs: &Sqs) -> Result<String, ActionFailure> {
         let named = Url::parse(&sqs.queue_url).ok().and_then(|url| match url.host() {
             Some(Host::Domain(host)) => region_of_host(host).map(str::to_owned),
             Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => None,
@@ -159,7 +158,7 @@ impl Account {
         match named {
             Some(region) => Ok(region),
             None if self.endpoint.is_some() => Ok(self.region.clone()),
-            None => Err(Failure::canceled(
+            None => Err(ActionFailure::canceled(
                 "The URL is not that of a queue of SQS: its host is not sqs.{region}.amazonaws.com.",
             )),
         }
@@ -182,7 +181,7 @@ fn region_of_host(host: &str) -> Option<&str> {
 }
 
 /// What a service says of a request.
-fn answer(target: &Target, receipt: &Receipt) -> Result<String, Failure> {
+fn answer(target: &Target, receipt: &PostAnswer) -> Result<String, ActionFailure> {
     let text = String::from_utf8_lossy(&receipt.body.bytes);
     let json: Value = serde_json::from_str(&text).unwrap_or_default();
     let said = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -196,13 +195,13 @@ fn answer(target: &Target, receipt: &Receipt) -> Result<String, Failure> {
         let kind = kind.rsplit('#').next().and_then(|kind| kind.split(':').next()).unwrap_or(&kind);
         let message = said("message").or_else(|| said("Message"));
         let message = message.or_else(|| element(&text, "Message")).unwrap_or_default();
-        return Err(Failure::answered(kind.to_owned(), message));
+        return Err(ActionFailure::answered(kind.to_owned(), message));
     }
     let entry = json.pointer("/Entries/0");
     let of_entry = |name| entry.and_then(|entry| entry.get(name)).and_then(Value::as_str);
     if let Some(code) = of_entry("ErrorCode") {
         let message = of_entry("ErrorMessage").unwrap_or_default();
-        return Err(Failure::answered(code.to_owned(), message));
+        return Err(ActionFailure::answered(code.to_owned(), message));
     }
     let id = match target {
         Target::Sns(_) => element(&text, "MessageId"),

@@ -2,7 +2,7 @@
 
 use domain::action::{EventBridge, Lambda, Sns, Sqs};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use ports::Occasion;
+use ports::AttemptContext;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded::Serializer;
 
@@ -21,7 +21,7 @@ pub(super) struct Ask {
 }
 
 /// `SendMessage`, in AWS's JSON.
-pub(super) fn sqs(message: &Sqs, occasion: &Occasion) -> Ask {
+pub(super) fn sqs(message: &Sqs, occasion: &AttemptContext) -> Ask {
     let mut attributes = Map::new();
     let mut add = |name: &str, value: &str| {
         attributes.insert(name.to_owned(), json!({"DataType": "String", "StringValue": value}));
@@ -47,7 +47,7 @@ pub(super) fn sqs(message: &Sqs, occasion: &Occasion) -> Ask {
 }
 
 /// `Publish`, in AWS's forms.
-pub(super) fn sns(message: &Sns, occasion: &Occasion) -> Ask {
+pub(super) fn sns(message: &Sns, occasion: &AttemptContext) -> Ask {
     let mut form = Serializer::new(String::new());
     form.append_pair("Action", "Publish")
         .append_pair("Version", "2010-03-31")
@@ -89,7 +89,7 @@ pub(super) fn lambda(invocation: &Lambda) -> Ask {
 }
 
 /// `PutEvents` with one event, of the instant that the job names.
-pub(super) fn event_bridge(event: &EventBridge, occasion: &Occasion) -> Ask {
+pub(super) fn event_bridge(event: &EventBridge, occasion: &AttemptContext) -> Ask {
     let execution = format!("minutehand:execution:{}", occasion.execution_id);
     let resources = event.resources.iter().flatten().cloned().chain([execution]);
     let mut entry = json!({
@@ -114,12 +114,16 @@ fn json_ask(content_type: &'static str, operation: &'static str, body: &Value) -
 }
 
 /// The messages that keep their order: those of the job, where it does not say.
-fn group<'a>(given: Option<&'a str>, is_fifo: bool, occasion: &'a Occasion) -> Option<&'a str> {
+fn group<'a>(
+    given: Option<&'a str>,
+    is_fifo: bool,
+    occasion: &'a AttemptContext,
+) -> Option<&'a str> {
     given.or(is_fifo.then_some(occasion.job_uid.as_str()))
 }
 
 /// By what a FIFO queue or topic leaves out a double.
-fn identity(occasion: &Occasion) -> &str {
+fn identity(occasion: &AttemptContext) -> &str {
     let id = occasion.execution_id.as_str();
     // Identities are ASCII; the end is what tells one execution of a job from another.
     id.get(id.len().saturating_sub(IDENTITY_CHARS_MAX)..).unwrap_or(id)
@@ -132,8 +136,8 @@ mod tests {
 
     use super::*;
 
-    fn occasion() -> Occasion {
-        Occasion {
+    fn occasion() -> AttemptContext {
+        AttemptContext {
             execution_id: "u1.1.2.m0".to_owned(),
             job: "nightly".to_owned(),
             job_uid: "u1".to_owned(),
@@ -240,7 +244,7 @@ mod tests {
 
     #[test]
     fn an_identity_is_no_longer_than_services_take() {
-        let long = Occasion { execution_id: format!("{}end", "x".repeat(200)), ..occasion() };
+        let long = AttemptContext { execution_id: format!("{}end", "x".repeat(200)), ..occasion() };
         assert_eq!(identity(&long).len(), IDENTITY_CHARS_MAX);
         assert!(identity(&long).ends_with("end"));
     }

@@ -12,10 +12,10 @@ use http::header::{HOST, HeaderName, HeaderValue};
 use tokio::sync::Mutex;
 use url::Position;
 
-use crate::endpoint::Spot;
-use crate::failure::Failure;
-use crate::post::Parcel;
-use crate::redact::Secrets;
+use crate::endpoint::ResolvedUrl;
+use crate::failure::ActionFailure;
+use crate::post::PostRequest;
+use crate::redact::SecretForms;
 
 /// How long credentials are kept that do not say when they end.
 const KEPT_FOR: Duration = Duration::from_mins(1);
@@ -45,16 +45,16 @@ impl Signer {
     pub(super) async fn sign(
         &self,
         scope: &Scope<'_>,
-        parcel: &mut Parcel,
-        secrets: &mut Secrets,
-    ) -> Result<(), Failure> {
-        let Parcel { to: Spot { url, .. }, headers, body } = parcel;
+        parcel: &mut PostRequest,
+        secrets: &mut SecretForms,
+    ) -> Result<(), ActionFailure> {
+        let PostRequest { to: ResolvedUrl { url, .. }, headers, body } = parcel;
         let credentials = self.credentials(scope.now).await?;
         secrets.add(credentials.secret_access_key());
         if let Some(token) = credentials.session_token() {
             secrets.add(token);
         }
-        let unsigned = |_| Failure::canceled("The request to AWS cannot be signed.");
+        let unsigned = |_| ActionFailure::canceled("The request to AWS cannot be signed.");
         let identity: Identity = credentials.into();
         let params = v4::SigningParams::builder()
             .identity(&identity)
@@ -63,7 +63,7 @@ impl Signer {
             .time(system_time(scope.now))
             .settings(SigningSettings::default())
             .build()
-            .map_err(|_| Failure::canceled("The request to AWS cannot be signed."))?
+            .map_err(|_| ActionFailure::canceled("The request to AWS cannot be signed."))?
             .into();
         // The connection adds it, in these words.
         let host = url[Position::BeforeHost..Position::AfterPort].to_owned();
@@ -77,7 +77,9 @@ impl Signer {
             let (Ok(name), Ok(mut value)) =
                 (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
             else {
-                return Err(Failure::canceled("The credentials for AWS cannot stand in a header."));
+                return Err(ActionFailure::canceled(
+                    "The credentials for AWS cannot stand in a header.",
+                ));
             };
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -85,14 +87,16 @@ impl Signer {
         Ok(())
     }
 
-    async fn credentials(&self, now: DateTime<Utc>) -> Result<Credentials, Failure> {
+    async fn credentials(&self, now: DateTime<Utc>) -> Result<Credentials, ActionFailure> {
         let mut kept = self.kept.lock().await;
         let fresh = kept.as_ref().filter(|(_, use_until)| Instant::now() < *use_until);
         if let Some((credentials, _)) = fresh {
             return Ok(credentials.clone());
         }
         let credentials = self.provider.provide_credentials().await.map_err(|_| {
-            Failure::canceled("There are no credentials for AWS; the log of the start says more.")
+            ActionFailure::canceled(
+                "There are no credentials for AWS; the log of the start says more.",
+            )
         })?;
         let left = credentials.expiry().and_then(|end| end.duration_since(system_time(now)).ok());
         let life = left.map_or(KEPT_FOR, |left| left.saturating_sub(MARGIN));

@@ -21,16 +21,16 @@ use fe2o3_amqp::sasl_profile::SaslProfile;
 use fe2o3_amqp::session::SessionHandle;
 use fe2o3_amqp::types::messaging::{Data, Outcome};
 use fe2o3_amqp::{Connection, Session};
-use ports::Occasion;
+use ports::AttemptContext;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 
 use super::message::message;
 use super::trouble;
-use crate::cache::Cache;
+use crate::cache::ExpiringCache;
 use crate::dial::Dialer;
-use crate::endpoint::{Endpoint, Spot};
-use crate::failure::Failure;
+use crate::endpoint::{Endpoint, ResolvedUrl};
+use crate::failure::ActionFailure;
 
 /// The most connections that are kept.
 const LINES_MAX: usize = 64;
@@ -55,7 +55,7 @@ const CONTAINER: &str = "minutehand";
 pub(crate) struct Amqp {
     dialer: Dialer,
     endpoint: Endpoint,
-    lines: SyncMutex<Cache<Key, Arc<Mutex<Option<Line>>>>>,
+    lines: SyncMutex<ExpiringCache<Key, Arc<Mutex<Option<Line>>>>>,
 }
 
 /// Where to, as whom, and the hash of the key: whoever changes it gets a connection of the new one.
@@ -71,19 +71,19 @@ struct Line {
 
 impl Amqp {
     pub(crate) fn new(dialer: Dialer, endpoint: Endpoint) -> Self {
-        Self { dialer, endpoint, lines: SyncMutex::new(Cache::new(LINES_MAX)) }
+        Self { dialer, endpoint, lines: SyncMutex::new(ExpiringCache::new(LINES_MAX)) }
     }
 
     /// Sends a message; answers the word with which the broker took it.
     pub(super) async fn send(
         &self,
         bus: &ServiceBus,
-        occasion: &Occasion,
-    ) -> Result<String, Failure> {
+        occasion: &AttemptContext,
+    ) -> Result<String, ActionFailure> {
         let scheme = if self.endpoint.is_tls() { "amqps" } else { "amqp" };
         let namespace = &bus.namespace;
         let to = self.endpoint.of(scheme, namespace, None).ok_or_else(|| {
-            Failure::canceled(format!("'{namespace}' cannot be the name of a namespace."))
+            ActionFailure::canceled(format!("'{namespace}' cannot be the name of a namespace."))
         })?;
         let sendable = Sendable::builder().message(message(bus, occasion)).build();
         let slot = {
@@ -103,10 +103,10 @@ impl Amqp {
     async fn hand_over(
         &self,
         slot: &Mutex<Option<Line>>,
-        to: &Spot,
+        to: &ResolvedUrl,
         bus: &ServiceBus,
         sendable: &Sendable<Data>,
-    ) -> Result<DeliveryFut<Result<Outcome, SendError>>, Failure> {
+    ) -> Result<DeliveryFut<Result<Outcome, SendError>>, ActionFailure> {
         let mut slot = slot.lock().await;
         if let Some(kept) = slot.take()
             && let Some(mut line) = kept.proven(&bus.entity).await
@@ -131,7 +131,7 @@ impl Amqp {
         Ok(delivery)
     }
 
-    async fn open(&self, to: &Spot, bus: &ServiceBus) -> Result<Line, Failure> {
+    async fn open(&self, to: &ResolvedUrl, bus: &ServiceBus) -> Result<Line, ActionFailure> {
         let is_tls = self.endpoint.is_tls();
         let port = to.url.port().unwrap_or(if is_tls { PORT_TLS } else { PORT_PLAIN });
         let host = to.url.host_str().unwrap_or_default();
@@ -181,12 +181,12 @@ impl Line {
     }
 }
 
-async fn attach(session: &mut SessionHandle<()>, entity: &str) -> Result<Sender, Failure> {
+async fn attach(session: &mut SessionHandle<()>, entity: &str) -> Result<Sender, ActionFailure> {
     let attached = Sender::attach(session, CONTAINER, entity).await;
     attached.map_err(|error| trouble::unattached(&error))
 }
 
-fn key(to: &Spot, bus: &ServiceBus) -> Key {
+fn key(to: &ResolvedUrl, bus: &ServiceBus) -> Key {
     let key = Sha256::digest(bus.key.expose()).into();
     (to.url.to_string(), bus.entity.clone(), bus.key_name.clone(), key)
 }

@@ -3,23 +3,23 @@
 use chrono::{DateTime, Utc};
 use domain::action::{MessageFormat, ServiceBus};
 use http::header::{AUTHORIZATION, HeaderValue};
-use ports::Occasion;
+use ports::AttemptContext;
 
 use super::{properties, sas};
 use crate::endpoint::Endpoint;
 use crate::envelope;
-use crate::failure::Failure;
-use crate::post::{Parcel, Post, Receipt};
-use crate::redact::Secrets;
+use crate::failure::ActionFailure;
+use crate::post::{PostAnswer, PostRequest, Poster};
+use crate::redact::SecretForms;
 
 /// Sends a message to the queue or topic that it names.
 pub(super) async fn send(
-    post: &Post,
+    post: &Poster,
     endpoint: &Endpoint,
     bus: &ServiceBus,
-    occasion: &Occasion,
-    secrets: &mut Secrets,
-) -> Result<Receipt, Failure> {
+    occasion: &AttemptContext,
+    secrets: &mut SecretForms,
+) -> Result<PostAnswer, ActionFailure> {
     let parcel = parcel(endpoint, bus, occasion, occasion.sent_at, secrets)?;
     post.send(parcel).await
 }
@@ -27,13 +27,13 @@ pub(super) async fn send(
 fn parcel(
     endpoint: &Endpoint,
     bus: &ServiceBus,
-    occasion: &Occasion,
+    occasion: &AttemptContext,
     now: DateTime<Utc>,
-    secrets: &mut Secrets,
-) -> Result<Parcel, Failure> {
+    secrets: &mut SecretForms,
+) -> Result<PostRequest, ActionFailure> {
     let namespace = &bus.namespace;
     let mut to = endpoint.of("https", namespace, None).ok_or_else(|| {
-        Failure::canceled(format!("'{namespace}' cannot be the name of a namespace."))
+        ActionFailure::canceled(format!("'{namespace}' cannot be the name of a namespace."))
     })?;
     if let Ok(mut path) = to.url.path_segments_mut() {
         path.pop_if_empty().extend(bus.entity.split('/').filter(|part| !part.is_empty()));
@@ -56,11 +56,13 @@ fn parcel(
     let custom = bus.custom.as_deref().unwrap_or_default();
     let headers = properties::headers(&brokered, custom, &occasion.execution_id, content_type);
     let mut headers = headers.ok_or_else(|| {
-        Failure::canceled("A property of the message cannot stand in a header of the HTTPS API.")
+        ActionFailure::canceled(
+            "A property of the message cannot stand in a header of the HTTPS API.",
+        )
     })?;
     let mut token = HeaderValue::try_from(token)
-        .map_err(|_| Failure::canceled("The name of the key cannot stand in a header."))?;
+        .map_err(|_| ActionFailure::canceled("The name of the key cannot stand in a header."))?;
     token.set_sensitive(true);
     headers.insert(AUTHORIZATION, token);
-    Ok(Parcel { to, headers, body })
+    Ok(PostRequest { to, headers, body })
 }

@@ -7,12 +7,12 @@ use fe2o3_amqp::types::messaging::{
     ApplicationProperties, Data, Header, Message, MessageAnnotations, MessageId, Properties,
 };
 use fe2o3_amqp::types::primitives::{SimpleValue, Symbol, Timestamp, Value};
-use ports::Occasion;
+use ports::AttemptContext;
 
 use crate::envelope;
 
 /// The message of a job.
-pub(super) fn message(bus: &ServiceBus, occasion: &Occasion) -> Message<Data> {
+pub(super) fn message(bus: &ServiceBus, occasion: &AttemptContext) -> Message<Data> {
     let none = BrokeredProperties::default();
     let brokered = bus.brokered.as_ref().unwrap_or(&none);
     let body = match bus.format.unwrap_or(MessageFormat::Envelope) {
@@ -111,7 +111,7 @@ mod tests {
             brokered: Some(brokered),
             custom: Some(custom.iter().map(pair).collect()),
         };
-        let occasion = Occasion {
+        let occasion = AttemptContext {
             execution_id: "u1.1.2.m0".to_owned(),
             job: "nightly".to_owned(),
             job_uid: "u1".to_owned(),

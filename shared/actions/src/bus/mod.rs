@@ -16,15 +16,15 @@ mod trouble;
 use std::time::Duration;
 
 use domain::action::{ServiceBus, Target, Transport};
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use domain::message::failed;
-use ports::{Occasion, Sent};
+use ports::{AttemptContext, Sent};
 
 use crate::endpoint::Endpoint;
-use crate::failure::Failure;
+use crate::failure::ActionFailure;
 use crate::message::shown_text;
-use crate::post::Post;
-use crate::redact::Secrets;
+use crate::post::Poster;
+use crate::redact::SecretForms;
 use crate::status;
 use crate::xml::element;
 
@@ -35,7 +35,7 @@ const SAID_CHARS_MAX: usize = 1_024;
 
 /// Sends messages to Service Bus.
 pub(crate) struct Buses {
-    pub(crate) post: Post,
+    pub(crate) post: Poster,
     pub(crate) https: Endpoint,
     pub(crate) amqp: Amqp,
     pub(crate) time_max: Duration,
@@ -47,17 +47,17 @@ impl Buses {
         &self,
         target: &Target,
         bus: &ServiceBus,
-        occasion: &Occasion,
+        occasion: &AttemptContext,
     ) -> Sent {
-        let mut secrets = Secrets::default();
+        let mut secrets = SecretForms::default();
         secrets.add(bus.key.expose());
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.deliver(bus, occasion, &mut secrets)).await;
-        match sent.unwrap_or_else(|_| Err(Failure::unanswered(limit))) {
+        match sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit))) {
             Ok(answer) => {
                 Sent { outcome: Outcome::Succeeded, message: succeeded(target, bus, &answer) }
             }
-            Err(Failure { word, text }) => {
+            Err(ActionFailure { word, text }) => {
                 let text = shown_text(&secrets.redact(&text));
                 let text: String = text.chars().take(SAID_CHARS_MAX).collect();
                 Sent { outcome: Outcome::Failed, message: failed(target, &word, &text) }
@@ -69,9 +69,9 @@ impl Buses {
     async fn deliver(
         &self,
         bus: &ServiceBus,
-        occasion: &Occasion,
-        secrets: &mut Secrets,
-    ) -> Result<String, Failure> {
+        occasion: &AttemptContext,
+        secrets: &mut SecretForms,
+    ) -> Result<String, ActionFailure> {
         match bus.transport.unwrap_or(Transport::NotSpecified) {
             Transport::NotSpecified | Transport::NetMessaging => {
                 let receipt = https::send(&self.post, &self.https, bus, occasion, secrets).await?;
@@ -80,7 +80,7 @@ impl Buses {
                 }
                 let said = String::from_utf8_lossy(&receipt.body.bytes);
                 let said = element(&said, "Detail").unwrap_or_else(|| said.trim().to_owned());
-                Err(Failure::answered(status::name(receipt.status), said))
+                Err(ActionFailure::answered(status::name(receipt.status), said))
             }
             Transport::Amqp => self.amqp.send(bus, occasion).await,
         }

@@ -12,22 +12,22 @@ use fe2o3_amqp::types::messaging::Outcome;
 use fe2o3_amqp::types::primitives::Symbol;
 use fe2o3_amqp::types::sasl::SaslCode;
 
-use crate::failure::Failure;
+use crate::failure::ActionFailure;
 
 /// The connection was not opened.
-pub(super) fn unopened(error: &OpenError, host: &str) -> Failure {
+pub(super) fn unopened(error: &OpenError, host: &str) -> ActionFailure {
     match error {
-        OpenError::SaslError { code: SaslCode::Auth, .. } => Failure::answered(
+        OpenError::SaslError { code: SaslCode::Auth, .. } => ActionFailure::answered(
             "Unauthorized",
             "The broker does not accept the name and the key of the job.",
         ),
         OpenError::RemoteClosedWithError(told) => of_told(told),
-        other => Failure::of_io(other as &(dyn Error + 'static), host),
+        other => ActionFailure::of_io(other as &(dyn Error + 'static), host),
     }
 }
 
 /// The session was not begun.
-pub(super) fn unbegun(error: &BeginError) -> Failure {
+pub(super) fn unbegun(error: &BeginError) -> ActionFailure {
     match error {
         BeginError::RemoteEndedWithError(told) => of_told(told),
         other => broken(&other.to_string()),
@@ -35,7 +35,7 @@ pub(super) fn unbegun(error: &BeginError) -> Failure {
 }
 
 /// The broker does not give a link to the queue or topic.
-pub(super) fn unattached(error: &SenderAttachError) -> Failure {
+pub(super) fn unattached(error: &SenderAttachError) -> ActionFailure {
     match error {
         SenderAttachError::RemoteClosedWithError(told) => of_told(told),
         SenderAttachError::SessionStopped(reason) => {
@@ -51,10 +51,10 @@ pub(super) const fn is_about_the_message(error: &SendError) -> bool {
 }
 
 /// The message was not handed over, and so did not arrive.
-pub(super) fn unsent(error: &SendError) -> Failure {
+pub(super) fn unsent(error: &SendError) -> ActionFailure {
     match error {
         SendError::MessageSizeExceeded(size) => {
-            Failure::answered("MessageSizeExceeded", format!("{size}."))
+            ActionFailure::answered("MessageSizeExceeded", format!("{size}."))
         }
         other => told_of_send(other).map_or_else(
             || broken("The broker closed the link before the message was sent."),
@@ -64,9 +64,9 @@ pub(super) fn unsent(error: &SendError) -> Failure {
 }
 
 /// The message was handed over, and the broker did not say what became of it.
-pub(super) fn unconfirmed(error: &SendError, host: &str) -> Failure {
+pub(super) fn unconfirmed(error: &SendError, host: &str) -> ActionFailure {
     let why = told_of_send(error).map(|told| format!(": {}", sentence(told)));
-    Failure::answered(
+    ActionFailure::answered(
         "ConnectionClosed",
         format!(
             "The connection to '{host}' broke before the broker confirmed the message{}. Whether it \
@@ -77,29 +77,29 @@ pub(super) fn unconfirmed(error: &SendError, host: &str) -> Failure {
 }
 
 /// The broker says that it did not take the message.
-pub(super) fn refused(outcome: &Outcome) -> Failure {
+pub(super) fn refused(outcome: &Outcome) -> ActionFailure {
     match outcome {
         Outcome::Rejected(rejected) => match &rejected.error {
             Some(told) => of_told(told),
-            None => Failure::answered("Rejected", "The broker rejected the message."),
+            None => ActionFailure::answered("Rejected", "The broker rejected the message."),
         },
         Outcome::Released(_) => {
-            Failure::answered("Released", "The broker has no place for the message.")
+            ActionFailure::answered("Released", "The broker has no place for the message.")
         }
         Outcome::Modified(_) => {
-            Failure::answered("Modified", "The broker could not take the message.")
+            ActionFailure::answered("Modified", "The broker could not take the message.")
         }
-        Outcome::Accepted(_) => Failure::answered("Accepted", "The broker took the message."),
+        Outcome::Accepted(_) => ActionFailure::answered("Accepted", "The broker took the message."),
     }
 }
 
-fn broken(text: &str) -> Failure {
-    Failure::answered("ConnectionClosed", text)
+fn broken(text: &str) -> ActionFailure {
+    ActionFailure::answered("ConnectionClosed", text)
 }
 
 /// What the broker told, under the last part of its condition's name.
-fn of_told(told: &Told) -> Failure {
-    Failure::answered(word(&condition(told)), sentence(told))
+fn of_told(told: &Told) -> ActionFailure {
+    ActionFailure::answered(word(&condition(told)), sentence(told))
 }
 
 fn condition(told: &Told) -> String {

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::action::{Authentication, ClientCertificate, HttpRequest};
 use domain::secret::Secret;
-use minutehand_actions::{Actions, Roots, Settings};
+use minutehand_actions::{ActionSettings, Actions, Roots};
 use rustls::pki_types::CertificateDer;
 
 use crate::authority::Authority;
@@ -28,7 +28,7 @@ fn certificate(file: &[u8]) -> CertificateDer<'static> {
 
 fn trusting(authority: &Authority) -> Actions {
     let roots = Roots { system: false, extra_pem: authority.pem() };
-    with(&Settings { roots, ..settings() })
+    with(&ActionSettings { roots, ..settings() })
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::action::HttpRequest;
-use minutehand_actions::{Limits, Roots, Settings};
+use minutehand_actions::{ActionSettings, Roots, SendLimits};
 use tokio::io::AsyncReadExt as _;
 
 use crate::authority::Authority;
@@ -39,9 +39,9 @@ async fn a_closed_port_is_told_as_recorded() {
     }
 }
 
-fn hurried() -> Settings {
+fn hurried() -> ActionSettings {
     let total = Duration::from_millis(300);
-    Settings { limits: Limits { total, ..Limits::DEFAULT }, ..settings() }
+    ActionSettings { limits: SendLimits { total, ..SendLimits::DEFAULT }, ..settings() }
 }
 
 #[tokio::test]
@@ -76,8 +76,8 @@ async fn a_server_that_cannot_be_reached_in_time_is_not_reached() {
     // It takes connections, and never greets.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("https://{}/", listener.local_addr().unwrap());
-    let limits = Limits { connect: Duration::from_millis(200), ..settings().limits };
-    let actions = with(&Settings { limits, ..settings() });
+    let limits = SendLimits { connect: Duration::from_millis(200), ..settings().limits };
+    let actions = with(&ActionSettings { limits, ..settings() });
     let message = failed(send(&actions, get(uri)).await);
     assert!(
         message.ends_with("ConnectFailure Unable to connect to the remote server"),
@@ -156,7 +156,7 @@ async fn a_port_without_tls_is_told() {
 async fn a_certificate_that_is_not_good_is_told() {
     let (trusted, other) = (Authority::new("trusted"), Authority::new("other"));
     let roots = Roots { system: false, extra_pem: trusted.pem() };
-    let actions = with(&Settings { roots, ..settings() });
+    let actions = with(&ActionSettings { roots, ..settings() });
     for (config, reason) in [
         (trusted.server("target.test", 2021), "The certificate has expired."),
         (trusted.server("other.test", 2100), "The certificate is for another name."),
@@ -194,8 +194,9 @@ async fn the_systems_authorities_and_more_of_them_are_trusted_together() {
     let authority = Authority::new("trusted");
     let server = Server::start_tls(authority.server("target.test", 2100), |_| ok("")).await;
     let uri = server.url_by("https", "target.test", "/");
-    let with_roots =
-        |extra_pem| with(&Settings { roots: Roots { system: true, extra_pem }, ..settings() });
+    let with_roots = |extra_pem| {
+        with(&ActionSettings { roots: Roots { system: true, extra_pem }, ..settings() })
+    };
     // Whether this machine has authorities or none, this is not one of them.
     let message = failed(send(&with_roots(String::new()), get(uri.clone())).await);
     assert!(message.contains("failed: TrustFailure "), "{message}");
@@ -204,7 +205,7 @@ async fn the_systems_authorities_and_more_of_them_are_trusted_together() {
 
 #[test]
 fn an_execution_has_a_minute() {
-    let settings = Settings::new(minutehand_actions::TargetPolicy::PublicOnly);
+    let settings = ActionSettings::new(minutehand_actions::TargetPolicy::PublicOnly);
     assert_eq!(settings.limits.total, Duration::from_mins(1));
 }
 

@@ -7,7 +7,7 @@ use domain::action::{
 };
 use domain::arn::Arn;
 use domain::secret::Secret;
-use minutehand_actions::{Actions, Aws, Endpoint, Limits, Roots, Settings, TargetPolicy};
+use minutehand_actions::{ActionSettings, Actions, Aws, Endpoint, Roots, SendLimits, TargetPolicy};
 use ports::{ActionSender as _, Sent};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -49,14 +49,14 @@ fn names() -> std::sync::Arc<Names> {
     ])
 }
 
-async fn send(settings: &Settings, target: &Target) -> Sent {
+async fn send(settings: &ActionSettings, target: &Target) -> Sent {
     Actions::with_resolver(settings, names()).unwrap().send(target, &occasion()).await
 }
 
 /// The settings of services below a suffix, at the port of a server of this authority.
-fn below(authority: &Authority, server: &Server) -> Settings {
+fn below(authority: &Authority, server: &Server) -> ActionSettings {
     let port = server.address.port();
-    Settings {
+    ActionSettings {
         roots: Roots { system: false, extra_pem: authority.pem() },
         storage: Endpoint::http(&format!("storage.test:{port}")).unwrap(),
         service_bus: Endpoint::http(&format!("bus.test:{port}")).unwrap(),
@@ -110,8 +110,8 @@ async fn no_connection_is_made_without_a_certificate_for_the_name() {
 async fn addresses_are_judged_however_a_message_goes() {
     let authority = Authority::new("here");
     let server = Server::start(|_| reply("201 Created", "", "")).await;
-    let public = Settings { targets: TargetPolicy::PublicOnly, ..below(&authority, &server) };
-    let metadata = Settings {
+    let public = ActionSettings { targets: TargetPolicy::PublicOnly, ..below(&authority, &server) };
+    let metadata = ActionSettings {
         storage: Endpoint::http("metadata.test").unwrap(),
         service_bus: Endpoint::http("metadata.test").unwrap(),
         ..settings()
@@ -130,7 +130,7 @@ async fn addresses_are_judged_however_a_message_goes() {
 
 #[tokio::test]
 async fn an_account_or_a_namespace_that_is_not_there_is_told() {
-    let nowhere = Settings {
+    let nowhere = ActionSettings {
         storage: Endpoint::http("nowhere.test").unwrap(),
         service_bus: Endpoint::http("nowhere.test").unwrap(),
         ..settings()
@@ -152,8 +152,8 @@ async fn an_account_or_a_namespace_that_is_not_there_is_told() {
 #[tokio::test]
 async fn who_does_not_answer_in_time_may_have_the_message() {
     let silent = Server::start(|_| Reply::Stall(String::new())).await;
-    let settings = Settings {
-        limits: Limits { total: Duration::from_millis(300), ..settings().limits },
+    let settings = ActionSettings {
+        limits: SendLimits { total: Duration::from_millis(300), ..settings().limits },
         storage: Endpoint::http(&silent.url("/")).unwrap(),
         service_bus: Endpoint::http(&silent.url("/")).unwrap(),
         service_bus_amqp: Some(Endpoint::amqp(&format!("amqp://{}", silent.address)).unwrap()),
@@ -183,7 +183,7 @@ async fn who_does_not_speak_amqp_is_told_and_leaves_no_line_behind() {
             stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
         }
     });
-    let settings = Settings {
+    let settings = ActionSettings {
         service_bus_amqp: Some(Endpoint::amqp(&format!("amqp://{address}")).unwrap()),
         ..settings()
     };
@@ -209,7 +209,7 @@ async fn what_a_service_echoes_of_a_secret_is_not_told() {
         reply("400 Bad Request", "", &xml)
     })
     .await;
-    let settings = Settings {
+    let settings = ActionSettings {
         storage: Endpoint::http(&server.url("/")).unwrap(),
         service_bus: Endpoint::http(&server.url("/")).unwrap(),
         ..settings()
@@ -223,12 +223,12 @@ async fn what_a_service_echoes_of_a_secret_is_not_told() {
     assert!(message.contains("[redacted]") && !message.contains("sig="), "{message}");
 }
 
-fn aws(endpoint: Option<&str>) -> Settings {
+fn aws(endpoint: Option<&str>) -> ActionSettings {
     let endpoint = endpoint.map(|url| url.parse().unwrap());
     let token = Some("Planted-Token".to_owned());
     let aws = Aws::with_keys(endpoint, "eu-west-1", "AKIDEXAMPLE", "Planted-Secret", token);
     assert!(!format!("{aws:?}").contains("Planted"));
-    Settings { aws: Some(aws), ..settings() }
+    ActionSettings { aws: Some(aws), ..settings() }
 }
 
 fn sqs(queue_url: &str) -> Target {

@@ -1,7 +1,7 @@
 //! Redirects.
 
 use domain::action::{HttpRequest, Target};
-use minutehand_actions::{Roots, Settings};
+use minutehand_actions::{ActionSettings, Roots};
 use ports::ActionSender as _;
 
 use crate::authority::Authority;
@@ -184,7 +184,7 @@ async fn from_https_to_http_no_credentials_go_and_of_type_https_nothing() {
     })
     .await;
     let roots = Roots { system: false, extra_pem: authority.pem() };
-    let actions = with(&Settings { roots, ..settings() });
+    let actions = with(&ActionSettings { roots, ..settings() });
     let request = with_credentials(secure.url_by("https", "target.test", "/"));
     let message = failed(actions.send(&Target::Https(request.clone()), &occasion()).await);
     assert_eq!(

@@ -128,9 +128,11 @@ async fn basic_authentication_goes_before_a_stored_header() {
 #[tokio::test]
 async fn the_user_agent_names_the_version() {
     let server = Server::start(|_| ok("")).await;
-    let settings = minutehand_actions::Settings {
-        user_agent: minutehand_actions::Settings::new(minutehand_actions::TargetPolicy::PublicOnly)
-            .user_agent,
+    let settings = minutehand_actions::ActionSettings {
+        user_agent: minutehand_actions::ActionSettings::new(
+            minutehand_actions::TargetPolicy::PublicOnly,
+        )
+        .user_agent,
         ..settings()
     };
     succeeded(send(&with(&settings), get(server.url("/"))).await);

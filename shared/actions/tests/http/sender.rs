@@ -9,10 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::DateTime;
 use domain::action::{Authentication, HttpRequest, Target};
-use domain::execution::Outcome;
+use domain::attempt::Outcome;
 use domain::secret::Secret;
-use minutehand_actions::{Actions, Limits, Resolver, Roots, Settings, TargetPolicy};
-use ports::{ActionSender as _, Occasion, Sent};
+use minutehand_actions::{ActionSettings, Actions, Resolver, Roots, SendLimits, TargetPolicy};
+use ports::{ActionSender as _, AttemptContext, Sent};
 
 /// Names that only a test has.
 pub(crate) struct Names(HashMap<&'static str, Vec<IpAddr>>);
@@ -35,12 +35,12 @@ impl Resolver for Names {
 const PLENTY: Duration = Duration::from_secs(20);
 
 /// Settings that reach loopback and trust nobody.
-pub(crate) fn settings() -> Settings {
-    Settings {
-        limits: Limits { total: PLENTY, connect: PLENTY },
+pub(crate) fn settings() -> ActionSettings {
+    ActionSettings {
+        limits: SendLimits { total: PLENTY, connect: PLENTY },
         roots: Roots { system: false, extra_pem: String::new() },
         user_agent: "minutehand/test".to_owned(),
-        ..Settings::new(TargetPolicy::AllowPrivate)
+        ..ActionSettings::new(TargetPolicy::AllowPrivate)
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn names() -> Arc<Names> {
     ])
 }
 
-pub(crate) fn with(settings: &Settings) -> Actions {
+pub(crate) fn with(settings: &ActionSettings) -> Actions {
     Actions::with_resolver(settings, names()).unwrap()
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn actions() -> Actions {
     with(&settings())
 }
 
-pub(crate) fn occasion() -> Occasion {
-    Occasion {
+pub(crate) fn occasion() -> AttemptContext {
+    AttemptContext {
         execution_id: "u1/3.600000000.m0".to_owned(),
         job: "nightly".to_owned(),
         job_uid: "u1".to_owned(),

@@ -1,12 +1,12 @@
 //! Which addresses are reached.
 
-use minutehand_actions::{Actions, Settings, TargetPolicy};
+use minutehand_actions::{ActionSettings, Actions, TargetPolicy};
 
 use crate::sender::{Names, actions, failed, get, send, settings, succeeded};
 use crate::server::{Server, ok, redirect};
 
 fn public_only() -> Actions {
-    let settings = Settings { targets: TargetPolicy::PublicOnly, ..settings() };
+    let settings = ActionSettings { targets: TargetPolicy::PublicOnly, ..settings() };
     Actions::with_resolver(&settings, names()).unwrap()
 }
 
@@ -115,7 +115,7 @@ async fn the_system_resolves_names() {
     let server = Server::start(|_| ok("")).await;
     let uri = server.url_by("http", "localhost", "/");
     succeeded(send(&Actions::new(&settings()).unwrap(), get(uri.clone())).await);
-    let public = Settings { targets: TargetPolicy::PublicOnly, ..settings() };
+    let public = ActionSettings { targets: TargetPolicy::PublicOnly, ..settings() };
     let message = failed(send(&Actions::new(&public).unwrap(), get(uri)).await);
     assert!(message.contains(" is loopback ("), "{message}");
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use domain::action::{Authentication, HttpRequest};
 use domain::secret::Secret;
-use minutehand_actions::{Actions, Settings, TargetPolicy};
+use minutehand_actions::{ActionSettings, Actions, TargetPolicy};
 
 use crate::sender::{actions, failed, get, send, settings, succeeded, with};
 use crate::server::{Reply, Server, ok, redirect, reply};
@@ -35,7 +35,7 @@ async fn login(expires_in: &'static str) -> Server {
 }
 
 fn asking(login: &Server) -> Actions {
-    with(&Settings { authority: login.url_by("http", "login.test", "/base/"), ..settings() })
+    with(&ActionSettings { authority: login.url_by("http", "login.test", "/base/"), ..settings() })
 }
 
 fn sent(server: &Server) -> Vec<String> {
@@ -158,7 +158,7 @@ async fn an_authority_that_does_not_answer_is_told() {
         ),
         "{message}"
     );
-    let settings = Settings { authority: "http://unknown.test".to_owned(), ..settings() };
+    let settings = ActionSettings { authority: "http://unknown.test".to_owned(), ..settings() };
     let message = failed(send(&with(&settings), request).await);
     assert!(message.contains("failed: NameResolutionFailure 'unknown.test', which"), "{message}");
 }
@@ -198,7 +198,7 @@ async fn a_token_is_neither_told_nor_sent_elsewhere() {
 #[tokio::test]
 async fn no_token_is_asked_for_a_target_that_is_not_allowed() {
     let login = login("3599").await;
-    let settings = Settings {
+    let settings = ActionSettings {
         authority: login.url_by("http", "login.test", ""),
         targets: TargetPolicy::PublicOnly,
         ..settings()
@@ -213,18 +213,18 @@ async fn no_token_is_asked_for_a_target_that_is_not_allowed() {
 
 #[tokio::test]
 async fn settings_that_make_no_sense_are_refused() {
-    let refused = |settings: Settings| Actions::new(&settings).err().unwrap().to_string();
+    let refused = |settings: ActionSettings| Actions::new(&settings).err().unwrap().to_string();
     assert_eq!(
-        refused(Settings { authority: "login".to_owned(), ..settings() }),
+        refused(ActionSettings { authority: "login".to_owned(), ..settings() }),
         "the authority that gives tokens is not an http or https URL: 'login'"
     );
     assert_eq!(
-        refused(Settings { user_agent: "a\n".to_owned(), ..settings() }),
+        refused(ActionSettings { user_agent: "a\n".to_owned(), ..settings() }),
         "the user agent holds what a header cannot: 'a\n'"
     );
     let extra_pem = "-----BEGIN NOTHING".to_owned();
     assert_eq!(
-        refused(Settings {
+        refused(ActionSettings {
             roots: minutehand_actions::Roots { system: false, extra_pem },
             ..settings()
         }),

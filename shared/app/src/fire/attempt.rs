@@ -21,20 +21,20 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Action;
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Outcome, Record, Role};
+use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
-use domain::firing::{NO_RETRY_FOLLOWS, Why, fence};
+use domain::firing::{NO_RETRY_FOLLOWS, SkipReason, may_start};
 use domain::job::JobDefinition;
 use domain::message::{failed, request_failed};
+use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
 use ports::firing::{Claim, Claimed, Counted, CountersAdd, Held, Recorded, Recording};
-use ports::{ErrorType, Event, Occasion, TURN_MAX, Turn};
+use ports::{AttemptContext, ErrorType, Event, TURN_MAX, Turn};
 
 use super::dispatch::execute;
 use super::execute::{Executor, Performed};
 use super::follow::Past;
-use super::seen::{Ahead, Seen, action, may_pass};
+use super::loaded_job::{Ahead, Seen, action, may_pass};
 use super::{floor, one, spans};
 use crate::error::AppError;
 
@@ -166,12 +166,12 @@ impl Executor {
         };
         let floor = floor(self.settings.only_process.as_ref(), self.ports.clock.as_ref());
         let standing = seen.as_ref().map(Seen::standing);
-        let seen = match (fence(&mine.held.attempt, standing, floor), seen) {
+        let seen = match (may_start(&mine.held.attempt, standing, floor), seen) {
             (Ok(()), Some(seen)) => seen,
             (refused, seen) => {
                 // What does not start holds up nobody who does; the store has time for it then.
                 drop(turn);
-                let why = refused.err().unwrap_or(Why::Gone);
+                let why = refused.err().unwrap_or(SkipReason::Gone);
                 return self.drop(job, mine, why, seen).await;
             }
         };
@@ -199,8 +199,8 @@ impl Executor {
         Box::pin(self.end(job, mine, ended, Some(seen))).await
     }
 
-    fn occasion(&self, job: &JobRef, attempt: &Attempt, seen: &Seen) -> Occasion {
-        Occasion {
+    fn occasion(&self, job: &JobRef, attempt: &Attempt, seen: &Seen) -> AttemptContext {
+        AttemptContext {
             execution_id: format!("{}.{}", job.uid, attempt.id()),
             job: seen.sight.name.to_string(),
             job_uid: job.uid.clone(),
@@ -215,7 +215,7 @@ impl Executor {
         &self,
         definition: &JobDefinition,
         role: Role,
-        occasion: Occasion,
+        occasion: AttemptContext,
         turn: Turn,
     ) -> Ended {
         let Some(Action { target, .. }) = action(definition, role) else {
@@ -260,7 +260,7 @@ impl Executor {
         &self,
         job: &JobRef,
         mine: Mine,
-        why: Why,
+        why: SkipReason,
         seen: Option<Seen>,
     ) -> Result<Performed, AppError> {
         let attempt = mine.held.attempt.clone();

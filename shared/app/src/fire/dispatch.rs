@@ -9,12 +9,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::{Errand, JobRef};
-use domain::execution::{Attempt, Occurrence};
+use domain::attempt::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
-use domain::firing::{Window, plan};
+use domain::firing::{Window, plan_dispatch};
+use domain::work_item::{JobRef, WorkItem};
 use ports::firing::{Advance, Due, DueTimer, JobTimer, TimerKey, TimerStore};
-use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, Message};
+use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage};
 use recurrence::Timetable;
 
 use super::{Process, floor, spans};
@@ -64,7 +64,7 @@ impl DispatchReport {
 /// What is to be sent and moved for some timers.
 #[derive(Default)]
 struct Batch {
-    messages: Vec<Message>,
+    messages: Vec<QueueMessage>,
     advances: Vec<Advance>,
     report: DispatchReport,
 }
@@ -116,14 +116,18 @@ impl Dispatcher {
         let now = self.clock.now();
         let look_again = now + spans(self.clock.as_ref()).look_again;
         batch.report.timers += 1;
-        let (errand, timer, to) = match &due.what {
+        let (work_item, timer, to) = match &due.what {
             DueTimer::Job(timer) if timer.state.is_final() => {
                 let (job, generation) = (timer.job.clone(), timer.generation);
-                (Errand::Delete { job, generation }, job_key(timer, timer.is_spent, 0), look_again)
+                (
+                    WorkItem::Delete { job, generation },
+                    job_key(timer, timer.is_spent, 0),
+                    look_again,
+                )
             }
             DueTimer::Job(timer) if timer.is_spent => {
                 let (job, generation) = (timer.job.clone(), timer.generation);
-                (Errand::Conclude { job, generation }, job_key(timer, true, 0), look_again)
+                (WorkItem::Conclude { job, generation }, job_key(timer, true, 0), look_again)
             }
             DueTimer::Job(timer) => return self.plan_occurrences(timer, due.due_at, batch),
             DueTimer::Retry { job, attempt } => {
@@ -138,11 +142,11 @@ impl Dispatcher {
             DueTimer::Purge { collection_uid } => {
                 let collection_uid = collection_uid.clone();
                 let timer = TimerKey::Purge { collection_uid: collection_uid.clone() };
-                (Errand::Purge { collection_uid }, timer, look_again)
+                (WorkItem::Purge { collection_uid }, timer, look_again)
             }
         };
         // A pass looks ahead, and nothing is deleted before its time.
-        batch.messages.push(Message { errand, due_at: due.due_at.max(now) });
+        batch.messages.push(QueueMessage { work_item, due_at: due.due_at.max(now) });
         batch.advances.push(Advance { timer, from: due.due_at, to });
     }
 
@@ -165,7 +169,7 @@ impl Dispatcher {
                 return;
             }
         };
-        let plan = plan(
+        let plan = plan_dispatch(
             &timetable,
             from,
             &Window {
@@ -206,7 +210,10 @@ fn job_key(timer: &JobTimer, is_spent: bool, overtaken: u64) -> TimerKey {
 }
 
 /// The message that asks for one attempt.
-pub(crate) fn execute(job: &JobRef, attempt: Attempt) -> Message {
+pub(crate) fn execute(job: &JobRef, attempt: Attempt) -> QueueMessage {
     let due_at = attempt.due_at;
-    Message { errand: Errand::Execute { job: job.clone(), attempts: vec![attempt] }, due_at }
+    QueueMessage {
+        work_item: WorkItem::Execute { job: job.clone(), attempts: vec![attempt] },
+        due_at,
+    }
 }

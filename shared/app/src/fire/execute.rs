@@ -1,4 +1,4 @@
-//! Errands performed, one message at a time.
+//! Work items performed, one message at a time.
 //!
 //! A message is settled only when everything it asks for has been done: a crash before leaves it in
 //! the queue, and whoever gets it next finds in the store how far it came.
@@ -6,21 +6,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::errand::{Errand, JobRef};
-use domain::execution::Attempt;
-use ports::Message;
+use domain::attempt::Attempt;
+use domain::work_item::{JobRef, WorkItem};
+use ports::QueueMessage;
 
 use super::{FirePorts, FireSettings};
 use crate::error::AppError;
 
-/// Performs errands.
+/// Performs work items.
 #[derive(Clone)]
 pub struct Executor {
     pub(super) ports: FirePorts,
     pub(super) settings: Arc<FireSettings>,
 }
 
-/// What became of an errand.
+/// What became of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Performed {
     /// Its message can go.
@@ -52,27 +52,27 @@ impl Executor {
         self.ports.gate.close();
     }
 
-    /// Performs an errand.
+    /// Performs a work item.
     ///
     /// # Errors
     ///
     /// If the store, the queue or the key did not do their part: the message comes back by itself.
-    pub async fn perform(&self, errand: &Errand) -> Result<Performed, AppError> {
-        match errand {
-            Errand::Execute { job, attempts } => self.attempts(job, attempts).await,
-            Errand::Conclude { job, generation } => {
+    pub async fn perform(&self, work_item: &WorkItem) -> Result<Performed, AppError> {
+        match work_item {
+            WorkItem::Execute { job, attempts } => self.attempts(job, attempts).await,
+            WorkItem::Conclude { job, generation } => {
                 self.conclude_stuck(job, *generation).await?;
                 Ok(Performed::Done)
             }
-            Errand::Delete { job, generation } => {
+            WorkItem::Delete { job, generation } => {
                 self.ports.store.delete_finished(job, *generation).await?;
                 Ok(Performed::Done)
             }
-            Errand::Purge { collection_uid } => {
+            WorkItem::Purge { collection_uid } => {
                 if !self.ports.store.purge(collection_uid).await? {
                     // The rest by another message, so that no worker is at it for long.
                     let due_at = self.ports.clock.now();
-                    let rest = Message { errand: errand.clone(), due_at };
+                    let rest = QueueMessage { work_item: work_item.clone(), due_at };
                     self.ports.queue.send(&[rest], due_at).await?;
                 }
                 Ok(Performed::Done)

@@ -1,16 +1,16 @@
 //! What follows a record: the next attempt, the counters, the end of the job. It is the same whoever
 //! comes upon the record, and however often.
 
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{Follow, follow, is_final_failure};
+use domain::firing::{NextStep, is_final_failure, next_step};
+use domain::work_item::JobRef;
 use ports::Event;
-use ports::firing::{Counted, CountersAdd, LongRetry, Settlement};
+use ports::firing::{Counted, CounterUpdate, CountersAdd, LongRetry};
 
 use super::dispatch::execute;
 use super::execute::{Executor, Performed};
-use super::seen::{Policy, Seen};
+use super::loaded_job::{Policy, Seen};
 use super::{one, spans};
 use crate::error::AppError;
 
@@ -67,9 +67,9 @@ impl Executor {
             return Ok(());
         }
         let horizon = spans(self.ports.clock.as_ref()).horizon;
-        match follow(attempt, record, policy.retries, policy.has_error_action, horizon) {
-            Follow::Nothing => Ok(()),
-            Follow::Retry(next) => {
+        match next_step(attempt, record, policy.retries, policy.has_error_action, horizon) {
+            NextStep::Nothing => Ok(()),
+            NextStep::Retry(next) => {
                 self.ports.events.note(Event::Retried { job, attempt: &next });
                 if next.is_long {
                     let retry = LongRetry { job: job.clone(), attempt: next };
@@ -77,7 +77,7 @@ impl Executor {
                 }
                 self.send(job, next).await
             }
-            Follow::ErrorAction(next) => self.send(job, next).await,
+            NextStep::ErrorAction(next) => self.send(job, next).await,
         }
     }
 
@@ -118,8 +118,8 @@ impl Executor {
         let Some(seen) = seen else { return false };
         let Ok(policy) = self.policy(job, attempt.role, seen).await else { return false };
         let horizon = spans(self.ports.clock.as_ref()).horizon;
-        let next = follow(attempt, record, policy.retries, false, horizon);
-        if !matches!(next, Follow::Retry(next) if next.is_long) {
+        let next = next_step(attempt, record, policy.retries, false, horizon);
+        if !matches!(next, NextStep::Retry(next) if next.is_long) {
             return false;
         }
         let pending = self.ports.store.retries(&job.uid, LONG_RETRIES_MAX).await;
@@ -141,7 +141,7 @@ impl Executor {
             let last_at = &mut counted.add.last_execution_at;
             *last_at = seen.sight.counters.last_execution_at.max(*last_at);
             let (job_uid, as_read) = (job.uid.clone(), seen.sight.settled.clone());
-            let settlement = Settlement { job_uid, as_read, counted: vec![counted.clone()] };
+            let settlement = CounterUpdate { job_uid, as_read, counted: vec![counted.clone()] };
             if one(self.ports.store.settle(&[settlement]).await)? {
                 return Ok(Some(seen));
             }

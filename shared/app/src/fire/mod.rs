@@ -4,11 +4,11 @@
 //! after any step loses nothing. Each file says what a crash in it leaves, and who repairs it.
 
 mod attempt;
-mod conclude;
 mod dispatch;
 mod execute;
+mod finish;
 mod follow;
-mod seen;
+mod loaded_job;
 mod sweep;
 
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::error::AppError;
 pub struct FirePorts {
     /// Where timers, claims and history are kept.
     pub store: Arc<dyn FiringStore>,
-    /// Where errands go.
+    /// Where work items go.
     pub queue: Arc<dyn DispatchQueue>,
     /// Lets attempts start.
     pub gate: Arc<dyn Gate>,

@@ -53,7 +53,7 @@ pub struct Pass {
 
 /// Where a pass goes on in a shard. The least of several is the next one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct ShardCursor {
     /// How far it has come: what is before is dispatched. Nobody knows what is in a shard that was
     /// not looked at, so that it comes first.
     reached: Option<DateTime<Utc>>,
@@ -67,7 +67,7 @@ struct Place {
 }
 
 /// What became of a page: what was dispatched of it, and where its shard goes on.
-type Swept = Result<(DispatchReport, Option<Place>), AppError>;
+type Swept = Result<(DispatchReport, Option<ShardCursor>), AppError>;
 
 impl Sweeper {
     /// A sweeper over these ports, with one page at once.
@@ -145,12 +145,12 @@ impl Sweeper {
     }
 
     /// Dispatches a page.
-    async fn page(&self, place: Place, until: DateTime<Utc>) -> (u32, Swept) {
+    async fn page(&self, place: ShardCursor, until: DateTime<Utc>) -> (u32, Swept) {
         (place.shard, self.dispatch(place, until).await)
     }
 
-    async fn dispatch(&self, place: Place, until: DateTime<Utc>) -> Swept {
-        let Place { reached, pages, turn, shard, from } = place;
+    async fn dispatch(&self, place: ShardCursor, until: DateTime<Utc>) -> Swept {
+        let ShardCursor { reached, pages, turn, shard, from } = place;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.store.due(shard, until, request).await?;
         let dispatched = match page.items.as_slice() {
@@ -158,7 +158,7 @@ impl Sweeper {
             due => self.dispatcher.dispatch(due).await?,
         };
         let reached = page.items.last().map_or(reached, |last| Some(last.due_at));
-        let next = page.next.map(|from| Place {
+        let next = page.next.map(|from| ShardCursor {
             reached,
             pages: pages.saturating_add(1),
             turn,
@@ -170,10 +170,10 @@ impl Sweeper {
 }
 
 /// The beginnings of all shards, this one first.
-fn first_places(shards: u32, first_shard: u32) -> BTreeSet<Place> {
+fn first_places(shards: u32, first_shard: u32) -> BTreeSet<ShardCursor> {
     let place = |turn| {
         let shard = (first_shard % shards + turn) % shards;
-        Place { reached: None, pages: 0, turn, shard, from: None }
+        ShardCursor { reached: None, pages: 0, turn, shard, from: None }
     };
     (0..shards).map(place).collect()
 }
@@ -192,7 +192,7 @@ mod tests {
             let read = usize::try_from(place.pages).unwrap();
             if let Some(reached) = pages.get(read) {
                 let reached = DateTime::from_timestamp(*reached, 0);
-                waiting.insert(Place { reached, pages: place.pages + 1, ..place });
+                waiting.insert(ShardCursor { reached, pages: place.pages + 1, ..place });
             }
         }
         order

@@ -5,10 +5,10 @@ use domain::collection::{Collection, CollectionDefinition, CollectionState};
 use domain::document::{
     COLLECTION, canonical_names, merge_patch, read_collection, write_collection,
 };
-use domain::name::{Name, Segment};
-use domain::plan::{Limits, Plan, PlanLimits};
+use domain::name::{Name, PathSegment};
+use domain::pricing_tier::{PlanLimits, PricingTier, TierLimits};
 use domain::refusal::{Code, Refusal};
-use ports::store::{CollectionRecord, Page, PageRequest, Place, Saved};
+use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use serde_json::Value;
 
 use super::{ATTEMPTS_MAX, CollectionView, Manage, secrets};
@@ -52,7 +52,7 @@ impl Manage {
     /// [`AppError::NoCollection`] if it is not there.
     pub async fn get_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<CollectionView, AppError> {
         self.collection(place, name).await.map(CollectionView::from)
@@ -65,8 +65,8 @@ impl Manage {
     /// If the store does not answer.
     pub async fn list_collections(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionView>, AppError> {
         let page = self.ports.store.list_collections(subscription, group, page).await?;
@@ -81,7 +81,7 @@ impl Manage {
     /// If the body is refused, or does not go with the jobs that are there.
     pub async fn put_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
         body: Value,
     ) -> Result<CollectionView, AppError> {
@@ -106,7 +106,7 @@ impl Manage {
     /// If the collection is not there, the result is refused, or does not go with its jobs.
     pub async fn patch_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
         body: Value,
     ) -> Result<CollectionView, AppError> {
@@ -129,7 +129,7 @@ impl Manage {
     /// If the collection is not there.
     pub async fn switch_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
         state: CollectionState,
     ) -> Result<(), AppError> {
@@ -148,7 +148,11 @@ impl Manage {
     /// # Errors
     ///
     /// If the collection is not there.
-    pub async fn delete_collection(&self, place: &Place, name: &Name) -> Result<(), AppError> {
+    pub async fn delete_collection(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<(), AppError> {
         for _ in 0..ATTEMPTS_MAX {
             let old = self.collection(place, name).await?;
             let now = self.ports.clock.now();
@@ -163,7 +167,7 @@ impl Manage {
     /// The record of a collection that has to be there.
     pub(super) async fn collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<CollectionRecord, AppError> {
         let found = self.ports.store.find_collection(place, name).await?;
@@ -175,12 +179,12 @@ impl Manage {
 
     async fn create(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
         mut wanted: CollectionDefinition,
         now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
-        Limits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        TierLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
         let location =
             wanted.location.as_deref().map_or(self.settings.region.as_str(), display_name);
@@ -220,8 +224,13 @@ impl Manage {
     }
 
     /// Checks that no other collection of the subscription has the plan Free.
-    async fn check_one_free(&self, place: &Place, name: &Name, plan: Plan) -> Result<(), AppError> {
-        if plan != Plan::Free || self.settings.plan_limits == PlanLimits::Off {
+    async fn check_one_free(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+        plan: PricingTier,
+    ) -> Result<(), AppError> {
+        if plan != PricingTier::Free || self.settings.plan_limits == PlanLimits::Off {
             return Ok(());
         }
         let mut from = None;
@@ -231,7 +240,7 @@ impl Manage {
             let page = self.ports.store.list_collections(&place.subscription, None, page).await?;
             let other = page.items.iter().find(|other| {
                 let same = other.place.group == place.group && other.collection.name == *name;
-                other.collection.definition.plan == Plan::Free && !same
+                other.collection.definition.plan == PricingTier::Free && !same
             });
             if let Some(other) = other {
                 let other = &other.collection.name;
@@ -257,7 +266,7 @@ impl Manage {
         old: &CollectionRecord,
         wanted: &CollectionDefinition,
     ) -> Result<(), AppError> {
-        let limits = Limits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        let limits = TierLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_job_count(old.job_count)?;
         let mut from = None;
         // Bounded by the jobs of the collection.

@@ -2,7 +2,7 @@
 
 use domain::name::Name;
 use ports::firing::Execution;
-use ports::store::{Page, PageRequest, Place};
+use ports::store::{Page, PageRequest, ResourceGroup};
 
 use super::{ExecutionView, Manage};
 use crate::error::AppError;
@@ -18,7 +18,7 @@ impl Manage {
     /// If the collection or the job is not there.
     pub async fn list_history(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         collection: &Name,
         name: &Name,
         page: PageRequest,

@@ -1,23 +1,23 @@
 //! Jobs: created, changed, run, listed, deleted.
 
 use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{JOB, canonical_names, merge_patch, read_job, secrets_carried_elsewhere};
-use domain::errand::JobRef;
-use domain::execution::{Attempt, KEPT_FOR, Occurrence};
 use domain::job::{Counters, JobDefinition, JobState, Switch};
 use domain::name::Name;
-use domain::plan::{Limits, Plan};
+use domain::pricing_tier::{PricingTier, TierLimits};
 use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
-use ports::Message;
+use domain::work_item::JobRef;
+use ports::QueueMessage;
 use ports::firing::{Due, DueTimer, JobTimer};
 use ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
+    CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
 use recurrence::{Recurrence, Timetable, read_start_time};
 use serde_json::{Value, json};
 
-use super::secrets::{Kept, authenticates, open_certificates};
+use super::secrets::{SplitDocument, authenticates, open_certificates};
 use super::{ATTEMPTS_MAX, JobStatus, JobView, Manage};
 use crate::definition::{definition, whole_document};
 use crate::error::AppError;
@@ -40,7 +40,7 @@ impl Manage {
     /// If the collection or the job is not there.
     pub async fn get_job(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         collection: &Name,
         name: &Name,
     ) -> Result<JobView, AppError> {
@@ -56,7 +56,7 @@ impl Manage {
     /// If the collection is not there.
     pub async fn list_jobs(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         collection: &Name,
         page: PageRequest,
     ) -> Result<Page<JobView>, AppError> {
@@ -73,7 +73,7 @@ impl Manage {
     /// If the collection is not there, or the body is refused.
     pub async fn put_job(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         collection: &Name,
         name: &Name,
         body: Value,
@@ -105,7 +105,7 @@ impl Manage {
     /// If the job is not there, or the result is refused.
     pub async fn patch_job(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         collection: &Name,
         name: &Name,
         body: Value,
@@ -141,7 +141,7 @@ impl Manage {
     /// If the collection or the job is not there.
     pub async fn delete_job(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         collection: &Name,
         name: &Name,
     ) -> Result<(), AppError> {
@@ -163,7 +163,7 @@ impl Manage {
     /// If it is not there, is over, or its collection is switched off.
     pub async fn run_job(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         collection: &Name,
         name: &Name,
     ) -> Result<(), AppError> {
@@ -196,7 +196,7 @@ impl Manage {
         let timing = Timing::created(&wanted, now);
         let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
         let uid = self.ports.ids.new_id();
-        let Kept { document, sealed } = self.keep(&uid, &wanted).await?;
+        let SplitDocument { document, sealed } = self.keep(&uid, &wanted).await?;
         let timer = timer(&wanted, timing, &timetable, Counters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
@@ -233,7 +233,7 @@ impl Manage {
                 (timer(&wanted, timing, &timetable, counters, now), true)
             }
         };
-        let Kept { document, sealed } = self.keep(&old.uid, &wanted).await?;
+        let SplitDocument { document, sealed } = self.keep(&old.uid, &wanted).await?;
         let job = JobRecord { document, sealed, timer, ..old };
         let save = SaveJob { collection, job: &job, timer_changes };
         match self.ports.store.replace_job(save).await? {
@@ -252,10 +252,10 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         wanted: &mut JobDefinition,
-    ) -> Result<Limits, AppError> {
+    ) -> Result<TierLimits, AppError> {
         let definition = &collection.collection.definition;
         let limits =
-            Limits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
+            TierLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_authentication(authenticates(wanted))?;
         self.check_aws(wanted)?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
@@ -317,7 +317,7 @@ impl Manage {
     pub(super) async fn definition(
         &self,
         job: &JobRecord,
-        plan: Plan,
+        plan: PricingTier,
     ) -> Result<JobDefinition, AppError> {
         let sealer = self.ports.sealer.as_ref();
         definition(sealer, &job.uid, &job.document, job.sealed.as_deref(), plan).await
@@ -370,7 +370,7 @@ impl Manage {
 
 /// The timetable of a job that ever fires, and not too often.
 fn allowed_timetable(
-    limits: &Limits,
+    limits: &TierLimits,
     timing: &Timing,
     wanted: &JobDefinition,
     now: DateTime<Utc>,
@@ -398,7 +398,7 @@ fn timer(
     TimerRecord { state, timing, rule, counters, due_at, is_spent: state.is_final() }
 }
 
-fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> Message {
+fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
     execute(&job_ref(collection, job), Attempt::first(job.timer.timing.generation, what))
 }
 

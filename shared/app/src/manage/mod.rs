@@ -20,9 +20,9 @@ mod view;
 
 use std::sync::Arc;
 
-use domain::name::{Name, Segment};
-use domain::plan::PlanLimits;
-use ports::store::Place;
+use domain::name::{Name, PathSegment};
+use domain::pricing_tier::PlanLimits;
+use ports::store::ResourceGroup;
 use ports::{CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Sealer};
 
 use crate::error::AppError;
@@ -59,7 +59,7 @@ pub struct ManagePorts {
 
 /// What an installation decides once.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ManageSettings {
     /// The location of a collection that names none.
     pub region: String,
     /// Whether plans limit anything.
@@ -72,13 +72,13 @@ pub struct Settings {
 #[derive(Clone)]
 pub struct Manage {
     ports: ManagePorts,
-    settings: Settings,
+    settings: ManageSettings,
 }
 
 impl Manage {
     /// The service over these ports.
     #[must_use]
-    pub fn new(ports: ManagePorts, settings: Settings) -> Self {
+    pub fn new(ports: ManagePorts, settings: ManageSettings) -> Self {
         Self { ports, settings }
     }
 
@@ -89,8 +89,8 @@ impl Manage {
     /// If it does not.
     pub async fn look_at_store(&self) -> Result<(), AppError> {
         // Whether it is there does not matter.
-        let segment = Segment::new("health")?;
-        let place = Place { subscription: segment.clone(), group: segment };
+        let segment = PathSegment::new("health")?;
+        let place = ResourceGroup { subscription: segment.clone(), group: segment };
         self.ports.store.find_collection(&place, &Name::new("health")?).await?;
         self.ports.disk.takes_writes().await.map_err(AppError::NoWrites)
     }

@@ -11,21 +11,25 @@ use super::Manage;
 use crate::error::AppError;
 
 /// What is kept of a job: its document, and its secrets sealed.
-pub(super) struct Kept {
+pub(super) struct SplitDocument {
     pub(super) document: String,
     pub(super) sealed: Option<Vec<u8>>,
 }
 
 impl Manage {
     /// Takes a job's document apart. The secrets are sealed for this job, and open in no other.
-    pub(super) async fn keep(&self, uid: &str, job: &JobDefinition) -> Result<Kept, AppError> {
+    pub(super) async fn keep(
+        &self,
+        uid: &str,
+        job: &JobDefinition,
+    ) -> Result<SplitDocument, AppError> {
         let whole = write_job(job, Secrets::Kept, Durations::TimeSpan);
         let shown = write_job(job, Secrets::Omitted, Durations::TimeSpan);
         let sealed = match beyond(&whole, &shown) {
             Some(secrets) => Some(self.ports.sealer.seal(uid, &secrets.to_string()).await?),
             None => None,
         };
-        Ok(Kept { document: shown.to_string(), sealed })
+        Ok(SplitDocument { document: shown.to_string(), sealed })
     }
 }
 

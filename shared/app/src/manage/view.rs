@@ -1,18 +1,18 @@
 //! What is answered of collections and jobs.
 
 use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, Record};
 use domain::document::write_collection;
-use domain::execution::{Attempt, Record};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
-use ports::store::{CollectionRecord, Place};
+use ports::store::{CollectionRecord, ResourceGroup};
 use serde_json::Value;
 
 /// A collection as it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectionView {
     /// Where it is, as it was first given.
-    pub place: Place,
+    pub place: ResourceGroup,
     /// As it was first given.
     pub name: Name,
     /// `location`, `tags` and `properties`, in this order.
@@ -30,7 +30,7 @@ impl From<CollectionRecord> for CollectionView {
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobView {
     /// Where its collection is, as it was first given.
-    pub place: Place,
+    pub place: ResourceGroup,
     /// Its collection, as it was first given.
     pub collection: Name,
     /// As it was first given.
@@ -66,7 +66,7 @@ impl JobStatus {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionView {
     /// Where its job's collection is, as it was first given.
-    pub place: Place,
+    pub place: ResourceGroup,
     /// Its job's collection, as it was first given.
     pub collection: Name,
     /// Its job, as it was first given.

@@ -8,7 +8,7 @@ use super::read_action::read_main_action;
 use super::write::{Durations, Secrets, write_job};
 use crate::collection::{CollectionDefinition, CollectionState};
 use crate::job::{JobDefinition, JobState, Switch};
-use crate::plan::{MaxRecurrence, Plan, Quota};
+use crate::pricing_tier::{MaxRecurrence, PricingTier, Quota};
 use crate::refusal::{Code, Refusal};
 
 /// The most bytes of a job: compact JSON as it would be kept, secrets in clear.
@@ -22,7 +22,7 @@ const INT_MAX: u32 = i32::MAX as u32;
 /// # Errors
 ///
 /// If a value is missing or not allowed, or the job is too large.
-pub fn read_job(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
+pub fn read_job(body: &Value, plan: PricingTier) -> Result<JobDefinition, Refusal> {
     let properties = Fields::of("body", body)?.value("properties").ok_or_else(|| {
         Refusal::invalid("'properties' is missing; a job is {\"properties\":{\"action\":…}}.")
     })?;
@@ -75,10 +75,10 @@ pub fn read_collection(body: &Value) -> Result<CollectionDefinition, Refusal> {
     let properties = Fields::of("properties", properties)?.at_root();
     let plan = match properties.object("sku")? {
         Some(sku) => {
-            let names = Plan::ALL.map(Plan::name).join(", ");
-            sku.one_of("name", Plan::read, &names)?.unwrap_or_default()
+            let names = PricingTier::ALL.map(PricingTier::name).join(", ");
+            sku.one_of("name", PricingTier::read, &names)?.unwrap_or_default()
         }
-        None => Plan::default(),
+        None => PricingTier::default(),
     };
     let states = CollectionState::ALL.map(CollectionState::name).join(", ");
     Ok(CollectionDefinition {

@@ -4,7 +4,7 @@ use super::fields::Fields;
 use super::read_aws::{read_event, read_lambda, read_sns, read_sqs};
 use super::read_azure::{read_service_bus, read_storage_queue};
 use crate::action::{Action, Authentication, ClientCertificate, HttpRequest, MainAction, Target};
-use crate::plan::Plan;
+use crate::pricing_tier::PricingTier;
 use crate::refusal::Refusal;
 use crate::retry::RetryPolicy;
 
@@ -70,7 +70,7 @@ impl Type {
 }
 
 /// Reads the `action` of a job with its error action.
-pub(super) fn read_main_action(job: &Fields<'_>, plan: Plan) -> Result<MainAction, Refusal> {
+pub(super) fn read_main_action(job: &Fields<'_>, plan: PricingTier) -> Result<MainAction, Refusal> {
     let action = job.required_object("action")?;
     let error_action = action.object("errorAction")?;
     Ok(MainAction {
@@ -79,7 +79,7 @@ pub(super) fn read_main_action(job: &Fields<'_>, plan: Plan) -> Result<MainActio
     })
 }
 
-fn read_action(action: &Fields<'_>, plan: Plan) -> Result<Action, Refusal> {
+fn read_action(action: &Fields<'_>, plan: PricingTier) -> Result<Action, Refusal> {
     let kind = action
         .one_of("type", Type::read, TYPES)?
         .ok_or_else(|| action.missing("type", &format!("use one of {TYPES}")))?;

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plan::Plan;
+use crate::pricing_tier::PricingTier;
 
 const BASIC: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
 
@@ -10,7 +10,7 @@ fn parse(text: &str) -> Value {
 }
 
 fn read(text: &str) -> crate::job::JobDefinition {
-    read_job(&parse(text), Plan::Standard).unwrap()
+    read_job(&parse(text), PricingTier::Standard).unwrap()
 }
 
 /// The body of a job that calls a URL, with more properties of its request.
@@ -22,7 +22,7 @@ fn http(request: &str) -> String {
 
 #[track_caller]
 fn check_refused(body: &str, message: &str) {
-    let refusal = read_job(&parse(body), Plan::Standard).unwrap_err();
+    let refusal = read_job(&parse(body), PricingTier::Standard).unwrap_err();
     assert_eq!(refusal.message, message, "{body}");
 }
 
@@ -40,9 +40,9 @@ fn what_is_kept_reads_back_to_the_same_job() {
     for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE, AWS, EVENT] {
         let job = read(body);
         let kept = json!({"properties": write_job(&job, Secrets::Kept, Durations::TimeSpan)});
-        assert_eq!(read_job(&kept, Plan::Standard).unwrap(), job);
+        assert_eq!(read_job(&kept, PricingTier::Standard).unwrap(), job);
         let iso = json!({"properties": write_job(&job, Secrets::Kept, Durations::Iso)});
-        assert_eq!(read_job(&iso, Plan::Standard).unwrap(), job);
+        assert_eq!(read_job(&iso, PricingTier::Standard).unwrap(), job);
     }
 }
 
@@ -82,7 +82,7 @@ fn every_type_of_action_is_answered_as_recorded() {
 #[track_caller]
 fn check_payload(kind: &str, name: &str, payload: &Value, reason: &str) {
     let job = json!({"properties": {"action": {"type": kind, name: payload}}});
-    let refusal = read_job(&job, Plan::Standard).unwrap_err();
+    let refusal = read_job(&job, PricingTier::Standard).unwrap_err();
     assert!(refusal.message.contains(reason), "{payload}: {}", refusal.message);
 }
 
@@ -277,7 +277,8 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
 fn sizes_are_limited() {
     let long = |n| "x".repeat(n);
     assert!(
-        read_job(&parse(&http(&format!(r#","body":"{}""#, long(8_192)))), Plan::Standard).is_ok()
+        read_job(&parse(&http(&format!(r#","body":"{}""#, long(8_192)))), PricingTier::Standard)
+            .is_ok()
     );
     check_refused(
         &http(&format!(r#","body":"{}""#, long(8_193))),
@@ -297,7 +298,7 @@ fn sizes_are_limited() {
         "'action.request.uri' is too long; it may have 2048 characters.",
     );
     let queue = BASIC.replace("some message!", &long(16 * 1_024));
-    let refusal = read_job(&parse(&queue), Plan::Standard).unwrap_err();
+    let refusal = read_job(&parse(&queue), PricingTier::Standard).unwrap_err();
     assert_eq!(refusal.code, crate::refusal::Code::JobTooLarge);
 }
 
@@ -309,7 +310,7 @@ fn patched(body: &str, patch: &str) -> Value {
 #[track_caller]
 fn check_patch(body: &str, patch: &str, pointer: &str, expected: &str) {
     let merged = patched(body, patch);
-    let job = read_job(&merged, Plan::Standard).unwrap();
+    let job = read_job(&merged, PricingTier::Standard).unwrap();
     let answer = write_job(&job, Secrets::Omitted, Durations::TimeSpan);
     assert_eq!(answer.pointer(pointer).unwrap_or(&Value::Null).to_string(), expected, "{patch}");
 }
@@ -372,7 +373,7 @@ fn where_the_type_changes_the_old_payload_goes() {
     check_patch(BASIC, queue, "/action/request", "null");
     check_patch(BASIC, queue, "/action/retryPolicy/retryCount", "2");
     let merged = patched(BASIC, r#"{"properties":{"action":{"type":"StorageQueue"}}}"#);
-    assert!(read_job(&merged, Plan::Standard).is_err(), "the new payload has to be sent");
+    assert!(read_job(&merged, PricingTier::Standard).is_err(), "the new payload has to be sent");
     let oauth = r#"{"properties":{"action":{"request":{"authentication":{"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c","secret":"s"}}}}}"#;
     check_patch(
         BASIC,
@@ -392,7 +393,7 @@ fn where_the_type_changes_the_old_payload_goes() {
 fn a_secret_is_not_carried_to_another_place() {
     let carried = |body: &str, patch: &str| {
         let old = read(body);
-        let new = read_job(&patched(body, patch), Plan::Standard).unwrap();
+        let new = read_job(&patched(body, patch), PricingTier::Standard).unwrap();
         secrets_carried_elsewhere(&old, &new, &parse(patch))
     };
     let uri = |uri: &str, more: &str| {
@@ -436,7 +437,7 @@ fn a_message_never_repeats_a_secret() {
             let body = body.replace(from, to);
             if let Err(refusal) = read_job(
                 &canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB),
-                Plan::Standard,
+                PricingTier::Standard,
             ) {
                 assert!(
                     !refusal.message.contains("hunter2") && !refusal.message.contains("12345678"),

@@ -1,6 +1,6 @@
 //! Documents out: jobs and collections, in the order and the case of the original's answers.
 
-use recurrence::written;
+use recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
 use crate::action::{
@@ -10,7 +10,7 @@ use crate::action::{
 use crate::collection::CollectionDefinition;
 use crate::duration::Span;
 use crate::job::{JobDefinition, JobState};
-use crate::plan::Quota;
+use crate::pricing_tier::Quota;
 use crate::retry::RetryPolicy;
 use crate::secret::Secret;
 
@@ -41,9 +41,9 @@ struct Style {
 
 /// An object that grows in order, and has no property without a value.
 #[derive(Default)]
-struct Growing(Map<String, Value>);
+struct ObjectBuilder(Map<String, Value>);
 
-impl Growing {
+impl ObjectBuilder {
     fn set(&mut self, name: &str, value: impl Into<Value>) -> &mut Self {
         self.0.insert(name.to_owned(), value.into());
         self
@@ -57,8 +57,8 @@ impl Growing {
     }
 }
 
-impl From<Growing> for Value {
-    fn from(growing: Growing) -> Self {
+impl From<ObjectBuilder> for Value {
+    fn from(growing: ObjectBuilder) -> Self {
         Self::Object(growing.0)
     }
 }
@@ -67,8 +67,8 @@ impl From<Growing> for Value {
 #[must_use]
 pub fn write_job(job: &JobDefinition, secrets: Secrets, durations: Durations) -> Value {
     let style = Style { secrets, durations };
-    let mut properties = Growing::default();
-    properties.maybe("startTime", job.start_time.map(written));
+    let mut properties = ObjectBuilder::default();
+    properties.maybe("startTime", job.start_time.map(format_instant));
     let mut action = action(&job.action.action, style);
     let error_action = job.action.error_action.as_ref();
     action.maybe("errorAction", error_action.map(|action| self::action(action, style)));
@@ -84,11 +84,11 @@ pub fn write_job(job: &JobDefinition, secrets: Secrets, durations: Durations) ->
 /// A collection but for its id, type and name.
 #[must_use]
 pub fn write_collection(collection: &CollectionDefinition) -> Value {
-    let mut properties = Growing::default();
+    let mut properties = ObjectBuilder::default();
     properties.set("sku", json!({"name": collection.plan.name()}));
     properties.set("state", collection.state.name());
     properties.maybe("quota", collection.quota.as_ref().map(quota));
-    let mut document = Growing::default();
+    let mut document = ObjectBuilder::default();
     document
         .maybe("location", collection.location.clone())
         .maybe("tags", collection.tags.as_deref().map(texts))
@@ -96,8 +96,8 @@ pub fn write_collection(collection: &CollectionDefinition) -> Value {
     document.into()
 }
 
-fn quota(quota: &Quota) -> Growing {
-    let mut document = Growing::default();
+fn quota(quota: &Quota) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .maybe("maxJobCount", quota.max_job_count)
         .maybe("maxJobOccurrence", quota.max_job_occurrence)
@@ -110,8 +110,8 @@ fn quota(quota: &Quota) -> Growing {
     document
 }
 
-fn action(action: &Action, style: Style) -> Growing {
-    let mut document = Growing::default();
+fn action(action: &Action, style: Style) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     match &action.target {
         Target::Http(http) | Target::Https(http) => document.set("request", request(http, style)),
         Target::StorageQueue(queue) => document.set("queueMessage", storage_queue(queue, style)),
@@ -131,8 +131,8 @@ fn action(action: &Action, style: Style) -> Growing {
     document
 }
 
-fn retry_policy(policy: RetryPolicy, style: Style) -> Growing {
-    let mut document = Growing::default();
+fn retry_policy(policy: RetryPolicy, style: Style) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     match policy {
         RetryPolicy::None => document.set("retryType", "none"),
         RetryPolicy::Fixed { interval, count } => document
@@ -143,8 +143,8 @@ fn retry_policy(policy: RetryPolicy, style: Style) -> Growing {
     document
 }
 
-fn request(request: &HttpRequest, style: Style) -> Growing {
-    let mut document = Growing::default();
+fn request(request: &HttpRequest, style: Style) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .set("uri", request.uri.as_str())
         .set("method", request.method.as_str())
@@ -157,8 +157,8 @@ fn request(request: &HttpRequest, style: Style) -> Growing {
     document
 }
 
-fn authentication(authentication: &Authentication, style: Style) -> Growing {
-    let mut document = Growing::default();
+fn authentication(authentication: &Authentication, style: Style) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     match authentication {
         Authentication::Basic { username, password } => {
             document
@@ -172,7 +172,7 @@ fn authentication(authentication: &Authentication, style: Style) -> Growing {
             if let Some(certificate) = &client.certificate {
                 document
                     .set("certificateThumbprint", certificate.thumbprint.as_str())
-                    .set("certificateExpiration", written(certificate.expires_at))
+                    .set("certificateExpiration", format_instant(certificate.expires_at))
                     .set("certificateSubjectName", certificate.subject_name.as_str());
             }
             document.set("type", "ClientCertificate");
@@ -189,8 +189,8 @@ fn authentication(authentication: &Authentication, style: Style) -> Growing {
     document
 }
 
-fn storage_queue(queue: &StorageQueue, style: Style) -> Growing {
-    let mut document = Growing::default();
+fn storage_queue(queue: &StorageQueue, style: Style) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .set("storageAccount", queue.account.as_str())
         .set("queueName", queue.queue.as_str())
@@ -200,13 +200,13 @@ fn storage_queue(queue: &StorageQueue, style: Style) -> Growing {
     document
 }
 
-fn service_bus(message: &ServiceBus, entity: &str, style: Style) -> Growing {
-    let mut authentication = Growing::default();
+fn service_bus(message: &ServiceBus, entity: &str, style: Style) -> ObjectBuilder {
+    let mut authentication = ObjectBuilder::default();
     authentication
         .maybe("sasKey", secret(&message.key, style))
         .set("sasKeyName", message.key_name.as_str())
         .set("type", "sharedAccessKey");
-    let mut document = Growing::default();
+    let mut document = ObjectBuilder::default();
     document
         .set(entity, message.entity.as_str())
         .set("namespace", message.namespace.as_str())
@@ -222,8 +222,8 @@ fn service_bus(message: &ServiceBus, entity: &str, style: Style) -> Growing {
     document
 }
 
-fn sqs(message: &Sqs) -> Growing {
-    let mut document = Growing::default();
+fn sqs(message: &Sqs) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .set("queueUrl", message.queue_url.as_str())
         .set("message", message.message.as_str())
@@ -232,8 +232,8 @@ fn sqs(message: &Sqs) -> Growing {
     document
 }
 
-fn sns(message: &Sns) -> Growing {
-    let mut document = Growing::default();
+fn sns(message: &Sns) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .set("topicArn", message.topic.as_str())
         .set("message", message.message.as_str())
@@ -243,16 +243,16 @@ fn sns(message: &Sns) -> Growing {
     document
 }
 
-fn lambda(invocation: &Lambda) -> Growing {
-    let mut document = Growing::default();
+fn lambda(invocation: &Lambda) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .set("functionName", invocation.function.as_str())
         .maybe("payload", invocation.payload.as_deref());
     document
 }
 
-fn event_bridge(event: &EventBridge) -> Growing {
-    let mut document = Growing::default();
+fn event_bridge(event: &EventBridge) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .maybe("eventBusName", event.bus.as_deref())
         .set("source", event.source.as_str())
@@ -262,8 +262,8 @@ fn event_bridge(event: &EventBridge) -> Growing {
     document
 }
 
-fn brokered(properties: &BrokeredProperties, style: Style) -> Growing {
-    let mut document = Growing::default();
+fn brokered(properties: &BrokeredProperties, style: Style) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
     document
         .maybe("contentType", properties.content_type.as_deref())
         .maybe("correlationId", properties.correlation_id.as_deref())
@@ -273,7 +273,7 @@ fn brokered(properties: &BrokeredProperties, style: Style) -> Growing {
         .maybe("partitionKey", properties.partition_key.as_deref())
         .maybe("replyTo", properties.reply_to.as_deref())
         .maybe("replyToSessionId", properties.reply_to_session_id.as_deref())
-        .maybe("scheduledEnqueueTimeUtc", properties.scheduled_enqueue_time.map(written))
+        .maybe("scheduledEnqueueTimeUtc", properties.scheduled_enqueue_time.map(format_instant))
         .maybe("sessionId", properties.session_id.as_deref())
         .maybe("timeToLive", properties.time_to_live.map(|span| duration(span, style)))
         .maybe("to", properties.to.as_deref())

@@ -7,13 +7,15 @@
 //! Spans of [`limits`] are of work time; on a test clock the caller stretches them to the schedule's
 //! before they come in here.
 
-mod conclude;
-mod fence;
-mod follow;
+mod finish_check;
 pub mod limits;
+mod may_start;
+mod next_step;
 mod plan;
 
-pub use conclude::{Chain, Conclusion, conclude, last_until_now, longest_gap, seen_from};
-pub use fence::{Standing, Why, fence};
-pub use follow::{Follow, NO_RETRY_FOLLOWS, follow, is_final_failure};
-pub use plan::{NextLook, Plan, Window, is_owed, latest_until, plan};
+pub use finish_check::{
+    FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
+};
+pub use may_start::{JobStanding, SkipReason, may_start};
+pub use next_step::{NO_RETRY_FOLLOWS, NextStep, is_final_failure, next_step};
+pub use plan::{DispatchPlan, NextLook, Window, is_owed, latest_until, plan_dispatch};

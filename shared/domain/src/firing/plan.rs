@@ -22,7 +22,7 @@ pub struct Window {
 
 /// What to do with a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct DispatchPlan {
     /// What to hand over, in order.
     pub send: Vec<DateTime<Utc>>,
     /// How many occurrences were overtaken: they are not handed over, and used up.
@@ -58,7 +58,7 @@ impl NextLook {
 
 /// Plans a timer whose next occurrence that is not handed over is at `from` or after.
 #[must_use]
-pub fn plan(timetable: &Timetable, from: DateTime<Utc>, window: &Window) -> Plan {
+pub fn plan_dispatch(timetable: &Timetable, from: DateTime<Utc>, window: &Window) -> DispatchPlan {
     let mut overtaken = 0;
     let mut next = timetable.at_or_after(from);
     if let Some(first) = next.filter(|first| !is_owed(timetable, *first, window.floor)) {
@@ -81,7 +81,7 @@ pub fn plan(timetable: &Timetable, from: DateTime<Utc>, window: &Window) -> Plan
         },
         NextLook::Occurrence,
     );
-    Plan { send, overtaken, next }
+    DispatchPlan { send, overtaken, next }
 }
 
 /// Whether an occurrence still has to run: it has if its successor is after the floor, or if it has
@@ -118,7 +118,7 @@ pub fn latest_until(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, WrittenDate, written};
+    use recurrence::{Recurrence, Rule, WrittenDate, format_instant};
 
     use super::*;
 
@@ -146,10 +146,15 @@ mod tests {
     /// What is handed over, how many were overtaken, and when the timer is due next.
     fn planned(rule: &str, from: &str, now: &str) -> (Vec<String>, u64, String) {
         let timetable = timetable(rule, "2027-01-01T00:00");
-        let plan = plan(&timetable, at(from), &window(now));
-        let handed = plan.send.iter().map(|at| written(*at)[11..16].to_owned()).collect();
-        let spent = if plan.next.is_spent() { " spent" } else { "" };
-        (handed, plan.overtaken, format!("{}{spent}", &written(plan.next.at())[..16]))
+        let plan_dispatch = plan_dispatch(&timetable, at(from), &window(now));
+        let handed =
+            plan_dispatch.send.iter().map(|at| format_instant(*at)[11..16].to_owned()).collect();
+        let spent = if plan_dispatch.next.is_spent() { " spent" } else { "" };
+        (
+            handed,
+            plan_dispatch.overtaken,
+            format!("{}{spent}", &format_instant(plan_dispatch.next.at())[..16]),
+        )
     }
 
     #[track_caller]
@@ -208,9 +213,9 @@ mod tests {
     fn a_restart_owes_exactly_one_however_short_it_was() {
         let timetable = timetable(MINUTELY, "2027-01-01T00:00");
         let window = Window { floor: at("2027-01-01T00:16"), ..window("2027-01-01T00:16") };
-        let plan = plan(&timetable, at("2027-01-01T00:00"), &window);
-        assert_eq!(plan.send[0], at("2027-01-01T00:15"));
-        assert_eq!(plan.overtaken, 3);
+        let plan_dispatch = plan_dispatch(&timetable, at("2027-01-01T00:00"), &window);
+        assert_eq!(plan_dispatch.send[0], at("2027-01-01T00:15"));
+        assert_eq!(plan_dispatch.overtaken, 3);
     }
 
     #[test]
@@ -237,9 +242,9 @@ mod tests {
         let timetable = timetable(r#"{"frequency":"minute"}"#, "2027-01-01T00:00");
         let mut window = window("2027-01-01T00:00");
         window.until = at("2027-01-02T00:00");
-        let plan = plan(&timetable, at("2027-01-01T00:00"), &window);
-        assert_eq!(plan.send.len(), 16);
-        assert_eq!(plan.next, NextLook::Occurrence(at("2027-01-01T00:16")));
+        let plan_dispatch = plan_dispatch(&timetable, at("2027-01-01T00:00"), &window);
+        assert_eq!(plan_dispatch.send.len(), 16);
+        assert_eq!(plan_dispatch.next, NextLook::Occurrence(at("2027-01-01T00:16")));
     }
 
     #[test]
@@ -254,6 +259,6 @@ mod tests {
             "2020-01-01T00:00",
         );
         let latest = latest_until(&monthly, at("2020-01-01"), at("2030-01-01"));
-        assert_eq!(latest.map(written).as_deref(), Some("2020-07-31T00:00:00Z"));
+        assert_eq!(latest.map(format_instant).as_deref(), Some("2020-07-31T00:00:00Z"));
     }
 }

@@ -49,22 +49,22 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::Errand;
 use domain::firing::limits;
 use domain::tick::ticks;
-use ports::{Clock, DispatchQueue, QueueError, UnreadableErrand};
+use domain::work_item::WorkItem;
+use ports::{Clock, DispatchQueue, QueueError, UnreadableMessage};
 use rusqlite::Connection;
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 use self::file::{QUEUE, QueueFile};
-use self::parcel::{Looking, Parcel};
-use self::table::{Found, Letter, Look, Next};
-pub(crate) use self::thread::Call;
-use self::thread::{Failure, Kind, QueueServer, Task};
+use self::parcel::{Looking, TakenMessages};
+use self::table::{Found, Look, Next, StoredMessage};
+pub(crate) use self::thread::QueueCommand;
+use self::thread::{Kind, QueueFailure, QueueServer, Task};
 use crate::data_dir::DataDir;
 use crate::error::OpenError;
 use crate::log::SyncMode;
-use crate::serving::{self, IN_FLIGHT_MAX, Message};
+use crate::serving::{self, IN_FLIGHT_MAX, ThreadMessage};
 
 /// How long before it is due a message may be delivered, in time of work: as early as whoever gets it
 /// keeps it. One that is earlier is sent again.
@@ -101,7 +101,7 @@ const RECHECK_EVERY: Duration = Duration::from_secs(1);
 /// Cheap to clone. It runs until the last clone is dropped, or until it is closed.
 #[derive(Clone)]
 pub struct Queue {
-    messages: Sender<Message<Call>>,
+    messages: Sender<ThreadMessage<QueueCommand>>,
     /// One for each call that may be under way.
     places: Arc<Semaphore>,
     /// Whose turn it is to look for messages and to wait for them: one wait is enough.
@@ -113,11 +113,11 @@ pub struct Queue {
 
 /// A message as a worker gets it.
 #[derive(Debug)]
-pub struct Delivery {
+pub struct TakenMessage {
     /// With which it is finished, put back or buried.
-    pub receipt: Receipt,
+    pub receipt: ReceiptHandle,
     /// What is to be done. What cannot be read is for the worker to bury.
-    pub errand: Result<Errand, UnreadableErrand>,
+    pub work_item: Result<WorkItem, UnreadableMessage>,
     /// When, at the earliest: up to [`DELIVER_AHEAD`] from now.
     pub due_at: DateTime<Utc>,
     /// When it was sent.
@@ -128,12 +128,12 @@ pub struct Delivery {
 
 /// One delivery of one message. It is void once the message is delivered again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Receipt {
+pub struct ReceiptHandle {
     id: i64,
     delivery: i64,
 }
 
-impl fmt::Display for Receipt {
+impl fmt::Display for ReceiptHandle {
     /// For logs: the message, and its delivery.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.id, self.delivery)
@@ -218,7 +218,7 @@ impl Queue {
     /// # Errors
     ///
     /// If the queue is closed or its disk fails.
-    pub async fn receive(&self, max: usize) -> Result<Vec<Delivery>, QueueError> {
+    pub async fn receive(&self, max: usize) -> Result<Vec<TakenMessage>, QueueError> {
         let max = max.clamp(1, RECEIVE_MAX);
         let turn = self.turn.lock().await;
         let letters = loop {
@@ -230,9 +230,9 @@ impl Queue {
         };
         // Reading them is nobody else's delay.
         drop(turn);
-        let read = |letter: table::Delivered| Delivery {
+        let read = |letter: table::Delivered| TakenMessage {
             receipt: letter.receipt,
-            errand: ports::decode(&letter.body),
+            work_item: ports::decode(&letter.body),
             due_at: letter.due_at,
             sent_at: letter.sent_at,
             receive_count: letter.receive_count,
@@ -245,7 +245,7 @@ impl Queue {
     /// # Errors
     ///
     /// If the queue is closed or its disk fails; some may then be deleted.
-    pub async fn finish(&self, receipts: &[Receipt]) -> Result<(), QueueError> {
+    pub async fn finish(&self, receipts: &[ReceiptHandle]) -> Result<(), QueueError> {
         for receipts in receipts.chunks(REQUEST_MAX) {
             let receipts = receipts.to_vec();
             let n_messages = receipts.len();
@@ -260,7 +260,7 @@ impl Queue {
     /// # Errors
     ///
     /// If the queue is closed or its disk fails; some may then be put back.
-    pub async fn put_back(&self, receipts: &[(Receipt, Duration)]) -> Result<(), QueueError> {
+    pub async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
         let now = self.clock.work_now();
         for receipts in receipts.chunks(REQUEST_MAX) {
             let until = |after: Duration| (!after.is_zero()).then(|| ticks(now + after));
@@ -280,7 +280,7 @@ impl Queue {
     /// # Errors
     ///
     /// If the queue is closed or its disk fails; some may then be moved.
-    pub async fn bury(&self, receipts: &[Receipt], why: &str) -> Result<(), QueueError> {
+    pub async fn bury(&self, receipts: &[ReceiptHandle], why: &str) -> Result<(), QueueError> {
         let now = ticks(self.clock.now());
         for receipts in receipts.chunks(REQUEST_MAX) {
             let (receipts, why) = (receipts.to_vec(), why.to_owned());
@@ -320,7 +320,7 @@ impl Queue {
     }
 
     /// Where its thread is asked.
-    pub(crate) fn messages(&self) -> Sender<Message<Call>> {
+    pub(crate) fn messages(&self) -> Sender<ThreadMessage<QueueCommand>> {
         self.messages.clone()
     }
 
@@ -341,10 +341,10 @@ impl Queue {
         let place = Some(self.place().await?);
         let (reply, answer) = oneshot::channel();
         let work = Box::new(Task::new(perform, reply));
-        self.call(Call { kind, n_messages, work, place }, answer).await
+        self.call(QueueCommand { kind, n_messages, work, place }, answer).await
     }
 
-    async fn look(&self, max: usize) -> Result<Parcel, QueueError> {
+    async fn look(&self, max: usize) -> Result<TakenMessages, QueueError> {
         let place = Some(self.place().await?);
         let (reply, answer) = oneshot::channel();
         let (now, work_now) = (self.clock.now(), self.clock.work_now());
@@ -357,22 +357,22 @@ impl Queue {
         };
         let sender = self.messages.clone();
         let work = Box::new(Looking { look, found: Found::default(), sender, reply });
-        self.call(Call { kind: Kind::Looks, n_messages: max, work, place }, answer).await
+        self.call(QueueCommand { kind: Kind::Looks, n_messages: max, work, place }, answer).await
     }
 
     async fn place(&self) -> Result<OwnedSemaphorePermit, QueueError> {
         let places = Arc::clone(&self.places);
-        places.acquire_owned().await.map_err(|_| unavailable(Failure::Closed))
+        places.acquire_owned().await.map_err(|_| unavailable(QueueFailure::Closed))
     }
 
     async fn call<T>(
         &self,
-        call: Call,
-        answer: oneshot::Receiver<Result<T, Failure>>,
+        call: QueueCommand,
+        answer: oneshot::Receiver<Result<T, QueueFailure>>,
     ) -> Result<T, QueueError> {
         // The reply is dropped unanswered by a queue that stopped before this call's turn.
-        let closed = || unavailable(Failure::Closed);
-        self.messages.send(Message::Request(call)).map_err(|_| closed())?;
+        let closed = || unavailable(QueueFailure::Closed);
+        self.messages.send(ThreadMessage::Request(call)).map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?.map_err(unavailable)
     }
 
@@ -415,7 +415,7 @@ impl Queue {
 impl DispatchQueue for Queue {
     async fn send(
         &self,
-        messages: &[ports::Message],
+        messages: &[ports::QueueMessage],
         now: DateTime<Utc>,
     ) -> Result<(), QueueError> {
         let letters: Result<Vec<_>, _> =
@@ -439,14 +439,14 @@ impl fmt::Debug for Queue {
     }
 }
 
-fn letter(message: &ports::Message, now: DateTime<Utc>) -> Result<Letter, QueueError> {
-    let body = ports::encode(&message.errand);
+fn letter(message: &ports::QueueMessage, now: DateTime<Utc>) -> Result<StoredMessage, QueueError> {
+    let body = ports::encode(&message.work_item);
     if body.len() > BODY_BYTES_MAX {
         return Err(QueueError::Refused(TooLong { bytes: body.len() }.into()));
     }
-    Ok(Letter { due: ticks(message.due_at), sent: ticks(now), body })
+    Ok(StoredMessage { due: ticks(message.due_at), sent: ticks(now), body })
 }
 
-fn unavailable(failure: Failure) -> QueueError {
+fn unavailable(failure: QueueFailure) -> QueueError {
     QueueError::Unavailable(Box::<dyn Error + Send + Sync>::from(failure))
 }

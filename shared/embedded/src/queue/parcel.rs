@@ -9,15 +9,15 @@ use std::sync::mpsc::Sender;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::Receipt;
+use super::ReceiptHandle;
 use super::table::{self, Found, Look};
-use super::thread::{Call, Failure, Kind, Task, Work};
-use crate::serving::Message;
+use super::thread::{Kind, QueueCommand, QueueFailure, Task, Work};
+use crate::serving::ThreadMessage;
 
 /// What a look found. It goes back unless it is opened.
-pub(super) struct Parcel {
+pub(super) struct TakenMessages {
     found: Found,
-    sender: Sender<Message<Call>>,
+    sender: Sender<ThreadMessage<QueueCommand>>,
 }
 
 /// The work of looking.
@@ -25,19 +25,19 @@ pub(super) struct Looking {
     pub(super) look: Look,
     pub(super) found: Found,
     /// Where what is not wanted goes back to.
-    pub(super) sender: Sender<Message<Call>>,
-    pub(super) reply: oneshot::Sender<Result<Parcel, Failure>>,
+    pub(super) sender: Sender<ThreadMessage<QueueCommand>>,
+    pub(super) reply: oneshot::Sender<Result<TakenMessages, QueueFailure>>,
 }
 
-impl Parcel {
+impl TakenMessages {
     pub(super) fn open(mut self) -> Found {
         mem::take(&mut self.found)
     }
 }
 
-impl Drop for Parcel {
+impl Drop for TakenMessages {
     fn drop(&mut self) {
-        let receipts: Vec<Receipt> =
+        let receipts: Vec<ReceiptHandle> =
             self.found.letters.iter().map(|letter| letter.receipt).collect();
         if receipts.is_empty() {
             return;
@@ -46,9 +46,9 @@ impl Drop for Parcel {
         let (reply, _nobody) = oneshot::channel();
         let give_back = move |connection: &Connection| table::give_back(connection, &receipts);
         let work = Box::new(Task::new(give_back, reply));
-        let call = Call { kind: Kind::Returns, n_messages, work, place: None };
+        let call = QueueCommand { kind: Kind::Returns, n_messages, work, place: None };
         // A queue that is closed has voided them.
-        let _ = self.sender.send(Message::Request(call));
+        let _ = self.sender.send(ThreadMessage::Request(call));
     }
 }
 
@@ -58,9 +58,9 @@ impl Work for Looking {
         Ok(())
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), Failure>) {
+    fn answer(self: Box<Self>, outcome: Result<(), QueueFailure>) {
         let Self { found, sender, reply, .. } = *self;
         // If nobody takes it, it is dropped here.
-        let _ = reply.send(outcome.map(|()| Parcel { found, sender }));
+        let _ = reply.send(outcome.map(|()| TakenMessages { found, sender }));
     }
 }

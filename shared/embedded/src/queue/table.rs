@@ -7,7 +7,7 @@ use domain::tick::from_ticks;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
-use super::{DeadLetter, QueueStats, RECEIVES_MAX, Receipt};
+use super::{DeadLetter, QueueStats, RECEIVES_MAX, ReceiptHandle};
 
 const SEND: &str = "INSERT INTO message (due, sent, body) VALUES (?1, ?2, ?3)";
 const PICK: &str = "SELECT id, delivery, due, sent, receives, body FROM message
@@ -37,7 +37,7 @@ const DEAD_LETTERS: &str = "SELECT number, due, sent, receives, body, reason, bu
 
 /// A message as it is sent.
 #[derive(Debug)]
-pub(super) struct Letter {
+pub(super) struct StoredMessage {
     pub(super) due: i64,
     pub(super) sent: i64,
     pub(super) body: String,
@@ -66,7 +66,7 @@ pub(super) struct Found {
 /// A message as it is delivered.
 #[derive(Debug)]
 pub(super) struct Delivered {
-    pub(super) receipt: Receipt,
+    pub(super) receipt: ReceiptHandle,
     pub(super) due_at: DateTime<Utc>,
     pub(super) sent_at: DateTime<Utc>,
     pub(super) receive_count: u32,
@@ -82,9 +82,9 @@ pub(super) struct Next {
     pub(super) hidden_until: Option<DateTime<Utc>>,
 }
 
-pub(super) fn send(connection: &Connection, letters: &[Letter]) -> rusqlite::Result<()> {
+pub(super) fn send(connection: &Connection, letters: &[StoredMessage]) -> rusqlite::Result<()> {
     let mut send = connection.prepare_cached(SEND)?;
-    for Letter { due, sent, body } in letters {
+    for StoredMessage { due, sent, body } in letters {
         send.execute(params![due, sent, body])?;
     }
     Ok(())
@@ -115,9 +115,9 @@ pub(super) fn receive(connection: &Connection, look: &Look) -> rusqlite::Result<
     Ok(found)
 }
 
-pub(super) fn finish(connection: &Connection, receipts: &[Receipt]) -> rusqlite::Result<()> {
+pub(super) fn finish(connection: &Connection, receipts: &[ReceiptHandle]) -> rusqlite::Result<()> {
     let mut finish = connection.prepare_cached(FINISH)?;
-    for Receipt { id, delivery } in receipts {
+    for ReceiptHandle { id, delivery } in receipts {
         finish.execute(params![id, delivery])?;
     }
     Ok(())
@@ -126,19 +126,22 @@ pub(super) fn finish(connection: &Connection, receipts: &[Receipt]) -> rusqlite:
 /// Hides messages until those instants, or makes them visible at once.
 pub(super) fn put_back(
     connection: &Connection,
-    receipts: &[(Receipt, Option<i64>)],
+    receipts: &[(ReceiptHandle, Option<i64>)],
 ) -> rusqlite::Result<()> {
     let mut put_back = connection.prepare_cached(PUT_BACK)?;
-    for (Receipt { id, delivery }, hidden_until) in receipts {
+    for (ReceiptHandle { id, delivery }, hidden_until) in receipts {
         put_back.execute(params![id, delivery, hidden_until])?;
     }
     Ok(())
 }
 
 /// Undoes deliveries that never came to anybody.
-pub(super) fn give_back(connection: &Connection, receipts: &[Receipt]) -> rusqlite::Result<()> {
+pub(super) fn give_back(
+    connection: &Connection,
+    receipts: &[ReceiptHandle],
+) -> rusqlite::Result<()> {
     let mut give_back = connection.prepare_cached(GIVE_BACK)?;
-    for Receipt { id, delivery } in receipts {
+    for ReceiptHandle { id, delivery } in receipts {
         give_back.execute(params![id, delivery])?;
     }
     Ok(())
@@ -146,12 +149,12 @@ pub(super) fn give_back(connection: &Connection, receipts: &[Receipt]) -> rusqli
 
 pub(super) fn bury(
     connection: &Connection,
-    receipts: &[Receipt],
+    receipts: &[ReceiptHandle],
     reason: &str,
     now: i64,
 ) -> rusqlite::Result<()> {
     let mut bury = connection.prepare_cached(BURY)?;
-    for Receipt { id, delivery } in receipts {
+    for ReceiptHandle { id, delivery } in receipts {
         bury.execute(params![id, delivery, reason, now])?;
     }
     finish(connection, receipts)
@@ -212,7 +215,7 @@ fn first(connection: &Connection, sql: &str) -> rusqlite::Result<Option<DateTime
 
 fn delivered(row: &Row<'_>) -> rusqlite::Result<Delivered> {
     Ok(Delivered {
-        receipt: Receipt { id: row.get(0)?, delivery: row.get(1)? },
+        receipt: ReceiptHandle { id: row.get(0)?, delivery: row.get(1)? },
         due_at: instant(row.get(2)?),
         sent_at: instant(row.get(3)?),
         receive_count: row.get(4)?,

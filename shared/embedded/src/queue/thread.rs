@@ -24,7 +24,7 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 const PASS_MAX: usize = 1_000;
 
 /// What is asked of the thread.
-pub(crate) struct Call {
+pub(crate) struct QueueCommand {
     pub(super) kind: Kind,
     /// What it adds to a pass.
     pub(super) n_messages: usize,
@@ -53,12 +53,12 @@ pub(super) trait Work: Send {
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
     /// Says what became of it.
-    fn answer(self: Box<Self>, outcome: Result<(), Failure>);
+    fn answer(self: Box<Self>, outcome: Result<(), QueueFailure>);
 }
 
 /// Why a pass failed.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum QueueFailure {
     /// Nothing of it was done, and the next may succeed.
     #[error("cannot change the queue's database")]
     Database(#[source] Arc<rusqlite::Error>),
@@ -74,7 +74,7 @@ pub(super) enum Failure {
 pub(super) struct Task<T, F> {
     perform: Option<F>,
     result: Option<T>,
-    reply: oneshot::Sender<Result<T, Failure>>,
+    reply: oneshot::Sender<Result<T, QueueFailure>>,
 }
 
 impl<T, F> Task<T, F>
@@ -82,7 +82,7 @@ where
     T: Send,
     F: FnOnce(&Connection) -> rusqlite::Result<T> + Send,
 {
-    pub(super) const fn new(perform: F, reply: oneshot::Sender<Result<T, Failure>>) -> Self {
+    pub(super) const fn new(perform: F, reply: oneshot::Sender<Result<T, QueueFailure>>) -> Self {
         Self { perform: Some(perform), result: None, reply }
     }
 }
@@ -97,10 +97,10 @@ where
         Ok(())
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), Failure>) {
+    fn answer(self: Box<Self>, outcome: Result<(), QueueFailure>) {
         let Self { result, reply, .. } = *self;
         // Who asked may have stopped waiting; it is done all the same.
-        let _ = reply.send(outcome.and_then(|()| result.ok_or(Failure::Closed)));
+        let _ = reply.send(outcome.and_then(|()| result.ok_or(QueueFailure::Closed)));
     }
 }
 
@@ -113,11 +113,11 @@ pub(super) struct QueueServer {
 }
 
 impl Server for QueueServer {
-    type Request = Call;
+    type Request = QueueCommand;
 
     const CHECKPOINT_EVERY: Duration = CHECKPOINT_EVERY;
 
-    fn pass(&mut self, first: Call, waiting: &mut Waiting<'_, Call>) {
+    fn pass(&mut self, first: QueueCommand, waiting: &mut Waiting<'_, QueueCommand>) {
         let mut n_messages = 0;
         let mut calls = Vec::new();
         let mut next = Some(first);
@@ -129,7 +129,7 @@ impl Server for QueueServer {
         let outcome = self.perform(&mut calls);
         // Who waits on a queue that fails should hear of it too.
         let wakes = outcome.is_err() || calls.iter().any(|call| call.kind.wakes());
-        for Call { work, place, .. } in calls {
+        for QueueCommand { work, place, .. } in calls {
             work.answer(outcome.clone());
             drop(place);
         }
@@ -152,18 +152,18 @@ impl Server for QueueServer {
 }
 
 impl QueueServer {
-    fn perform(&mut self, calls: &mut [Call]) -> Result<(), Failure> {
+    fn perform(&mut self, calls: &mut [QueueCommand]) -> Result<(), QueueFailure> {
         if self.file.has_failed() {
-            return Err(Failure::Disk);
+            return Err(QueueFailure::Disk);
         }
         self.file
             .transact(|connection| {
                 calls.iter_mut().try_for_each(|call| call.work.perform(connection))
             })
-            .map_err(|error| Failure::Database(Arc::new(error)))?;
+            .map_err(|error| QueueFailure::Database(Arc::new(error)))?;
         let waits_for_disk = calls.iter().any(|call| call.kind.waits_for_disk(self.sync));
         if waits_for_disk && !self.file.sync() {
-            return Err(Failure::Disk);
+            return Err(QueueFailure::Disk);
         }
         Ok(())
     }
@@ -201,35 +201,38 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use crate::data_dir::DataDir;
-    use crate::queue::table::{self, Letter};
-    use crate::serving::{Message, serve};
+    use crate::queue::table::{self, StoredMessage};
+    use crate::serving::{ThreadMessage, serve};
 
-    type Answer = oneshot::Receiver<Result<(), Failure>>;
+    type QueueAnswer = oneshot::Receiver<Result<(), QueueFailure>>;
 
     fn call(
         kind: Kind,
         perform: impl FnOnce(&Connection) -> rusqlite::Result<()> + Send + 'static,
-    ) -> (Message<Call>, Answer) {
+    ) -> (ThreadMessage<QueueCommand>, QueueAnswer) {
         let (reply, answer) = oneshot::channel();
         let work = Box::new(Task::new(perform, reply));
-        (Message::Request(Call { kind, n_messages: 1, work, place: None }), answer)
+        (ThreadMessage::Request(QueueCommand { kind, n_messages: 1, work, place: None }), answer)
     }
 
-    fn send() -> (Message<Call>, Answer) {
-        let letter = Letter { due: 0, sent: 0, body: String::new() };
+    fn send() -> (ThreadMessage<QueueCommand>, QueueAnswer) {
+        let letter = StoredMessage { due: 0, sent: 0, body: String::new() };
         call(Kind::Sends, move |connection| table::send(connection, &[letter]))
     }
 
     /// Anything that changes the database, of some kind.
-    fn change(kind: Kind) -> (Message<Call>, Answer) {
+    fn change(kind: Kind) -> (ThreadMessage<QueueCommand>, QueueAnswer) {
         call(kind, |connection| connection.execute("UPDATE message SET sent = 1", []).map(drop))
     }
 
     /// Serves these calls, in two passes, on a disk that cannot be synced.
-    fn serve_broken(sync: SyncMode, calls: [Vec<(Message<Call>, Answer)>; 2]) -> Vec<bool> {
+    fn serve_broken(
+        sync: SyncMode,
+        calls: [Vec<(ThreadMessage<QueueCommand>, QueueAnswer)>; 2],
+    ) -> Vec<bool> {
         let dir = tempfile::tempdir().unwrap();
         let mut file = QueueFile::open(&DataDir::open(dir.path()).unwrap()).unwrap();
-        let letter = Letter { due: 0, sent: 0, body: String::new() };
+        let letter = StoredMessage { due: 0, sent: 0, body: String::new() };
         file.transact(|connection| table::send(connection, &[letter])).unwrap();
         assert!(file.sync());
         file.break_disk();
@@ -242,7 +245,7 @@ mod tests {
                 messages.send(message).unwrap();
                 answers.push(answer);
             }
-            let Ok(Message::Request(first)) = received.recv() else {
+            let Ok(ThreadMessage::Request(first)) = received.recv() else {
                 panic!("a pass has a call");
             };
             server.pass(first, &mut Waiting::on(&received));
@@ -289,7 +292,9 @@ mod tests {
             answers.push(answer);
         }
         let mut server = QueueServer { file, sync: SyncMode::Full, wake: Arc::default() };
-        let Ok(Message::Request(first)) = received.recv() else { panic!("a pass has a call") };
+        let Ok(ThreadMessage::Request(first)) = received.recv() else {
+            panic!("a pass has a call")
+        };
         server.pass(first, &mut Waiting::on(&received));
         for (message, answer) in [count(0), send(), count(1)] {
             messages.send(message).unwrap();

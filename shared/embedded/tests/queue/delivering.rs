@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use domain::errand::{Errand, JobRef};
-use domain::execution::{Attempt, Occurrence};
+use domain::attempt::{Attempt, Occurrence};
+use domain::work_item::{JobRef, WorkItem};
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{
     BODY_BYTES_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
 };
-use ports::{DispatchQueue as _, Message, QueueError};
+use ports::{DispatchQueue as _, QueueError, QueueMessage};
 use tokio::task::JoinSet;
 
 use crate::world::{
@@ -30,10 +30,13 @@ async fn a_message_comes_as_it_was_sent_and_is_gone_when_it_is_finished() {
     let job =
         JobRef { uid: "u".to_owned(), collection_uid: "c".to_owned(), key: "Grüße".to_owned() };
     let attempts = vec![Attempt::first(7, Occurrence::Scheduled { nominal_at: at(1) })];
-    let errand = Errand::Execute { job, attempts };
-    queue.send(&[Message { errand: errand.clone(), due_at: at(1) }], at(-5)).await.unwrap();
+    let work_item = WorkItem::Execute { job, attempts };
+    queue
+        .send(&[QueueMessage { work_item: work_item.clone(), due_at: at(1) }], at(-5))
+        .await
+        .unwrap();
     let delivery = receive_one(&queue).await;
-    assert_eq!(delivery.errand.unwrap(), errand);
+    assert_eq!(delivery.work_item.unwrap(), work_item);
     assert_eq!((delivery.due_at, delivery.sent_at), (at(1), at(-5)));
     assert_eq!(delivery.receive_count, 1);
     assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
@@ -160,7 +163,7 @@ async fn the_dead_keep_all_that_was_known_of_them_the_latest_first() {
     let reasons: Vec<_> = dead.iter().map(|letter| letter.reason.as_str()).collect();
     assert_eq!(reasons, ["no b", "no a"]);
     let a = &dead[1];
-    assert_eq!(a.body, ports::encode(&message("a", 0).errand));
+    assert_eq!(a.body, ports::encode(&message("a", 0).work_item));
     assert_eq!((a.due_at, a.sent_at, a.buried_at), (at(-2), at(0), at(1)));
     assert_eq!(a.receive_count, 1);
     assert!(a.number < dead[0].number);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use minutehand_embedded::Queue;
-use minutehand_embedded::queue::{Delivery, VISIBILITY};
+use minutehand_embedded::queue::{TakenMessage, VISIBILITY};
 use ports::QueueError;
 use tokio::task::JoinHandle;
 
@@ -19,12 +19,12 @@ fn world() -> (Queue, Arc<ManualClock>) {
     (Queue::in_memory(clock.clone()).unwrap(), clock)
 }
 
-fn receiver(queue: &Queue) -> JoinHandle<Result<Vec<Delivery>, QueueError>> {
+fn receiver(queue: &Queue) -> JoinHandle<Result<Vec<TakenMessage>, QueueError>> {
     let queue = queue.clone();
     tokio::spawn(async move { queue.receive(10).await })
 }
 
-async fn received(receiver: JoinHandle<Result<Vec<Delivery>, QueueError>>) -> Vec<String> {
+async fn received(receiver: JoinHandle<Result<Vec<TakenMessage>, QueueError>>) -> Vec<String> {
     let deliveries = receiver.await.unwrap().unwrap();
     deliveries.iter().map(|delivery| name(delivery).to_owned()).collect()
 }

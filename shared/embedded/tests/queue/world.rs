@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::Errand;
+use domain::work_item::WorkItem;
 use minutehand_embedded::Queue;
-use minutehand_embedded::queue::{Delivery, QueueStats, Receipt};
-use ports::{Clock, DispatchQueue as _, Message};
+use minutehand_embedded::queue::{QueueStats, ReceiptHandle, TakenMessage};
+use ports::{Clock, DispatchQueue as _, QueueMessage};
 use tokio::sync::watch;
 
 /// Both its hands stand still until they are moved.
@@ -106,8 +106,8 @@ pub(crate) fn seconds(seconds: i64) -> TimeDelta {
 }
 
 /// A message with a name, due at that second.
-pub(crate) fn message(name: impl Into<String>, due: i64) -> Message {
-    Message { errand: Errand::Purge { collection_uid: name.into() }, due_at: at(due) }
+pub(crate) fn message(name: impl Into<String>, due: i64) -> QueueMessage {
+    QueueMessage { work_item: WorkItem::Purge { collection_uid: name.into() }, due_at: at(due) }
 }
 
 pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
@@ -115,20 +115,20 @@ pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
     queue.send(&messages, at(0)).await.unwrap();
 }
 
-pub(crate) fn name(delivery: &Delivery) -> &str {
-    match delivery.errand.as_ref().unwrap() {
-        Errand::Purge { collection_uid } => collection_uid,
+pub(crate) fn name(delivery: &TakenMessage) -> &str {
+    match delivery.work_item.as_ref().unwrap() {
+        WorkItem::Purge { collection_uid } => collection_uid,
         other => panic!("not sent by a test: {other:?}"),
     }
 }
 
 /// Receives what can be delivered now, which is at least one message.
-pub(crate) async fn receive(queue: &Queue) -> Vec<Delivery> {
+pub(crate) async fn receive(queue: &Queue) -> Vec<TakenMessage> {
     queue.receive(10).await.unwrap()
 }
 
 /// Receives the only message there is.
-pub(crate) async fn receive_one(queue: &Queue) -> Delivery {
+pub(crate) async fn receive_one(queue: &Queue) -> TakenMessage {
     let mut received = receive(queue).await;
     assert_eq!(received.len(), 1, "{received:?}");
     received.pop().unwrap()
@@ -138,7 +138,7 @@ pub(crate) async fn receive_names(queue: &Queue) -> Vec<String> {
     receive(queue).await.iter().map(|delivery| name(delivery).to_owned()).collect()
 }
 
-pub(crate) fn receipts(deliveries: &[Delivery]) -> Vec<Receipt> {
+pub(crate) fn receipts(deliveries: &[TakenMessage]) -> Vec<ReceiptHandle> {
     deliveries.iter().map(|delivery| delivery.receipt).collect()
 }
 

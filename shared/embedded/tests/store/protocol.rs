@@ -208,7 +208,7 @@ async fn of_many_at_once_one_wins_and_every_other_gets_its_answer() {
 async fn more_callers_than_places_wait_for_one() {
     let (_store, client) = new_table().await;
     let mut callers = JoinSet::new();
-    for n in 0..embedded::IN_FLIGHT_MAX * 2 {
+    for n in 0..minutehand_embedded::IN_FLIGHT_MAX * 2 {
         let client = client.clone();
         callers.spawn(async move {
             put_new(&client, &n.to_string(), "T").send().await.unwrap();

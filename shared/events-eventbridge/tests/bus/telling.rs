@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence, Outcome, Record};
-use domain::firing::Why;
+use domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use domain::firing::SkipReason;
 use domain::job::JobState;
+use domain::work_item::JobRef;
 use minutehand_events_eventbridge::Bus;
 use ports::{Event, EventSink};
 use serde_json::{Value, json};
-use testkit::aws::{Answer, Call, FakeAws};
+use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
 use testkit::{SetClock, fake_client};
 
 fn at(second: i64) -> DateTime<Utc> {
@@ -31,14 +31,14 @@ fn record(outcome: Outcome) -> Record {
     Record { started_at: at(1), ended_at: at(2), outcome, message, repeat_count: 3 }
 }
 
-fn entries(call: &Call) -> &Vec<Value> {
+fn entries(call: &AwsCall) -> &Vec<Value> {
     call.body["Entries"].as_array().unwrap()
 }
 
 /// All is taken.
-fn taken(call: &Call) -> Answer {
+fn taken(call: &AwsCall) -> AwsAnswer {
     let taken: Vec<Value> = entries(call).iter().map(|_| json!({"EventId": "e"})).collect();
-    Answer::Done(json!({"FailedEntryCount": 0, "Entries": taken}))
+    AwsAnswer::Done(json!({"FailedEntryCount": 0, "Entries": taken}))
 }
 
 fn finish(bus: &Bus, n: usize) {
@@ -59,8 +59,8 @@ async fn what_somebody_may_act_on_is_told_and_nothing_of_what_was_sent_or_answer
         bus.note(Event::Executed { job: &job, attempt: &attempt, record: &record, late });
     }
     bus.note(Event::Retried { job: &job, attempt: &attempt });
-    bus.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::Gone });
-    bus.note(Event::Dropped { job: &job, attempt: &attempt, why: Why::CollectionOff });
+    bus.note(Event::Dropped { job: &job, attempt: &attempt, why: SkipReason::Gone });
+    bus.note(Event::Dropped { job: &job, attempt: &attempt, why: SkipReason::CollectionOff });
     bus.note(Event::Overtaken { job: &job, occurrences: 7 });
     bus.note(Event::Finished { job: &job, state: JobState::Faulted });
     bus.flush().await.unwrap();
@@ -137,7 +137,7 @@ async fn what_was_not_taken_is_put_again_and_in_the_end_lost_without_the_rest() 
             _ => json!({"EventId": "e"}),
         };
         let fates: Vec<Value> = (0..entries(call).len()).map(fate).collect();
-        Answer::Done(json!({"FailedEntryCount": 1, "Entries": fates}))
+        AwsAnswer::Done(json!({"FailedEntryCount": 1, "Entries": fates}))
     });
     let (bus, clock) = bus(&aws);
     finish(&bus, 3);
@@ -153,7 +153,7 @@ async fn a_bus_that_takes_nothing_loses_what_waits_after_a_bounded_number_of_tri
     let aws = FakeAws::new(|call| {
         let busy = json!({"ErrorCode": "InternalFailure", "ErrorMessage": ""});
         let fates = vec![busy; entries(call).len()];
-        Answer::Done(json!({"FailedEntryCount": fates.len(), "Entries": fates}))
+        AwsAnswer::Done(json!({"FailedEntryCount": fates.len(), "Entries": fates}))
     });
     let (bus, _) = bus(&aws);
     finish(&bus, 2);
@@ -165,9 +165,9 @@ async fn a_bus_that_takes_nothing_loses_what_waits_after_a_bounded_number_of_tri
 #[tokio::test]
 async fn a_request_that_fails_loses_its_events_and_not_those_of_the_next() {
     for (answer, why) in [
-        (Answer::Failed(400, "AccessDeniedException"), "AccessDeniedException"),
-        (Answer::Failed(400, "ThrottlingException"), "ThrottlingException"),
-        (Answer::Silence, "dispatch failure"),
+        (AwsAnswer::Failed(400, "AccessDeniedException"), "AccessDeniedException"),
+        (AwsAnswer::Failed(400, "ThrottlingException"), "ThrottlingException"),
+        (AwsAnswer::Silence, "dispatch failure"),
     ] {
         let aws =
             FakeAws::new(

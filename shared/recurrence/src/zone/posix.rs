@@ -1,10 +1,10 @@
 //! The POSIX rule at the end of a TZif file, such as `EST5EDT,M3.2.0,M11.1.0`.
 
-use super::Segment;
+use super::OffsetSegment;
 use crate::civil::{DAY, HOUR, MINUTE, Month, date_from_days, days_from_date, weekday};
 
 /// What a footer says.
-pub(super) enum Rule {
+pub(super) enum PosixRule {
     /// Nothing: it is empty.
     None,
     /// One offset for ever.
@@ -45,22 +45,22 @@ enum Day {
 
 impl YearlyChange {
     /// Reads a footer.
-    pub(super) fn read(footer: &[u8]) -> Rule {
+    pub(super) fn read(footer: &[u8]) -> PosixRule {
         if footer.is_empty() {
-            return Rule::None;
+            return PosixRule::None;
         }
         let mut rest = Cursor { bytes: footer };
-        rest.rule().unwrap_or(Rule::Unreadable)
+        rest.rule().unwrap_or(PosixRule::Unreadable)
     }
 
     /// The segment of an instant.
-    pub(super) fn segment_at(&self, instant: i64) -> Segment {
+    pub(super) fn segment_at(&self, instant: i64) -> OffsetSegment {
         let year = Year::of(instant.div_euclid(DAY));
         let (begins, ends) = (self.begins_in(year), self.ends_in(year));
         let daylight =
-            |start, end| Segment { start, end, offset: self.daylight, before: self.standard };
+            |start, end| OffsetSegment { start, end, offset: self.daylight, before: self.standard };
         let standard =
-            |start, end| Segment { start, end, offset: self.standard, before: self.daylight };
+            |start, end| OffsetSegment { start, end, offset: self.standard, before: self.daylight };
         if begins < ends {
             if instant < begins {
                 standard(self.ends_in(year.previous()), begins)
@@ -146,12 +146,12 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn rule(&mut self) -> Option<Rule> {
+    fn rule(&mut self) -> Option<PosixRule> {
         self.name()?;
         // POSIX counts hours behind Greenwich.
         let standard = -self.time()?;
         if self.bytes.is_empty() {
-            return Some(Rule::Fixed(standard));
+            return Some(PosixRule::Fixed(standard));
         }
         self.name()?;
         let daylight = if self.peek() == Some(b',') { standard + HOUR } else { -self.time()? };
@@ -159,7 +159,7 @@ impl Cursor<'_> {
         let begins = self.when()?;
         self.expect(b',')?;
         let ends = self.when()?;
-        self.bytes.is_empty().then_some(Rule::Yearly(YearlyChange {
+        self.bytes.is_empty().then_some(PosixRule::Yearly(YearlyChange {
             standard,
             daylight,
             begins,

@@ -1,6 +1,6 @@
 //! Reads TZif (RFC 9636) where it lies: offsets into borrowed bytes, no copy, no allocation.
 
-use super::Segment;
+use super::OffsetSegment;
 
 /// The bytes of a TZif header, of which there are two.
 const HEADER: usize = 44;
@@ -68,21 +68,21 @@ impl Tzif {
     }
 
     /// The segment that the last change begins; its end is left open.
-    pub(super) fn last_change(&self) -> Option<Segment> {
+    pub(super) fn last_change(&self) -> Option<OffsetSegment> {
         let start = instant(*self.changes.last()?);
         let n = self.changes.len();
         let (offset, before) = (self.offset_after(n), self.offset_after(n - 1));
-        Some(Segment { start, end: i64::MAX, offset, before })
+        Some(OffsetSegment { start, end: i64::MAX, offset, before })
     }
 
     /// The segment of an instant before the last change.
-    pub(super) fn segment_at(&self, at: i64) -> Segment {
+    pub(super) fn segment_at(&self, at: i64) -> OffsetSegment {
         let n = self.changes.partition_point(|change| instant(*change) <= at);
         let change = |n: usize| self.changes.get(n).copied().map(instant);
         let start = n.checked_sub(1).and_then(change).unwrap_or(i64::MIN);
         let end = change(n).unwrap_or(i64::MAX);
         let before = self.offset_after(n.saturating_sub(1));
-        Segment { start, end, offset: self.offset_after(n), before }
+        OffsetSegment { start, end, offset: self.offset_after(n), before }
     }
 
     /// The offset once the first `n` changes have happened.

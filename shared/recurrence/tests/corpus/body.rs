@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_recurrence::{
-    Recurrence, Refused, Rule, Timetable, WrittenDate, read_start_time, written,
+    Recurrence, Refused, Rule, Timetable, WrittenDate, format_instant, read_start_time,
 };
 use serde_json::Value;
 
@@ -82,7 +82,11 @@ fn check_walk(timetable: &Timetable, walk: &[DateTime<Utc>], line: &str) {
     for at in walk {
         assert_eq!(timetable.at_or_after(*at), Some(*at), "{line}");
         assert_eq!(timetable.after(*at - TICK), Some(*at), "{line}");
-        assert_eq!(WrittenDate::parse(&written(*at)).unwrap().instant(None), Ok(*at), "{line}");
+        assert_eq!(
+            WrittenDate::parse(&format_instant(*at)).unwrap().instant(None),
+            Ok(*at),
+            "{line}"
+        );
         let (local, ahead) = timetable.local(*at);
         assert_eq!(local - ahead, at.naive_utc(), "{line}");
         let _ = timetable.clock_change(*at);

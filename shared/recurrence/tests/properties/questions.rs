@@ -196,7 +196,7 @@ fn printing_and_parsing_a_recurrence_is_the_identity() {
             expected["count"] = count.into();
         }
         if let Some(end) = end {
-            expected["endTime"] = minutehand_recurrence::written(to_chrono(end)).into();
+            expected["endTime"] = minutehand_recurrence::format_instant(to_chrono(end)).into();
         }
         assert_eq!(printed, expected, "{case}");
 

@@ -5,7 +5,9 @@
 //! `end` says that nothing follows.
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
-use minutehand_recurrence::{Recurrence, Refused, Rule, Timetable, read_start_time, written};
+use minutehand_recurrence::{
+    Recurrence, Refused, Rule, Timetable, format_instant, read_start_time,
+};
 use serde_json::{Value, json};
 
 /// What a row expects.
@@ -65,8 +67,8 @@ pub(crate) fn in_zone(zone: &str, rule: &str) -> Value {
 pub(crate) fn check_timetable(timetable: &Timetable, expected: &str, row: &str) {
     let Expected { instants, ends } = Expected::read(expected);
     let n = instants.len();
-    let walked: Vec<_> = timetable.iter().take(n + usize::from(ends)).map(written).collect();
-    let wanted: Vec<_> = instants.iter().map(|at| written(at.to_utc())).collect();
+    let walked: Vec<_> = timetable.iter().take(n + usize::from(ends)).map(format_instant).collect();
+    let wanted: Vec<_> = instants.iter().map(|at| format_instant(at.to_utc())).collect();
     assert_eq!(walked, wanted, "{row}");
 
     let first = instants.first().map_or(DateTime::UNIX_EPOCH, DateTime::to_utc);

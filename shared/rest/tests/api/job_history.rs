@@ -1,7 +1,7 @@
 //! `Jobs_ListJobHistory`.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use ports::Clock;
 use ports::firing::Execution;
 use serde_json::Value;
@@ -206,7 +206,7 @@ fn an_answer_stays_below_six_megabytes_whatever_the_messages() {
         let mut executions = executions(api, 400);
         for execution in &mut executions {
             let record = execution.record.as_mut().unwrap();
-            record.message = "\"".repeat(domain::execution::MESSAGE_BYTES_MAX);
+            record.message = "\"".repeat(domain::attempt::MESSAGE_BYTES_MAX);
         }
         executions
     });

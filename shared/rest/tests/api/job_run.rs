@@ -1,9 +1,9 @@
 //! `Jobs_Run`.
 
-use domain::errand::Errand;
-use domain::execution::{Attempt, Occurrence};
+use domain::attempt::{Attempt, Occurrence};
 use domain::job::JobState;
-use ports::Message;
+use domain::work_item::WorkItem;
+use ports::QueueMessage;
 
 use crate::support::{Api, NO_COLLECTION};
 
@@ -13,7 +13,7 @@ fn a_job_is_run_and_nothing_is_answered() {
     api.world.sent.lock().unwrap().clear();
     api.ask("POST", "/C1/jobs/J1/run", "").is(200, "");
     let sent = api.world.sent.lock().unwrap();
-    let [Message { errand: Errand::Execute { attempts, .. }, .. }] = &sent[..] else {
+    let [QueueMessage { work_item: WorkItem::Execute { attempts, .. }, .. }] = &sent[..] else {
         panic!("not one execution: {sent:?}");
     };
     assert!(matches!(attempts[..], [Attempt { occurrence: Occurrence::Run { .. }, .. }]));

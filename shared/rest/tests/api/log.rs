@@ -85,7 +85,7 @@ fn a_request_that_trips_over_itself_is_one_failed_request() {
         "The service failed. The log says why, under the id in 'x-ms-request-id'.",
     );
     let line = format!(
-        "ERROR message=a request tripped over itself error_type=RequestTripped request.id=\"{id}\""
+        "ERROR message=a request tripped over itself error_type=RequestPanicked request.id=\"{id}\""
     );
     assert_eq!((lines.len(), &lines[0]), (2, &line));
     api.world.trouble.clear_poison();

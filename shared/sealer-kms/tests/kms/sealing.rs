@@ -5,25 +5,27 @@ use std::sync::{Arc, Mutex};
 use minutehand_sealer_kms::KmsSealer;
 use ports::{SealError, Sealer};
 use serde_json::json;
-use testkit::aws::{Answer, Call, FakeAws};
+use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
 use testkit::fake_client;
 
 /// 32 bytes of ones, in Base64.
 const KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 /// A KMS with one data key.
-fn kms(call: &Call) -> Answer {
+fn kms(call: &AwsCall) -> AwsAnswer {
     assert_eq!(call.body["KeyId"], "key-1");
     assert_eq!(call.body["EncryptionContext"], json!({"minutehand": "secrets"}));
     match call.action.as_str() {
         "GenerateDataKey" => {
             assert_eq!(call.body["KeySpec"], "AES_256");
-            Answer::Done(json!({"KeyId": "key-1", "Plaintext": KEY, "CiphertextBlob": "c2VhbGVk"}))
+            AwsAnswer::Done(
+                json!({"KeyId": "key-1", "Plaintext": KEY, "CiphertextBlob": "c2VhbGVk"}),
+            )
         }
         "Decrypt" if call.body["CiphertextBlob"] == "c2VhbGVk" => {
-            Answer::Done(json!({"KeyId": "key-1", "Plaintext": KEY}))
+            AwsAnswer::Done(json!({"KeyId": "key-1", "Plaintext": KEY}))
         }
-        "Decrypt" => Answer::Failed(400, "InvalidCiphertextException"),
+        "Decrypt" => AwsAnswer::Failed(400, "InvalidCiphertextException"),
         other => panic!("{other}"),
     }
 }
@@ -82,7 +84,11 @@ async fn a_kms_that_fails_is_no_reason_to_think_secrets_damaged_and_is_asked_aga
     let is_down = Arc::new(Mutex::new(true));
     let down = is_down.clone();
     let aws = FakeAws::new(move |call| {
-        if *down.lock().unwrap() { Answer::Failed(400, "ThrottlingException") } else { kms(call) }
+        if *down.lock().unwrap() {
+            AwsAnswer::Failed(400, "ThrottlingException")
+        } else {
+            kms(call)
+        }
     });
     let ours = sealer(&aws);
     assert!(matches!(ours.seal("job-1", "s").await, Err(SealError::NoKey(_))));
@@ -101,10 +107,10 @@ async fn whoever_may_not_use_the_key_is_told_that_it_is_not_to_be_had() {
     for (status, code) in
         [(400, "AccessDeniedException"), (400, "DisabledException"), (500, "KMSInternalException")]
     {
-        let aws = FakeAws::in_turn([Answer::Failed(status, code)]);
+        let aws = FakeAws::in_turn([AwsAnswer::Failed(status, code)]);
         let error = sealer(&aws).seal("job-1", "s").await.unwrap_err();
         assert!(matches!(error, SealError::NoKey(_)), "{code}: {error:?}");
     }
-    let aws = FakeAws::in_turn([Answer::Silence]);
+    let aws = FakeAws::in_turn([AwsAnswer::Silence]);
     assert!(matches!(sealer(&aws).seal("job-1", "s").await, Err(SealError::NoKey(_))));
 }

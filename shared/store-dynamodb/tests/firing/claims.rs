@@ -1,6 +1,6 @@
 //! Claims: won, held, taken over, exhausted, ended, released.
 
-use domain::execution::{Attempt, Occurrence};
+use domain::attempt::{Attempt, Occurrence};
 use ports::FiringStore;
 use ports::firing::{CLAIMS_MAX, Claim, Claimed, Recorded};
 

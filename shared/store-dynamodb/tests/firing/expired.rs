@@ -1,7 +1,7 @@
 //! The removal of what has expired.
 
 use chrono::TimeDelta;
-use domain::execution::KEPT_FOR;
+use domain::attempt::KEPT_FOR;
 
 use crate::world::{World, at, claim, in_both_ways, record, scheduled};
 

@@ -1,6 +1,6 @@
 //! Groups: each of one ends by itself, in either way to perform it.
 
-use domain::execution::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
+use domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
 use embedded::Store;
 use minutehand_store_dynamodb::{DynamoJobStore, Groups};
 use ports::FiringStore;

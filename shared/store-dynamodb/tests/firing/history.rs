@@ -1,7 +1,7 @@
 //! The order of executions, and their pages.
 
-use domain::execution::{Attempt, Occurrence};
-use minutehand_store_dynamodb::Call;
+use domain::attempt::{Attempt, Occurrence};
+use minutehand_store_dynamodb::MeteredCall;
 use ports::History;
 use ports::firing::Execution;
 use ports::store::PageRequest;
@@ -67,7 +67,7 @@ async fn pages_follow_each_other_and_read_no_more_than_they_hold() {
         let expected: Vec<Attempt> = (0..25).rev().map(|n| scheduled(60 * n)).collect();
         assert_eq!(seen, expected);
         // Ten items of under half a kilobyte: one unit each time.
-        let consumed = world.meter.of(Call::Executions);
+        let consumed = world.meter.of(MeteredCall::Executions);
         assert_eq!((consumed.requests, consumed.units), (3, 3.0));
     })
     .await;

@@ -3,11 +3,11 @@
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
 use chrono::TimeDelta;
-use domain::execution::{Attempt, Record};
+use domain::attempt::{Attempt, Record};
 use domain::job::JobState;
-use domain::settled::Settled;
-use minutehand_store_dynamodb::{Call, DynamoJobStore, Groups};
-use ports::firing::{Advance, Claimed, Counted, CountersAdd, Recorded, Settlement, TimerKey};
+use domain::recently_counted::RecentlyCounted;
+use minutehand_store_dynamodb::{DynamoJobStore, Groups, MeteredCall};
+use ports::firing::{Advance, Claimed, Counted, CounterUpdate, CountersAdd, Recorded, TimerKey};
 use ports::{FiringStore, TimerStore};
 
 use crate::world::{
@@ -18,7 +18,7 @@ use crate::world::{
 async fn a_claim_costs_one() {
     let world = World::embedded(Groups::Singles).await;
     assert_eq!(world.claim(claim(&scheduled(60), CLAIM)).await, Claimed::Won);
-    assert_eq!(units(&world, Call::Claim), 1.0);
+    assert_eq!(units(&world, MeteredCall::Claim), 1.0);
 }
 
 #[tokio::test]
@@ -39,21 +39,21 @@ async fn a_record_costs_one_while_its_item_is_below_a_kilobyte() {
         assert_eq!(world.claim(claim(&attempt, CLAIM)).await, Claimed::Won);
         let record = Record { message, ..record(60) };
         assert_eq!(world.record(&held(&attempt, CLAIM), record).await, Recorded::Kept);
-        assert_eq!(units(&world, Call::Record), price, "{n}");
+        assert_eq!(units(&world, MeteredCall::Record), price, "{n}");
     }
 }
 
 /// The `n`-th attempt is counted.
-fn counting(as_read: Settled, n: i64, add: CountersAdd) -> Settlement {
+fn counting(as_read: RecentlyCounted, n: i64, add: CountersAdd) -> CounterUpdate {
     let (attempt, ended_at) = (scheduled(60 * n), Some(at(60 * n + 1)));
     let counted = vec![Counted { attempt, ended_at, add }];
-    Settlement { job_uid: JOB.to_owned(), as_read, counted }
+    CounterUpdate { job_uid: JOB.to_owned(), as_read, counted }
 }
 
 #[tokio::test]
 async fn counting_costs_one_though_the_memory_is_full() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
-    let mut read = Settled::default();
+    let mut read = RecentlyCounted::default();
     for n in 0..100 {
         let attempt = scheduled(60 * n);
         let add = CountersAdd {
@@ -64,12 +64,12 @@ async fn counting_costs_one_though_the_memory_is_full() {
         };
         let settlement = counting(read, n, add);
         assert!(world.store.settle(std::slice::from_ref(&settlement)).await.remove(0).unwrap());
-        assert_eq!(units(&world, Call::Settle), 1.0, "{n}");
+        assert_eq!(units(&world, MeteredCall::Settle), 1.0, "{n}");
         read = settlement.settled();
     }
     // The least and the most that a look reads beside the definition.
     world.store.look(&[job_ref()]).await.unwrap();
-    assert_eq!(units(&world, Call::Look), 2.5);
+    assert_eq!(units(&world, MeteredCall::Look), 2.5);
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     job.timer.rule = Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
     job.timer.timing.anchor = Some(at(0) + TimeDelta::nanoseconds(123_456_700));
     world.put_job(&collection(), &job).await;
-    let mut read = Settled::default();
+    let mut read = RecentlyCounted::default();
     for n in 0..70 {
         let add = CountersAdd {
             executions: 1_000_000,
@@ -94,7 +94,7 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     let _ = world.meter.take();
     let settlement = counting(read, 70, CountersAdd { skipped: 1, ..CountersAdd::default() });
     assert!(world.store.settle(&[settlement]).await.remove(0).unwrap());
-    assert_eq!(units(&world, Call::Settle), 1.0);
+    assert_eq!(units(&world, MeteredCall::Settle), 1.0);
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn moving_on_costs_three() {
         let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent, overtaken: 0 };
         let advance = Advance { timer, from: at(from), to: at(to) };
         assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
-        assert_eq!(units(&world, Call::Advance), 3.0);
+        assert_eq!(units(&world, MeteredCall::Advance), 3.0);
     }
 }
 
@@ -116,7 +116,7 @@ async fn a_transaction_costs_twice_what_its_writes_do() {
         let attempts: Vec<Attempt> = (0..10).map(scheduled).collect();
         let claims: Vec<_> = attempts.iter().map(|attempt| claim(attempt, CLAIM)).collect();
         world.store.claim(&claims).await;
-        assert_eq!(units(&world, Call::Claim), price);
+        assert_eq!(units(&world, MeteredCall::Claim), price);
     }
 }
 
@@ -132,6 +132,6 @@ async fn nobody_counts_unless_asked_to() {
 const CLAIM: &str = "01hzzzzzzzzzzzzzzzzzzzzzzx";
 
 /// What calls of a kind consumed since this was last asked.
-fn units(world: &World, call: Call) -> f64 {
+fn units(world: &World, call: MeteredCall) -> f64 {
     world.meter.take().get(&call).copied().unwrap_or_default().units
 }

@@ -1,6 +1,6 @@
 //! Records: kept, already there, lost; and what of them is stored.
 
-use domain::execution::{MESSAGE_BYTES_MAX, Outcome, Record};
+use domain::attempt::{MESSAGE_BYTES_MAX, Outcome, Record};
 use ports::firing::{Claimed, Recorded};
 
 use crate::world::{JOB, at, claim, claim_at, held, in_both_ways, record, scheduled};

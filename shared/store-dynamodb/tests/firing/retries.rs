@@ -1,6 +1,6 @@
 //! Retries in timers of their own.
 
-use domain::execution::{Attempt, Occurrence, Role};
+use domain::attempt::{Attempt, Occurrence, Role};
 use ports::firing::{Advance, Due, DueTimer, LongRetry, TimerKey};
 use ports::{FiringStore, TimerStore};
 

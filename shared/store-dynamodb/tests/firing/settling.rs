@@ -1,25 +1,25 @@
 //! Counting: once, and only on what was read.
 
-use domain::settled::Settled;
+use domain::recently_counted::RecentlyCounted;
 use minutehand_store_dynamodb::Groups;
 use ports::FiringStore;
-use ports::firing::{Counted, CountersAdd, Settlement, Sight};
+use ports::firing::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
 
 const WAYS: [Groups; 2] = [Groups::Transactions, Groups::Singles];
 
-async fn look(world: &World) -> Sight {
+async fn look(world: &World) -> JobSnapshot {
     world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap()
 }
 
-async fn settle(world: &World, settlement: &Settlement) -> bool {
+async fn settle(world: &World, settlement: &CounterUpdate) -> bool {
     world.store.settle(std::slice::from_ref(settlement)).await.remove(0).unwrap()
 }
 
-fn counting(as_read: &Settled, second: i64, add: CountersAdd) -> Settlement {
+fn counting(as_read: &RecentlyCounted, second: i64, add: CountersAdd) -> CounterUpdate {
     let counted = Counted { attempt: scheduled(second), ended_at: Some(at(second + 1)), add };
-    Settlement { job_uid: JOB.to_owned(), as_read: as_read.clone(), counted: vec![counted] }
+    CounterUpdate { job_uid: JOB.to_owned(), as_read: as_read.clone(), counted: vec![counted] }
 }
 
 fn one() -> CountersAdd {
@@ -31,7 +31,7 @@ async fn what_was_counted_in_between_is_seen() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
         let before = look(&world).await;
-        assert_eq!(before.settled, Settled::default());
+        assert_eq!(before.settled, RecentlyCounted::default());
         assert!(settle(&world, &counting(&before.settled, 60, one())).await);
         // Another attempt was decided on what was there before.
         assert!(!settle(&world, &counting(&before.settled, 120, one())).await);
@@ -47,7 +47,7 @@ async fn what_was_counted_in_between_is_seen() {
 async fn an_answer_that_was_lost_counts_nothing_twice() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
-        let settlement = counting(&Settled::default(), 60, one());
+        let settlement = counting(&RecentlyCounted::default(), 60, one());
         assert!(settle(&world, &settlement).await);
         assert!(settle(&world, &settlement).await);
         assert_eq!(look(&world).await.counters.executions, 1);
@@ -65,7 +65,7 @@ async fn every_sum_is_its_own() {
             skipped: 2,
             last_execution_at: Some(at(60)),
         };
-        assert!(settle(&world, &counting(&Settled::default(), 60, add)).await);
+        assert!(settle(&world, &counting(&RecentlyCounted::default(), 60, add)).await);
         let now = look(&world).await;
         let more = CountersAdd { skipped: 1, ..CountersAdd::default() };
         assert!(settle(&world, &counting(&now.settled, 120, more)).await);
@@ -82,7 +82,7 @@ async fn every_sum_is_its_own() {
 async fn what_was_decided_on_one_reading_is_counted_by_one_write() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
-        let nothing = Settled::default();
+        let nothing = RecentlyCounted::default();
         let skipped = CountersAdd { skipped: 1, ..CountersAdd::default() };
         let mut all = counting(&nothing, 120, one());
         all.join(counting(&nothing, 60, one())).unwrap();
@@ -106,7 +106,7 @@ async fn what_was_decided_on_one_reading_is_counted_by_one_write() {
 async fn a_job_that_is_gone_counts_nothing() {
     for groups in WAYS {
         let world = World::new(groups).await;
-        assert!(!settle(&world, &counting(&Settled::default(), 60, one())).await);
+        assert!(!settle(&world, &counting(&RecentlyCounted::default(), 60, one())).await);
         assert!(world.raw(&format!("T#{JOB}")).await.is_empty());
     }
 }

@@ -1,10 +1,10 @@
 //! The last look before an attempt starts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::errand::JobRef;
-use domain::plan::Plan;
-use domain::settled::Settled;
-use minutehand_store_dynamodb::{Call, DynamoJobStore, Groups};
+use domain::pricing_tier::PricingTier;
+use domain::recently_counted::RecentlyCounted;
+use domain::work_item::JobRef;
+use minutehand_store_dynamodb::{DynamoJobStore, Groups, MeteredCall};
 use ports::store::{JobRecord, SaveJob, Saved};
 use ports::{FiringStore, JobStore};
 
@@ -19,8 +19,8 @@ async fn it_has_all_that_decides() {
     assert_eq!((sight.document, sight.sealed), (job.document, job.sealed));
     assert_eq!((sight.state, sight.timing), (job.timer.state, job.timer.timing));
     assert_eq!((sight.rule, sight.counters), (job.timer.rule, job.timer.counters));
-    assert_eq!((sight.settled, sight.is_spent), (Settled::default(), false));
-    assert_eq!(sight.plan, Plan::Standard);
+    assert_eq!((sight.settled, sight.is_spent), (RecentlyCounted::default(), false));
+    assert_eq!(sight.plan, PricingTier::Standard);
     assert_eq!(sight.collection_on_since, Some(at(-1_000)));
 }
 
@@ -65,7 +65,7 @@ async fn each_item_is_read_once_however_many_ask() {
     let seen = world.store.look(&vec![job_ref(); 150]).await.unwrap();
     assert_eq!(seen.iter().flatten().count(), 150);
     // A timer, a switch, and for half the price a definition, of less than four kilobytes each.
-    let consumed = world.meter.of(Call::Look);
+    let consumed = world.meter.of(MeteredCall::Look);
     assert_eq!((consumed.requests, consumed.units), (2, 2.5));
     assert_eq!(world.store.look(&[]).await.unwrap(), []);
 }
@@ -104,14 +104,14 @@ async fn what_a_batch_leaves_out_is_asked_for_again() {
         .collect();
     let seen = world.store.look(&refs).await.unwrap();
     assert_eq!(seen.iter().flatten().filter(|sight| sight.document.len() == 390_000).count(), 45);
-    assert!(world.meter.of(Call::Look).requests > 1);
+    assert!(world.meter.of(MeteredCall::Look).requests > 1);
 }
 
 #[tokio::test]
 async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     let look = async || world.store.look(&[job_ref()]).await.unwrap().remove(0);
-    let read = || world.meter.take().get(&Call::Look).map(|it| (it.requests, it.units));
+    let read = || world.meter.take().get(&MeteredCall::Look).map(|it| (it.requests, it.units));
     let first = look().await.unwrap();
     let _ = read();
     assert_eq!(look().await.unwrap(), first);

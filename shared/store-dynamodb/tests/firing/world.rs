@@ -6,18 +6,18 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::collection::{Collection, CollectionState};
 use domain::document::read_collection;
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::job::{Counters, JobState};
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
+use domain::work_item::JobRef;
 use embedded::Store;
 use minutehand_store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
 use ports::firing::{Claim, Claimed, Execution, Held, Recorded, Recording};
 use ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved, TimerRecord,
+    CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
 use ports::{FiringStore, History, JobStore};
 use testkit::back_end;
@@ -222,9 +222,9 @@ pub(crate) fn job_ref() -> JobRef {
     JobRef { uid: JOB.to_owned(), collection_uid: COLLECTION.to_owned(), key: "job".to_owned() }
 }
 
-pub(crate) fn place() -> Place {
-    let segment = |text| Segment::new(text).unwrap();
-    Place { subscription: segment("Sub"), group: segment("Group") }
+pub(crate) fn place() -> ResourceGroup {
+    let segment = |text| PathSegment::new(text).unwrap();
+    ResourceGroup { subscription: segment("Sub"), group: segment("Group") }
 }
 
 pub(crate) fn collection() -> CollectionRecord {

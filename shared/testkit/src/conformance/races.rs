@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::collection::{Collection, CollectionDefinition};
-use domain::plan::Quota;
+use domain::pricing_tier::Quota;
 use ports::store::{CollectionRecord, JobRecord, Saved};
 
 use super::Subject;

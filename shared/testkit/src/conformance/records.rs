@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::collection::{Collection, CollectionDefinition};
 use domain::job::{Counters, JobState};
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
-use ports::store::{CollectionRecord, JobRecord, Place, TimerRecord};
+use ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
 
 /// The most bytes of a document.
 pub(crate) const DOCUMENT_BYTES_MAX: usize = 16 * 1_024;
@@ -23,12 +23,12 @@ pub(crate) fn named(name: &str) -> Name {
     Name::new(name).unwrap()
 }
 
-pub(crate) fn segment(text: &str) -> Segment {
-    Segment::new(text).unwrap()
+pub(crate) fn segment(text: &str) -> PathSegment {
+    PathSegment::new(text).unwrap()
 }
 
-pub(crate) fn place(subscription: &str, group: &str) -> Place {
-    Place { subscription: segment(subscription), group: segment(group) }
+pub(crate) fn place(subscription: &str, group: &str) -> ResourceGroup {
+    ResourceGroup { subscription: segment(subscription), group: segment(group) }
 }
 
 /// A collection that was never kept, in a place that most tests share.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved};
 use ports::{JobStore, StoreError};
 use tokio::task::JoinSet;
@@ -155,8 +155,8 @@ impl Subject {
 
     pub(crate) async fn collections_page(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
         self.store.list_collections(subscription, group, page).await
@@ -180,8 +180,8 @@ impl Subject {
     /// The names of all collections of a subscription or a group, read in pages.
     pub(crate) async fn collection_names(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         items_max: u32,
     ) -> Vec<String> {
         let page = async |page| self.collections_page(subscription, group, page).await;

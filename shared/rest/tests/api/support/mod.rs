@@ -5,11 +5,11 @@ mod world;
 use std::sync::{Arc, RwLock};
 
 use app::fire::Dispatcher;
-use app::{Manage, ManagePorts, Settings};
+use app::{Manage, ManagePorts, ManageSettings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
-use domain::plan::PlanLimits;
+use domain::pricing_tier::PlanLimits;
 use http_body_util::BodyExt;
 use minutehand_rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
 use serde_json::Value;
@@ -63,8 +63,11 @@ impl Api {
             ids: world.clone(),
             disk: world.clone(),
         };
-        let settings =
-            Settings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
+        let settings = ManageSettings {
+            region: "local".to_owned(),
+            plan_limits: PlanLimits::On,
+            has_aws: false,
+        };
         let router = minutehand_rest::router(Rest {
             manage: Manage::new(ports, settings),
             clock: world.clone(),

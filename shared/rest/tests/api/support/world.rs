@@ -8,13 +8,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
-use domain::name::{Name, Segment};
+use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
 use ports::firing::{Advance, Execution};
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Place, SaveJob, Saved};
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved};
 use ports::{
-    CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Message,
-    QueueError, SealError, Sealer, StoreError, TimerStore,
+    CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, QueueError,
+    QueueMessage, SealError, Sealer, StoreError, TimerStore,
 };
 
 /// When everything happens.
@@ -45,7 +45,7 @@ pub(crate) struct World {
     pub(crate) executions: Mutex<Vec<Execution>>,
     /// How many executions were asked for, each time.
     pub(crate) asked_for: Mutex<Vec<u32>>,
-    pub(crate) sent: Mutex<Vec<Message>>,
+    pub(crate) sent: Mutex<Vec<QueueMessage>>,
     pub(crate) trouble: Mutex<Trouble>,
     ids: AtomicU64,
 }
@@ -72,7 +72,7 @@ impl World {
     }
 }
 
-fn collection_key(place: &Place, name: &Name) -> [String; 3] {
+fn collection_key(place: &ResourceGroup, name: &Name) -> [String; 3] {
     [place.subscription.key(), place.group.key(), name.key()]
 }
 
@@ -102,7 +102,7 @@ impl Disk for World {
 impl JobStore for World {
     async fn find_collection(
         &self,
-        place: &Place,
+        place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError> {
         self.check()?;
@@ -111,8 +111,8 @@ impl JobStore for World {
 
     async fn list_collections(
         &self,
-        subscription: &Segment,
-        group: Option<&Segment>,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
         request: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
         self.check()?;
@@ -236,7 +236,7 @@ impl History for World {
 
 #[async_trait]
 impl DispatchQueue for World {
-    async fn send(&self, messages: &[Message], _now: DateTime<Utc>) -> Result<(), QueueError> {
+    async fn send(&self, messages: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
         self.sent.lock().unwrap().extend_from_slice(messages);
         Ok(())
     }

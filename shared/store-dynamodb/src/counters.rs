@@ -5,30 +5,30 @@
 //! its message again sees which. None of it is in the index of timers: it costs one write unit.
 
 use ports::StoreError;
-use ports::firing::Settlement;
+use ports::firing::CounterUpdate;
 
 use crate::DynamoJobStore;
-use crate::groups::{Write, Wrote};
+use crate::groups::{Write, WriteOutcome};
 use crate::item::{Reader, bytes, number, ticks};
 use crate::keys;
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 
 pub(crate) async fn settle(
     store: &DynamoJobStore,
-    settlements: &[Settlement],
+    settlements: &[CounterUpdate],
 ) -> Vec<Result<bool, StoreError>> {
     let settled: Vec<Vec<u8>> = settlements.iter().map(|it| it.settled().to_bytes()).collect();
     let writes = settlements.iter().zip(&settled).map(|(it, settled)| count(it, settled)).collect();
-    let wrote = store.write_group(Call::Settle, writes).await;
+    let wrote = store.write_group(MeteredCall::Settle, writes).await;
     settled
         .into_iter()
         .zip(wrote)
         .map(|(settled, wrote)| {
             Ok(match wrote? {
-                Wrote::Done => true,
-                Wrote::Refused(None) => false,
+                WriteOutcome::Done => true,
+                WriteOutcome::Refused(None) => false,
                 // What is to be remembered is remembered: it was done, and the answer was lost.
-                Wrote::Refused(Some(item)) => {
+                WriteOutcome::Refused(Some(item)) => {
                     Reader::of(&item).optional_bytes("settled")? == Some(settled)
                 }
             })
@@ -36,8 +36,8 @@ pub(crate) async fn settle(
         .collect()
 }
 
-fn count(settlement: &Settlement, settled: &[u8]) -> Write {
-    let (Settlement { job_uid, as_read, .. }, add) = (settlement, settlement.sum());
+fn count(settlement: &CounterUpdate, settled: &[u8]) -> Write {
+    let (CounterUpdate { job_uid, as_read, .. }, add) = (settlement, settlement.sum());
     let mut set = "SET settled = :settled".to_owned();
     let mut values = vec![(":settled", bytes(settled)), (":as_read", bytes(&as_read.to_bytes()))];
     // The first three are there since the job was created, the others since they were needed.

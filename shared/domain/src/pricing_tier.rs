@@ -7,7 +7,7 @@ use crate::refusal::{Code, Refusal};
 
 /// The plan of a collection; the wire calls it `sku`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Plan {
+pub enum PricingTier {
     /// The plan of a collection that names none.
     #[default]
     Standard,
@@ -19,7 +19,7 @@ pub enum Plan {
     P20Premium,
 }
 
-impl Plan {
+impl PricingTier {
     /// All plans.
     pub const ALL: [Self; 4] = [Self::Standard, Self::Free, Self::P10Premium, Self::P20Premium];
 
@@ -119,7 +119,7 @@ pub enum PlanLimits {
 
 /// What limits the jobs of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct TierLimits {
     /// The most jobs; `None` is no limit.
     pub jobs_max: Option<u32>,
     /// The smallest gap; `None` is no limit.
@@ -128,13 +128,17 @@ pub struct Limits {
     pub authentication: bool,
 }
 
-impl Limits {
+impl TierLimits {
     /// The limits of a plan with a quota: the quota's where it says something, else the plan's.
     ///
     /// # Errors
     ///
     /// [`Code::QuotaAbovePlan`] if the quota allows more than the plan.
-    pub fn of(plan: Plan, quota: Option<&Quota>, plan_limits: PlanLimits) -> Result<Self, Refusal> {
+    pub fn of(
+        plan: PricingTier,
+        quota: Option<&Quota>,
+        plan_limits: PlanLimits,
+    ) -> Result<Self, Refusal> {
         let quota = quota.copied().unwrap_or_default();
         let gap_min = quota.max_recurrence.map(MaxRecurrence::gap);
         if plan_limits == PlanLimits::Off {
@@ -152,7 +156,7 @@ impl Limits {
             ));
         }
         if gap_min.is_some_and(|gap| gap < plan.gap_min()) {
-            let unit = if plan == Plan::Free { "hour" } else { "minute" };
+            let unit = if plan == PricingTier::Free { "hour" } else { "minute" };
             return Err(Refusal::new(
                 Code::QuotaAbovePlan,
                 format!(
@@ -249,27 +253,27 @@ mod tests {
     fn a_quota_may_not_allow_more_than_its_plan() {
         use Frequency::{Hour, Minute, Week};
         let cases = [
-            (Plan::Standard, quota(Some(50), Some((Minute, 1))), true),
-            (Plan::Standard, quota(Some(51), None), false),
-            (Plan::P20Premium, quota(Some(1_000), Some((Minute, 1))), true),
-            (Plan::P20Premium, quota(Some(1_001), None), false),
-            (Plan::P10Premium, quota(Some(50), Some((Week, 2))), true),
-            (Plan::Free, quota(Some(5), Some((Hour, 1))), true),
-            (Plan::Free, quota(Some(6), None), false),
-            (Plan::Free, quota(None, Some((Minute, 59))), false),
-            (Plan::Free, quota(None, Some((Minute, 60))), true),
+            (PricingTier::Standard, quota(Some(50), Some((Minute, 1))), true),
+            (PricingTier::Standard, quota(Some(51), None), false),
+            (PricingTier::P20Premium, quota(Some(1_000), Some((Minute, 1))), true),
+            (PricingTier::P20Premium, quota(Some(1_001), None), false),
+            (PricingTier::P10Premium, quota(Some(50), Some((Week, 2))), true),
+            (PricingTier::Free, quota(Some(5), Some((Hour, 1))), true),
+            (PricingTier::Free, quota(Some(6), None), false),
+            (PricingTier::Free, quota(None, Some((Minute, 59))), false),
+            (PricingTier::Free, quota(None, Some((Minute, 60))), true),
         ];
         for (plan, quota, allowed) in cases {
-            let limits = Limits::of(plan, Some(&quota), PlanLimits::On);
+            let limits = TierLimits::of(plan, Some(&quota), PlanLimits::On);
             assert_eq!(limits.is_ok(), allowed, "{plan:?} {quota:?}");
-            assert!(Limits::of(plan, Some(&quota), PlanLimits::Off).is_ok());
+            assert!(TierLimits::of(plan, Some(&quota), PlanLimits::Off).is_ok());
         }
     }
 
     #[test]
     fn the_quota_limits_where_it_says_something_and_else_the_plan() {
         let lower = quota(Some(2), Some((Frequency::Day, 1)));
-        let limits = Limits::of(Plan::Standard, Some(&lower), PlanLimits::On).unwrap();
+        let limits = TierLimits::of(PricingTier::Standard, Some(&lower), PlanLimits::On).unwrap();
         assert!(limits.check_job_count(2).is_ok() && limits.check_job_count(3).is_err());
         assert!(limits.check_gap(Some(TimeDelta::days(1))).is_ok());
         assert!(limits.check_gap(None).is_ok());
@@ -279,13 +283,13 @@ mod tests {
              Make 'recurrence' less frequent, or raise 'quota.maxRecurrence' or the 'sku'.",
         );
 
-        let free = Limits::of(Plan::Free, None, PlanLimits::On).unwrap();
+        let free = TierLimits::of(PricingTier::Free, None, PlanLimits::On).unwrap();
         assert_eq!((free.jobs_max, free.gap_min), (Some(5), Some(TimeDelta::hours(1))));
         assert!(
             free.check_authentication(true).is_err() && free.check_authentication(false).is_ok()
         );
 
-        let off = Limits::of(Plan::Free, Some(&lower), PlanLimits::Off).unwrap();
+        let off = TierLimits::of(PricingTier::Free, Some(&lower), PlanLimits::Off).unwrap();
         assert!(off.check_job_count(3).is_err(), "a collection's own quota stays");
         assert!(off.check_authentication(true).is_ok());
     }

@@ -4,13 +4,13 @@ use std::sync::OnceLock;
 
 use chrono::{DateTime, Utc};
 use domain::action::Action;
-use domain::errand::JobRef;
-use domain::execution::{Attempt, Occurrence, Role};
-use domain::firing::Standing;
+use domain::attempt::{Attempt, Occurrence, Role};
+use domain::firing::JobStanding;
 use domain::job::JobDefinition;
 use domain::retry::Retries;
+use domain::work_item::JobRef;
 use ports::SealError;
-use ports::firing::{Mark, Sight};
+use ports::firing::{JobSnapshot, Mark};
 use recurrence::Timetable;
 
 use super::execute::Executor;
@@ -22,7 +22,7 @@ const AHEAD_MAX: usize = 4_096;
 
 /// A job as it was seen, with its timetable read.
 pub(super) struct Seen {
-    pub(super) sight: Sight,
+    pub(super) sight: JobSnapshot,
     pub(super) timetable: Option<Timetable>,
     /// Read when it is first asked for, and then at hand.
     definition: OnceLock<JobDefinition>,
@@ -42,8 +42,8 @@ pub(super) struct Policy {
 
 impl Executor {
     pub(super) async fn look(&self, job: &JobRef) -> Result<Option<Seen>, AppError> {
-        let sights = self.ports.store.look(std::slice::from_ref(job)).await?;
-        Ok(sights.into_iter().next().flatten().map(Seen::of))
+        let snapshots = self.ports.store.look(std::slice::from_ref(job)).await?;
+        Ok(snapshots.into_iter().next().flatten().map(Seen::of))
     }
 
     /// Looks at a job whose attempt is not due yet, if it can be known at the instant whether that
@@ -82,7 +82,7 @@ impl Executor {
         if let Some(definition) = seen.definition.get() {
             return Ok(definition);
         }
-        let Sight { document, sealed, plan, .. } = &seen.sight;
+        let JobSnapshot { document, sealed, plan, .. } = &seen.sight;
         let sealer = self.ports.sealer.as_ref();
         let read = definition(sealer, &job.uid, document, sealed.as_deref(), *plan).await?;
         Ok(seen.definition.get_or_init(|| read))
@@ -111,13 +111,13 @@ impl Executor {
 }
 
 impl Seen {
-    fn of(sight: Sight) -> Self {
+    fn of(sight: JobSnapshot) -> Self {
         let timetable = sight.rule.as_deref().and_then(|rule| rule.parse().ok());
         Self { sight, timetable, definition: OnceLock::new() }
     }
 
-    pub(super) fn standing(&self) -> Standing<'_> {
-        Standing {
+    pub(super) fn standing(&self) -> JobStanding<'_> {
+        JobStanding {
             state: self.sight.state,
             generation: self.sight.timing.generation,
             timetable: self.timetable.as_ref(),
@@ -147,7 +147,7 @@ pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> 
 }
 
 /// The retries of an action; an error action without a policy of its own has the job's.
-fn retries(definition: &JobDefinition, role: Role, sight: &Sight) -> Retries {
+fn retries(definition: &JobDefinition, role: Role, sight: &JobSnapshot) -> Retries {
     let main = definition.action.action.retry_policy.as_ref();
     let error = definition.action.error_action.as_ref();
     let policy = match role {

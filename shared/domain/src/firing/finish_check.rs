@@ -9,16 +9,16 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use recurrence::Timetable;
 
-use super::follow::{Follow, follow};
 use super::limits::Spans;
+use super::next_step::{NextStep, next_step};
 use super::plan::{is_owed, latest_until};
-use crate::execution::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
+use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
 
 /// What is known of a job that has handed over its last occurrence.
 #[derive(Debug)]
-pub struct Chain<'a> {
+pub struct JobProgress<'a> {
     /// When it fires.
     pub timetable: &'a Timetable,
     /// Its timing's generation.
@@ -40,7 +40,7 @@ pub struct Chain<'a> {
 
 /// What comes of looking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Conclusion {
+pub struct FinishCheck {
     /// What is sent again, as it stopped long ago.
     pub resend: Vec<Attempt>,
     /// The state in which the job ends, if it does.
@@ -49,7 +49,7 @@ pub struct Conclusion {
 
 /// How one occurrence stands.
 #[derive(Debug)]
-enum Stand {
+enum OccurrenceStatus {
     Succeeded,
     Failed,
     /// It was never owed.
@@ -113,18 +113,18 @@ pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
 
 /// Looks whether a job is over.
 #[must_use]
-pub fn conclude(
-    chain: &Chain<'_>,
+pub fn check_finished(
+    chain: &JobProgress<'_>,
     now: DateTime<Utc>,
     floor: DateTime<Utc>,
     spans: &Spans,
-) -> Conclusion {
+) -> FinishCheck {
     let Some(on_since) = chain.collection_on_since else {
         // What it owes is decided when its collection is on again.
-        return Conclusion::default();
+        return FinishCheck::default();
     };
     let Some(last) = last_until_now(chain.timetable, chain.since, now, spans) else {
-        return Conclusion { resend: Vec::new(), over: Some(JobState::Completed) };
+        return FinishCheck { resend: Vec::new(), over: Some(JobState::Completed) };
     };
     let mut seen = HashMap::new();
     for (attempt, record) in chain.executions {
@@ -134,17 +134,17 @@ pub fn conclude(
     }
     let expired = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MIN_UTC);
     let bounds = Bounds { on_since, floor, horizon: spans.horizon, expired };
-    let mut conclusion = Conclusion::default();
+    let mut conclusion = FinishCheck::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
     let mut next = chain.timetable.at_or_after(chain.seen_from);
     // Bounded: a chain of retries lasts hours, and occurrences are a minute apart.
     while let Some(nominal_at) = next.filter(|at| *at <= last) {
-        match stand(chain, nominal_at, &seen, bounds) {
-            Stand::Succeeded => state = JobState::Completed,
-            Stand::Failed => state = JobState::Faulted,
-            Stand::Void => {}
-            Stand::Open(attempt) => {
+        match occurrence_status(chain, nominal_at, &seen, bounds) {
+            OccurrenceStatus::Succeeded => state = JobState::Completed,
+            OccurrenceStatus::Failed => state = JobState::Faulted,
+            OccurrenceStatus::Void => {}
+            OccurrenceStatus::Open(attempt) => {
                 is_open = true;
                 if attempt.due_at <= now - spans.stuck && !waits(chain, nominal_at) {
                     conclusion.resend.push(attempt);
@@ -162,24 +162,24 @@ pub fn conclude(
 /// Whether a retry of an occurrence waits in a timer, which sends it; what came before it may have expired
 /// meanwhile. The timer may also be gone, and the retry owed all the same: when it fell due its collection
 /// was off by one clock, and on by another.
-fn waits(chain: &Chain<'_>, nominal_at: DateTime<Utc>) -> bool {
+fn waits(chain: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
     let mut pending = chain.pending.iter().filter(|retry| decides(chain, retry));
     pending.any(|retry| retry.occurrence.nominal_at() == nominal_at)
 }
 
 /// Whether an attempt has a part in how a job ends: runs have none, nor have error actions.
-fn decides(chain: &Chain<'_>, attempt: &Attempt) -> bool {
+fn decides(chain: &JobProgress<'_>, attempt: &Attempt) -> bool {
     attempt.role == Role::Main
         && attempt.generation == chain.generation
         && matches!(attempt.occurrence, Occurrence::Scheduled { .. })
 }
 
-fn stand(
-    chain: &Chain<'_>,
+fn occurrence_status(
+    chain: &JobProgress<'_>,
     nominal_at: DateTime<Utc>,
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
     Bounds { on_since, floor, horizon, expired }: Bounds,
-) -> Stand {
+) -> OccurrenceStatus {
     let first = Attempt::first(chain.generation, Occurrence::Scheduled { nominal_at });
     // What came before the latest that has ended may have expired.
     let has_ended = |number: &u32| matches!(seen.get(&(nominal_at, *number)), Some(Some(_)));
@@ -192,18 +192,22 @@ fn stand(
             None if attempt.number == 0 => {
                 let is_void = attempt.due_at < on_since.max(expired)
                     || !is_owed(chain.timetable, nominal_at, floor);
-                return if is_void { Stand::Void } else { Stand::Open(attempt) };
+                return if is_void {
+                    OccurrenceStatus::Void
+                } else {
+                    OccurrenceStatus::Open(attempt)
+                };
             }
-            None if attempt.due_at < on_since => return Stand::Failed,
+            None if attempt.due_at < on_since => return OccurrenceStatus::Failed,
             // It is claimed, or to come.
-            Some(None) | None => return Stand::Open(attempt),
+            Some(None) | None => return OccurrenceStatus::Open(attempt),
         };
         if record.outcome == Outcome::Succeeded {
-            return Stand::Succeeded;
+            return OccurrenceStatus::Succeeded;
         }
-        match follow(&attempt, record, chain.retries, false, horizon) {
-            Follow::Retry(next) => attempt = next,
-            Follow::Nothing | Follow::ErrorAction(_) => return Stand::Failed,
+        match next_step(&attempt, record, chain.retries, false, horizon) {
+            NextStep::Retry(next) => attempt = next,
+            NextStep::Nothing | NextStep::ErrorAction(_) => return OccurrenceStatus::Failed,
         }
     }
 }
@@ -261,7 +265,7 @@ mod tests {
     fn look(case: &Case<'_>) -> (Vec<(i64, u32)>, Option<JobState>) {
         let timetable = thrice();
         let retries = Retries { count: 1, interval: Span::seconds(case.interval) };
-        let chain = Chain {
+        let chain = JobProgress {
             timetable: &timetable,
             generation: 1,
             since: at(0),
@@ -271,7 +275,7 @@ mod tests {
             executions: case.executions,
             pending: case.pending,
         };
-        let conclusion = conclude(&chain, at(case.now), at(case.floor), &Spans::WORK);
+        let conclusion = check_finished(&chain, at(case.now), at(case.floor), &Spans::WORK);
         let resend = conclusion.resend.iter();
         let minute = |attempt: &Attempt| attempt.occurrence.nominal_at().timestamp() / 60;
         let resend = resend.map(|attempt| (minute(attempt), attempt.number)).collect();

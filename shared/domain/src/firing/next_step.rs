@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use crate::execution::{Attempt, Outcome, Record, Role};
+use crate::attempt::{Attempt, Outcome, Record, Role};
 use crate::retry::Retries;
 
 /// What ends the message of an attempt after which no retry can be kept: as many as may be are
@@ -12,7 +12,7 @@ pub const NO_RETRY_FOLLOWS: &str =
 
 /// What follows an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Follow {
+pub enum NextStep {
     /// Nothing.
     Nothing,
     /// Another attempt at the same action.
@@ -32,15 +32,15 @@ pub fn is_final_failure(attempt: &Attempt, record: &Record, retries: Retries) ->
 /// `horizon` is how far a message may be delayed; a retry that is further away waits in a timer of
 /// its own.
 #[must_use]
-pub fn follow(
+pub fn next_step(
     attempt: &Attempt,
     record: &Record,
     retries: Retries,
     has_error_action: bool,
     horizon: TimeDelta,
-) -> Follow {
+) -> NextStep {
     if record.outcome == Outcome::Succeeded {
-        return Follow::Nothing;
+        return NextStep::Nothing;
     }
     if has_retry(attempt, record, retries) {
         let interval = TimeDelta::try_milliseconds(
@@ -49,14 +49,14 @@ pub fn follow(
         .unwrap_or(TimeDelta::MAX);
         let Some(due_at) = record.ended_at.checked_add_signed(interval) else {
             // After the end of the calendar.
-            return Follow::Nothing;
+            return NextStep::Nothing;
         };
         let number = attempt.number + 1;
         let is_long = interval > horizon;
-        return Follow::Retry(Attempt { number, due_at, is_long, ..attempt.clone() });
+        return NextStep::Retry(Attempt { number, due_at, is_long, ..attempt.clone() });
     }
     if attempt.role == Role::Main && has_error_action {
-        return Follow::ErrorAction(Attempt {
+        return NextStep::ErrorAction(Attempt {
             role: Role::Error,
             number: 0,
             due_at: record.ended_at,
@@ -64,7 +64,7 @@ pub fn follow(
             ..attempt.clone()
         });
     }
-    Follow::Nothing
+    NextStep::Nothing
 }
 
 fn has_retry(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
@@ -76,8 +76,8 @@ mod tests {
     use chrono::{DateTime, Utc};
 
     use super::*;
+    use crate::attempt::Occurrence;
     use crate::duration::Span;
-    use crate::execution::Occurrence;
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
@@ -101,9 +101,9 @@ mod tests {
         let error = |number| Attempt { role: Role::Error, number, ..first.clone() };
         let next = |attempt: &Attempt, outcome, retries, has_error_action| {
             let horizon = TimeDelta::minutes(14);
-            match follow(attempt, &record(outcome), retries, has_error_action, horizon) {
-                Follow::Nothing => "nothing".to_owned(),
-                Follow::Retry(next) | Follow::ErrorAction(next) => format!(
+            match next_step(attempt, &record(outcome), retries, has_error_action, horizon) {
+                NextStep::Nothing => "nothing".to_owned(),
+                NextStep::Retry(next) | NextStep::ErrorAction(next) => format!(
                     "{:?} {} at {}{}",
                     next.role,
                     next.number,

@@ -5,18 +5,18 @@
 //! one of them sees both. A crash before the end leaves the timer, which looks again.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::errand::JobRef;
-use domain::execution::{Attempt, KEPT_FOR, Occurrence, Record, Role};
+use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{Chain, conclude, last_until_now, longest_gap, seen_from};
+use domain::firing::{JobProgress, check_finished, last_until_now, longest_gap, seen_from};
 use domain::job::JobState;
+use domain::work_item::JobRef;
 use ports::Event;
 use ports::firing::Finish;
 use ports::store::PageRequest;
 
 use super::dispatch::execute;
 use super::execute::Executor;
-use super::seen::Seen;
+use super::loaded_job::Seen;
 use super::{floor, spans};
 use crate::error::AppError;
 
@@ -38,7 +38,7 @@ impl Executor {
         if seen.sight.timing.generation != generation {
             return Ok(());
         }
-        let resend = self.conclude(job, &seen).await?;
+        let resend = self.check_finished(job, &seen).await?;
         if resend.is_empty() {
             return Ok(());
         }
@@ -60,13 +60,13 @@ impl Executor {
         };
         let is_last = seen.timetable.is_some_and(|it| it.after(nominal_at).is_none());
         if attempt.generation == seen.sight.timing.generation && (is_last || seen.sight.is_spent) {
-            self.conclude(job, seen).await?;
+            self.check_finished(job, seen).await?;
         }
         Ok(())
     }
 
     /// Ends a job if it is over; returns what stopped on its way.
-    async fn conclude(&self, job: &JobRef, seen: &Seen) -> Result<Vec<Attempt>, AppError> {
+    async fn check_finished(&self, job: &JobRef, seen: &Seen) -> Result<Vec<Attempt>, AppError> {
         let (sight, Some(timetable)) = (&seen.sight, &seen.timetable) else {
             return Ok(Vec::new());
         };
@@ -92,7 +92,7 @@ impl Executor {
             return Ok(Vec::new());
         };
         let pending = self.ports.store.retries(&job.uid, LONG_RETRIES_MAX).await?;
-        let chain = Chain {
+        let chain = JobProgress {
             timetable,
             generation: sight.timing.generation,
             since: sight.timing.since,
@@ -103,7 +103,7 @@ impl Executor {
             pending: &pending,
         };
         let floor = floor(self.settings.only_process.as_ref(), clock);
-        let conclusion = conclude(&chain, now, floor, &spans);
+        let conclusion = check_finished(&chain, now, floor, &spans);
         if let Some(state) = conclusion.over {
             let finish = Finish {
                 job_uid: job.uid.clone(),

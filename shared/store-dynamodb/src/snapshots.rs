@@ -12,12 +12,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use domain::errand::JobRef;
-use domain::plan::Plan;
-use domain::settled::Settled;
+use domain::pricing_tier::PricingTier;
+use domain::recently_counted::RecentlyCounted;
+use domain::work_item::JobRef;
 use futures_util::future::try_join;
 use ports::StoreError;
-use ports::firing::{Mark, Sight};
+use ports::firing::{JobSnapshot, Mark};
 
 use crate::DynamoJobStore;
 use crate::batch::Reads;
@@ -25,7 +25,7 @@ use crate::definitions::Definition;
 use crate::item::{Item, Reader};
 use crate::jobs::read_timer;
 use crate::keys::{self, Key};
-use crate::meter::Call;
+use crate::meter::MeteredCall;
 
 /// Definitions, by their keys.
 type Found = HashMap<Key, Arc<Definition>>;
@@ -33,7 +33,7 @@ type Found = HashMap<Key, Arc<Definition>>;
 pub(crate) async fn look(
     store: &DynamoJobStore,
     jobs: &[JobRef],
-) -> Result<Vec<Option<Sight>>, StoreError> {
+) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
     let mut definitions = Found::new();
     let mut unknown = Vec::new();
     for key in jobs.iter().map(definition_key) {
@@ -45,7 +45,7 @@ pub(crate) async fn look(
     let deciding =
         jobs.iter().flat_map(|job| [keys::timer(&job.uid), keys::switch(&job.collection_uid)]);
     let (items, ()) = try_join(
-        store.get_many(Some(Call::Look), Reads::Now, deciding),
+        store.get_many(Some(MeteredCall::Look), Reads::Now, deciding),
         read(store, Reads::Lately, unknown, &mut definitions),
     )
     .await?;
@@ -81,7 +81,7 @@ async fn read(
     wanted: Vec<Key>,
     definitions: &mut Found,
 ) -> Result<(), StoreError> {
-    for (key, item) in store.get_many(Some(Call::Look), reads, wanted).await? {
+    for (key, item) in store.get_many(Some(MeteredCall::Look), reads, wanted).await? {
         let definition = Arc::new(Definition::read(&Reader::of(&item))?);
         store.definitions.keep(key.clone(), definition.clone());
         definitions.insert(key, definition);
@@ -106,8 +106,8 @@ fn is_outdated(
     Ok(found.is_none_or(|found| found.uid != job.uid || found.version < meant))
 }
 
-fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
-    let plan = Plan::read(switch.text("plan")?);
+fn read_plan(switch: &Reader<'_>) -> Result<PricingTier, StoreError> {
+    let plan = PricingTier::read(switch.text("plan")?);
     plan.ok_or_else(|| switch.corrupt("plan", "there is none of this name"))
 }
 
@@ -115,7 +115,7 @@ fn sight(
     job: &JobRef,
     items: &HashMap<Key, Item>,
     definitions: &Found,
-) -> Result<Option<Sight>, StoreError> {
+) -> Result<Option<JobSnapshot>, StoreError> {
     let item = |key| items.get(&key).map(Reader::of);
     let (timer, switch) = (item(keys::timer(&job.uid)), item(keys::switch(&job.collection_uid)));
     // Another job may have the name now.
@@ -124,9 +124,10 @@ fn sight(
         return Ok(None);
     };
     let record = read_timer(&timer)?;
-    let settled = Settled::from_bytes(&timer.optional_bytes("settled")?.unwrap_or_default());
+    let settled =
+        RecentlyCounted::from_bytes(&timer.optional_bytes("settled")?.unwrap_or_default());
     let on_since = switch.date("on_since")?;
-    Ok(Some(Sight {
+    Ok(Some(JobSnapshot {
         name: definition.name.clone(),
         document: definition.document.clone(),
         sealed: definition.sealed.clone(),

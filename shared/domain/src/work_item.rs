@@ -1,6 +1,6 @@
-//! Errands: what a message of the queue asks a worker to do.
+//! Work items: what a message of the queue asks a worker to do.
 
-use crate::execution::Attempt;
+use crate::attempt::Attempt;
 
 /// What is needed to find a job, in whatever state it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -15,7 +15,7 @@ pub struct JobRef {
 
 /// What a worker is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Errand {
+pub enum WorkItem {
     /// Make these attempts, which are of one job.
     Execute {
         /// Whose they are.

@@ -12,7 +12,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::execution::Attempt;
+use crate::attempt::Attempt;
 
 /// How many attempts are remembered.
 ///
@@ -27,7 +27,7 @@ const HEAD: usize = 16;
 
 /// The attempts that were counted last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settled {
+pub struct RecentlyCounted {
     /// In the order in which they were counted.
     recent: Vec<Entry>,
     /// The newest end of what is no longer in `recent`.
@@ -41,7 +41,7 @@ struct Entry {
     ended: i64,
 }
 
-impl Settled {
+impl RecentlyCounted {
     /// Whether an attempt is counted already. One without an end was skipped.
     #[must_use]
     pub fn has(&self, attempt: &Attempt, ended_at: Option<DateTime<Utc>>) -> bool {
@@ -117,9 +117,9 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::execution::Occurrence;
+    use crate::attempt::Occurrence;
 
-    impl Settled {
+    impl RecentlyCounted {
         /// The newest end of what was counted and is forgotten.
         fn floor(&self) -> Option<DateTime<Utc>> {
             let floor = self.floor?;
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_is_known_again() {
-        let mut settled = Settled::default();
+        let mut settled = RecentlyCounted::default();
         settled.add(&attempt(1), Some(at(61)));
         assert!(settled.has(&attempt(1), Some(at(61))));
         assert!(!settled.has(&attempt(2), Some(at(61))));
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_ended_before_something_forgotten_is_taken_for_counted() {
-        let mut settled = Settled::default();
+        let mut settled = RecentlyCounted::default();
         for minute in 0..=64 {
             settled.add(&attempt(minute), Some(at(60 * minute + 1)));
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_was_skipped_is_counted_however_many_there_are() {
-        let mut settled = Settled::default();
+        let mut settled = RecentlyCounted::default();
         for minute in 0..200 {
             assert!(!settled.has(&attempt(minute), None), "{minute}");
             settled.add(&attempt(minute), None);
@@ -172,17 +172,17 @@ mod tests {
 
     #[test]
     fn it_is_small_and_reads_back_as_it_was() {
-        let mut settled = Settled::default();
-        assert_eq!(Settled::from_bytes(&settled.to_bytes()), Some(settled.clone()));
+        let mut settled = RecentlyCounted::default();
+        assert_eq!(RecentlyCounted::from_bytes(&settled.to_bytes()), Some(settled.clone()));
         for minute in 0..200 {
             settled.add(&attempt(minute), Some(at(60 * minute + 1)));
             let bytes = settled.to_bytes();
             assert!(bytes.len() <= 528);
-            assert_eq!(Settled::from_bytes(&bytes), Some(settled.clone()));
+            assert_eq!(RecentlyCounted::from_bytes(&bytes), Some(settled.clone()));
         }
-        assert_eq!(Settled::from_bytes(&[]), Some(Settled::default()));
+        assert_eq!(RecentlyCounted::from_bytes(&[]), Some(RecentlyCounted::default()));
         for damaged in [&[1_u8][..], &[0; 17]] {
-            assert_eq!(Settled::from_bytes(damaged), None);
+            assert_eq!(RecentlyCounted::from_bytes(damaged), None);
         }
     }
 }

@@ -6,12 +6,12 @@ use chrono::{DateTime, Utc};
 use recurrence::Timetable;
 
 use super::plan::is_owed;
-use crate::execution::{Attempt, Occurrence, Role};
+use crate::attempt::{Attempt, Occurrence, Role};
 use crate::job::JobState;
 
 /// How a job stands at that moment.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing<'a> {
+pub struct JobStanding<'a> {
     /// Its state.
     pub state: JobState,
     /// Its timing's generation.
@@ -24,7 +24,7 @@ pub struct Standing<'a> {
 
 /// Why an attempt does not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// The job or its collection is deleted.
     Gone,
     /// The job's collection is off, or was when it fell due.
@@ -37,7 +37,7 @@ pub enum Why {
     Overtaken,
 }
 
-impl Why {
+impl SkipReason {
     /// Whether an occurrence was left out that the user would look for.
     #[must_use]
     pub const fn is_skip(self) -> bool {
@@ -48,7 +48,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gone => "the job is deleted",
@@ -65,16 +65,16 @@ impl fmt::Display for Why {
 /// # Errors
 ///
 /// Why it may not.
-pub fn fence(
+pub fn may_start(
     attempt: &Attempt,
-    standing: Option<Standing<'_>>,
+    standing: Option<JobStanding<'_>>,
     floor: DateTime<Utc>,
-) -> Result<(), Why> {
-    let standing = standing.ok_or(Why::Gone)?;
+) -> Result<(), SkipReason> {
+    let standing = standing.ok_or(SkipReason::Gone)?;
     // By the attempt and not by its occurrence: a retry that was pending when the collection was
     // switched off is owed when it falls due after it is on again.
     if standing.collection_on_since.is_none_or(|since| attempt.due_at < since) {
-        return Err(Why::CollectionOff);
+        return Err(SkipReason::CollectionOff);
     }
     let nominal_at = match attempt.occurrence {
         // Asked for by a user, and accepted then.
@@ -82,18 +82,18 @@ pub fn fence(
         Occurrence::Scheduled { nominal_at } => nominal_at,
     };
     if standing.generation != attempt.generation {
-        return Err(Why::TimingChanged);
+        return Err(SkipReason::TimingChanged);
     }
     match (standing.state, attempt.role) {
         (JobState::Enabled, _) | (JobState::Completed | JobState::Faulted, Role::Error) => {}
         (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
-            return Err(Why::NotEnabled);
+            return Err(SkipReason::NotEnabled);
         }
     }
     let is_first = attempt.role == Role::Main && attempt.number == 0;
     match standing.timetable {
         Some(timetable) if is_first && !is_owed(timetable, nominal_at, floor) => {
-            Err(Why::Overtaken)
+            Err(SkipReason::Overtaken)
         }
         _ => Ok(()),
     }
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn the_table() {
         let timetable = minutely();
-        let good = Standing {
+        let good = JobStanding {
             state: JobState::Enabled,
             generation: 3,
             timetable: Some(&timetable),
@@ -131,25 +131,25 @@ mod tests {
         let run = Attempt::first(1, Occurrence::Run { asked_at: at(60), run_id: String::new() });
         let all = [&first, &retry, &error, &run];
         let floor = at(50);
-        let check = |what: &str, standing, floor, expected: [Result<(), Why>; 4]| {
-            assert_eq!(all.map(|attempt| fence(attempt, standing, floor)), expected, "{what}");
+        let check = |what: &str, standing, floor, expected: [Result<(), SkipReason>; 4]| {
+            assert_eq!(all.map(|attempt| may_start(attempt, standing, floor)), expected, "{what}");
         };
-        let (ok, changed) = (Ok(()), Err(Why::TimingChanged));
-        let (off, not) = (Err(Why::CollectionOff), Err(Why::NotEnabled));
+        let (ok, changed) = (Ok(()), Err(SkipReason::TimingChanged));
+        let (off, not) = (Err(SkipReason::CollectionOff), Err(SkipReason::NotEnabled));
         check("good", Some(good), floor, [ok; 4]);
-        check("gone", None, floor, [Err(Why::Gone); 4]);
-        let with = |state| Some(Standing { state, ..good });
+        check("gone", None, floor, [Err(SkipReason::Gone); 4]);
+        let with = |state| Some(JobStanding { state, ..good });
         check("disabled", with(JobState::Disabled), floor, [not, not, not, ok]);
         check("completed", with(JobState::Completed), floor, [not, not, ok, ok]);
         check("faulted", with(JobState::Faulted), floor, [not, not, ok, ok]);
-        let other = Some(Standing { generation: 4, ..good });
+        let other = Some(JobStanding { generation: 4, ..good });
         check("another timing", other, floor, [changed, changed, changed, ok]);
-        let since = |since| Some(Standing { collection_on_since: since, ..good });
+        let since = |since| Some(JobStanding { collection_on_since: since, ..good });
         check("collection off", since(None), floor, [off; 4]);
         check("on again between", since(Some(at(61))), floor, [off, ok, ok, off]);
         check("on again at the instant", since(Some(at(60))), floor, [ok; 4]);
         // Its successor, 01:01, is at the floor.
-        check("overtaken", Some(good), at(61), [Err(Why::Overtaken), ok, ok, ok]);
+        check("overtaken", Some(good), at(61), [Err(SkipReason::Overtaken), ok, ok, ok]);
         check("not quite", Some(good), at(61) - chrono::TimeDelta::seconds(1), [ok; 4]);
     }
 }
