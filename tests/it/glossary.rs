@@ -20,7 +20,9 @@ fn no_public_type_name_stands_twice() {
 fn every_word_of_the_glossary_is_used() {
     let glossary = read(&root().join("shared/GLOSSARY.md"));
     let pages = markdown(&root().join("shared/docs"));
-    let pages = pages.into_iter().chain(["README.md", "shared/ARCHITECTURE.md"].map(|path| root().join(path)));
+    let pages = pages
+        .into_iter()
+        .chain(["README.md", "shared/ARCHITECTURE.md"].map(|path| root().join(path)));
     let used: String = pages.map(|path| read(&path)).chain(sources().into_values()).collect();
     assert_none(&word_problems(&glossary, &used));
 }
@@ -111,8 +113,11 @@ fn words(text: &str) -> String {
 fn sources() -> BTreeMap<String, String> {
     let shared = root().join("shared");
     let mut sources = BTreeMap::new();
-    let mut folders: Vec<PathBuf> =
-        entries(&shared).into_iter().map(|path| path.join("src")).filter(|it| it.is_dir()).collect();
+    let mut folders: Vec<PathBuf> = entries(&shared)
+        .into_iter()
+        .map(|path| path.join("src"))
+        .filter(|it| it.is_dir())
+        .collect();
     while let Some(folder) = folders.pop() {
         for path in entries(&folder) {
             if path.is_dir() {
@@ -153,7 +158,8 @@ fn assert_none(problems: &[String]) {
 
 #[test]
 fn a_name_that_stands_twice_is_a_problem_unless_it_has_a_reason() {
-    let one = ("a/src/lib.rs", "pub struct Job;\npub(crate) struct Hidden;\n    pub struct Inner;\n");
+    let one =
+        ("a/src/lib.rs", "pub struct Job;\npub(crate) struct Hidden;\n    pub struct Inner;\n");
     let two = ("b/src/job.rs", "pub enum Job<T> {\npub struct Hidden {\n    pub struct Inner;\n");
     let problems = name_problems([one, two], &[]);
     assert_eq!(
@@ -162,7 +168,9 @@ fn a_name_that_stands_twice_is_a_problem_unless_it_has_a_reason() {
     );
     assert_none(&name_problems([one, two], &[("Job", "a reason")]));
     // A reason that is needed no more.
-    let [problem] = &name_problems([one], &[("Job", "a reason")])[..] else { panic!("one problem") };
+    let [problem] = &name_problems([one], &[("Job", "a reason")])[..] else {
+        panic!("one problem")
+    };
     assert!(problem.contains("`Job` stands once"), "{problem}");
 }
 

@@ -53,7 +53,10 @@ fn the_migration_page_shows_the_lines_that_the_clients_run() {
     let page = read("shared/docs/azure-migration.md");
     for (client, file) in CLIENTS {
         let shown = between_marks(client, file);
-        assert!(page.contains(&shown), "azure-migration.md shows other lines for {client} than\n{shown}");
+        assert!(
+            page.contains(&shown),
+            "azure-migration.md shows other lines for {client} than\n{shown}"
+        );
     }
 }
 
@@ -88,15 +91,14 @@ fn the_operations_page_has_a_row_for_every_metric_and_alarm() {
 fn first_cells(page: &str) -> BTreeSet<&str> {
     let cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
     let names = cells.flat_map(|cell| cell.split(", "));
-    names.map(|name| name.trim_matches('`')).map(|name| name.split('{').next().unwrap_or(name)).collect()
+    names
+        .map(|name| name.trim_matches('`'))
+        .map(|name| name.split('{').next().unwrap_or(name))
+        .collect()
 }
 
 /// Checks the links of a document; `read` returns a file's text by its path from the root.
-fn link_problems(
-    path: &Path,
-    text: &str,
-    read: impl Fn(&Path) -> Option<String>,
-) -> Vec<String> {
+fn link_problems(path: &Path, text: &str, read: impl Fn(&Path) -> Option<String>) -> Vec<String> {
     let mut problems = Vec::new();
     for link in links(text) {
         let (file, heading) = link.split_once('#').unwrap_or((link, ""));
@@ -212,7 +214,9 @@ fn assert_none(path: &Path, problems: &[String]) {
 #[test]
 fn a_link_to_nothing_is_a_problem_and_one_in_code_is_none() {
     let read = |path: &Path| match path.to_str() {
-        Some("shared/docs/b.md") => Some("# B\n## What `x` is\n```\n# no heading\n```\n".to_owned()),
+        Some("shared/docs/b.md") => {
+            Some("# B\n## What `x` is\n```\n# no heading\n```\n".to_owned())
+        }
         Some("README.md") => Some("# A".to_owned()),
         _ => None,
     };

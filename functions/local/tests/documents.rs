@@ -160,7 +160,9 @@ fn an_expression_of_cron_is_matched_by_all_of_its_fields() {
     for good in ["30 9 4 1 1", "*/15 8-10 * 1,4 1-5", "* * * * *"] {
         assert!(is_matched(good, at), "{good}");
     }
-    for bad in ["31 9 * * *", "30 10 * * *", "30 9 5 * *", "30 9 * 2-3 *", "*/20 * * * *", "* * * * 2"] {
+    for bad in
+        ["31 9 * * *", "30 10 * * *", "30 9 5 * *", "30 9 * 2-3 *", "*/20 * * * *", "* * * * 2"]
+    {
         assert!(!is_matched(bad, at), "{bad}");
     }
 }
