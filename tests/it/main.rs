@@ -14,6 +14,8 @@ mod conformance;
 #[cfg(test)]
 mod fire;
 #[cfg(test)]
+mod glossary;
+#[cfg(test)]
 mod manage;
 #[cfg(test)]
 mod readme;

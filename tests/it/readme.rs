@@ -1,29 +1,245 @@
-//! What the README shows is what is tested.
+//! The documents say what is so: links lead somewhere, and tables and examples are those of the code.
+//!
+//! The checks are functions from text to a list of problems, tried below on made-up documents.
+//! Commands that a page shows are run in `functions/local/tests/documents.rs`.
 
-/// Each client's file, in which the lines that point it at us stand between two marks.
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use runtime_aws::Metric;
+
+/// The folders whose Markdown files are documents.
+const FOLDERS: [&str; 6] = ["", ".github", "infra", "shared", "shared/docs", "shared/rest"];
+
+/// The most lines of a document, for those that are to stay short.
+const LINES_MAX: [(&str, usize); 2] = [("README.md", 150), ("shared/ARCHITECTURE.md", 250)];
+
+/// Each client's file; the lines that point it at a server stand between two marks.
 const CLIENTS: [(&str, &str); 3] = [
     ("azure-mgmt-scheduler 2.0.0", include_str!("../clients/python/connect_2_0_0.py")),
     ("azure-mgmt-scheduler 7.0.0", include_str!("../clients/python/connect_7_0_0.py")),
     ("azure-arm-scheduler 1.2.0-preview", include_str!("../clients/node/connect.js")),
 ];
 
+/// The metrics of `serve` that are not in the page of `runtime::Metrics`.
+const QUEUE_METRICS: [&str; 5] = [
+    "minutehand_queue_visible",
+    "minutehand_queue_delayed",
+    "minutehand_queue_hidden",
+    "minutehand_queue_oldest_due_seconds",
+    "minutehand_dead_letters",
+];
+
 #[test]
-fn the_readme_points_clients_at_us_as_their_tests_do() {
-    let readme = include_str!("../../README.md");
+fn every_relative_link_leads_to_a_file_and_a_heading() {
+    let documents = documents();
+    assert!(documents.len() > 10, "the documents are not where they are looked for");
+    for (path, text) in &documents {
+        let exists = |target: &Path| std::fs::read_to_string(root().join(target)).ok();
+        assert_none(path, &link_problems(path, text, exists));
+    }
+}
+
+#[test]
+fn the_short_documents_are_short() {
+    for (path, lines_max) in LINES_MAX {
+        let lines = read(path).lines().count();
+        assert!(lines <= lines_max, "{path} has {lines} lines; {lines_max} are allowed");
+    }
+}
+
+#[test]
+fn the_migration_page_shows_the_lines_that_the_clients_run() {
+    let page = read("shared/docs/azure-migration.md");
     for (client, file) in CLIENTS {
         let shown = between_marks(client, file);
-        assert!(readme.contains(&shown), "README.md shows other lines for {client} than\n{shown}");
+        assert!(
+            page.contains(&shown),
+            "azure-migration.md shows other lines for {client} than\n{shown}"
+        );
     }
+}
+
+#[test]
+fn the_api_page_has_a_row_for_every_route() {
+    let page = read("shared/docs/api.md");
+    for route in &rest::ROUTES {
+        let (_, after) = route.path.split_once("/jobCollections").unwrap_or(("", route.path));
+        let path = if after.is_empty() { "*(nothing)*".to_owned() } else { format!("`{after}`") };
+        let row = format!("| `{}` | {path} |", route.method);
+        assert!(page.lines().any(|line| line.starts_with(&row)), "api.md has no row {row}");
+    }
+}
+
+#[test]
+fn the_operations_page_has_a_row_for_every_metric_and_alarm() {
+    let page = read("shared/docs/operations.md");
+    let in_page = first_cells(&page);
+    let names = runtime::Metrics::default().text();
+    let names = names.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let on_aws = Metric::ALL.map(Metric::name);
+    let template = read("infra/template.yaml");
+    let alarms = template.lines().filter_map(|line| line.strip_prefix("  ")?.strip_suffix(':'));
+    let alarms: Vec<&str> = alarms.filter(|name| name.ends_with("Alarm")).collect();
+    assert!(!alarms.is_empty(), "the template has no alarm: correct how this test finds them");
+    for name in names.chain(QUEUE_METRICS).chain(on_aws).chain(["LateBy"]).chain(alarms) {
+        assert!(in_page.contains(name), "operations.md has no row for {name}");
+    }
+}
+
+/// The names in the first cells of all tables; a label in braces is left out.
+fn first_cells(page: &str) -> BTreeSet<&str> {
+    let cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let names = cells.flat_map(|cell| cell.split(", "));
+    names
+        .map(|name| name.trim_matches('`'))
+        .map(|name| name.split('{').next().unwrap_or(name))
+        .collect()
+}
+
+/// Checks the links of a document; `read` returns a file's text by its path from the root.
+fn link_problems(path: &Path, text: &str, read: impl Fn(&Path) -> Option<String>) -> Vec<String> {
+    let mut problems = Vec::new();
+    for link in links(text) {
+        let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let target = if file.is_empty() { path.to_owned() } else { plain(&folder.join(file)) };
+        let Some(found) = read(&target) else {
+            problems.push(format!("the link {link} leads to no file"));
+            continue;
+        };
+        let is_document = target.extension().is_some_and(|extension| extension == "md");
+        if !heading.is_empty() && is_document && !headings(&found).contains(heading) {
+            problems.push(format!("the link {link} leads to no heading of {}", target.display()));
+        }
+    }
+    problems
+}
+
+/// The targets of all relative links outside code.
+fn links(text: &str) -> Vec<&str> {
+    let mut targets = Vec::new();
+    for line in outside_fences(text) {
+        for part in line.split("](").skip(1) {
+            let target = part.split(')').next().unwrap_or_default();
+            if !target.contains("://") && !target.starts_with("mailto:") {
+                targets.push(target);
+            }
+        }
+    }
+    targets
+}
+
+fn outside_fences(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
+}
+
+/// The anchors of all headings, as GitHub makes them.
+fn headings(text: &str) -> BTreeSet<String> {
+    let titles = outside_fences(text).filter_map(|line| {
+        let title = line.trim_start_matches('#');
+        (title.len() < line.len()).then(|| title.trim())
+    });
+    let anchor = |title: &str| {
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
+    };
+    titles.map(anchor).collect()
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                plain.pop();
+            }
+            std::path::Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The lines between the marks, indented as little as can be.
 fn between_marks(client: &str, file: &str) -> String {
-    let mark = format!("README: {client}");
+    let mark = format!("shown: {client}");
     let lines = file.lines().skip_while(|line| !line.ends_with(&mark)).skip(1);
-    let lines: Vec<&str> = lines.take_while(|line| !line.ends_with("README: end")).collect();
+    let lines: Vec<&str> = lines.take_while(|line| !line.ends_with("shown: end")).collect();
     assert!(!lines.is_empty(), "nothing is marked for {client}");
     let indent_of = |line: &&str| line.len() - line.trim_start().len();
     let indent = lines.iter().filter(|line| !line.is_empty()).map(indent_of).min().unwrap_or(0);
     let lines: Vec<&str> = lines.iter().map(|line| line.get(indent..).unwrap_or("")).collect();
     lines.join("\n")
+}
+
+/// Every document with its path from the root.
+fn documents() -> Vec<(PathBuf, String)> {
+    let mut documents = Vec::new();
+    for folder in FOLDERS {
+        // `.github` came later than the others.
+        let Ok(entries) = std::fs::read_dir(root().join(folder)) else { continue };
+        for entry in entries {
+            let path = Path::new(folder).join(entry.expect("the folder is readable").file_name());
+            if path.extension().is_some_and(|extension| extension == "md") {
+                let text = read(path.to_str().expect("documents have plain names"));
+                documents.push((path, text));
+            }
+        }
+    }
+    documents
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the workspace")
+}
+
+#[track_caller]
+fn assert_none(path: &Path, problems: &[String]) {
+    assert!(problems.is_empty(), "{}:\n  - {}", path.display(), problems.join("\n  - "));
+}
+
+// The tests below show that the checks can fail.
+
+#[test]
+fn a_link_to_nothing_is_a_problem_and_one_in_code_is_none() {
+    let read = |path: &Path| match path.to_str() {
+        Some("shared/docs/b.md") => {
+            Some("# B\n## What `x` is\n```\n# no heading\n```\n".to_owned())
+        }
+        Some("README.md") => Some("# A".to_owned()),
+        _ => None,
+    };
+    let problems = |text: &str| link_problems(Path::new("shared/docs/a.md"), text, read);
+    for good in
+        ["[b](b.md)", "[b](b.md#what-x-is), [r](../../README.md)", "[x](https://x.invalid/y)"]
+    {
+        assert_eq!(problems(good), [""; 0], "{good}");
+    }
+    assert_eq!(problems("```\n[c](c.md)\n```"), [""; 0]);
+    assert_eq!(problems("[c](c.md)"), ["the link c.md leads to no file"]);
+    for bad in ["b.md#what-y-is", "b.md#no-heading"] {
+        let [problem] = &problems(&format!("[b]({bad})"))[..] else { panic!("{bad}") };
+        assert!(problem.contains("leads to no heading of shared/docs/b.md"), "{problem}");
+    }
+    // A link within the document itself.
+    let own = |_: &Path| Some("## here".to_owned());
+    assert_eq!(link_problems(Path::new("a.md"), "[x](#here)", own), [""; 0]);
+    assert_eq!(link_problems(Path::new("a.md"), "[x](#there)", own).len(), 1);
+}
+
+#[test]
+fn names_are_found_in_first_cells_alone() {
+    let cells = first_cells("| metric | counts |\n| `a`, `b{outcome}` | `c` |\nnot `d`\n");
+    assert_eq!(cells.into_iter().collect::<Vec<_>>(), ["a", "b", "metric"]);
 }

@@ -1,14 +1,14 @@
 'use strict';
 
-// How azure-arm-scheduler 1.2.0-preview is pointed at Minutehand; README.md shows these lines.
+// How azure-arm-scheduler 1.2.0-preview is pointed at Minutehand; shared/docs/azure-migration.md shows these lines.
 
 function connect(url, token, subscription) {
-  // README: azure-arm-scheduler 1.2.0-preview
+  // shown: azure-arm-scheduler 1.2.0-preview
   const { TokenCredentials } = require('ms-rest');
   const SchedulerManagementClient = require('azure-arm-scheduler');
 
   const client = new SchedulerManagementClient(new TokenCredentials(token), subscription, url);
-  // README: end
+  // shown: end
   return client;
 }
 

@@ -1,12 +1,12 @@
-"""How azure-mgmt-scheduler 2.0.0 is pointed at Minutehand; README.md shows these lines."""
+"""How azure-mgmt-scheduler 2.0.0 is pointed at Minutehand; shared/docs/azure-migration.md shows these lines."""
 
 
 def connect(url, token, subscription):
-    # README: azure-mgmt-scheduler 2.0.0
+    # shown: azure-mgmt-scheduler 2.0.0
     from azure.mgmt.scheduler import SchedulerManagementClient
     from msrest.authentication import BasicTokenAuthentication
 
     credentials = BasicTokenAuthentication({"access_token": token})
     client = SchedulerManagementClient(credentials, subscription, base_url=url)
-    # README: end
+    # shown: end
     return client

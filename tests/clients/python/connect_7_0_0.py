@@ -1,8 +1,8 @@
-"""How azure-mgmt-scheduler 7.0.0 is pointed at Minutehand; README.md shows these lines."""
+"""How azure-mgmt-scheduler 7.0.0 is pointed at Minutehand; shared/docs/azure-migration.md shows these lines."""
 
 
 def connect(url, token, subscription, certificate):
-    # README: azure-mgmt-scheduler 7.0.0
+    # shown: azure-mgmt-scheduler 7.0.0
     import time
     from azure.core.credentials import AccessToken
     from azure.mgmt.scheduler import SchedulerManagementClient
@@ -14,5 +14,5 @@ def connect(url, token, subscription, certificate):
     client = SchedulerManagementClient(
         StaticToken(), subscription, base_url=url, connection_verify=certificate
     )
-    # README: end
+    # shown: end
     return client

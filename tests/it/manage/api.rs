@@ -110,8 +110,8 @@ async fn a_position_that_is_not_ours_is_no_fault_of_ours() {
 
 #[tokio::test]
 async fn a_resource_of_a_template_is_a_put_of_itself() {
-    let readme = include_str!("../../../README.md");
-    let section = readme.split("### An ARM template").nth(1).unwrap();
+    let page = include_str!("../../../shared/docs/azure-migration.md");
+    let section = page.split("## An ARM template").nth(1).unwrap();
     let resource = section.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
     let world = World::at("2026-12-01T00:00:00Z").await;
     let api = api(&world);

@@ -1,4 +1,4 @@
-"""The examples of the README can be pasted."""
+"""The examples of shared/docs/actions.md can be pasted."""
 
 import json
 import re
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from test_every_type import TYPES
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "shared" / "docs" / "actions.md"
 
 
 def test_every_type_has_an_example_that_is_taken(scheduler):
-    _, _, section = README.read_text().partition("\n## Actions\n")
+    _, _, section = PAGE.read_text().partition("\n## Types\n")
     section, _, _ = section.partition("\n## ")
     examples = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", section, re.DOTALL)]
     shown = set()

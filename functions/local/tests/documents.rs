@@ -1,0 +1,168 @@
+//! What the documents show of `minutehand preview` is what it prints.
+
+#![cfg(test)]
+
+use std::path::Path;
+use std::process::Command;
+
+use chrono::{DateTime, Utc};
+use minutehand::preview::Preview;
+use serde_json::Value;
+
+const README: &str = include_str!("../../../README.md");
+const RECURRENCES: &str = include_str!("../../../shared/docs/recurrences.md");
+
+/// The README says that the recipes are previewed from here.
+const RECIPES_FROM: &str = "2027-01-01T00:00:00Z";
+
+#[test]
+fn every_recipe_of_the_readme_fires_as_it_says() {
+    assert!(README.contains(&format!("minutehand preview --from {RECIPES_FROM}")));
+    let (_, section) = README.split_once("\n## Recipes\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    assert_eq!(rows.len(), 10);
+    for row in rows {
+        if let Some(problem) = recipe_problem(row) {
+            panic!("{row}\n{problem}");
+        }
+    }
+}
+
+#[test]
+fn every_command_of_the_page_prints_what_it_shows() {
+    let commands = commands(RECURRENCES);
+    assert!(commands.len() > 3, "the page has no commands: correct how this test finds them");
+    for (command, shown) in commands {
+        assert_eq!(printed(&command), shown, "{command}");
+    }
+}
+
+#[test]
+fn every_line_of_cron_is_a_recurrence_with_occurrences() {
+    let (_, section) = RECURRENCES.split_once("\n## From cron\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    assert!(!rows.is_empty());
+    for row in rows {
+        let [cron, recurrence] = cells(row)[..] else { panic!("{row}") };
+        let preview = Preview::of(recurrence.trim_matches('`'), from(), 400).unwrap();
+        let json: Value = serde_json::from_str(&preview.json()).unwrap();
+        let occurrences = json["occurrences"].as_array().unwrap();
+        // The first one is the instant at which the job is created.
+        for at in &occurrences[1..] {
+            let at: DateTime<Utc> = at.as_str().unwrap().parse().unwrap();
+            assert!(is_matched(cron.trim_matches('`'), at), "{cron} does not match {at}");
+        }
+    }
+}
+
+/// What a row says that the preview does not; `None` if they agree.
+fn recipe_problem(row: &str) -> Option<String> {
+    let [_, properties, sentence, first] = cells(row)[..] else {
+        return Some("a recipe has four cells".to_owned());
+    };
+    let shown: Vec<&str> = first.split(", ").collect();
+    let count = u32::try_from(shown.len()).unwrap();
+    let preview = match Preview::of(properties.trim_matches('`'), from(), count) {
+        Ok(preview) => preview,
+        Err(error) => return Some(error.to_string()),
+    };
+    let text = preview.text();
+    let says = text.lines().next().unwrap_or_default();
+    if says != sentence {
+        return Some(format!("the preview says: {says}"));
+    }
+    let json: Value = serde_json::from_str(&preview.json()).unwrap();
+    let occurrences = json["occurrences"].as_array().unwrap().iter();
+    let occurrences: Vec<String> =
+        occurrences.map(|at| at.as_str().unwrap()[..16].replace('T', " ")).collect();
+    (occurrences != shown).then(|| format!("the preview has {}", occurrences.join(", ")))
+}
+
+fn cells(row: &str) -> Vec<&str> {
+    row.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+fn from() -> DateTime<Utc> {
+    RECIPES_FROM.parse().unwrap()
+}
+
+/// The commands of a page with what they print: lines after `$` in blocks of the type `console`.
+fn commands(page: &str) -> Vec<(String, String)> {
+    let mut commands: Vec<(String, String)> = Vec::new();
+    for block in page.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        for line in block.lines() {
+            match (line.strip_prefix("$ "), commands.last_mut()) {
+                (Some(command), _) => commands.push((command.to_owned(), String::new())),
+                (None, Some((_, shown))) => {
+                    shown.push_str(line);
+                    shown.push('\n');
+                }
+                (None, None) => panic!("{line:?} comes before a command"),
+            }
+        }
+    }
+    commands
+}
+
+/// What a command of the shell prints in the root of the repository, on both outputs.
+fn printed(command: &str) -> String {
+    let binary = Path::new(env!("CARGO_BIN_EXE_minutehand")).parent().unwrap();
+    let output = Command::new("sh")
+        .args(["-c", &format!("export PATH={}:\"$PATH\"; {command}", binary.display())])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .output()
+        .unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    String::from_utf8(printed).unwrap()
+}
+
+/// Whether an expression of five fields with lists, ranges and steps matches an instant.
+fn is_matched(cron: &str, at: DateTime<Utc>) -> bool {
+    let text = at.format("%-M %-H %-d %-m %w").to_string();
+    cron.split(' ').zip(text.split(' ')).all(|(field, value)| {
+        let value: u32 = value.parse().unwrap();
+        field.split(',').any(|part| {
+            let (range, step) = part.split_once('/').unwrap_or((part, "1"));
+            let number = |text: &str| text.parse::<u32>().unwrap();
+            let in_range = match range.split_once('-') {
+                _ if range == "*" => true,
+                Some((first, last)) => (number(first)..=number(last)).contains(&value),
+                None => number(range) == value,
+            };
+            in_range && value.is_multiple_of(number(step))
+        })
+    })
+}
+
+// The tests below show that the checks can fail.
+
+#[test]
+fn a_recipe_that_says_something_else_is_found() {
+    let row = |properties: &str, sentence: &str, first: &str| {
+        recipe_problem(&format!("| A goal | `{properties}` | {sentence} | {first} |"))
+    };
+    let daily = r#"{"startTime":"2027-01-01T06:00:00Z","recurrence":{"frequency":"day"}}"#;
+    let says = "Every day at 06:00 UTC";
+    assert_eq!(row(daily, says, "2027-01-01 06:00, 2027-01-02 06:00"), None);
+    assert!(row(daily, "Every day at 07:00 UTC", "2027-01-01 06:00").is_some());
+    assert!(row(daily, says, "2027-01-01 07:00").is_some());
+    assert!(row(daily, says, "2027-01-01 06:00, 2027-01-03 06:00").is_some());
+    assert!(row(r#"{"recurrence":{"frequency":"dayly"}}"#, says, "2027-01-01 06:00").is_some());
+    assert!(recipe_problem("| A goal | `{}` |").is_some());
+}
+
+#[test]
+fn an_expression_of_cron_is_matched_by_all_of_its_fields() {
+    let at: DateTime<Utc> = "2027-01-04T09:30:00Z".parse().unwrap();
+    for good in ["30 9 4 1 1", "*/15 8-10 * 1,4 1-5", "* * * * *"] {
+        assert!(is_matched(good, at), "{good}");
+    }
+    for bad in
+        ["31 9 * * *", "30 10 * * *", "30 9 5 * *", "30 9 * 2-3 *", "*/20 * * * *", "* * * * 2"]
+    {
+        assert!(!is_matched(bad, at), "{bad}");
+    }
+}
