@@ -1,103 +1,88 @@
-//! Why a request is refused: a stable code for programs, a sentence for people.
+//! Refusals of requests: a stable code for programs, and a message for people.
 
 use recurrence::Refused;
 
-/// What kind of refusal it is. Each code is one that a client may tell apart from the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
-    /// A value that is missing or not allowed.
-    BadRequest,
-    /// A recurrence that matches nothing.
-    RecurrenceNeverOccurs,
-    /// A job that is longer than a job may be.
-    JobTooLarge,
-    /// More jobs than the collection's quota or its plan allows.
-    JobQuotaExceeded,
-    /// A job more frequent than the collection's quota or its plan allows.
-    RecurrenceQuotaExceeded,
-    /// A quota above what the plan allows.
-    QuotaAbovePlan,
-    /// A second Free collection in a subscription.
-    FreeCollectionExists,
-    /// Outbound authentication in a Free collection.
-    AuthenticationNotInPlan,
-    /// A collection does not move.
-    LocationChanged,
-    /// A job that is completed or faulted does not change.
-    JobFinished,
-    /// A collection that is switched off does not run jobs.
-    JobCollectionDisabled,
+/// Defines the codes, one per line, each with what is wrong: the request, or its conflict with the
+/// present state.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident => $reason:ident,)*) => {
+        /// The kind of a refusal. Each code is one that a client may have to tell apart.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The code as it stands in answers.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// Whether the request is valid by itself and conflicts with the present state.
+            #[must_use]
+            pub const fn is_conflict(self) -> bool {
+                match self {
+                    $(Self::$name => matches!(Reason::$reason, Reason::Conflict),)*
+                }
+            }
+        }
+    };
 }
 
-impl Code {
-    /// All codes.
-    pub const ALL: [Self; 11] = [
-        Self::BadRequest,
-        Self::RecurrenceNeverOccurs,
-        Self::JobTooLarge,
-        Self::JobQuotaExceeded,
-        Self::RecurrenceQuotaExceeded,
-        Self::QuotaAbovePlan,
-        Self::FreeCollectionExists,
-        Self::AuthenticationNotInPlan,
-        Self::LocationChanged,
-        Self::JobFinished,
-        Self::JobCollectionDisabled,
-    ];
-
-    /// The code as it is answered.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::BadRequest => "BadRequest",
-            Self::RecurrenceNeverOccurs => "RecurrenceNeverOccurs",
-            Self::JobTooLarge => "JobTooLarge",
-            Self::JobQuotaExceeded => "JobQuotaExceeded",
-            Self::RecurrenceQuotaExceeded => "RecurrenceQuotaExceeded",
-            Self::QuotaAbovePlan => "QuotaAbovePlan",
-            Self::FreeCollectionExists => "FreeCollectionExists",
-            Self::AuthenticationNotInPlan => "AuthenticationNotInPlan",
-            Self::LocationChanged => "LocationChanged",
-            Self::JobFinished => "JobFinished",
-            Self::JobCollectionDisabled => "JobCollectionDisabled",
-        }
-    }
-
-    /// Whether the request itself is wrong, or only does not go with what is there.
-    #[must_use]
-    pub const fn is_conflict(self) -> bool {
-        match self {
-            Self::BadRequest | Self::RecurrenceNeverOccurs | Self::JobTooLarge => false,
-            Self::JobQuotaExceeded
-            | Self::RecurrenceQuotaExceeded
-            | Self::QuotaAbovePlan
-            | Self::FreeCollectionExists
-            | Self::AuthenticationNotInPlan
-            | Self::LocationChanged
-            | Self::JobFinished
-            | Self::JobCollectionDisabled => true,
-        }
-    }
+enum Reason {
+    Invalid,
+    Conflict,
 }
 
-/// A request that is refused. The message says what to change, and holds no secret.
+codes! {
+    /// A value is missing or invalid.
+    BadRequest => Invalid,
+    /// The recurrence has no occurrence.
+    RecurrenceNeverOccurs => Invalid,
+    /// The job is longer than the limit.
+    JobTooLarge => Invalid,
+    /// The collection has as many jobs as its quota or its plan allows.
+    JobQuotaExceeded => Conflict,
+    /// The job is more frequent than the collection's quota or its plan allows.
+    RecurrenceQuotaExceeded => Conflict,
+    /// The quota is above the limit of the plan.
+    QuotaAbovePlan => Conflict,
+    /// The subscription already has a Free collection.
+    FreeCollectionExists => Conflict,
+    /// The plan Free does not include outbound authentication.
+    AuthenticationNotInPlan => Conflict,
+    /// The location of a collection cannot change.
+    LocationChanged => Conflict,
+    /// A job that is completed or faulted cannot change.
+    JobFinished => Conflict,
+    /// The jobs of a disabled collection cannot run.
+    JobCollectionDisabled => Conflict,
+}
+
+/// A refused request. The message says what to change, and contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// What kind it is.
+    /// The kind of the refusal.
     pub code: Code,
     /// What to change.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal of some kind.
+    /// Creates a refusal.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
-    /// A value that is missing or not allowed.
+    /// Creates a refusal because a value is missing or invalid.
     #[must_use]
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::BadRequest, message)

@@ -1,4 +1,4 @@
-//! Who may call: whoever has a token, or everybody.
+//! Authentication: callers send a token, unless the API is open.
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -7,12 +7,12 @@ use subtle::{Choice, ConstantTimeEq};
 
 use crate::failure::{ErrorCode, Failure};
 
-/// Who may call.
+/// The callers that are allowed.
 #[derive(Clone)]
 pub enum Access {
-    /// Everybody.
+    /// All callers, with or without a token.
     Open,
-    /// Whoever has a token of which this is the SHA-256.
+    /// Callers that send a token with one of these SHA-256 hashes.
     Tokens(Vec<[u8; 32]>),
 }
 
@@ -21,7 +21,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// If it has none, or not one of ours.
+    /// If the request has no token, or an unknown one.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Failure> {
         let hashes = match self {
             Self::Open => return Ok(()),
@@ -39,14 +39,15 @@ impl Access {
         }
         Err(Failure::new(
             ErrorCode::InvalidAuthenticationToken,
-            "The 'Authorization' header holds no token that is known here; send 'Authorization: \
-             Bearer <token>'.",
+            "The 'Authorization' header has no valid token; send 'Authorization: Bearer <token>'.",
         ))
     }
 }
 
-/// Whether a token is one of these. How long it takes says nothing of which, or how nearly: hashes
-/// are compared whole, and all of them.
+/// Whether a token has one of the hashes.
+///
+/// The time that this takes reveals neither which hash matches nor how nearly: it compares whole
+/// hashes, and all of them.
 fn is_known(token: &[u8], hashes: &[[u8; 32]]) -> bool {
     let token: [u8; 32] = Sha256::digest(token).into();
     let known = hashes.iter().fold(Choice::from(0), |known, hash| known | hash.ct_eq(&token));
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_if_its_hash_is_one_of_several() {
+    fn a_token_is_accepted_if_any_of_the_hashes_is_its_own() {
         let tokens = ["first", "second"].map(|token| Sha256::digest(token).into());
         let access = Access::Tokens(tokens.to_vec());
         for sent in ["Bearer first", "bearer second", "BEARER   second "] {
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn no_token_is_known_where_there_is_none_and_none_is_needed_where_all_may_call() {
+    fn an_empty_list_accepts_no_token_and_open_access_needs_none() {
         let unknown = Some(ErrorCode::InvalidAuthenticationToken);
         assert_eq!(check(&Access::Tokens(Vec::new()), Some("Bearer x")), unknown);
         assert_eq!(check(&Access::Open, None), None);

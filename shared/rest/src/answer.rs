@@ -1,4 +1,4 @@
-//! Answers: a status, and a JSON body or none.
+//! Answers: a status and headers, with a JSON body or without a body.
 
 use axum::body::Body;
 use axum::http::header::{
@@ -17,12 +17,12 @@ const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-ms-correlation-request-id");
 const CLIENT_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
-/// The longest id of a client that is echoed.
+/// The maximum length of a client's request id that is echoed.
 const CLIENT_ID_BYTES_MAX: usize = 128;
-/// How long to wait for what does not answer, in seconds.
+/// How long clients should wait after a 503, in seconds.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
 
-/// What an operation answers.
+/// The answer of an operation.
 #[derive(Debug)]
 pub(crate) struct Answer {
     status: StatusCode,
@@ -31,32 +31,31 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A status alone.
+    /// An answer without a body.
     pub(crate) const fn empty(status: StatusCode) -> Self {
         Self { status, body: None, headers: Vec::new() }
     }
 
-    /// A document, as compact JSON.
+    /// An answer with a document, as compact JSON.
     pub(crate) fn json(status: StatusCode, document: &Value) -> Self {
         Self::text(status, document.to_string())
     }
 
-    /// A document that is JSON already.
+    /// An answer with a document that is already JSON text.
     pub(crate) const fn text(status: StatusCode, body: String) -> Self {
         Self { status, body: Some(body), headers: Vec::new() }
     }
 
-    /// A text for monitors, which is no document.
+    /// An answer with a metrics page, which is plain text.
     pub(crate) fn plain(status: StatusCode, body: String) -> Self {
         Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
     }
 
-    /// Its status.
     pub(crate) const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// It with the headers that every answer has.
+    /// Adds the headers that every answer has.
     pub(crate) fn into_response(
         self,
         request_id: &str,
@@ -70,7 +69,7 @@ impl Answer {
         if self.body.is_some() {
             headers.insert(CONTENT_TYPE, JSON);
         }
-        // All of these are visible ASCII, which is what a header may hold.
+        // These values are visible ASCII, so that none of them is invalid in a header.
         for (name, value) in
             [(REQUEST_ID, request_id), (CORRELATION_ID, request_id), (DATE, &http_date(now))]
         {
@@ -93,7 +92,7 @@ impl Answer {
 
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
-        let Failure { code, message, allow, inside: _ } = failure;
+        let Failure { code, message, allow, cause: _ } = failure;
         let document = json!({"error": {"code": code.as_str(), "message": message}});
         let mut answer = Self::json(code.status(), &document);
         if matches!(code, ErrorCode::AuthenticationFailed | ErrorCode::InvalidAuthenticationToken) {
@@ -110,8 +109,9 @@ impl From<Failure> for Answer {
     }
 }
 
-/// A guid made from an identity, as clients expect the id of a request to look. It is of version 8,
-/// which leaves to whoever makes it how.
+/// Derives a GUID from an id, as clients expect request ids to be GUIDs.
+///
+/// The GUID has version 8, which leaves the layout of its bits to the application.
 pub(crate) fn guid(id: &str) -> String {
     let hash: [u8; 32] = Sha256::digest(id).into();
     let bits = hash.into_iter().take(16).fold(0_u128, |bits, byte| bits << 8 | u128::from(byte));
@@ -128,12 +128,12 @@ pub(crate) fn guid(id: &str) -> String {
     )
 }
 
-/// An instant as HTTP writes it.
+/// Formats an instant for the `Date` header.
 fn http_date(instant: DateTime<Utc>) -> String {
     instant.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// Whether an id that a client gave its request is sent back: visible ASCII, and not too long.
+/// Whether a client's request id is echoed: it has to be visible ASCII, and not too long.
 fn is_echoed(id: &[u8]) -> bool {
     (1..=CLIENT_ID_BYTES_MAX).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guid_is_the_same_for_the_same_identity_and_well_formed() {
+    fn equal_ids_have_equal_and_well_formed_guids() {
         assert_eq!(guid("id1"), guid("id1"));
         assert_ne!(guid("id1"), guid("id2"));
         let lengths: Vec<usize> = guid("id1").split('-').map(str::len).collect();
@@ -153,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_as_http_writes_it() {
+    fn dates_have_the_format_of_http() {
         let instant = DateTime::from_timestamp(784_111_777, 999).unwrap();
         assert_eq!(http_date(instant), "Sun, 06 Nov 1994 08:49:37 GMT");
     }
 
     #[test]
-    fn an_id_of_a_client_is_echoed_if_it_is_short_and_visible() {
+    fn client_ids_are_echoed_if_they_are_short_and_visible() {
         assert!(is_echoed(b"c0ffee-1"));
         assert!(is_echoed(&[b'x'; 128]));
         for id in [&b""[..], b"a b", "ä".as_bytes(), &[b'x'; 129]] {

@@ -6,8 +6,8 @@ use domain::name::PathSegment;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::failure::Failure;
-use crate::serve::Call;
 
 /// Where the original was, when it was last asked.
 const LOCATIONS: [&str; 25] = [
@@ -39,13 +39,13 @@ const LOCATIONS: [&str; 25] = [
 ];
 
 /// Says that a resource group is there: they all are, always.
-pub(crate) fn check_group(call: &Call<'_>) -> Result<Answer, Failure> {
+pub(crate) fn check_group(call: &Call) -> Result<Answer, Failure> {
     call.path.place()?;
     Ok(Answer::empty(StatusCode::NO_CONTENT))
 }
 
 /// Says what the provider has, and that it is registered, which it always is.
-pub(crate) fn get_provider(call: &Call<'_>) -> Result<Answer, Failure> {
+pub(crate) fn get_provider(call: &Call) -> Result<Answer, Failure> {
     let subscription = call.path.subscription()?;
     Ok(Answer::json(StatusCode::OK, &provider(&subscription)))
 }

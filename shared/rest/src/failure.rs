@@ -1,138 +1,123 @@
-//! How a request fails: a stable code, the status that goes with it, and a sentence for a person.
+//! Failures of requests: a stable code, its HTTP status, and a message for people.
 //!
-//! This is the only place that knows which failure has which status. `ERRORS.md` is its table.
+//! This is the only module that maps failures to statuses. `ERRORS.md` documents the codes.
 
 use app::AppError;
 use axum::http::{Method, StatusCode};
 use domain::refusal::{Code, Refusal};
 
-/// What went wrong, for programs. Each is one line of `ERRORS.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorCode {
-    /// No credentials were sent.
-    AuthenticationFailed,
-    /// The credentials are not known.
-    InvalidAuthenticationToken,
-    /// There is nothing at this path.
-    UnknownRoute,
-    /// There is, and it does not take this method.
-    MethodNotAllowed,
-    /// The request does not say which version of the API it means.
-    MissingApiVersionParameter,
-    /// It means a version that is not served.
-    InvalidApiVersionParameter,
+/// Defines the codes of this crate, one per line, each with its status.
+macro_rules! error_codes {
+    ($($(#[$doc:meta])* $name:ident => $status:ident,)*) => {
+        /// The code of a failure, for programs. Each is a line of `ERRORS.md`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ErrorCode {
+            $($(#[$doc])* $name,)*
+            /// The domain refuses the request.
+            Refused(Code),
+        }
+
+        impl ErrorCode {
+            /// The codes of this crate, without those of the domain.
+            const OWN: &[Self] = &[$(Self::$name),*];
+
+            /// The code as it stands in answers.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                    Self::Refused(code) => code.as_str(),
+                }
+            }
+
+            /// The HTTP status of answers with this code.
+            #[must_use]
+            pub const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)*
+                    Self::Refused(code) if code.is_conflict() => StatusCode::CONFLICT,
+                    Self::Refused(_) => StatusCode::BAD_REQUEST,
+                }
+            }
+        }
+    };
+}
+
+error_codes! {
+    /// The request has no credentials.
+    AuthenticationFailed => UNAUTHORIZED,
+    /// The credentials are unknown.
+    InvalidAuthenticationToken => UNAUTHORIZED,
+    /// No route has the path.
+    UnknownRoute => NOT_FOUND,
+    /// The path does not support the method.
+    MethodNotAllowed => METHOD_NOT_ALLOWED,
+    /// The request names no version of the API.
+    MissingApiVersionParameter => BAD_REQUEST,
+    /// The request names a version that is not served.
+    InvalidApiVersionParameter => BAD_REQUEST,
     /// The body is not a JSON object.
-    InvalidRequestContent,
-    /// The body is longer than a request may be.
-    RequestEntityTooLarge,
-    /// There is no such collection.
-    ResourceNotFound,
-    /// There is no such job.
-    NotFound,
-    /// Others changed the same thing again and again.
-    Conflict,
-    /// Something that is needed does not answer.
-    ServiceUnavailable,
-    /// Anything else, which is not the client's to mend.
-    InternalError,
-    /// The request is refused for what it says.
-    Refused(Code),
+    InvalidRequestContent => BAD_REQUEST,
+    /// The body is longer than the limit.
+    RequestEntityTooLarge => PAYLOAD_TOO_LARGE,
+    /// The job collection does not exist.
+    ResourceNotFound => NOT_FOUND,
+    /// The job does not exist.
+    NotFound => NOT_FOUND,
+    /// Other requests changed the same job or collection at the same time.
+    Conflict => CONFLICT,
+    /// A service that is needed, like the store, is not available.
+    ServiceUnavailable => SERVICE_UNAVAILABLE,
+    /// A failure that the client cannot repair.
+    InternalError => INTERNAL_SERVER_ERROR,
 }
 
 impl ErrorCode {
-    /// The codes of HTTP; those of [`Code::ALL`] come on top.
-    const OWN: [Self; 13] = [
-        Self::AuthenticationFailed,
-        Self::InvalidAuthenticationToken,
-        Self::UnknownRoute,
-        Self::MethodNotAllowed,
-        Self::MissingApiVersionParameter,
-        Self::InvalidApiVersionParameter,
-        Self::InvalidRequestContent,
-        Self::RequestEntityTooLarge,
-        Self::ResourceNotFound,
-        Self::NotFound,
-        Self::Conflict,
-        Self::ServiceUnavailable,
-        Self::InternalError,
-    ];
-
     /// All codes.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::OWN.into_iter().chain(Code::ALL.into_iter().map(Self::Refused))
-    }
-
-    /// The code as it is answered.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AuthenticationFailed => "AuthenticationFailed",
-            Self::InvalidAuthenticationToken => "InvalidAuthenticationToken",
-            Self::UnknownRoute => "UnknownRoute",
-            Self::MethodNotAllowed => "MethodNotAllowed",
-            Self::MissingApiVersionParameter => "MissingApiVersionParameter",
-            Self::InvalidApiVersionParameter => "InvalidApiVersionParameter",
-            Self::InvalidRequestContent => "InvalidRequestContent",
-            Self::RequestEntityTooLarge => "RequestEntityTooLarge",
-            Self::ResourceNotFound => "ResourceNotFound",
-            Self::NotFound => "NotFound",
-            Self::Conflict => "Conflict",
-            Self::ServiceUnavailable => "ServiceUnavailable",
-            Self::InternalError => "InternalError",
-            Self::Refused(code) => code.as_str(),
-        }
-    }
-
-    /// The status that goes with it.
-    #[must_use]
-    pub const fn status(self) -> StatusCode {
-        match self {
-            Self::AuthenticationFailed | Self::InvalidAuthenticationToken => {
-                StatusCode::UNAUTHORIZED
-            }
-            Self::UnknownRoute | Self::ResourceNotFound | Self::NotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::RequestEntityTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Conflict => StatusCode::CONFLICT,
-            Self::ServiceUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Refused(code) if code.is_conflict() => StatusCode::CONFLICT,
-            Self::MissingApiVersionParameter
-            | Self::InvalidApiVersionParameter
-            | Self::InvalidRequestContent
-            | Self::Refused(_) => StatusCode::BAD_REQUEST,
-        }
+        let refused = Code::ALL.iter().copied().map(Self::Refused);
+        Self::OWN.iter().copied().chain(refused)
     }
 }
 
-/// Why a request is not answered as it wished.
+/// A request that failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What went wrong, for programs.
     pub(crate) code: ErrorCode,
-    /// What to change, for people. It holds nothing of our insides.
+    /// What to change, for people. It reveals nothing about the implementation.
     pub(crate) message: String,
-    /// The methods that would be taken instead.
+    /// The methods that the path supports; empty unless the method is the problem.
     pub(crate) allow: Vec<Method>,
-    /// What happened inside: for the log, never for an answer.
-    pub(crate) inside: Option<AppError>,
+    /// The internal error: for the log, never for the answer.
+    pub(crate) cause: Option<AppError>,
 }
 
 impl Failure {
-    /// A failure that only has a code and a message.
+    /// A failure with a code and a message only.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), allow: Vec::new(), inside: None }
+        Self { code, message: message.into(), allow: Vec::new(), cause: None }
     }
 
-    /// A failure that is ours to mend.
-    pub(crate) fn internal(inside: Option<AppError>) -> Self {
-        let message = "The service failed. The log says why, under the id in 'x-ms-request-id'.";
-        Self { inside, ..Self::new(ErrorCode::InternalError, message) }
+    /// A failure that the client cannot repair.
+    pub(crate) fn internal(cause: Option<AppError>) -> Self {
+        let message = "The service failed. Its log gives the reason under the id in \
+                       'x-ms-request-id'.";
+        Self { cause, ..Self::new(ErrorCode::InternalError, message) }
     }
 
-    /// A value in the request that is missing or not allowed.
+    /// A missing or invalid value in the request.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Refusal::invalid(message).into()
+    }
+
+    /// A path without a route.
+    pub(crate) fn unknown_route() -> Self {
+        Self::new(ErrorCode::UnknownRoute, "Nothing exists at this path.")
+    }
+
+    /// A service that is needed, and not available at the moment.
+    fn unavailable(message: &str, cause: AppError) -> Self {
+        Self { cause: Some(cause), ..Self::new(ErrorCode::ServiceUnavailable, message) }
     }
 }
 
@@ -145,6 +130,7 @@ impl From<Refusal> for Failure {
 impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
         match error {
+            // Clients of Azure know the messages of these two.
             AppError::NoCollection { group, name } => Self::new(
                 ErrorCode::ResourceNotFound,
                 format!(
@@ -158,23 +144,16 @@ impl From<AppError> for Failure {
             AppError::Refused(refusal) => refusal.into(),
             AppError::Busy { what } => Self::new(
                 ErrorCode::Conflict,
-                format!("Others are changing the {what} at the same time. Try again."),
+                format!("{} is being modified concurrently. Try again.", capitalized(&what)),
             ),
-            AppError::Store(_) | AppError::Queue(_) if error.may_pass() => Self {
-                inside: Some(error),
-                ..Self::new(
-                    ErrorCode::ServiceUnavailable,
-                    "The service cannot answer at the moment. Try again.",
-                )
-            },
-            AppError::NoWrites(_) => Self {
-                inside: Some(error),
-                ..Self::new(
-                    ErrorCode::ServiceUnavailable,
-                    "The disk takes no writes: what is changed or fires cannot be kept. The log \
-                     says why.",
-                )
-            },
+            AppError::Store(_) | AppError::Queue(_) if error.may_pass() => {
+                Self::unavailable("The service is temporarily unavailable. Try again.", error)
+            }
+            AppError::NoWrites(_) => Self::unavailable(
+                "The disk is full or read-only: changes and executions cannot be saved. The log \
+                 gives the reason.",
+                error,
+            ),
             AppError::Store(_)
             | AppError::Seal(_)
             | AppError::Queue(_)
@@ -183,12 +162,18 @@ impl From<AppError> for Failure {
     }
 }
 
+/// A text that begins a sentence.
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_codes_is_the_enum() {
+    fn the_documented_codes_and_statuses_are_those_of_the_enum() {
         let table = include_str!("../ERRORS.md");
         let rows = table.lines().filter(|line| line.starts_with("| `"));
         let documented: Vec<(&str, &str)> = rows

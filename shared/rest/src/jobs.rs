@@ -4,42 +4,42 @@ use app::Put;
 use axum::http::StatusCode;
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::durations::Position;
 use crate::failure::Failure;
 use crate::list::{Link, Listing};
-use crate::serve::Call;
 use crate::wire;
 
-/// The longest a job can be in an answer: the most that is stored of one, its id and its status,
-/// and room for each occurrence that is spelt twice.
+/// The maximum size of a job in an answer: the largest document that is stored, the id and the
+/// status, and the occurrences of a schedule, which are written twice.
 const ITEM_BYTES_MAX: usize = 32 * 1024;
 
-pub(crate) async fn list(call: Call<'_>) -> Result<Answer, Failure> {
+pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let (place, collection) = (call.path.place()?, call.path.collection()?);
     let wanted = call.query.wanted_jobs()?;
     let client = call.client();
-    let mut listing = Listing::of(&wanted, ITEM_BYTES_MAX);
+    let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
         let page = call.rest.manage.list_jobs(&place, &collection, page).await?;
         for view in page.items {
             let state = view.properties.get("state").and_then(|state| state.as_str());
             if wanted.only.is_none_or(|wanted| state == Some(wanted.name())) {
-                listing.take(|| wire::job(view, client, Position::Listed));
+                listing.add(|| wire::job(view, client, Position::Listed));
             }
         }
-        listing.go_on(page.next);
+        listing.end_page(page.next);
     }
-    Ok(listing.answer(&Link::of(&call)))
+    Ok(listing.answer(&Link::from_call(&call)))
 }
 
-pub(crate) async fn get(call: Call<'_>) -> Result<Answer, Failure> {
+pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let view = call.rest.manage.get_job(&place, &collection, &name).await?;
     Ok(Answer::json(StatusCode::OK, &wire::job(view, call.client(), Position::Alone)))
 }
 
-/// Creates (201) or replaces (200).
-pub(crate) async fn put(call: Call<'_>) -> Result<Answer, Failure> {
+/// Creates a job (201) or replaces it (200).
+pub(crate) async fn put(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let client = call.client();
     let (view, put) = call.rest.manage.put_job(&place, &collection, &name, call.body).await?;
@@ -50,20 +50,20 @@ pub(crate) async fn put(call: Call<'_>) -> Result<Answer, Failure> {
     Ok(Answer::json(status, &wire::job(view, client, Position::Alone)))
 }
 
-pub(crate) async fn patch(call: Call<'_>) -> Result<Answer, Failure> {
+pub(crate) async fn patch(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let client = call.client();
     let view = call.rest.manage.patch_job(&place, &collection, &name, call.body).await?;
     Ok(Answer::json(StatusCode::OK, &wire::job(view, client, Position::Alone)))
 }
 
-pub(crate) async fn delete(call: Call<'_>) -> Result<Answer, Failure> {
+pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     call.rest.manage.delete_job(&place, &collection, &name).await?;
     Ok(Answer::empty(StatusCode::OK))
 }
 
-pub(crate) async fn run(call: Call<'_>) -> Result<Answer, Failure> {
+pub(crate) async fn run(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     call.rest.manage.run_job(&place, &collection, &name).await?;
     Ok(Answer::empty(StatusCode::OK))

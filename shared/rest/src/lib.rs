@@ -1,22 +1,25 @@
-//! The HTTP API, as the original service spoke it: requests read into calls of the services, and
-//! what they answer written.
+//! The HTTP API: the REST interface of Azure Scheduler.
 //!
-//! It knows HTTP and neither sockets nor Lambda; the time and new identities come through ports. A
-//! request takes one way: a route, a token, an `api-version`, a body, an operation.
-//! Whatever stops it is a `Failure`, and every failure has the same shape and a
-//! code of one table, `ERRORS.md`.
+//! This crate parses requests into calls of the services in `app`, and writes their results as
+//! answers. It knows HTTP, but neither sockets nor Lambda. The time and new ids come through ports.
 //!
-//! Paths match without regard to case, which `axum`'s own router does not do; so it has one
-//! handler, and the routes are a table, [`ROUTES`].
+//! Every request takes the same steps: a route, a token, an `api-version`, a body, the handler of
+//! the route. Each step can end the request with a `Failure`. All failures have the same shape, and
+//! a code from one table, `ERRORS.md`.
+//!
+//! Paths match without regard to case, which `axum`'s router does not support. The crate therefore
+//! registers one handler with `axum` and has a table of routes of its own, in `route.rs`.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod access;
 mod answer;
 mod arm;
+mod call;
 mod collections;
 mod durations;
 mod failure;
+mod health;
 mod history;
 mod jobs;
 mod list;
@@ -39,41 +42,40 @@ pub use failure::ErrorCode;
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;
-pub use route::{Operation, ROUTES, Route};
 
-/// What the API stands on.
+/// The services and settings that the API needs.
 #[derive(Clone)]
 pub struct Rest {
-    /// The services.
+    /// The services that carry out the operations.
     pub manage: Manage,
-    /// The time that answers name in `Date`.
+    /// The clock of the `Date` header.
     pub clock: Arc<dyn Clock>,
-    /// What the ids of requests are made from.
+    /// The source of request ids.
     pub ids: Arc<dyn IdSource>,
-    /// Who may call. It is exchanged when tokens are, without a restart.
+    /// The callers that are allowed. The lock lets a process replace tokens without a restart.
     pub access: Arc<RwLock<Access>>,
-    /// How clients reach us, if a proxy does not say it: what links in answers begin with.
+    /// The scheme of links in answers, unless a proxy names another in `X-Forwarded-Proto`.
     pub scheme: Scheme,
-    /// What runs here.
+    /// The build that `/healthz` reports.
     pub build: BuildInfo,
-    /// What monitors read; `None` where they read it elsewhere.
+    /// The metrics page; `None` if monitors read the metrics elsewhere.
     pub metrics: Option<Arc<dyn MetricsPage>>,
 }
 
-/// What `/healthz` says of this build.
+/// The build that `/healthz` reports.
 #[derive(Debug, Clone)]
 pub struct BuildInfo {
-    /// The version.
+    /// The version of the program.
     pub version: String,
-    /// The commit it was built from.
+    /// The commit that it was built from.
     pub commit: String,
-    /// The version of the store.
+    /// The version of the store's data format.
     pub store: String,
-    /// The release of the time-zone data.
+    /// The release of the time zone data.
     pub time_zones: String,
 }
 
-/// The API.
+/// Creates the API.
 pub fn router(rest: Rest) -> Router {
     Router::new().fallback(serve::serve).with_state(Arc::new(rest))
 }

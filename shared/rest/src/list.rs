@@ -1,9 +1,11 @@
-//! Lists: a window of a list, or all of it in pages that a client follows.
+//! Lists: a window of a list, or all of it in pages.
 //!
-//! With `$top` a list is that window, and there is nothing to follow. Without, an answer holds as
-//! much as fits, and `nextLink` leads to the rest. How much fits is known before it is read, as the
-//! store tells where a page ends and not where an item does: no more items are asked for than would
-//! fit if each were as long as can be.
+//! With `$top`, the answer is that window and has no `nextLink`. Without it, the answer holds as
+//! many items as fit, and `nextLink` leads to the next page.
+//!
+//! The number of items that fit has to be known before they are read, since the store reports a
+//! position after each page and not after each item. Each read therefore asks for only as many items
+//! as would fit if all of them had the maximum size.
 
 use axum::http::StatusCode;
 use axum::http::header::{HOST, HeaderName};
@@ -13,35 +15,38 @@ use ports::store::PageRequest;
 use serde_json::Value;
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::query::{Query, Wanted, write_position};
-use crate::serve::Call;
 
-/// The most items of an answer.
+/// The maximum number of items in an answer.
 const ITEMS_MAX: usize = 500;
-/// The most bytes of an answer: what runs us may cut answers off at 6 MB, headers and encoding
-/// included.
+/// The maximum size of an answer. AWS Lambda rejects answers above 6 MB, which includes headers and
+/// encoding.
 const BYTES_MAX: usize = 4_000_000;
-/// With room for fewer items than this, an answer is full: the last ones would cost a read each.
-const WORTH_READING: usize = 8;
-/// What is read at first of a window of which a filter drops an unknown part; each further read is
-/// twice as long, up to [`ITEMS_MAX`].
-const FILTERED_READ: usize = 100;
-/// The most items, give or take one read, that are looked at for an answer that can be followed: a
-/// filter that matches little does not hold a request up, as its link goes on from there.
-const LOOKED_AT_MAX: usize = 5_000;
+/// With room for fewer items than this, an answer counts as full: otherwise the last items would
+/// cost one read each.
+const READ_ITEMS_MIN: usize = 8;
+/// The number of items in the first read for a window with a filter, which drops an unknown part of
+/// them. Each further read doubles the number, up to [`ITEMS_MAX`].
+const FILTERED_READ_ITEMS: usize = 100;
+/// The number of items, give or take one read, after which a page ends even if it is not full.
+///
+/// Otherwise a filter that matches little would keep the request waiting. The `nextLink` continues
+/// from there.
+const SCANNED_ITEMS_MAX: usize = 5_000;
 
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
-/// What stands for itself in a query.
+/// The characters that are percent-encoded in a query.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'\'');
 
-/// How clients reach us.
+/// The scheme under which clients reach the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// In the clear.
+    /// HTTP without TLS.
     Http,
-    /// Through TLS.
+    /// HTTP over TLS.
     Https,
 }
 
@@ -54,27 +59,28 @@ impl Scheme {
     }
 }
 
-/// A list that is being put together.
+/// A list that is being built.
 pub(crate) struct Listing {
     top: Option<usize>,
     skip: usize,
     filtered: bool,
     item_bytes_max: usize,
-    /// Where to read on; `None` at the beginning and at the end.
+    /// The position of the next read; `None` at the beginning and at the end.
     from: Option<String>,
-    /// Whether the store has no more.
+    /// Whether the store has no more items.
     ended: bool,
-    taken: usize,
-    /// What was asked for so far, wanted or not.
-    asked_for: usize,
+    /// The number of items in the answer.
+    n_items: usize,
+    /// The number of items that were requested from the store, including those that were left out.
+    n_scanned: usize,
     reads: u32,
-    /// The items so far, with commas between them.
+    /// The items as JSON, separated by commas.
     items: String,
 }
 
 impl Listing {
-    /// An empty list of what is wanted, of items that are not longer than this.
-    pub(crate) fn of<F>(wanted: &Wanted<F>, item_bytes_max: usize) -> Self {
+    /// An empty list, for items up to a maximum size.
+    pub(crate) fn new<F>(wanted: &Wanted<F>, item_bytes_max: usize) -> Self {
         Self {
             top: wanted.top,
             skip: wanted.skip,
@@ -82,62 +88,62 @@ impl Listing {
             item_bytes_max,
             from: wanted.from.clone(),
             ended: false,
-            taken: 0,
-            asked_for: 0,
+            n_items: 0,
+            n_scanned: 0,
             reads: 0,
             items: String::new(),
         }
     }
 
-    /// What to read next; `None` if nothing is.
+    /// The next page to read from the store; `None` if the answer is complete.
     pub(crate) fn next_page(&mut self) -> Option<PageRequest> {
         if self.ended {
             return None;
         }
         let items_max = match self.top {
-            // What is read beyond the window is dropped.
-            Some(top) if self.taken < top => {
-                let grown = FILTERED_READ.saturating_mul(2_usize.saturating_pow(self.reads));
+            // Items that are read beyond the window are dropped.
+            Some(top) if self.n_items < top => {
+                let grown = FILTERED_READ_ITEMS.saturating_mul(2_usize.saturating_pow(self.reads));
                 let at_least = if self.filtered { grown } else { 1 };
-                self.skip.saturating_add(top - self.taken).max(at_least)
+                self.skip.saturating_add(top - self.n_items).max(at_least)
             }
             Some(_) => return None,
             None => {
                 let bytes_left = BYTES_MAX.saturating_sub(self.items.len());
-                let room = (ITEMS_MAX - self.taken).min(bytes_left / self.item_bytes_max);
-                if room < WORTH_READING || self.asked_for >= LOOKED_AT_MAX {
+                let room = (ITEMS_MAX - self.n_items).min(bytes_left / self.item_bytes_max);
+                if room < READ_ITEMS_MIN || self.n_scanned >= SCANNED_ITEMS_MAX {
                     return None;
                 }
                 room
             }
         };
         let items_max = items_max.min(ITEMS_MAX);
-        self.asked_for += items_max;
+        self.n_scanned += items_max;
         self.reads += 1;
         let items_max = u32::try_from(items_max).ok()?;
         Some(PageRequest { from: self.from.clone(), items_max })
     }
 
-    /// Takes an item that is wanted, unless it is outside the window.
-    pub(crate) fn take(&mut self, item: impl FnOnce() -> Value) {
+    /// Adds an item that passed the filter, unless it is outside the window.
+    pub(crate) fn add(&mut self, item: impl FnOnce() -> Value) {
         if self.skip > 0 {
             self.skip -= 1;
-        } else if self.top.is_none_or(|top| self.taken < top) {
-            if self.taken > 0 {
+        } else if self.top.is_none_or(|top| self.n_items < top) {
+            if self.n_items > 0 {
                 self.items.push(',');
             }
             self.items.push_str(&item().to_string());
-            self.taken += 1;
+            self.n_items += 1;
         }
     }
 
-    /// Goes on where the store says, or ends.
-    pub(crate) fn go_on(&mut self, next: Option<String>) {
+    /// Ends a page of the store; the store has more at `next`.
+    pub(crate) fn end_page(&mut self, next: Option<String>) {
         self.ended = next.is_none();
         self.from = next;
     }
 
-    /// The list, and where it goes on.
+    /// The answer: the items, and the link to the next page.
     pub(crate) fn answer(self, link: &Link) -> Answer {
         let next = if self.top.is_some() { None } else { self.from };
         let next = next.map_or(Value::Null, |position| link.to(&position).into());
@@ -146,24 +152,24 @@ impl Listing {
     }
 }
 
-/// The link from a request to the rest of its list.
+/// The link from a request to the next page of its list.
 pub(crate) struct Link {
-    /// The scheme and the host that were called, and the path.
+    /// The scheme, the host and the path of the request.
     base: String,
-    /// The parameters that go on with it.
+    /// The parameters of the request that the link repeats.
     query: String,
 }
 
 impl Link {
-    /// The link of a request.
-    pub(crate) fn of(call: &Call<'_>) -> Self {
+    /// Builds the link of a request.
+    pub(crate) fn from_call(call: &Call) -> Self {
         let headers = &call.head.headers;
         let sent = headers.get(HOST).and_then(|host| host.to_str().ok());
-        // HTTP/2 has the host in the target instead.
+        // HTTP/2 has no Host header; the host is part of the target.
         let host = sent.or_else(|| call.head.uri.authority().map(Authority::as_str));
         let forwarded = headers.get(FORWARDED_PROTO).and_then(|proto| proto.to_str().ok());
         let scheme = forwarded.map_or(call.rest.scheme, |proto| {
-            // Of several proxies, the first is the one that the client called.
+            // Of several proxies, the client called the first.
             let first = proto.split(',').next().unwrap_or_default().trim();
             if first.eq_ignore_ascii_case("https") { Scheme::Https } else { Scheme::Http }
         });
@@ -174,7 +180,7 @@ impl Link {
             Some(host) => format!("{}://{host}{path}", scheme.as_str()),
             None => path,
         };
-        Self { base, query: carried(&call.query) }
+        Self { base, query: repeated_parameters(&call.query) }
     }
 
     fn to(&self, position: &str) -> String {
@@ -182,14 +188,14 @@ impl Link {
     }
 }
 
-/// What every page of a list is asked with.
-fn carried(query: &Query) -> String {
-    let mut carried = String::new();
+/// The parameters that every page of a list is requested with.
+fn repeated_parameters(query: &Query) -> String {
+    let mut repeated = String::new();
     for name in ["api-version", "$filter"] {
         if let Some(value) = query.get(name) {
             let value = utf8_percent_encode(value, ESCAPED).to_string();
-            carried.extend([name, "=", &value, "&"]);
+            repeated.extend([name, "=", &value, "&"]);
         }
     }
-    carried
+    repeated
 }

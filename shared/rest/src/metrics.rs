@@ -1,4 +1,4 @@
-//! The numbers that a monitor collects, for who runs a process that has them.
+//! `GET /metrics`: the metrics page, in processes that have one.
 
 use std::error::Error;
 
@@ -7,31 +7,32 @@ use axum::http::StatusCode;
 use ports::ErrorType;
 
 use crate::answer::Answer;
+use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
-use crate::route::NOTHING_THERE;
 
-/// Where the numbers come from.
+/// Renders the metrics page.
 #[async_trait]
 pub trait MetricsPage: Send + Sync {
-    /// The numbers, in the text format of Prometheus.
+    /// Renders the metrics in Prometheus's text format.
     ///
     /// # Errors
     ///
-    /// If they cannot be had now.
+    /// If the metrics are not available at the moment.
     async fn text(&self) -> Result<String, MetricsError>;
 }
 
-/// Why there are no numbers.
+/// The reason why metrics are not available.
 pub type MetricsError = Box<dyn Error + Send + Sync>;
 
-pub(crate) async fn get(page: Option<&dyn MetricsPage>) -> Result<Answer, Failure> {
-    let page = page.ok_or_else(|| Failure::new(ErrorCode::UnknownRoute, NOTHING_THERE))?;
+pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
+    let page = call.rest.metrics.as_deref().ok_or_else(Failure::unknown_route)?;
     match page.text().await {
         Ok(text) => Ok(Answer::plain(StatusCode::OK, text)),
         Err(error) => {
             let error_type = ErrorType::RequestFailed;
-            tracing::error!(%error_type, %error, "the numbers for monitors cannot be had");
-            Err(Failure::new(ErrorCode::ServiceUnavailable, "The numbers cannot be had now."))
+            tracing::error!(%error_type, %error, "metrics are not available");
+            let message = "The metrics are temporarily unavailable. Try again.";
+            Err(Failure::new(ErrorCode::ServiceUnavailable, message))
         }
     }
 }

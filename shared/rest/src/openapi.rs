@@ -1,7 +1,15 @@
-//! The description of this API, as it is committed and served.
+//! `GET /openapi.json`: the description of this API.
 
-/// `openapi.json`.
+use axum::http::StatusCode;
+
+use crate::answer::Answer;
+
+/// The description of this API, an `OpenAPI` document.
 pub const OPENAPI: &str = include_str!("../openapi.json");
+
+pub(crate) fn get() -> Answer {
+    Answer::text(StatusCode::OK, OPENAPI.to_owned())
+}
 
 #[cfg(test)]
 mod tests {
@@ -12,19 +20,19 @@ mod tests {
 
     use super::*;
     use crate::query::API_VERSIONS;
-    use crate::route::ROUTES;
+    use crate::route::{Body, ROUTES, Version};
 
     fn description() -> Value {
         serde_json::from_str(OPENAPI).unwrap()
     }
 
-    /// The value that a reference leads to, or the value itself.
+    /// The value that a reference names, or the value itself.
     fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
         let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
             return value;
         };
         let found = document.pointer(reference.strip_prefix('#').unwrap());
-        found.unwrap_or_else(|| panic!("{reference} leads nowhere"))
+        found.unwrap_or_else(|| panic!("{reference} does not exist"))
     }
 
     fn check_references(document: &Value, value: &Value) {
@@ -38,13 +46,13 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere() {
+    fn every_reference_has_a_target() {
         let document = description();
         check_references(&document, &document);
     }
 
     #[test]
-    fn what_is_described_is_what_is_served() {
+    fn described_operations_are_the_routes() {
         let document = description();
         let described: BTreeSet<(String, String)> = document["paths"]
             .as_object()
@@ -61,27 +69,28 @@ mod tests {
     }
 
     #[test]
-    fn every_route_describes_what_stands_in_its_path_its_version_and_its_failures() {
+    fn every_operation_describes_its_path_parameters_version_body_and_failures() {
         let document = description();
         for route in &ROUTES {
             let method = route.method.as_str().to_lowercase();
             let operation = &document["paths"][route.path][&method];
             let parameters = operation["parameters"].as_array().into_iter().flatten();
             let parameters: Vec<&Value> = parameters.map(|one| resolved(&document, one)).collect();
-            let named = |place: &str| -> Vec<&str> {
-                let there = parameters.iter().filter(|parameter| parameter["in"] == place);
+            let names_in = |location: &str| -> Vec<&str> {
+                let there = parameters.iter().filter(|parameter| parameter["in"] == location);
                 there.map(|parameter| parameter["name"].as_str().unwrap()).collect()
             };
-            let open: Vec<&str> =
+            let placeholders: Vec<&str> =
                 route.path.split('/').filter_map(|part| part.strip_prefix('{')).collect();
-            let open: Vec<&str> = open.iter().map(|part| part.trim_end_matches('}')).collect();
-            assert_eq!(named("path"), open, "{route:?}");
+            let placeholders: Vec<&str> =
+                placeholders.iter().map(|part| part.trim_end_matches('}')).collect();
+            assert_eq!(names_in("path"), placeholders, "{route:?}");
             let version = parameters.iter().find(|parameter| parameter["name"] == "api-version");
             let required = version.is_some_and(|version| version["required"] == true);
-            assert_eq!(required, route.operation.is_versioned(), "{route:?}");
-            assert_eq!(operation.get("security").is_some(), route.operation.is_public());
-            assert_eq!(operation.get("requestBody").is_some(), route.operation.has_body());
-            let failures: &[&str] = if route.operation.is_public() {
+            assert_eq!(required, route.version == Version::Required, "{route:?}");
+            assert_eq!(operation.get("security").is_some(), route.is_public);
+            assert_eq!(operation.get("requestBody").is_some(), route.body == Body::Required);
+            let failures: &[&str] = if route.is_public {
                 &["413"]
             } else {
                 &["400", "401", "404", "405", "413", "500", "503"]
@@ -93,20 +102,20 @@ mod tests {
     }
 
     #[test]
-    fn the_versions_are_those_that_are_served() {
+    fn described_versions_are_the_served_versions() {
         let versions = &description()["components"]["parameters"]["ApiVersion"]["schema"]["enum"];
         assert_eq!(*versions, serde_json::json!(API_VERSIONS));
     }
 
-    /// Names that are known and not described: what clients that believe the original's
-    /// specification send back, and what belongs to the sibling of a payload.
+    /// Properties that are accepted and not described: one that clients send because Azure's
+    /// specification has it, and those that belong to the other kind of Service Bus message.
     const NOT_DESCRIBED: [&str; 3] = [
         "authentication.certificateExpirationDate",
         "serviceBusQueueMessage.topicPath",
         "serviceBusTopicMessage.queueName",
     ];
 
-    /// Checks that a schema names every property that a body may have, and no other.
+    /// Checks that a schema describes every property that a body may have, and no other.
     fn check_properties(document: &Value, schema: &Value, shape: Shape, path: &str) {
         let (Shape::Object(known) | Shape::Whole(known)) = shape else {
             return;
@@ -131,12 +140,12 @@ mod tests {
         }
         for (name, schema) in properties {
             let read = known.is_empty() || known.iter().any(|(known, _)| known == name);
-            assert!(read || schema["readOnly"] == true, "{path}.{name} is described, and not read");
+            assert!(read || schema["readOnly"] == true, "{path}.{name} is described, but not read");
         }
     }
 
     #[test]
-    fn every_property_that_is_read_is_described_and_no_other() {
+    fn described_properties_are_those_that_are_read() {
         let document = description();
         let schemas = &document["components"]["schemas"];
         check_properties(&document, &schemas["Job"], JOB, "job");

@@ -1,4 +1,4 @@
-//! What stands in a path.
+//! Paths of requests, matched against the paths of routes.
 
 use domain::name::{Name, PathSegment};
 use percent_encoding::percent_decode_str;
@@ -6,13 +6,13 @@ use ports::store::ResourceGroup;
 
 use crate::failure::Failure;
 
-/// The segments of a path that a route leaves open, decoded, with the names that it gives them.
+/// The decoded values of a route's placeholders, each under the placeholder's name.
 #[derive(Debug)]
 pub(crate) struct Captured(Vec<(&'static str, String)>);
 
 impl Captured {
-    /// Matches a path, case aside; `None` if it is not this route's.
-    pub(crate) fn of(route: &'static str, path: &str) -> Option<Self> {
+    /// Matches a path without regard to case; `None` if it is not a path of the route.
+    pub(crate) fn from_path(route: &'static str, path: &str) -> Option<Self> {
         let mut captured = Vec::new();
         let (mut expected, mut sent) = (route.split('/'), path.split('/'));
         loop {
@@ -21,7 +21,7 @@ impl Captured {
                 (Some(expected), Some(sent)) => (expected, sent),
                 (Some(_), None) | (None, Some(_)) => return None,
             };
-            // Decoded after it is split: a `/` that is encoded does not end a segment.
+            // Decoding follows splitting: an encoded `/` does not end a segment.
             let sent = percent_decode_str(sent).decode_utf8().ok()?;
             match expected.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
                 Some(name) => captured.push((name, sent.into_owned())),
@@ -52,7 +52,8 @@ impl Captured {
         Ok(Name::new(self.get("jobName"))?)
     }
 
-    /// What stands for a name. A route that does not have it yields what no name is allowed to be.
+    /// The value of a placeholder. If the route does not have it, this is the empty text, which is
+    /// not a valid name.
     fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| *known == name);
         found.map_or("", |(_, value)| value)

@@ -1,5 +1,5 @@
-//! What stands in a query. Names match without regard to case; of one that is sent twice, the first
-//! counts.
+//! Query parameters. Names match without regard to case. If a parameter is sent twice, the first
+//! one counts.
 
 use std::convert::Infallible;
 
@@ -11,34 +11,34 @@ use url::form_urlencoded;
 
 use crate::failure::{ErrorCode, Failure};
 
-/// The versions of the API that are served, all alike.
+/// The versions of the API that are served. All behave the same.
 pub(crate) const API_VERSIONS: [&str; 3] = ["2016-03-01", "2016-01-01", "2014-08-01-preview"];
-/// The same, in a sentence.
+/// The same versions, as part of a sentence.
 const API_VERSIONS_SHOWN: &str = "2016-03-01, 2016-01-01 or 2014-08-01-preview";
-/// The most items that a request can ask for with `$top`.
+/// The maximum of `$top`.
 const TOP_MAX: usize = 100;
-/// The longest position that a store gives: a sort key.
+/// The maximum length of a position in the store, which is a sort key.
 const POSITION_BYTES_MAX: usize = 1_024;
 
-/// The parameters of a query, decoded.
+/// The decoded parameters of a query.
 pub(crate) struct Query(Vec<(String, String)>);
 
-/// What a request wants of a list.
+/// The part of a list that a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted<F> {
-    /// The most items; `None` is everything, in pages.
+    /// The maximum number of items; `None` asks for all items, in pages.
     pub(crate) top: Option<usize>,
-    /// How many to leave out first.
+    /// The number of items to leave out at the beginning.
     pub(crate) skip: usize,
-    /// Where a page begins, as a link of ours said.
+    /// The position where the page begins, from the `nextLink` of the page before.
     pub(crate) from: Option<String>,
-    /// The only items that are wanted.
+    /// The value of the filter; `None` asks for items with any value.
     pub(crate) only: Option<F>,
 }
 
 impl Query {
-    /// Takes a query apart.
-    pub(crate) fn read(query: Option<&str>) -> Self {
+    /// Parses a query.
+    pub(crate) fn parse(query: Option<&str>) -> Self {
         let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
         Self(pairs.into_owned().collect())
     }
@@ -49,7 +49,7 @@ impl Query {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Checks which version of the API is meant.
+    /// Checks that the query names a version of the API that is served.
     pub(crate) fn check_api_version(&self) -> Result<(), Failure> {
         let Some(sent) = self.get("api-version").filter(|sent| !sent.is_empty()) else {
             return Err(Failure::new(
@@ -66,20 +66,20 @@ impl Query {
         ))
     }
 
-    /// What is wanted of a list of jobs.
+    /// The part of a list of jobs that the query asks for.
     pub(crate) fn wanted_jobs(&self) -> Result<Wanted<JobState>, Failure> {
         self.wanted(&STATE)
     }
 
-    /// What is wanted of the history of a job.
+    /// The part of a job's history that the query asks for.
     pub(crate) fn wanted_history(&self) -> Result<Wanted<Outcome>, Failure> {
         self.wanted(&STATUS)
     }
 
-    /// What is wanted of a list of collections, which has no filter.
+    /// The part of a list of collections that the query asks for. These lists have no filter.
     pub(crate) fn wanted_collections(&self) -> Result<Wanted<Infallible>, Failure> {
         if self.get("$filter").is_some() {
-            return Err(Failure::invalid("A list of job collections takes no '$filter'."));
+            return Err(Failure::invalid("Lists of job collections do not support '$filter'."));
         }
         self.wanted(&NO_FILTER)
     }
@@ -89,7 +89,7 @@ impl Query {
             let allowed = |top: &usize| (1..=TOP_MAX).contains(top);
             number(sent).filter(allowed).ok_or_else(|| {
                 Failure::invalid(format!(
-                    "'$top' is not allowed to be {}; use a number from 1 to {TOP_MAX}.",
+                    "'$top' cannot be {}; use a number from 1 to {TOP_MAX}.",
                     shown(sent)
                 ))
             })
@@ -97,81 +97,80 @@ impl Query {
         let skip = self.get("$skip").map(|sent| {
             number(sent).ok_or_else(|| {
                 Failure::invalid(format!(
-                    "'$skip' is not allowed to be {}; use a number from 0.",
+                    "'$skip' cannot be {}; use a number that is not negative.",
                     shown(sent)
                 ))
             })
         });
         let from = self.get("$skiptoken").map(|sent| {
-            read_position(sent).ok_or_else(|| {
-                Failure::invalid("'$skiptoken' is not one of ours; follow 'nextLink' as it is.")
+            parse_position(sent).ok_or_else(|| {
+                Failure::invalid("'$skiptoken' is invalid; follow 'nextLink' without changing it.")
             })
         });
         let (top, skip, from) = (top.transpose()?, skip.transpose()?, from.transpose()?);
-        let only = self.get("$filter").map(|sent| filter.read(sent)).transpose()?;
+        let only = self.get("$filter").map(|sent| filter.parse(sent)).transpose()?;
         Ok(Wanted { top, skip: skip.unwrap_or(0), from, only })
     }
 }
 
-/// A position in the store as it stands in a link.
+/// Encodes a position in the store for a link.
 pub(crate) fn write_position(position: &str) -> String {
     URL_SAFE_NO_PAD.encode(position)
 }
 
-fn read_position(sent: &str) -> Option<String> {
+fn parse_position(sent: &str) -> Option<String> {
     let position = String::from_utf8(URL_SAFE_NO_PAD.decode(sent).ok()?).ok()?;
     (1..=POSITION_BYTES_MAX).contains(&position.len()).then_some(position)
 }
 
-/// Digits alone: no sign, and no more than fit.
+/// Parses digits: no sign, and no overflow.
 fn number(sent: &str) -> Option<usize> {
     let digits = sent.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| sent.parse().ok()).flatten()
 }
 
-/// `{property} eq X`, where `X` may be in quotes, all of it in any case.
+/// A filter of the form `{property} eq X`. `X` may be in quotes, and case does not matter.
 struct Filter<F> {
     property: &'static str,
-    value: fn(&str) -> Option<F>,
-    /// What `X` can be, in a sentence.
+    parse_value: fn(&str) -> Option<F>,
+    /// The values of `X`, as part of a sentence.
     values_shown: &'static str,
 }
 
 const STATE: Filter<JobState> = Filter {
     property: "state",
-    value: JobState::read,
+    parse_value: JobState::read,
     values_shown: "Enabled, Disabled, Completed or Faulted",
 };
 
 const STATUS: Filter<Outcome> =
-    Filter { property: "status", value: read_status, values_shown: "Completed or Failed" };
+    Filter { property: "status", parse_value: parse_status, values_shown: "Completed or Failed" };
 
 const NO_FILTER: Filter<Infallible> =
-    Filter { property: "", value: |_| None, values_shown: "nothing" };
+    Filter { property: "", parse_value: |_| None, values_shown: "nothing" };
 
 impl<F> Filter<F> {
-    fn read(&self, sent: &str) -> Result<F, Failure> {
-        let Self { property, value, values_shown } = self;
+    fn parse(&self, sent: &str) -> Result<F, Failure> {
+        let Self { property, parse_value, values_shown } = self;
         let mut words = sent.split_whitespace();
-        let read = match (words.next(), words.next(), words.next(), words.next()) {
+        let value = match (words.next(), words.next(), words.next(), words.next()) {
             (Some(sent), Some(operator), Some(literal), None)
                 if sent.eq_ignore_ascii_case(property) && operator.eq_ignore_ascii_case("eq") =>
             {
-                value(unquoted(literal))
+                parse_value(unquoted(literal))
             }
             _ => None,
         };
-        read.ok_or_else(|| {
+        value.ok_or_else(|| {
             Failure::invalid(format!(
-                "'$filter' is not allowed to be {}; use '{property} eq X', where X is \
-                 {values_shown}.",
+                "'$filter' cannot be {}; use '{property} eq X', where X is {values_shown}.",
                 shown(sent)
             ))
         })
     }
 }
 
-fn read_status(literal: &str) -> Option<Outcome> {
+fn parse_status(literal: &str) -> Option<Outcome> {
     let known = [("Completed", Outcome::Succeeded), ("Failed", Outcome::Failed)];
     let found = known.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(literal));
     found.map(|(_, outcome)| outcome)
@@ -182,9 +181,9 @@ fn unquoted(literal: &str) -> &str {
     between('\'').or_else(|| between('"')).unwrap_or(literal)
 }
 
-/// What was sent, as a message may repeat it.
+/// A value from the request as messages quote it: escaped and shortened.
 fn shown(sent: &str) -> String {
-    /// Long enough to know it again.
+    /// Long enough to recognise the value.
     const CHARS_MAX: usize = 100;
     let short: String = sent.chars().take(CHARS_MAX).collect();
     format!("'{}'", short.escape_debug())
@@ -195,11 +194,11 @@ mod tests {
     use super::*;
 
     fn wanted(query: &str) -> Result<Wanted<JobState>, String> {
-        Query::read(Some(query)).wanted_jobs().map_err(|failure| failure.message)
+        Query::parse(Some(query)).wanted_jobs().map_err(|failure| failure.message)
     }
 
     #[test]
-    fn a_filter_names_a_state_in_any_case_quoted_or_not() {
+    fn filters_name_a_state_in_any_case_with_or_without_quotes() {
         for sent in [
             "$filter=state%20eq%20Disabled",
             "$FILTER=STATE%20EQ%20disabled",
@@ -214,7 +213,7 @@ mod tests {
             assert_eq!(
                 message,
                 format!(
-                    "'$filter' is not allowed to be '{sent}'; use 'state eq X', where X is \
+                    "'$filter' cannot be '{sent}'; use 'state eq X', where X is \
                      Enabled, Disabled, Completed or Faulted."
                 )
             );
@@ -223,10 +222,10 @@ mod tests {
     }
 
     #[test]
-    fn a_history_is_filtered_by_status() {
+    fn histories_are_filtered_by_status() {
         let status = |sent: &str| {
             let query = format!("$filter={sent}");
-            let wanted = Query::read(Some(&query)).wanted_history();
+            let wanted = Query::parse(Some(&query)).wanted_history();
             wanted.map(|wanted| wanted.only).map_err(|failure| failure.message)
         };
         assert_eq!(status("status eq Completed"), Ok(Some(Outcome::Succeeded)));
@@ -235,7 +234,7 @@ mod tests {
         }
         for sent in ["", "status", "status eq", "status eq Postponed", "state eq Completed"] {
             let expected = format!(
-                "'$filter' is not allowed to be '{sent}'; use 'status eq X', where X is Completed \
+                "'$filter' cannot be '{sent}'; use 'status eq X', where X is Completed \
                  or Failed."
             );
             assert_eq!(status(sent), Err(expected));
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn top_and_skip_are_numbers_in_their_ranges() {
+    fn top_and_skip_are_numbers_within_limits() {
         let window = wanted("$top=100&$skip=7").unwrap();
         assert_eq!((window.top, window.skip), (Some(100), 7));
         assert_eq!(wanted("").unwrap(), Wanted { top: None, skip: 0, from: None, only: None });
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_comes_back_as_it_was_written() {
+    fn positions_survive_encoding_and_decoding() {
         let position = "jobs#ä/+?";
         let link = format!("$skiptoken={}", write_position(position));
         assert_eq!(wanted(&link).unwrap().from.as_deref(), Some(position));
@@ -266,14 +265,14 @@ mod tests {
     }
 
     #[test]
-    fn three_versions_are_served_and_named_where_another_is_sent() {
+    fn a_missing_or_unknown_version_is_answered_with_the_served_ones() {
         for version in API_VERSIONS {
             let query = format!("x=1&API-Version={version}");
-            assert!(Query::read(Some(&query)).check_api_version().is_ok());
+            assert!(Query::parse(Some(&query)).check_api_version().is_ok());
         }
         let messages =
             [None, Some("api-version="), Some("api-version=2019-01-01%0a")].map(|query| {
-                let failure = Query::read(query).check_api_version().unwrap_err();
+                let failure = Query::parse(query).check_api_version().unwrap_err();
                 format!("{}: {}", failure.code.as_str(), failure.message)
             });
         let missing = "MissingApiVersionParameter: The query parameter 'api-version' is missing; \

@@ -1,101 +1,90 @@
-//! The routes: one table of methods, paths and what they do.
+//! The routes: one table of methods, paths and handlers.
+//!
+//! An operation of the API is one row of [`ROUTES`] and one function, its handler.
+
+use std::fmt;
+use std::future::ready;
 
 use axum::http::Method;
 
+use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
+use crate::{arm, collections, health, history, jobs, metrics, openapi};
 
-/// What a request asks for.
+/// A method and a path, and what happens to a request for them.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    /// The path. A name in braces is a placeholder for one segment.
+    pub(crate) path: &'static str,
+    /// Whether the request needs no token.
+    pub(crate) is_public: bool,
+    pub(crate) version: Version,
+    pub(crate) body: Body,
+    pub(crate) handler: &'static dyn Handler,
+}
+
+/// The query parameter `api-version`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Whether we are ready.
-    Health,
-    /// The description of this API.
-    OpenApi,
-    /// The numbers for a monitor.
-    Metrics,
-    /// Whether a resource group is there: they always are.
-    CheckGroup,
-    /// What the provider has.
-    GetProvider,
-    /// Registering the provider, which it always is.
-    RegisterProvider,
-    /// `JobCollections_ListBySubscription`.
-    ListCollectionsOfSubscription,
-    /// `JobCollections_ListByResourceGroup`.
-    ListCollectionsOfGroup,
-    /// `JobCollections_Get`.
-    GetCollection,
-    /// `JobCollections_CreateOrUpdate`.
-    PutCollection,
-    /// `JobCollections_Patch`.
-    PatchCollection,
-    /// `JobCollections_Delete`.
-    DeleteCollection,
-    /// `JobCollections_Enable`.
-    EnableCollection,
-    /// `JobCollections_Disable`.
-    DisableCollection,
-    /// `Jobs_List`.
-    ListJobs,
-    /// `Jobs_Get`.
-    GetJob,
-    /// `Jobs_CreateOrUpdate`.
-    PutJob,
-    /// `Jobs_Patch`.
-    PatchJob,
-    /// `Jobs_Delete`.
-    DeleteJob,
-    /// `Jobs_Run`.
-    RunJob,
-    /// `Jobs_ListJobHistory`.
-    ListJobHistory,
+pub(crate) enum Version {
+    /// The request has to name a version that is served.
+    Required,
+    /// Every version is accepted, and none. The Resource Manager's own operations have versions of
+    /// their own, and operations that only Minutehand has need none.
+    Ignored,
 }
 
-impl Operation {
-    /// Whether it needs no token.
-    pub(crate) const fn is_public(self) -> bool {
-        matches!(self, Self::Health | Self::OpenApi)
+/// The body of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// The body has to be a JSON object.
+    Required,
+    /// The handler does not see the body. It counts towards the size limit all the same.
+    Ignored,
+}
+
+impl Route {
+    /// A route that needs a token and a version, and ignores the body.
+    const fn new(method: Method, path: &'static str, handler: &'static dyn Handler) -> Self {
+        Self {
+            method,
+            path,
+            is_public: false,
+            version: Version::Required,
+            body: Body::Ignored,
+            handler,
+        }
     }
 
-    /// Whether it needs an `api-version`: what is the Resource Manager's own, or ours alone, takes
-    /// any or none.
-    pub(crate) const fn is_versioned(self) -> bool {
-        !matches!(
-            self,
-            Self::Health
-                | Self::OpenApi
-                | Self::Metrics
-                | Self::CheckGroup
-                | Self::GetProvider
-                | Self::RegisterProvider
-        )
+    const fn public(mut self) -> Self {
+        self.is_public = true;
+        self
     }
 
-    /// Whether its body says something.
-    pub(crate) const fn has_body(self) -> bool {
-        matches!(self, Self::PutCollection | Self::PatchCollection | Self::PutJob | Self::PatchJob)
+    const fn any_version(mut self) -> Self {
+        self.version = Version::Ignored;
+        self
+    }
+
+    const fn with_body(mut self) -> Self {
+        self.body = Body::Required;
+        self
     }
 }
 
-/// A method and a path, and what it asks for.
-#[derive(Debug)]
-pub struct Route {
-    /// The method.
-    pub method: Method,
-    /// The path; a name in braces stands for one segment.
-    pub path: &'static str,
-    /// What it asks for.
-    pub operation: Operation,
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
 }
 
-macro_rules! in_subscription {
+macro_rules! subscription {
     ($rest:literal) => {
         concat!("/subscriptions/{subscriptionId}", $rest)
     };
 }
 
-macro_rules! in_group {
+macro_rules! collections {
     ($rest:literal) => {
         concat!(
             "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/providers/\
@@ -105,66 +94,83 @@ macro_rules! in_group {
     };
 }
 
-const fn route(method: Method, path: &'static str, operation: Operation) -> Route {
-    Route { method, path, operation }
+macro_rules! job {
+    ($rest:literal) => {
+        concat!(collections!("/{jobCollectionName}/jobs/{jobName}"), $rest)
+    };
 }
 
-/// All routes.
-pub static ROUTES: [Route; 21] = [
-    route(Method::GET, "/healthz", Operation::Health),
-    route(Method::GET, "/openapi.json", Operation::OpenApi),
-    route(Method::GET, "/metrics", Operation::Metrics),
-    route(
+/// All routes, in the order in which they are matched.
+pub(crate) static ROUTES: [Route; 21] = [
+    get("/healthz", &health::get).public().any_version(),
+    get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
+    get("/metrics", &metrics::get).any_version(),
+    Route::new(
         Method::HEAD,
-        in_subscription!("/resourceGroups/{resourceGroupName}"),
-        Operation::CheckGroup,
+        subscription!("/resourceGroups/{resourceGroupName}"),
+        &|call: Call| ready(arm::check_group(&call)),
+    )
+    .any_version(),
+    get(subscription!("/providers/Microsoft.Scheduler"), &|call: Call| {
+        ready(arm::get_provider(&call))
+    })
+    .any_version(),
+    post(subscription!("/providers/Microsoft.Scheduler/register"), &|call: Call| {
+        ready(arm::get_provider(&call))
+    })
+    .any_version(),
+    get(
+        subscription!("/providers/Microsoft.Scheduler/jobCollections"),
+        &collections::list_in_subscription,
     ),
-    route(Method::GET, in_subscription!("/providers/Microsoft.Scheduler"), Operation::GetProvider),
-    route(
-        Method::POST,
-        in_subscription!("/providers/Microsoft.Scheduler/register"),
-        Operation::RegisterProvider,
-    ),
-    route(
-        Method::GET,
-        in_subscription!("/providers/Microsoft.Scheduler/jobCollections"),
-        Operation::ListCollectionsOfSubscription,
-    ),
-    route(Method::GET, in_group!(""), Operation::ListCollectionsOfGroup),
-    route(Method::GET, in_group!("/{jobCollectionName}"), Operation::GetCollection),
-    route(Method::PUT, in_group!("/{jobCollectionName}"), Operation::PutCollection),
-    route(Method::PATCH, in_group!("/{jobCollectionName}"), Operation::PatchCollection),
-    route(Method::DELETE, in_group!("/{jobCollectionName}"), Operation::DeleteCollection),
-    route(Method::POST, in_group!("/{jobCollectionName}/enable"), Operation::EnableCollection),
-    route(Method::POST, in_group!("/{jobCollectionName}/disable"), Operation::DisableCollection),
-    route(Method::GET, in_group!("/{jobCollectionName}/jobs"), Operation::ListJobs),
-    route(Method::GET, in_group!("/{jobCollectionName}/jobs/{jobName}"), Operation::GetJob),
-    route(Method::PUT, in_group!("/{jobCollectionName}/jobs/{jobName}"), Operation::PutJob),
-    route(Method::PATCH, in_group!("/{jobCollectionName}/jobs/{jobName}"), Operation::PatchJob),
-    route(Method::DELETE, in_group!("/{jobCollectionName}/jobs/{jobName}"), Operation::DeleteJob),
-    route(Method::POST, in_group!("/{jobCollectionName}/jobs/{jobName}/run"), Operation::RunJob),
-    route(
-        Method::GET,
-        in_group!("/{jobCollectionName}/jobs/{jobName}/history"),
-        Operation::ListJobHistory,
-    ),
+    get(collections!(""), &collections::list_in_group),
+    get(collections!("/{jobCollectionName}"), &collections::get),
+    put(collections!("/{jobCollectionName}"), &collections::put).with_body(),
+    patch(collections!("/{jobCollectionName}"), &collections::patch).with_body(),
+    delete(collections!("/{jobCollectionName}"), &collections::delete),
+    post(collections!("/{jobCollectionName}/enable"), &collections::enable),
+    post(collections!("/{jobCollectionName}/disable"), &collections::disable),
+    get(collections!("/{jobCollectionName}/jobs"), &jobs::list),
+    get(job!(""), &jobs::get),
+    put(job!(""), &jobs::put).with_body(),
+    patch(job!(""), &jobs::patch).with_body(),
+    delete(job!(""), &jobs::delete),
+    post(job!("/run"), &jobs::run),
+    get(job!("/history"), &history::list),
 ];
 
-/// What a path is answered that leads nowhere.
-pub(crate) const NOTHING_THERE: &str = "There is nothing at this path.";
+const fn get(path: &'static str, handler: &'static dyn Handler) -> Route {
+    Route::new(Method::GET, path, handler)
+}
 
-/// The route of a request, and what stands in its path.
+const fn put(path: &'static str, handler: &'static dyn Handler) -> Route {
+    Route::new(Method::PUT, path, handler)
+}
+
+const fn patch(path: &'static str, handler: &'static dyn Handler) -> Route {
+    Route::new(Method::PATCH, path, handler)
+}
+
+const fn delete(path: &'static str, handler: &'static dyn Handler) -> Route {
+    Route::new(Method::DELETE, path, handler)
+}
+
+const fn post(path: &'static str, handler: &'static dyn Handler) -> Route {
+    Route::new(Method::POST, path, handler)
+}
+
+/// Finds the route of a request, and the values of the placeholders in its path.
 ///
 /// # Errors
 ///
-/// If nothing is at the path, or it does not take the method.
+/// If no route has the path, or none of those that have it has the method.
 pub(crate) fn find_route(
     method: &Method,
     path: &str,
 ) -> Result<(&'static Route, Captured), Failure> {
     let mut allow = Vec::new();
     for route in &ROUTES {
-        let Some(captured) = Captured::of(route.path, path) else {
+        let Some(captured) = Captured::from_path(route.path, path) else {
             continue;
         };
         if route.method == *method {
@@ -173,10 +179,10 @@ pub(crate) fn find_route(
         allow.push(route.method.clone());
     }
     if allow.is_empty() {
-        return Err(Failure::new(ErrorCode::UnknownRoute, NOTHING_THERE));
+        return Err(Failure::unknown_route());
     }
     let methods: Vec<&str> = allow.iter().map(Method::as_str).collect();
-    let message = format!("This path does not take {method}; use {}.", methods.join(", "));
+    let message = format!("This path does not support {method}; use {}.", methods.join(", "));
     Err(Failure { allow, ..Failure::new(ErrorCode::MethodNotAllowed, message) })
 }
 
@@ -185,11 +191,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_matches_in_any_case_and_percent_encoded() {
+    fn paths_match_in_any_case_and_percent_encoded() {
         let path = "/SUBSCRIPTIONS/s/resourcegroups/My%20Group/providers/microsoft.scheduler/\
                     JobCollections/c%31/JOBS/j";
         let (route, captured) = find_route(&Method::GET, path).unwrap();
-        assert_eq!(route.operation, Operation::GetJob);
+        assert_eq!((&route.method, route.path), (&Method::GET, job!("")));
         let place = captured.place().unwrap();
         assert_eq!((place.subscription.as_str(), place.group.as_str()), ("s", "My Group"));
         assert_eq!(captured.collection().unwrap().as_str(), "c1");
@@ -197,16 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn no_two_routes_are_the_same() {
+    fn no_two_routes_have_the_same_method_and_path() {
         for (n, route) in ROUTES.iter().enumerate() {
-            let twin = ROUTES.iter().skip(n + 1);
+            let others = ROUTES.iter().skip(n + 1);
             let same = |other: &&Route| other.method == route.method && other.path == route.path;
-            assert_eq!(twin.filter(same).count(), 0, "{route:?}");
+            assert_eq!(others.filter(same).count(), 0, "{route:?}");
         }
     }
 
     #[test]
-    fn what_is_not_a_route_is_unknown() {
+    fn paths_without_a_route_are_unknown() {
         for path in ["/", "", "/healthz/", "/healthz/x", "//healthz", "/subscriptions/s", "/%ff"] {
             let failure = find_route(&Method::GET, path).unwrap_err();
             assert_eq!(failure.code, ErrorCode::UnknownRoute, "{path}");
@@ -214,11 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_method_names_the_right_ones() {
+    fn an_unsupported_method_is_answered_with_the_supported_ones() {
         let path = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
         let failure = find_route(&Method::POST, &format!("{path}/c")).unwrap_err();
         assert_eq!(failure.code, ErrorCode::MethodNotAllowed);
         assert_eq!(failure.allow, [Method::GET, Method::PUT, Method::PATCH, Method::DELETE]);
-        assert_eq!(failure.message, "This path does not take POST; use GET, PUT, PATCH, DELETE.");
+        assert_eq!(
+            failure.message,
+            "This path does not support POST; use GET, PUT, PATCH, DELETE."
+        );
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::{Api, NO_COLLECTION};
 
 #[test]
-fn a_collection_is_deleted_with_its_jobs_and_nothing_is_answered() {
+fn deleting_a_collection_deletes_its_jobs_and_answers_without_a_body() {
     let api = Api::with_job();
     let answer = api.ask("DELETE", "/C1", "");
     answer.is(200, "");
@@ -13,6 +13,6 @@ fn a_collection_is_deleted_with_its_jobs_and_nothing_is_answered() {
 }
 
 #[test]
-fn a_collection_that_is_not_there_is_not_found() {
+fn a_missing_collection_is_not_found() {
     Api::new().ask("DELETE", "/nope", "").fails(404, "ResourceNotFound", NO_COLLECTION);
 }

@@ -3,7 +3,7 @@
 use crate::support::{Api, NO_COLLECTION};
 
 #[test]
-fn a_collection_is_answered_with_the_names_as_they_were_first_given() {
+fn answers_keep_the_names_as_they_were_first_spelled() {
     let api = Api::with_collection();
     let path = "/SUBSCRIPTIONS/s1/resourcegroups/rg/PROVIDERS/microsoft.scheduler/jobcollections/\
                 c1?API-VERSION=2014-08-01-preview";
@@ -18,12 +18,12 @@ fn a_collection_is_answered_with_the_names_as_they_were_first_given() {
 }
 
 #[test]
-fn a_collection_that_is_not_there_is_not_found() {
+fn a_missing_collection_is_not_found() {
     Api::new().get("/nope").fails(404, "ResourceNotFound", NO_COLLECTION);
 }
 
 #[test]
-fn a_name_that_is_not_allowed_is_refused() {
+fn an_invalid_name_is_refused() {
     Api::new().get("/a%2Fb").fails(
         400,
         "BadRequest",

@@ -1,6 +1,6 @@
 //! `JobCollections_ListBySubscription` and `JobCollections_ListByResourceGroup`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Api, SUBSCRIPTION, VERSION};
 
@@ -9,17 +9,17 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_list_has_its_items_whole_and_says_that_there_is_no_more() {
+fn a_list_has_complete_items_and_a_null_link_at_its_end() {
     let api = Api::with_collection();
-    let item = api.get("/C1").body;
-    let list = format!(r#"{{"value":[{item}],"nextLink":null}}"#);
+    let item = api.get("/C1").json();
+    let list = json!({"value": [item], "nextLink": null}).to_string();
     api.get("").is(200, &list);
     let target = format!("{SUBSCRIPTION}/providers/Microsoft.Scheduler/jobCollections?{VERSION}");
     api.send("GET", &target, &[], "").is(200, &list);
 }
 
 #[test]
-fn a_list_is_of_a_group_or_of_a_subscription_and_by_name() {
+fn lists_cover_a_group_or_a_subscription_and_are_ordered_by_name() {
     let api = Api::new();
     let in_group = |subscription: &str, group: &str| {
         format!(
@@ -41,21 +41,21 @@ fn a_list_is_of_a_group_or_of_a_subscription_and_by_name() {
 }
 
 #[test]
-fn a_window_is_answered_as_asked_and_a_filter_is_refused() {
+fn a_window_is_exact_and_a_filter_is_refused() {
     let api = Api::new();
     for name in ["a", "b", "c", "d"] {
         api.put(&format!("/{name}"), "{}");
     }
     assert_eq!(names(&api.get("?$top=2&$skip=1").json()), ["b", "c"]);
     assert_eq!(names(&api.get("?$skip=3").json()), ["d"]);
-    let message = "A list of job collections takes no '$filter'.";
+    let message = "Lists of job collections do not support '$filter'.";
     api.get("?$filter=state%20eq%20Enabled").fails(400, "BadRequest", message);
 }
 
 #[test]
-fn a_list_of_long_collections_ends_below_four_megabytes_and_goes_on() {
+fn a_page_of_large_collections_stays_below_four_megabytes_and_has_a_link() {
     let api = Api::new();
-    let body = format!(r#"{{"tags":{{"t":"{}"}}}}"#, "x".repeat(60_000));
+    let body = json!({"tags": {"t": "x".repeat(60_000)}}).to_string();
     for n in 0..100 {
         let answer = api.put(&format!("/c{n:03}"), &body);
         assert_eq!(answer.status.as_u16(), 201, "{}", answer.body);

@@ -3,7 +3,7 @@
 use crate::support::{Api, NO_COLLECTION};
 
 #[test]
-fn what_is_sent_changes_and_the_rest_stays() {
+fn a_patch_changes_the_properties_that_it_contains() {
     let api = Api::with_collection();
     api.ask("PATCH", "/C1", r#"{"tags":{"department":"marketing2"}}"#).is(
         200,
@@ -16,14 +16,14 @@ fn what_is_sent_changes_and_the_rest_stays() {
 }
 
 #[test]
-fn a_collection_that_is_not_there_is_not_created() {
+fn a_missing_collection_is_not_created() {
     let api = Api::new();
     api.ask("PATCH", "/nope", "{}").fails(404, "ResourceNotFound", NO_COLLECTION);
     api.get("/nope").fails(404, "ResourceNotFound", NO_COLLECTION);
 }
 
 #[test]
-fn a_body_is_needed() {
+fn an_empty_body_is_refused() {
     let message = "The body is empty; send a JSON object.";
     Api::with_collection().ask("PATCH", "/C1", "").fails(400, "InvalidRequestContent", message);
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Api, Trouble};
 
-/// As recorded.
+/// From a recording of Azure.
 const SENT: &str = r#"{"name":"jc13202","location":"South Central US","tags":{"department":"marketing"},"properties":{"sku":{"name":"Standard"},"state":"Suspended","quota":{"maxJobCount":20,"maxRecurrence":{"frequency":"Week","interval":1}}}}"#;
 const ANSWERED: &str = concat!(
     r#"{"id":"/subscriptions/S1/resourceGroups/RG/providers/Microsoft.Scheduler/jobCollections/jc13202","#,
@@ -12,14 +12,14 @@ const ANSWERED: &str = concat!(
 );
 
 #[test]
-fn creating_and_replacing_are_answered_alike() {
+fn creating_and_replacing_have_the_same_answer() {
     let api = Api::new();
     api.put("/jc13202", SENT).is(201, ANSWERED);
     api.put("/JC13202", SENT).is(201, ANSWERED);
 }
 
 #[test]
-fn the_least_that_can_be_sent_is_filled_in() {
+fn missing_properties_get_their_defaults() {
     Api::new().put("/c", r#"{"location":"westus"}"#).is(
         201,
         concat!(
@@ -31,25 +31,25 @@ fn the_least_that_can_be_sent_is_filled_in() {
 }
 
 #[test]
-fn a_body_has_to_be_a_json_object() {
+fn a_body_that_is_not_a_json_object_is_refused() {
     let api = Api::new();
     let fails = |body: &str, message: &str| {
         api.put("/c", body).fails(400, "InvalidRequestContent", message);
     };
     fails("", "The body is empty; send a JSON object.");
     fails(" \r\n", "The body is empty; send a JSON object.");
-    fails("[1]", "The body is JSON, but not an object; send '{…}'.");
-    fails("null", "The body is JSON, but not an object; send '{…}'.");
+    fails("[1]", "The body is valid JSON, but not an object; send '{…}'.");
+    fails("null", "The body is valid JSON, but not an object; send '{…}'.");
     fails(
         "{\n  \"location\": \"West US\",\n}",
-        "The body is not JSON: trailing comma at line 3 column 1.",
+        "The body is not valid JSON: trailing comma at line 3 column 1.",
     );
-    fails("{} // a comment", "The body is not JSON: trailing characters at line 1 column 4.");
-    fails("{\"sku\":'x'}", "The body is not JSON: expected value at line 1 column 8.");
-    fails("{\"n\":1e999}", "The body is not JSON: number out of range at line 1 column 10.");
+    fails("{} // a comment", "The body is not valid JSON: trailing characters at line 1 column 4.");
+    fails("{\"sku\":'x'}", "The body is not valid JSON: expected value at line 1 column 8.");
+    fails("{\"n\":1e999}", "The body is not valid JSON: number out of range at line 1 column 10.");
     fails(
         &"[".repeat(60_000),
-        "The body is not JSON: recursion limit exceeded at line 1 column 128.",
+        "The body is not valid JSON: recursion limit exceeded at line 1 column 128.",
     );
 }
 
@@ -63,7 +63,7 @@ fn a_body_that_is_too_long_is_refused() {
 }
 
 #[test]
-fn what_goes_against_a_rule_is_refused_and_what_goes_against_others_is_a_conflict() {
+fn invalid_values_are_bad_requests_and_concurrent_changes_are_conflicts() {
     let api = Api::with_collection();
     let answer = api.put("/C1", r#"{"properties":{"state":"Deleted"}}"#);
     assert_eq!(answer.status.as_u16(), 400, "{}", answer.body);
@@ -75,6 +75,6 @@ fn what_goes_against_a_rule_is_refused_and_what_goes_against_others_is_a_conflic
     api.put("/C1", "{}").fails(
         409,
         "Conflict",
-        "Others are changing the job collection 'C1' at the same time. Try again.",
+        "Job collection 'C1' is being modified concurrently. Try again.",
     );
 }

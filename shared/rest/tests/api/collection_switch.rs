@@ -3,7 +3,7 @@
 use crate::support::{Api, NO_COLLECTION};
 
 #[test]
-fn switching_answers_nothing_and_shows_in_the_collection() {
+fn enabling_and_disabling_change_the_state_and_answer_without_a_body() {
     let api = Api::with_collection();
     for (switch, state) in [("disable", "Disabled"), ("enable", "Enabled"), ("enable", "Enabled")] {
         api.ask("POST", &format!("/C1/{switch}"), "").is(200, "");
@@ -12,12 +12,12 @@ fn switching_answers_nothing_and_shows_in_the_collection() {
 }
 
 #[test]
-fn what_a_body_says_is_not_read() {
+fn a_body_is_ignored() {
     Api::with_collection().ask("POST", "/C1/Disable", "not JSON").is(200, "");
 }
 
 #[test]
-fn a_collection_that_is_not_there_is_not_found() {
+fn a_missing_collection_is_not_found() {
     for switch in ["disable", "enable"] {
         let answer = Api::new().ask("POST", &format!("/nope/{switch}"), "");
         answer.fails(404, "ResourceNotFound", NO_COLLECTION);

@@ -1,4 +1,4 @@
-//! What is the same for every operation.
+//! Behaviour that all operations share.
 
 use minutehand_rest::Access;
 
@@ -11,7 +11,7 @@ const TOKEN: [u8; 32] = [
 ];
 
 #[test]
-fn every_answer_has_an_id_a_date_and_is_not_to_be_cached() {
+fn every_answer_has_an_id_and_a_date_and_forbids_caching() {
     let api = Api::with_collection();
     let target = format!("{GROUP}/C1?{VERSION}");
     let answer = api.send("GET", &target, &[("x-ms-client-request-id", "mine-1")], "");
@@ -30,7 +30,7 @@ fn every_answer_has_an_id_a_date_and_is_not_to_be_cached() {
 }
 
 #[test]
-fn without_a_known_token_nothing_is_said() {
+fn without_a_valid_token_every_path_is_unauthorized() {
     let api = Api::with(Access::Tokens(vec![TOKEN]));
     let target = format!("{GROUP}?{VERSION}");
     let with = |token| api.send("GET", &target, &[("authorization", token)], "");
@@ -39,8 +39,7 @@ fn without_a_known_token_nothing_is_said() {
         answer.fails(
             401,
             "InvalidAuthenticationToken",
-            "The 'Authorization' header holds no token that is known here; send 'Authorization: \
-             Bearer <token>'.",
+            "The 'Authorization' header has no valid token; send 'Authorization: Bearer <token>'.",
         );
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
     }
@@ -56,7 +55,7 @@ fn without_a_known_token_nothing_is_said() {
 }
 
 #[test]
-fn an_api_version_is_needed_and_has_to_be_served() {
+fn a_missing_or_unknown_api_version_is_refused() {
     let api = Api::new();
     api.send("GET", GROUP, &[], "").fails(
         400,
@@ -73,24 +72,24 @@ fn an_api_version_is_needed_and_has_to_be_served() {
 }
 
 #[test]
-fn what_is_not_there_and_what_is_not_done_have_the_same_shape() {
+fn unknown_paths_and_unsupported_methods_have_the_shape_of_failures() {
     let api = Api::new();
-    let unknown = "There is nothing at this path.";
+    let unknown = "Nothing exists at this path.";
     api.send("GET", "/", &[], "").fails(404, "UnknownRoute", unknown);
     api.send("POST", "/nowhere?x=1", &[], "{").fails(404, "UnknownRoute", unknown);
     let answer = api.ask("POST", "/C1", "");
-    let message = "This path does not take POST; use GET, PUT, PATCH, DELETE.";
+    let message = "This path does not support POST; use GET, PUT, PATCH, DELETE.";
     answer.fails(405, "MethodNotAllowed", message);
     assert_eq!(answer.header("allow"), Some("GET, PUT, PATCH, DELETE"));
 }
 
 #[test]
-fn troubles_inside_stay_inside() {
+fn internal_errors_are_not_revealed() {
     let api = Api::with_collection();
     for trouble in [Trouble::Unavailable, Trouble::Throttled] {
         *api.world.trouble.lock().unwrap() = trouble;
         let answer = api.get("/C1");
-        let message = "The service cannot answer at the moment. Try again.";
+        let message = "The service is temporarily unavailable. Try again.";
         answer.fails(503, "ServiceUnavailable", message);
         assert_eq!(answer.header("retry-after"), Some("5"));
     }
@@ -98,6 +97,6 @@ fn troubles_inside_stay_inside() {
     api.get("/C1").fails(
         500,
         "InternalError",
-        "The service failed. The log says why, under the id in 'x-ms-request-id'.",
+        "The service failed. Its log gives the reason under the id in 'x-ms-request-id'.",
     );
 }

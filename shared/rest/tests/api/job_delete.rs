@@ -3,7 +3,7 @@
 use crate::support::{Api, NO_COLLECTION};
 
 #[test]
-fn a_job_is_deleted_and_nothing_is_answered() {
+fn deleting_a_job_answers_without_a_body() {
     let api = Api::with_job();
     api.ask("DELETE", "/C1/jobs/j1", "").is(200, "");
     let gone = "Job 'j1' cannot be found.";
@@ -11,6 +11,6 @@ fn a_job_is_deleted_and_nothing_is_answered() {
 }
 
 #[test]
-fn a_job_in_a_collection_that_is_not_there_is_the_collection_not_found() {
+fn a_missing_collection_is_not_found() {
     Api::new().ask("DELETE", "/nope/jobs/J1", "").fails(404, "ResourceNotFound", NO_COLLECTION);
 }

@@ -5,7 +5,7 @@ use domain::job::{Counters, JobState};
 use crate::support::{Api, GROUP, JOB, NO_COLLECTION, VERSION};
 
 #[test]
-fn a_job_is_answered_with_the_names_as_they_were_first_given() {
+fn answers_keep_the_names_as_they_were_first_spelled() {
     Api::with_job().get("/c1/JOBS/j1").is(
         200,
         concat!(
@@ -18,7 +18,7 @@ fn a_job_is_answered_with_the_names_as_they_were_first_given() {
 }
 
 #[test]
-fn what_a_job_has_done_is_told_in_order() {
+fn the_status_has_the_counters_in_the_recorded_order() {
     let api = Api::with_job();
     api.world.change_job("J1", |job| {
         job.timer.state = JobState::Completed;
@@ -40,7 +40,7 @@ fn what_a_job_has_done_is_told_in_order() {
 }
 
 #[test]
-fn what_was_skipped_is_told_if_anything_was() {
+fn the_status_counts_skipped_occurrences_if_there_are_any() {
     let api = Api::with_job();
     api.world.change_job("J1", |job| job.timer.counters.skipped = 7);
     let status = &api.get("/C1/jobs/J1").json()["properties"]["status"];
@@ -49,7 +49,7 @@ fn what_was_skipped_is_told_if_anything_was() {
 }
 
 #[test]
-fn durations_are_written_as_the_client_reads_them() {
+fn durations_have_the_form_that_the_client_library_reads() {
     let api = Api::with_collection();
     let job = JOB.replace(
         r#""type":"Http""#,
@@ -73,7 +73,7 @@ fn durations_are_written_as_the_client_reads_them() {
 }
 
 #[test]
-fn a_job_that_is_not_there_is_not_found_and_neither_is_one_in_a_collection_that_is_not() {
+fn a_missing_job_and_a_missing_collection_are_not_found() {
     let api = Api::with_collection();
     api.get("/C1/jobs/nope").fails(404, "NotFound", "Job 'nope' cannot be found.");
     api.get("/nope/jobs/J1").fails(404, "ResourceNotFound", NO_COLLECTION);

@@ -16,7 +16,7 @@ fn scheduled(nominal_at: DateTime<Utc>) -> Attempt {
     Attempt::first(1, Occurrence::Scheduled { nominal_at })
 }
 
-/// The last item of the recordings, with a shorter message.
+/// The latest success in the recordings of Azure, with a shorter message.
 fn success() -> Execution {
     Execution {
         attempt: scheduled(instant("2016-03-30T20:39:52.6597062Z")),
@@ -33,7 +33,7 @@ fn success() -> Execution {
     }
 }
 
-/// The failure of the recordings, on a day that has not expired.
+/// The failure in the recordings of Azure, moved to a day that has not expired.
 fn failure() -> Execution {
     Execution {
         attempt: scheduled(instant("2016-03-13T23:17:00Z")),
@@ -50,7 +50,7 @@ fn failure() -> Execution {
     }
 }
 
-/// So many executions, a minute apart, of which every tenth failed: the newest is number 0.
+/// `count` executions, one minute apart. The newest is number 0, and every tenth failed.
 fn executions(api: &Api, count: i64) -> Vec<Execution> {
     (0..count)
         .map(|n| {
@@ -75,7 +75,7 @@ fn api_with(executions: impl FnOnce(&Api) -> Vec<Execution>) -> Api {
     api
 }
 
-/// Which of [`executions`] a list holds.
+/// The numbers of the [`executions`] in a list.
 fn numbers(list: &Value) -> Vec<usize> {
     let items = list["value"].as_array().unwrap();
     let messages = items.iter().map(|item| item["properties"]["message"].as_str().unwrap());
@@ -83,7 +83,7 @@ fn numbers(list: &Value) -> Vec<usize> {
 }
 
 #[test]
-fn an_item_is_as_it_was_recorded() {
+fn items_are_identical_to_the_recordings() {
     let api = api_with(|_| vec![success(), failure()]);
     api.get("/C1/jobs/J1/history").is(
         200,
@@ -103,7 +103,7 @@ fn an_item_is_as_it_was_recorded() {
 }
 
 #[test]
-fn retries_and_error_actions_say_so_and_when_they_were_expected() {
+fn items_name_the_retry_the_action_and_the_expected_time() {
     let Execution { attempt: first, record } = success();
     let later = first.due_at + TimeDelta::seconds(30);
     let error = Attempt { role: Role::Error, due_at: later, ..first.clone() };
@@ -116,13 +116,14 @@ fn retries_and_error_actions_say_so_and_when_they_were_expected() {
     let of = |attempt| Execution { attempt, record: record.clone() };
     let api = api_with(|_| attempts.map(of).to_vec());
     let list = api.get("/C1/jobs/J1/history").json();
-    let told = |item: &Value| {
+    let described = |item: &Value| {
         let properties = &item["properties"];
         let text = |name: &str| properties[name].as_str().unwrap().to_owned();
         let retries = properties["retryCount"].as_u64().unwrap();
         (text("actionName"), retries, text("expectedExecutionTime"))
     };
-    let told: Vec<_> = list["value"].as_array().unwrap().iter().map(told).collect();
+    let items = list["value"].as_array().unwrap();
+    let described: Vec<_> = items.iter().map(described).collect();
     let (at_first, later) = ("2016-03-30T20:39:52.6597062Z", "2016-03-30T20:40:22.6597062Z");
     let expected = [
         ("ErrorAction", 2, later),
@@ -130,8 +131,8 @@ fn retries_and_error_actions_say_so_and_when_they_were_expected() {
         ("MainAction", 1, later),
         ("MainAction", 0, at_first),
     ];
-    assert_eq!(told, expected.map(|(action, n, at)| (action.to_owned(), n, at.to_owned())));
-    // They began at the same instant, and are called differently for all that, and always the same.
+    assert_eq!(described, expected.map(|(action, n, at)| (action.to_owned(), n, at.to_owned())));
+    // Although they began at the same time, their names differ, and do not change.
     let names = |list: &Value| -> std::collections::BTreeSet<String> {
         list["value"].as_array().unwrap().iter().map(|item| item["name"].to_string()).collect()
     };
@@ -140,7 +141,7 @@ fn retries_and_error_actions_say_so_and_when_they_were_expected() {
 }
 
 #[test]
-fn what_has_not_ended_is_no_history_and_what_has_expired_is_none_any_more() {
+fn running_and_expired_attempts_are_not_in_the_history() {
     let api = api_with(|api| {
         let mut executions = executions(api, 4);
         executions[1].record = None;
@@ -154,7 +155,7 @@ fn what_has_not_ended_is_no_history_and_what_has_expired_is_none_any_more() {
 }
 
 #[test]
-fn a_window_is_answered_as_asked_and_reads_no_more() {
+fn a_window_is_exact_and_reads_nothing_beyond_it() {
     let api = api_with(|api| executions(api, 40));
     let list = |query: &str| api.get(&format!("/C1/jobs/J1/history?{query}")).json();
     let window = list("$top=5");
@@ -167,7 +168,7 @@ fn a_window_is_answered_as_asked_and_reads_no_more() {
 }
 
 #[test]
-fn a_filter_comes_before_the_window() {
+fn the_filter_applies_before_the_window() {
     let api = api_with(|api| executions(api, 1_000));
     let list = |query: &str| api.get(&format!("/C1/jobs/J1/history?$filter={query}")).json();
     assert_eq!(numbers(&list("status%20eq%20Failed&$top=3&$skip=1")), [19, 29, 39]);
@@ -175,14 +176,14 @@ fn a_filter_comes_before_the_window() {
     let all = list("status%20eq%20%22failed%22");
     assert_eq!(numbers(&all), (0..100).map(|n| 10 * n + 9).collect::<Vec<_>>());
     assert!(all["nextLink"].is_null());
-    // A window that is far away is looked for in longer and longer reads.
+    // Reads become larger until the window is reached.
     api.world.asked_for.lock().unwrap().clear();
     assert_eq!(numbers(&list("status%20eq%20Failed&$top=1&$skip=70")), [709]);
     assert_eq!(*api.world.asked_for.lock().unwrap(), [100, 200, 400, 500]);
 }
 
 #[test]
-fn a_long_history_is_followed_to_its_end() {
+fn links_lead_through_a_long_history_to_its_end() {
     let api = api_with(|api| executions(api, 1_200));
     let mut target = format!("{GROUP}/C1/jobs/J1/history?{VERSION}");
     let (mut sizes, mut all) = (Vec::new(), Vec::new());
@@ -201,7 +202,7 @@ fn a_long_history_is_followed_to_its_end() {
 }
 
 #[test]
-fn an_answer_stays_below_six_megabytes_whatever_the_messages() {
+fn answers_stay_below_six_megabytes_with_the_longest_messages() {
     let api = api_with(|api| {
         let mut executions = executions(api, 400);
         for execution in &mut executions {
@@ -227,7 +228,7 @@ fn an_answer_stays_below_six_megabytes_whatever_the_messages() {
 }
 
 #[test]
-fn an_answer_looks_at_so_much_and_no_more_and_leads_on() {
+fn a_page_scans_a_limited_number_of_items_and_has_a_link() {
     let api = api_with(|api| executions(api, 9_005));
     for execution in &mut *api.world.executions.lock().unwrap() {
         execution.record.as_mut().unwrap().outcome = Outcome::Succeeded;
@@ -243,26 +244,26 @@ fn an_answer_looks_at_so_much_and_no_more_and_leads_on() {
 }
 
 #[test]
-fn what_no_history_can_be_asked_for_is_refused() {
+fn invalid_parameters_are_refused() {
     let api = Api::with_job();
     let fails = |query: &str, message: &str| {
         api.get(&format!("/C1/jobs/J1/history?{query}")).fails(400, "BadRequest", message);
     };
-    fails("$top=0", "'$top' is not allowed to be '0'; use a number from 1 to 100.");
+    fails("$top=0", "'$top' cannot be '0'; use a number from 1 to 100.");
     fails(
         "$filter=status%20eq%20Postponed",
-        "'$filter' is not allowed to be 'status eq Postponed'; use 'status eq X', where X is \
-         Completed or Failed.",
+        "'$filter' cannot be 'status eq Postponed'; use 'status eq X', where X is Completed or \
+         Failed.",
     );
     fails(
         "$filter=state%20eq%20Enabled",
-        "'$filter' is not allowed to be 'state eq Enabled'; use 'status eq X', where X is \
+        "'$filter' cannot be 'state eq Enabled'; use 'status eq X', where X is \
          Completed or Failed.",
     );
 }
 
 #[test]
-fn a_history_of_what_is_not_there_is_not_found() {
+fn a_missing_job_or_collection_is_not_found_and_a_new_job_has_no_history() {
     let api = Api::with_collection();
     let answer = api.get("/C1/jobs/nope/history");
     answer.fails(404, "NotFound", "Job 'nope' cannot be found.");

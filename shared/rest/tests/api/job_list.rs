@@ -1,6 +1,6 @@
 //! `Jobs_List`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Api, GROUP, JOB, NO_COLLECTION, VERSION};
 
@@ -8,7 +8,7 @@ fn names(list: &Value) -> Vec<&str> {
     list["value"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect()
 }
 
-/// Jobs `j0000` …, of which every third is disabled.
+/// An API with the jobs `j0000`, `j0001` and so on, of which every third is disabled.
 fn api_with_jobs(count: usize) -> Api {
     let api = Api::new();
     api.put("/C1", r#"{"properties":{"sku":{"name":"P20Premium"}}}"#);
@@ -21,18 +21,18 @@ fn api_with_jobs(count: usize) -> Api {
 }
 
 #[test]
-fn a_list_has_its_items_whole_and_says_that_there_is_no_more() {
+fn a_list_has_complete_items_and_a_null_link_at_its_end() {
     let api = Api::with_collection();
     api.get("/C1/jobs").is(200, r#"{"value":[],"nextLink":null}"#);
     api.put("/C1/jobs/J1", JOB);
     api.put("/C1/jobs/j0", JOB);
-    let [first, second] = ["/C1/jobs/j0", "/C1/jobs/J1"].map(|path| api.get(path).body);
-    let list = format!(r#"{{"value":[{first},{second}],"nextLink":null}}"#);
+    let [first, second] = ["/C1/jobs/j0", "/C1/jobs/J1"].map(|path| api.get(path).json());
+    let list = json!({"value": [first, second], "nextLink": null}).to_string();
     api.get("/C1/jobs").is(200, &list);
 }
 
 #[test]
-fn a_window_is_answered_as_asked() {
+fn a_window_is_exact() {
     let api = api_with_jobs(7);
     let list = |query: &str| api.get(&format!("/C1/jobs{query}")).json();
     let window = list("?$top=2&$SKIP=1");
@@ -44,7 +44,7 @@ fn a_window_is_answered_as_asked() {
 }
 
 #[test]
-fn a_filter_comes_before_the_window() {
+fn the_filter_applies_before_the_window() {
     let api = api_with_jobs(9);
     let list = |query: &str| api.get(&format!("/C1/jobs?$filter={query}")).json();
     assert_eq!(names(&list("state%20eq%20Disabled")), ["C1/j0002", "C1/j0005", "C1/j0008"]);
@@ -54,7 +54,7 @@ fn a_filter_comes_before_the_window() {
 }
 
 #[test]
-fn a_long_list_is_followed_to_its_end() {
+fn links_lead_through_a_long_list_to_its_end() {
     let api = api_with_jobs(999);
     let headers = [("host", "jobs.example:8443"), ("x-forwarded-proto", "https")];
     let first = api.send("GET", &format!("{GROUP}/C1/jobs?{VERSION}"), &headers, "").json();
@@ -71,7 +71,7 @@ fn a_long_list_is_followed_to_its_end() {
 }
 
 #[test]
-fn a_link_carries_the_filter_and_the_host_that_was_called() {
+fn a_link_repeats_the_filter_and_the_host_of_the_request() {
     let api = api_with_jobs(999);
     let target = format!("{GROUP}/C1/jobs?$filter=state%20eq%20'Enabled'&{VERSION}");
     let first = api.send("GET", &target, &[("host", "127.0.0.1:7070")], "").json();
@@ -84,22 +84,22 @@ fn a_link_carries_the_filter_and_the_host_that_was_called() {
 }
 
 #[test]
-fn what_no_list_can_be_asked_for_is_refused() {
+fn invalid_parameters_are_refused() {
     let api = Api::with_collection();
     let fails = |query: &str, message: &str| {
         api.get(&format!("/C1/jobs?{query}")).fails(400, "BadRequest", message);
     };
-    fails("$top=101", "'$top' is not allowed to be '101'; use a number from 1 to 100.");
-    fails("$skip=-1", "'$skip' is not allowed to be '-1'; use a number from 0.");
+    fails("$top=101", "'$top' cannot be '101'; use a number from 1 to 100.");
+    fails("$skip=-1", "'$skip' cannot be '-1'; use a number that is not negative.");
     fails(
         "$filter=name%20eq%20x",
-        "'$filter' is not allowed to be 'name eq x'; use 'state eq X', where X is Enabled, \
-         Disabled, Completed or Faulted.",
+        "'$filter' cannot be 'name eq x'; use 'state eq X', where X is Enabled, Disabled, \
+         Completed or Faulted.",
     );
-    fails("$skiptoken=%21", "'$skiptoken' is not one of ours; follow 'nextLink' as it is.");
+    fails("$skiptoken=%21", "'$skiptoken' is invalid; follow 'nextLink' without changing it.");
 }
 
 #[test]
-fn a_list_of_a_collection_that_is_not_there_is_not_found() {
+fn a_missing_collection_is_not_found() {
     Api::new().get("/nope/jobs").fails(404, "ResourceNotFound", NO_COLLECTION);
 }

@@ -3,7 +3,7 @@
 use crate::support::{Api, NO_COLLECTION};
 
 #[test]
-fn what_is_sent_changes_and_the_rest_stays() {
+fn a_patch_changes_the_properties_that_it_contains() {
     let api = Api::with_job();
     let patch = r#"{"properties":{"startTime":"2016-07-14T00:00:00Z","recurrence":{"frequency":"Day","interval":2}}}"#;
     api.ask("PATCH", "/C1/jobs/J1", patch).is(
@@ -20,17 +20,17 @@ fn what_is_sent_changes_and_the_rest_stays() {
 }
 
 #[test]
-fn a_job_that_is_not_there_is_not_created() {
+fn a_missing_job_is_not_created() {
     let api = Api::with_collection();
     api.ask("PATCH", "/C1/jobs/nope", "{}").fails(404, "NotFound", "Job 'nope' cannot be found.");
     api.ask("PATCH", "/nope/jobs/J1", "{}").fails(404, "ResourceNotFound", NO_COLLECTION);
 }
 
 #[test]
-fn a_body_that_is_not_json_changes_nothing() {
+fn invalid_json_changes_nothing() {
     let api = Api::with_job();
     let before = api.get("/C1/jobs/J1").body;
-    let message = "The body is not JSON: EOF while parsing an object at line 1 column 1.";
+    let message = "The body is not valid JSON: EOF while parsing an object at line 1 column 1.";
     api.ask("PATCH", "/C1/jobs/J1", "{").fails(400, "InvalidRequestContent", message);
     api.get("/C1/jobs/J1").is(200, &before);
 }

@@ -1,8 +1,10 @@
 //! `Jobs_CreateOrUpdate`.
 
+use serde_json::{Value, json};
+
 use crate::support::{Api, JOB, NO_COLLECTION};
 
-/// As recorded.
+/// From a recording of Azure.
 const SENT: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
 const ANSWERED: &str = concat!(
     r#"{"id":"/subscriptions/S1/resourceGroups/RG/providers/Microsoft.Scheduler/jobCollections/C1/jobs/j17571","#,
@@ -16,14 +18,14 @@ const ANSWERED: &str = concat!(
 );
 
 #[test]
-fn creating_and_replacing_are_told_apart() {
+fn creating_and_replacing_have_different_statuses() {
     let api = Api::with_collection();
     api.put("/C1/jobs/j17571", SENT).is(201, ANSWERED);
     api.put("/C1/jobs/J17571", SENT).is(200, ANSWERED);
 }
 
 #[test]
-fn what_is_not_sent_again_is_gone_and_a_disabled_job_has_no_status() {
+fn replacing_removes_missing_properties_and_a_disabled_job_has_no_status() {
     let api = Api::with_collection();
     api.put("/C1/jobs/j17571", SENT);
     let body = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"uri":"http://www.bing.com/","method":"GET"}},"state":"Disabled"}}"#;
@@ -38,7 +40,7 @@ fn what_is_not_sent_again_is_gone_and_a_disabled_job_has_no_status() {
 }
 
 #[test]
-fn an_occurrence_is_spelt_in_both_ways() {
+fn occurrences_of_a_month_are_written_in_both_spellings() {
     let api = Api::with_collection();
     let body = JOB.replace(
         r#""properties":{"#,
@@ -52,7 +54,7 @@ fn an_occurrence_is_spelt_in_both_ways() {
 }
 
 #[test]
-fn what_was_answered_can_be_sent_back() {
+fn an_answer_can_be_sent_back_unchanged() {
     let api = Api::with_collection();
     let body = JOB.replace(
         r#""properties":{"#,
@@ -63,36 +65,41 @@ fn what_was_answered_can_be_sent_back() {
 }
 
 #[test]
-fn a_refusal_says_which_rule() {
+fn refusals_have_the_code_of_the_violated_rule() {
     let api = Api::with_collection();
-    let fails = |body: &str, status: u16, code: &str| {
-        let answer = api.put("/C1/jobs/J1", body);
+    let fails = |body: &Value, status: u16, code: &str| {
+        let answer = api.put("/C1/jobs/J1", &body.to_string());
         assert_eq!(answer.status.as_u16(), status, "{}", answer.body);
         assert_eq!(answer.json()["error"]["code"], code);
     };
-    let with = |properties: &str| {
-        JOB.replace(r#""properties":{"#, &format!(r#""properties":{{{properties},"#))
+    let job: Value = serde_json::from_str(JOB).unwrap();
+    let with = |name: &str, value: Value| {
+        let mut job = job.clone();
+        job["properties"][name] = value;
+        job
     };
-    fails("{}", 400, "BadRequest");
-    fails(&with(r#""state":"Completed""#), 400, "BadRequest");
-    fails(
-        &with(r#""recurrence":{"frequency":"month","schedule":{"monthDays":[30],"months":[2]}}"#),
-        400,
-        "RecurrenceNeverOccurs",
-    );
-    let body = format!(r#""method":"POST","body":"{}""#, "x".repeat(9_000));
-    fails(&JOB.replace(r#""method":"GET""#, &body), 400, "BadRequest");
-    assert_eq!(api.put("/C1", r#"{"properties":{"sku":{"name":"Free"}}}"#).status.as_u16(), 201);
-    fails(&with(r#""recurrence":{"frequency":"minute"}"#), 409, "RecurrenceQuotaExceeded");
+    fails(&json!({}), 400, "BadRequest");
+    fails(&with("state", json!("Completed")), 400, "BadRequest");
+    let thirtieth_of_february =
+        json!({"frequency": "month", "schedule": {"monthDays": [30], "months": [2]}});
+    fails(&with("recurrence", thirtieth_of_february), 400, "RecurrenceNeverOccurs");
+    let mut long = job.clone();
+    let request = &mut long["properties"]["action"]["request"];
+    (request["method"], request["body"]) = (json!("POST"), json!("x".repeat(9_000)));
+    fails(&long, 400, "BadRequest");
+    let free = json!({"properties": {"sku": {"name": "Free"}}}).to_string();
+    assert_eq!(api.put("/C1", &free).status.as_u16(), 201);
+    let every_minute = with("recurrence", json!({"frequency": "minute"}));
+    fails(&every_minute, 409, "RecurrenceQuotaExceeded");
 }
 
 #[test]
-fn no_collection_is_created_for_a_job() {
+fn a_missing_collection_is_not_created() {
     Api::new().put("/nope/jobs/J1", JOB).fails(404, "ResourceNotFound", NO_COLLECTION);
 }
 
 #[test]
-fn a_name_that_is_not_allowed_is_refused() {
+fn an_invalid_name_is_refused() {
     Api::with_collection().put("/C1/jobs/-x", JOB).fails(
         400,
         "BadRequest",

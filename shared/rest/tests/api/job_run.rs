@@ -8,7 +8,7 @@ use ports::QueueMessage;
 use crate::support::{Api, NO_COLLECTION};
 
 #[test]
-fn a_job_is_run_and_nothing_is_answered() {
+fn running_a_job_sends_one_attempt_and_answers_without_a_body() {
     let api = Api::with_job();
     api.world.sent.lock().unwrap().clear();
     api.ask("POST", "/C1/jobs/J1/run", "").is(200, "");
@@ -20,7 +20,7 @@ fn a_job_is_run_and_nothing_is_answered() {
 }
 
 #[test]
-fn what_is_switched_off_or_over_does_not_run() {
+fn finished_and_disabled_jobs_do_not_run() {
     let api = Api::with_job();
     api.world.change_job("J1", |job| job.timer.state = JobState::Faulted);
     api.ask("POST", "/C1/jobs/J1/run", "").fails(
@@ -37,7 +37,7 @@ fn what_is_switched_off_or_over_does_not_run() {
 }
 
 #[test]
-fn what_is_not_there_does_not_run() {
+fn a_missing_job_or_collection_is_not_found() {
     let api = Api::with_collection();
     let answer = api.ask("POST", "/C1/jobs/nope/run", "");
     answer.fails(404, "NotFound", "Job 'nope' cannot be found.");

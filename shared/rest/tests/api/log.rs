@@ -1,4 +1,4 @@
-//! What is logged: one line for each request, and what a client is not told.
+//! The log: one line for each request, and the internal errors that clients do not see.
 
 use std::cell::RefCell;
 use std::fmt::{Debug, Write};
@@ -11,16 +11,18 @@ use tracing::{Event, Metadata, Subscriber};
 use crate::support::{Api, Trouble};
 
 thread_local! {
-    /// What the test on this thread has logged.
+    /// The lines that the test on this thread has logged.
     static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps every event as a line. There is one for all threads: one that comes and goes would race
-/// with tests on other threads for what is enabled.
+/// A subscriber that keeps every event as a line.
+///
+/// All threads share one global subscriber. `tracing` caches which events are enabled, and
+/// subscribers that tests install and remove would race for this cache.
 struct Lines;
 
 impl Lines {
-    fn of<T>(logging: impl FnOnce() -> T) -> (T, Vec<String>) {
+    fn logged_by<T>(logging: impl FnOnce() -> T) -> (T, Vec<String>) {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
         LINES.take();
@@ -61,9 +63,9 @@ impl Subscriber for Lines {
 }
 
 #[test]
-fn a_request_is_one_line_without_its_query() {
+fn the_line_of_a_request_does_not_contain_its_query() {
     let api = Api::new();
-    let (answer, lines) = Lines::of(|| {
+    let (answer, lines) = Lines::logged_by(|| {
         api.send("GET", "/nowhere?token=secret", &[("authorization", "Bearer secret")], "secret")
     });
     let id = answer.header("x-ms-request-id").unwrap();
@@ -74,18 +76,18 @@ fn a_request_is_one_line_without_its_query() {
 }
 
 #[test]
-fn a_request_that_trips_over_itself_is_one_failed_request() {
+fn a_panic_fails_one_request_only() {
     let api = Api::with_collection();
     *api.world.trouble.lock().unwrap() = Trouble::Panic;
-    let (answer, lines) = Lines::of(|| api.get("/C1"));
+    let (answer, lines) = Lines::logged_by(|| api.get("/C1"));
     let id = answer.header("x-ms-request-id").unwrap().to_owned();
     answer.fails(
         500,
         "InternalError",
-        "The service failed. The log says why, under the id in 'x-ms-request-id'.",
+        "The service failed. Its log gives the reason under the id in 'x-ms-request-id'.",
     );
     let line = format!(
-        "ERROR message=a request tripped over itself error_type=RequestPanicked request.id=\"{id}\""
+        "ERROR message=request handler panicked error_type=RequestPanicked request.id=\"{id}\""
     );
     assert_eq!((lines.len(), &lines[0]), (2, &line));
     api.world.trouble.clear_poison();
@@ -94,13 +96,13 @@ fn a_request_that_trips_over_itself_is_one_failed_request() {
 }
 
 #[test]
-fn a_failure_of_ours_is_told_to_the_log() {
+fn the_cause_of_an_internal_failure_is_logged() {
     let api = Api::with_collection();
     *api.world.trouble.lock().unwrap() = Trouble::Unavailable;
-    let (answer, lines) = Lines::of(|| api.get("/C1"));
+    let (answer, lines) = Lines::logged_by(|| api.get("/C1"));
     let id = answer.header("x-ms-request-id").unwrap();
     let line = format!(
-        "ERROR message=a request failed for a reason of ours error_type=RequestFailed \
+        "ERROR message=request failed error_type=RequestFailed \
          code=\"ServiceUnavailable\" error=\"the store is not available: table secret-table\" request.id=\"{id}\""
     );
     assert_eq!((lines.len(), &lines[0]), (2, &line));

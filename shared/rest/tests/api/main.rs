@@ -1,8 +1,8 @@
-//! Every operation: the whole answer, errors included.
+//! Every operation: the complete answer, and the failures.
 //!
-//! Behind the services stands a store that only remembers, so that what is tested is what this crate
-//! does: reading requests and writing answers. The same answers over the real store, and what
-//! clients make of them, are tested end to end in `tests/`.
+//! The services use a store in memory, so that these tests cover only this crate: parsing requests
+//! and writing answers. The folder `tests/` at the top tests the same answers over the real store,
+//! and with real clients.
 
 #[cfg(test)]
 mod every_answer;

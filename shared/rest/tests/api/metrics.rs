@@ -7,7 +7,7 @@ use minutehand_rest::{Access, MetricsError, MetricsPage};
 
 use crate::support::Api;
 
-/// A page with numbers, or the trouble of having none.
+/// A page with metrics, or an error.
 struct Page(Result<&'static str, &'static str>);
 
 #[async_trait]
@@ -22,27 +22,27 @@ fn with(page: Result<&'static str, &'static str>) -> Api {
 }
 
 #[test]
-fn the_numbers_are_a_text_that_monitors_read() {
+fn metrics_are_plain_text_for_prometheus() {
     let answer = with(Ok("fired_total 1\n")).send("GET", "/metrics", &[], "");
     assert_eq!((answer.status.as_u16(), answer.body.as_str()), (200, "fired_total 1\n"));
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
 }
 
 #[test]
-fn numbers_that_cannot_be_had_are_asked_for_later() {
+fn unavailable_metrics_are_a_temporary_failure() {
     let answer = with(Err("the disk, at /secret/place")).send("GET", "/metrics", &[], "");
-    answer.fails(503, "ServiceUnavailable", "The numbers cannot be had now.");
+    answer.fails(503, "ServiceUnavailable", "The metrics are temporarily unavailable. Try again.");
     assert_eq!(answer.header("retry-after"), Some("5"));
 }
 
 #[test]
-fn where_there_are_none_there_is_nothing() {
+fn without_a_metrics_page_the_path_is_unknown() {
     let answer = Api::new().send("GET", "/metrics", &[], "");
-    answer.fails(404, "UnknownRoute", "There is nothing at this path.");
+    answer.fails(404, "UnknownRoute", "Nothing exists at this path.");
 }
 
 #[test]
-fn they_need_a_token() {
+fn metrics_need_a_token() {
     let api = Api::with_metrics(Access::Tokens(Vec::new()), Some(Arc::new(Page(Ok("")))));
     assert_eq!(api.send("GET", "/metrics", &[], "").status, 401);
 }

@@ -1,9 +1,9 @@
-//! What clients ask the Resource Manager itself.
+//! Operations of the Azure Resource Manager itself.
 
 use crate::support::{Api, SUBSCRIPTION};
 
 #[test]
-fn the_provider_is_registered_whatever_version_is_asked_for() {
+fn the_provider_is_registered_for_every_api_version() {
     let api = Api::new();
     let path = format!("{SUBSCRIPTION}/providers/microsoft.scheduler");
     let answer = api.send("GET", &format!("{path}?api-version=2016-02-01"), &[], "");
@@ -22,13 +22,13 @@ fn the_provider_is_registered_whatever_version_is_asked_for() {
 }
 
 #[test]
-fn every_resource_group_is_there() {
+fn every_resource_group_exists() {
     let answer = Api::new().send("HEAD", &format!("{SUBSCRIPTION}/resourcegroups/x"), &[], "");
     answer.is(204, "");
 }
 
 #[test]
-fn a_name_that_no_group_can_have_is_refused() {
+fn an_invalid_group_name_is_refused() {
     let path = format!("{SUBSCRIPTION}/resourcegroups/a%23b");
     assert_eq!(Api::new().send("HEAD", &path, &[], "").status.as_u16(), 400);
 }

@@ -1,11 +1,11 @@
-//! What needs no token: `/healthz` and `/openapi.json`.
+//! The paths that need no token: `/healthz` and `/openapi.json`.
 
 use minutehand_rest::Access;
 
 use crate::support::{Api, Trouble};
 
 #[test]
-fn health_names_what_runs() {
+fn health_names_the_versions() {
     Api::with(Access::Tokens(Vec::new())).send("GET", "/healthz", &[], "").is(
         200,
         r#"{"status":"ready","version":"1.2.3","commit":"abc","store":"1","timeZones":"2026a"}"#,
@@ -13,24 +13,24 @@ fn health_names_what_runs() {
 }
 
 #[test]
-fn a_service_whose_store_does_not_answer_is_not_ready() {
+fn an_unavailable_store_makes_the_service_unready() {
     let api = Api::with(Access::Tokens(Vec::new()));
     *api.world.trouble.lock().unwrap() = Trouble::Unavailable;
-    let message = "The service cannot answer at the moment. Try again.";
+    let message = "The service is temporarily unavailable. Try again.";
     api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
 }
 
 #[test]
-fn a_service_whose_disk_takes_no_writes_is_not_ready_and_says_so() {
+fn a_full_disk_makes_the_service_unready_with_a_message_of_its_own() {
     let api = Api::with(Access::Tokens(Vec::new()));
     *api.world.trouble.lock().unwrap() = Trouble::Full;
-    let message =
-        "The disk takes no writes: what is changed or fires cannot be kept. The log says why.";
+    let message = "The disk is full or read-only: changes and executions cannot be saved. The log \
+                   gives the reason.";
     api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
 }
 
 #[test]
-fn the_description_is_what_is_committed() {
+fn the_description_is_the_committed_file() {
     let api = Api::with(Access::Tokens(Vec::new()));
     api.send("GET", "/openapi.json", &[], "").is(200, include_str!("../../openapi.json"));
 }

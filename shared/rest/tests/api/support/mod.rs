@@ -1,4 +1,4 @@
-//! An API over a store that only remembers, and answers as texts.
+//! An API over a store in memory. Tests see its answers as text.
 
 mod world;
 
@@ -12,34 +12,34 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use domain::pricing_tier::PlanLimits;
 use http_body_util::BodyExt;
 use minutehand_rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt;
 
 pub(crate) use world::{Trouble, World};
 
-/// The subscription's path.
+/// The path of the subscription.
 pub(crate) const SUBSCRIPTION: &str = "/subscriptions/S1";
-/// The path of the collections of a group.
+/// The path of the collections in a resource group.
 pub(crate) const GROUP: &str =
     "/subscriptions/S1/resourceGroups/RG/providers/Microsoft.Scheduler/jobCollections";
-/// The version that most clients ask for.
+/// The version that most clients use.
 pub(crate) const VERSION: &str = "api-version=2016-03-01";
-/// The least that a job can be.
+/// The smallest valid job.
 pub(crate) const JOB: &str = r#"{"properties":{"action":{"type":"Http","request":{"uri":"http://example.org","method":"GET"}}}}"#;
 
-/// An API.
+/// An API and its store.
 pub(crate) struct Api {
     pub(crate) world: Arc<World>,
     router: Router,
 }
 
 impl Api {
-    /// One that is open to everybody, with nothing in it.
+    /// An empty API that needs no token.
     pub(crate) fn new() -> Self {
         Self::with(Access::Open)
     }
 
-    /// One that is open to some.
+    /// An empty API with these access rules.
     pub(crate) fn with(access: Access) -> Self {
         Self::with_metrics(access, None)
     }
@@ -85,7 +85,7 @@ impl Api {
         Self { world, router }
     }
 
-    /// One with a collection `C1` in it.
+    /// An API with the collection `C1`.
     pub(crate) fn with_collection() -> Self {
         let api = Self::new();
         let body = r#"{"location":"West US","properties":{"sku":{"name":"Standard"}}}"#;
@@ -93,28 +93,30 @@ impl Api {
         api
     }
 
-    /// One with a collection `C1` and in it a job `J1`, of [`JOB`].
+    /// An API with the collection `C1`, which has the job `J1`, a copy of [`JOB`].
     pub(crate) fn with_job() -> Self {
         let api = Self::with_collection();
         assert_eq!(api.put("/C1/jobs/J1", JOB).status, StatusCode::CREATED);
         api
     }
 
-    /// Asks for a path under [`GROUP`], with an `api-version`.
+    /// Sends a GET for a path below [`GROUP`], with an `api-version`.
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "")
     }
 
+    /// Sends a PUT for a path below [`GROUP`], with an `api-version`.
     pub(crate) fn put(&self, path: &str, body: &str) -> Answer {
         self.ask("PUT", path, body)
     }
 
+    /// Sends a request for a path below [`GROUP`], with an `api-version`.
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         let mark = if path.contains('?') { '&' } else { '?' };
         self.send(method, &format!("{GROUP}{path}{mark}{VERSION}"), &[], body)
     }
 
-    /// Asks for anything.
+    /// Sends a request.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -137,7 +139,7 @@ impl Api {
     }
 }
 
-/// What came back.
+/// The answer to a request.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -145,7 +147,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Checks all of it: the status, `content-type` with a body and only with one, and the body.
+    /// Checks the complete answer: the status, the body, and `content-type`, which is set if and
+    /// only if there is a body.
     #[track_caller]
     pub(crate) fn is(&self, status: u16, body: &str) {
         assert_eq!((self.status.as_u16(), self.body.as_str()), (status, body));
@@ -153,22 +156,22 @@ impl Answer {
         assert_eq!(self.header("content-type"), expected);
     }
 
-    /// Checks that it is a failure with this code and message.
+    /// Checks that the answer is a failure with this code and message.
     #[track_caller]
     pub(crate) fn fails(&self, status: u16, code: &str, message: &str) {
-        self.is(status, &format!(r#"{{"error":{{"code":"{code}","message":"{message}"}}}}"#));
+        self.is(status, &json!({"error": {"code": code, "message": message}}).to_string());
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Its body, for a test of one thing in it.
+    /// The body as JSON, for tests of single properties.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 }
 
-/// What a missing collection is answered with.
+/// The message for a missing collection, `nope`.
 pub(crate) const NO_COLLECTION: &str = "The Resource 'Microsoft.Scheduler/jobcollections/nope' \
                                         under resource group 'RG' was not found.";
