@@ -1,4 +1,4 @@
-//! `minutehand preview` as a user meets it: arguments and a file in; text, JSON and an exit code out.
+//! `minutehand preview` from the outside: arguments and a file in; text, JSON and an exit code out.
 
 #![cfg(test)]
 
@@ -13,12 +13,12 @@ fn minutehand(args: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A process that refuses its arguments does not read its input.
+    // Fails if the process exits without reading its input, because an argument is invalid.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// Previews a job from standard input; the instant and further arguments are in one string.
+/// Asserts the output for a job on standard input; `args` is one string with spaces.
 #[track_caller]
 fn check(job: &str, args: &str, stdout: &str) {
     let args: Vec<_> = ["preview", "-"].into_iter().chain(args.split(' ')).collect();
@@ -37,7 +37,7 @@ fn check_refused(job: &str, stderr: &str) {
 }
 
 #[test]
-fn every_form_of_a_job_is_read() {
+fn a_whole_job_its_properties_and_a_recurrence_are_accepted() {
     let args = "--from 2027-01-01 --count 2 --json";
     let twice =
         "{\"occurrences\":[\"2027-01-01T09:00:00Z\",\"2027-01-02T09:00:00Z\"],\"ends\":false}\n";
@@ -94,7 +94,7 @@ fn ends_says_that_nothing_follows_the_last_one_printed() {
 }
 
 #[test]
-fn the_table_tells_both_clocks_and_what_a_change_did() {
+fn the_table_shows_utc_and_local_time_and_explains_clock_changes() {
     check(
         r#"{"recurrence":{"frequency":"day","schedule":{"hours":[2],"minutes":[30]},"timeZone":"Eastern Standard Time"},"startTime":"2027-01-01"}"#,
         "--from 2027-03-13T06:00:00Z --count 3",
@@ -122,7 +122,7 @@ Every day at minute 30 of every hour America/New_York time
 }
 
 #[test]
-fn the_table_says_where_a_rule_ends_and_that_a_job_is_disabled() {
+fn the_table_shows_where_a_rule_ends_and_that_a_job_is_disabled() {
     check(
         r#"{"properties":{"startTime":"2027-01-01","state":"disabled"}}"#,
         "--from 2026-12-31T23:59:59Z",
@@ -144,15 +144,22 @@ Nothing follows.
 }
 
 #[test]
-fn what_is_refused_says_what_to_change_and_exits_with_2() {
-    check_refused("x", "error: The job is not valid JSON: expected value at line 1 column 1.\n");
+fn an_invalid_job_exits_with_2_and_says_what_to_change() {
+    check_refused(
+        "0 9 * * 1-5",
+        "error: The job is not valid JSON: trailing characters at line 1 column 3.\n  Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}. Cron expressions are not supported.\n",
+    );
+    check_refused(
+        " \n",
+        "error: This is not a job: the input is empty. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+    );
     check_refused(
         "[]",
-        "error: This is no job: it is not a JSON object. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+        "error: This is not a job: it is not a JSON object. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
     );
     check_refused(
         r#"{"frequncy":"day"}"#,
-        "error: This is no job: it has neither 'properties' nor 'recurrence', 'frequency' or 'startTime'. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+        "error: This is not a job: it has neither 'properties' nor 'recurrence', 'frequency' or 'startTime'. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
     );
     check_refused(
         r#"{"frequency":"week","schedule":{"monthDays":[31]}}"#,
@@ -169,7 +176,7 @@ fn what_is_refused_says_what_to_change_and_exits_with_2() {
 }
 
 #[test]
-fn arguments_that_are_wrong_exit_with_2_and_a_missing_file_with_1() {
+fn invalid_arguments_exit_with_2_and_a_missing_file_with_1() {
     let code = |args: &[&str]| minutehand(args, "{}").status.code();
     assert_eq!(code(&["preview"]), Some(2));
     assert_eq!(code(&["preview", "-", "--from", "yesterday"]), Some(2));
@@ -180,12 +187,12 @@ fn arguments_that_are_wrong_exit_with_2_and_a_missing_file_with_1() {
 }
 
 #[test]
-fn a_job_that_is_no_text_or_too_long_is_not_read() {
+fn a_job_that_is_too_long_is_refused() {
     let long = format!("{{{}}}", " ".repeat(1 << 20));
     let output = minutehand(&["preview", "-"], &long);
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "error: cannot read -: a job may have 1048576 bytes\n"
+        "error: cannot read -: a job has at most 1048576 bytes\n"
     );
     assert_eq!(output.status.code(), Some(1));
 }
@@ -198,7 +205,7 @@ fn the_version_names_the_commit_and_the_time_zones() {
 }
 
 #[test]
-fn the_examples_are_previewed() {
+fn all_examples_can_be_previewed() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
     let mut previewed = 0;
     for example in std::fs::read_dir(examples).unwrap() {
