@@ -5,6 +5,8 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::json;
+
 fn minutehand(args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_minutehand"))
         .args(args)
@@ -28,6 +30,19 @@ fn check(job: &str, args: &str, stdout: &str) {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// The output of `--json`, with its exact order of properties.
+fn json_output<S: AsRef<str>>(occurrences: &[S], ends: bool) -> String {
+    let occurrences: Vec<&str> = occurrences.iter().map(AsRef::as_ref).collect();
+    [
+        "{\"occurrences\":",
+        &json!(occurrences).to_string(),
+        ",\"ends\":",
+        &json!(ends).to_string(),
+        "}\n",
+    ]
+    .concat()
+}
+
 #[track_caller]
 fn check_refused(job: &str, stderr: &str) {
     let output = minutehand(&["preview", "-", "--from", "2027-01-01"], job);
@@ -41,10 +56,12 @@ fn a_whole_job_its_properties_and_a_recurrence_are_accepted() {
     let args = "--from 2027-01-01 --count 2 --json";
     let twice =
         "{\"occurrences\":[\"2027-01-01T09:00:00Z\",\"2027-01-02T09:00:00Z\"],\"ends\":false}\n";
-    let recurrence = r#""recurrence":{"frequency":"day"},"startTime":"2026-12-01T09:00:00Z""#;
-    check(&format!(r#"{{"properties":{{{recurrence},"state":"Enabled"}},"id":"x"}}"#), args, twice);
-    check(&format!("{{{recurrence}}}"), args, twice);
-    check(&format!("\u{feff}{{{recurrence}}}"), args, twice);
+    let mut properties =
+        json!({"recurrence": {"frequency": "day"}, "startTime": "2026-12-01T09:00:00Z"});
+    check(&properties.to_string(), args, twice);
+    check(&format!("\u{feff}{properties}"), args, twice);
+    properties["state"] = "Enabled".into();
+    check(&json!({"properties": properties, "id": "x"}).to_string(), args, twice);
     check(r#"{"frequency":"day","startTime":"2026-12-01T09:00:00Z"}"#, args, twice);
     check(
         r#"{"Frequency":"Daily","StartTime":"2026-12-01T04:00","TimeZone":"America/New_York"}"#,
@@ -55,7 +72,7 @@ fn a_whole_job_its_properties_and_a_recurrence_are_accepted() {
 
 #[test]
 fn a_job_without_a_recurrence_runs_once() {
-    let once = |at: &str| format!("{{\"occurrences\":[\"{at}\"],\"ends\":true}}\n");
+    let once = |at: &str| json_output(&[at], true);
     let args = "--from 2027-01-01T10:00:00Z --json";
     check(
         r#"{"startTime":"2027-03-01T09:00:00.25+01:00"}"#,
@@ -84,8 +101,8 @@ fn without_a_start_time_the_first_occurrence_is_from() {
 fn ends_says_that_nothing_follows_the_last_one_printed() {
     let job = r#"{"frequency":"day","startTime":"2027-01-01","endTime":"2027-01-03"}"#;
     let days = |days: &[&str], ends: bool| {
-        let days: Vec<_> = days.iter().map(|day| format!("\"2027-01-{day}T00:00:00Z\"")).collect();
-        format!("{{\"occurrences\":[{}],\"ends\":{ends}}}\n", days.join(","))
+        let days: Vec<_> = days.iter().map(|day| format!("2027-01-{day}T00:00:00Z")).collect();
+        json_output(&days, ends)
     };
     check(job, "--from 2027-01-01 --json --count 2", &days(&["01", "02"], false));
     check(job, "--from 2027-01-01 --json --count 3", &days(&["01", "02", "03"], true));
@@ -188,7 +205,7 @@ fn invalid_arguments_exit_with_2_and_a_missing_file_with_1() {
 
 #[test]
 fn a_job_that_is_too_long_is_refused() {
-    let long = format!("{{{}}}", " ".repeat(1 << 20));
+    let long = ["{", &" ".repeat(1 << 20), "}"].concat();
     let output = minutehand(&["preview", "-"], &long);
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
