@@ -1,4 +1,6 @@
-//! Tells the program which commit it was built from, and with which version of the store.
+//! Sets `MINUTEHAND_COMMIT` and `MINUTEHAND_STORE`, the commit and the version of the embedded store.
+//!
+//! `functions/api` uses this script, too.
 
 use std::process::Command;
 
@@ -7,7 +9,7 @@ fn main() {
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=MINUTEHAND_COMMIT={commit}");
     for file in ["HEAD", "logs/HEAD"] {
-        // In a second working tree they are not in `.git`, which is a file there.
+        // Git is asked for the path: in a linked working tree `.git` is a file.
         if let Some(path) = git(&["rev-parse", "--path-format=absolute", "--git-path", file]) {
             println!("cargo::rerun-if-changed={path}");
         }
@@ -25,7 +27,7 @@ fn git(arguments: &[&str]) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The version of a package, from the text of `Cargo.lock`.
+/// Finds the version of a package in the text of `Cargo.lock`.
 fn version_of<'a>(package: &str, lock: &'a str) -> Option<&'a str> {
     let (_, after) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
     after.split('"').next()

@@ -1,6 +1,6 @@
 /**
- * The stack of `../template.yaml`, for those who deploy with the CDK. The template is the only source:
- * all that is done here is to put what `make build` has built in the place of the three paths.
+ * The stack of `../template.yaml` as a CDK app. It includes the template and only replaces the code of
+ * the three functions with the packages that `make build` created.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,18 +9,18 @@ import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
 import { Asset } from 'aws-cdk-lib/aws-s3-assets';
 import { Construct } from 'constructs';
 
-/** Each function of the template, and its folder among the packages. */
+/** The functions in the template, and the folders of their packages. */
 const FUNCTIONS = { ApiFunction: 'api', SweeperFunction: 'sweeper', ExecutorFunction: 'executor' };
 
 export interface MinutehandProps extends StackProps {
-  /** Where the packages are: a folder for each function, with `bootstrap` in it. */
+  /** Folder with the packages: one folder per function, which contains `bootstrap`. */
   readonly packages: string;
-  /** Values of the template's parameters. What is not given stays a parameter of the stack. */
+  /** Values of the template's parameters. The others remain parameters of the stack. */
   readonly parameters?: Record<string, string>;
 }
 
 export class Minutehand extends Stack {
-  /** The template, to take resources from and to change them. */
+  /** The included template, to access and change its resources. */
   readonly template: CfnInclude;
 
   constructor(scope: Construct, id: string, props: MinutehandProps) {
@@ -32,7 +32,7 @@ export class Minutehand extends Stack {
     for (const [name, folder] of Object.entries(FUNCTIONS)) {
       const path = join(props.packages, folder);
       if (!existsSync(join(path, 'bootstrap'))) {
-        throw new Error(`${path} holds no package: run 'make build' first`);
+        throw new Error(`${path} contains no package: run 'make build' first`);
       }
       const asset = new Asset(this, `${name}Package`, { path });
       const fn = this.template.getResource(name) as sam.CfnFunction;

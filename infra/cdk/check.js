@@ -1,6 +1,6 @@
 /**
- * Synthesizes the app and compares what comes out with `../template.yaml`: all of it is there, and
- * nothing but the code of the functions differs. Works on stand-ins for the packages, and offline.
+ * Synthesizes the app and compares the result with `../template.yaml`: they must be equal except for the
+ * code of the functions. It uses placeholder packages and works offline.
  */
 const { deepStrictEqual, strictEqual } = require('node:assert');
 const { execFileSync } = require('node:child_process');
@@ -16,9 +16,9 @@ const out = join(folder, 'check');
 rmSync(out, { recursive: true, force: true });
 for (const name of Object.values(FUNCTIONS)) {
   mkdirSync(join(packages, name), { recursive: true });
-  writeFileSync(join(packages, name, 'bootstrap'), `stands in for ${name}\n`);
+  writeFileSync(join(packages, name, 'bootstrap'), `placeholder for ${name}\n`);
 }
-// What it prints is shown if it fails; else it is advice, for parameters that are empty, too.
+// The output is shown only if the command fails. Otherwise it is advice that does not apply here.
 execFileSync('npx', ['cdk', 'synth', '--quiet', '--output', out], {
   cwd: __dirname,
   env: { ...process.env, MINUTEHAND_PACKAGES: packages },
@@ -33,11 +33,11 @@ for (const [name, directory] of Object.entries(FUNCTIONS)) {
   const { CodeUri } = synthesized.Resources[name].Properties;
   const asset = assets[CodeUri.Key.replace('.zip', '')];
   const source = join(out, asset.source.path, 'bootstrap');
-  strictEqual(readFileSync(source, 'utf8'), `stands in for ${directory}\n`, `the package of ${name}`);
+  strictEqual(readFileSync(source, 'utf8'), `placeholder for ${directory}\n`, `the package of ${name}`);
   delete synthesized.Resources[name].Properties.CodeUri;
   delete template.Resources[name].Properties.CodeUri;
 }
-// What the CDK adds to every stack, so that it notices one that was not prepared for it.
+// The CDK adds these to every stack, to check that the account is bootstrapped.
 delete synthesized.Parameters.BootstrapVersion;
 delete synthesized.Rules.CheckBootstrapVersion;
 for (const section of new Set([...Object.keys(template), ...Object.keys(synthesized)])) {
@@ -47,7 +47,7 @@ for (const section of new Set([...Object.keys(template), ...Object.keys(synthesi
     continue;
   }
   for (const name of new Set([...Object.keys(ours ?? {}), ...Object.keys(theirs ?? {})])) {
-    deepStrictEqual(theirs?.[name], ours?.[name], `${section}.${name} differs from the template's`);
+    deepStrictEqual(theirs?.[name], ours?.[name], `${section}.${name} differs from the template`);
   }
 }
 console.log(`${Object.keys(template.Resources).length} resources, as in the template`);
@@ -68,7 +68,8 @@ function readTemplate(path) {
 }
 
 /**
- * In one form what may be told in two: numbers and booleans as texts, an attribute's path as a list.
+ * Converts equivalent values to one form: numbers and booleans to strings, the path of an attribute to a
+ * list.
  */
 function comparable(value) {
   if (Array.isArray(value)) return value.map(comparable);

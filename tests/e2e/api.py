@@ -1,4 +1,4 @@
-"""The API of a stack, as far as the checks call it."""
+"""A client for the parts of the API that the checks use."""
 
 import json
 import urllib.error
@@ -9,13 +9,13 @@ VERSION = "api-version=2016-03-01"
 
 
 class Api:
-    """Calls with a token, with a signature, or with neither."""
+    """Sends requests with a token, with a signature, or with neither."""
 
     def __init__(self, url, token=None, sign=None):
         self.url, self.token, self.sign = url, token, sign
 
     def call(self, method, path, body=None):
-        """The status of the answer, and its document."""
+        """Returns the status and the document of the response."""
         request = urllib.request.Request(f"{self.url}{path}", method=method)
         if self.token is not None:
             request.add_header("Authorization", f"Bearer {self.token}")
@@ -54,7 +54,7 @@ class Collection:
         return self._ok("POST", f"/jobs/{job}/run")
 
     def history(self, job):
-        """The properties of its executions, the newest first."""
+        """The properties of a job's history items, newest first."""
         items = self._ok("GET", f"/jobs/{job}/history")["value"]
         return [item["properties"] for item in items]
 

@@ -1,7 +1,8 @@
-"""An AWS on this machine, and the stack on it.
+"""An AWS emulator on this machine, and the stack on it.
 
-The emulator asks of every call, if it is strict, whether the caller's role allows it, so the functions have what the
-template gives them and no more. It does not look at keys of items; the tests of the template do.
+If the emulator is strict, it checks every request against the caller's role, so the functions have
+exactly the permissions of the template. It ignores conditions on the keys of items; the tests of the
+template in tests/it check those.
 """
 
 import json
@@ -27,13 +28,13 @@ COMMAND_SECONDS = 300
 
 
 class Failed(Exception):
-    """Something that did not work, and what it printed."""
+    """A step failed; the message contains its output."""
 
 
 class Emulator:
-    """One emulator, ready as soon as it is entered; when it is left, it and the functions are gone.
+    """An emulator that runs while it is entered. Leaving it stops it and the functions.
 
-    If it is strict, roles allow what they allow; else everything is.
+    If it is strict, it enforces the permissions of roles; otherwise it allows everything.
     """
 
     def __init__(self, folder, tools, is_strict=True):
@@ -46,7 +47,7 @@ class Emulator:
             (self.folder / name).mkdir(parents=True)
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        # Nothing of whoever runs this: no account, no settings.
+        # A clean environment, without the user's accounts and settings.
         self.environment = {
             "PATH": f"{self.tools}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.folder / "home"),
@@ -63,7 +64,7 @@ class Emulator:
             "BIND_HOST": "127.0.0.1",
             "GATEWAY_PORT": str(self.port),
             "AUTH": "true" if self.is_strict else "false",
-            # Else it listens to the network, too.
+            # Without this it would listen on the network, too.
             "IOT_MTLS_ENABLED": "0",
         }
         with open(self.log, "w") as log:
@@ -74,7 +75,7 @@ class Emulator:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # The functions that it starts are in its group, and end with it.
+                # The functions run in its process group, so they can be stopped together.
                 start_new_session=True,
             )
         try:
@@ -87,7 +88,7 @@ class Emulator:
     def __exit__(self, *_):
         _signal_group(self.process.pid, signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
-        # The group is there for as long as one of it is; ours has to be waited for to be gone.
+        # The group exists until its last process is gone; `poll` reaps the emulator itself.
         while _is_group(self.process.pid) and time.monotonic() < deadline:
             self.process.poll()
             time.sleep(0.05)
@@ -95,7 +96,7 @@ class Emulator:
         self.process.wait()
 
     def client(self, service):
-        """A client of the emulator's administrator."""
+        """An SDK client with all permissions."""
         return boto3.client(
             service,
             endpoint_url=self.url,
@@ -106,14 +107,14 @@ class Emulator:
         )
 
     def sign(self, method, url):
-        """The headers that sign a request to an API."""
+        """Returns the headers that sign a request to an API."""
         request = AWSRequest(method, url)
         credentials = Credentials(access_key="test", secret_key="test")
         SigV4Auth(credentials, "execute-api", REGION).add_auth(request)
         return dict(request.headers)
 
     def run(self, *command, cwd):
-        """Runs a command against the emulator; what it printed."""
+        """Runs a command against the emulator and returns its output."""
         done = subprocess.run(
             [str(part) for part in command],
             cwd=cwd,
@@ -142,7 +143,7 @@ class Emulator:
 
 
 class Stack:
-    """The stack as it was deployed."""
+    """The deployed stack."""
 
     NAME = "minutehand"
 
@@ -150,7 +151,7 @@ class Stack:
         self.emulator, self.project = emulator, project
 
     def deploy(self, **parameters):
-        """Deploys what was built, or changes it; what the template puts out."""
+        """Deploys or updates the stack, and reads its outputs."""
         self.emulator.run(
             *["sam", "deploy", "--template-file", self.project / "build" / "template.yaml"],
             *["--stack-name", self.NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"],
@@ -161,16 +162,17 @@ class Stack:
         described = self.emulator.client("cloudformation").describe_stacks(StackName=self.NAME)
         outputs = described["Stacks"][0]["Outputs"]
         self.outputs = {output["OutputKey"]: output["OutputValue"] for output in outputs}
-        # As on AWS, but for where it stands: https://ID.execute-api.REGION.amazonaws.com.
+        # On AWS this is https://ID.execute-api.REGION.amazonaws.com.
         api = self.outputs["Url"].split("//")[1].split(".")[0]
         self.url = f"http://{api}.execute-api.localhost:{self.emulator.port}"
         return self
 
-    def allow_what_is_judged_otherwise(self):
-        """Adds what roles have on AWS and not on the emulator.
+    def allow_what_only_aws_allows(self):
+        """Adds permissions that the template gives on AWS, but that the emulator does not recognise.
 
-        It tells policies nothing of encryption contexts, so what asks for one never holds; and to it
-        a batch is an action of its own, where AWS asks for the one that each of the batch is.
+        The emulator does not evaluate conditions on encryption contexts, so such statements never
+        match. It also checks a batch request as an action of its own, where AWS checks the action of
+        the single request.
         """
         key, queue = self.outputs["KeyArn"], self.queue_arn()
         send = (queue, ["sqs:SendMessageBatch"])
@@ -186,7 +188,7 @@ class Stack:
             self.put_policy(role, "emulator", allow)
 
     def put_policy(self, role, name, statements):
-        """Gives a role a policy beside its own."""
+        """Adds a policy to a role."""
         document = json.dumps({"Version": "2012-10-17", "Statement": statements})
         self.emulator.client("iam").put_role_policy(
             RoleName=self.physical(role), PolicyName=name, PolicyDocument=document
@@ -202,7 +204,7 @@ class Stack:
         return attributes["Attributes"]["QueueArn"]
 
     def save_logs(self):
-        """Keeps what the functions logged, for whoever looks for what failed."""
+        """Saves the logs of the functions, to find the reason of a failure."""
         client = self.emulator.client("logs")
         for logical in ["ApiLog", "SweeperLog", "ExecutorLog", "AccessLog"]:
             groups = client.get_paginator("filter_log_events")
@@ -211,13 +213,13 @@ class Stack:
             (self.project / f"{logical}.log").write_text("\n".join(lines) + "\n")
 
     def physical(self, logical):
-        """The name of a resource."""
+        """The physical name of a resource."""
         client = self.emulator.client("cloudformation")
         described = client.describe_stack_resource(StackName=self.NAME, LogicalResourceId=logical)
         return described["StackResourceDetail"]["PhysicalResourceId"]
 
-    def stand_still(self):
-        """Stops the tick and the deliveries."""
+    def pause(self):
+        """Stops the schedule of the sweeper and the deliveries to the executor."""
         self.emulator.client("events").disable_rule(Name=self.physical("Tick"))
         mapping = self.physical("Deliveries")
         self.emulator.client("lambda").update_event_source_mapping(UUID=mapping, Enabled=False)

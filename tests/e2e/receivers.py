@@ -1,10 +1,10 @@
-"""What jobs send to in AWS: it is there before the stack, which is told what may be sent to."""
+"""The AWS resources that jobs send to. They exist before the stack, which gets their ARNs."""
 
 import io
 import json
 import zipfile
 
-# It tells where its payload says, as whoever invokes it without waiting hears nothing.
+# The function reports to the URL in its payload, because an asynchronous invocation returns no result.
 FUNCTION = """
 import urllib.request
 
@@ -14,7 +14,7 @@ def handler(event, context):
 
 
 class Receivers:
-    """A queue, and a topic and a bus that pass on to it; a function; and a queue that is not listed."""
+    """A queue with a topic and a bus that forward to it, a function, and a queue that jobs may not use."""
 
     def __init__(self, emulator):
         self.emulator = emulator
@@ -26,7 +26,7 @@ class Receivers:
         sns.subscribe(TopicArn=self.topic, Protocol="sqs", Endpoint=queue_arn, Attributes=raw)
         events = emulator.client("events")
         bus_arn = events.create_event_bus(Name="sent")["EventBusArn"]
-        pass_on(emulator, "sent", "jobs", queue_arn)
+        forward(emulator, "sent", "jobs", queue_arn)
         self.function = self._function()
         self.arns = [queue_arn, self.topic, self.function, bus_arn]
 
@@ -44,7 +44,7 @@ class Receivers:
         return made["FunctionArn"]
 
     def _role(self):
-        """A role that functions may have, and that allows nothing."""
+        """A role for functions without any permissions."""
         assume = {
             "Effect": "Allow",
             "Principal": {"Service": "lambda.amazonaws.com"},
@@ -55,7 +55,7 @@ class Receivers:
         return iam.create_role(RoleName="sent", AssumeRolePolicyDocument=document)["Role"]["Arn"]
 
     def actions(self, target):
-        """An action of each type, by the name of its job."""
+        """One action of each type, by the name of its job."""
         tell = json.dumps({"tell": f"{target.url}/invoked"})
         event = {"eventBusName": "sent", "source": "jobs", "detailType": "bus", "detail": "{}"}
         return {
@@ -72,17 +72,17 @@ class Receivers:
         return {"type": "Sqs", "sqsMessage": {"queueUrl": queue, "message": message}}
 
     def received(self):
-        """What has come to the queue since it was asked for."""
+        """The messages that arrived in the queue since the last call."""
         return [name_of(body) for body in receive(self.emulator, self.queue)]
 
 
 def name_of(body):
-    """A message, or the type of an event."""
+    """The type of an event, or the text of any other message."""
     return json.loads(body)["detail-type"] if body.startswith("{") else body
 
 
 def queue(emulator, name):
-    """A queue that topics and rules may send to: its URL and its ARN."""
+    """Creates a queue that topics and rules may send to; returns its URL and its ARN."""
     sqs = emulator.client("sqs")
     url = sqs.create_queue(QueueName=name)["QueueUrl"]
     asked = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
@@ -98,8 +98,8 @@ def queue(emulator, name):
     return url, arn
 
 
-def pass_on(emulator, bus, source, queue_arn):
-    """Lets a bus pass on the events of a source to a queue."""
+def forward(emulator, bus, source, queue_arn):
+    """Makes a bus forward the events of a source to a queue."""
     events = emulator.client("events")
     rule = {"Name": source, "EventBusName": bus}
     events.put_rule(**rule, EventPattern=json.dumps({"source": [source]}))
@@ -108,7 +108,7 @@ def pass_on(emulator, bus, source, queue_arn):
 
 
 def receive(emulator, url):
-    """The next messages of a queue; they are gone then."""
+    """Receives and deletes the next messages of a queue."""
     sqs = emulator.client("sqs")
     for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])

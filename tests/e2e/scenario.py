@@ -1,6 +1,6 @@
-"""What has to happen on the stack, through its real parts: the tick, the queue, the functions.
+"""The checks on the deployed stack: the real schedule, queue and functions.
 
-Jobs are created first, and then looked at: they wait for their time together.
+All jobs are created first and checked afterwards, so that their waiting times overlap.
 """
 
 import contextlib
@@ -9,54 +9,54 @@ import time
 from datetime import datetime, timedelta, timezone
 
 from api import VERSION, Api
-from receivers import name_of, pass_on, queue, receive
+from receivers import forward, name_of, queue, receive
 
-# A minutely job is due after more than a minute, and the tick comes once in one.
+# Longer than the two runs of a minutely job, plus the time until the next sweep.
 WAIT_SECONDS = 240
-# By how much the clocks of two processes of one machine may differ.
+# The difference that is tolerated between the clocks of two processes.
 CLOCK_SECONDS = 0.005
 COLLECTIONS = "/subscriptions/e2e/providers/Microsoft.Scheduler/jobCollections?" + VERSION
 SECRET = "correct horse battery staple"
 
 
 def play(stack, target, receivers, token):
-    """Plays it, and yields a line for each thing that was seen."""
+    """Runs the checks, and yields one line per result."""
     api = Api(stack.url, token)
-    yield from who_may_call(stack, api)
+    yield from authentication(stack, api)
     scene = Scene(stack, target, receivers, api)
-    told = scene.listen_to_the_bus()
+    events = scene.listen_to_the_bus()
     scene.create_without_dispatch()
     scene.create_with_dispatch()
     scene.create_for_aws()
     yield from scene.watch()
     yield from scene.watch_aws()
     yield from scene.read_back()
-    yield from scene.events(told)
+    yield from scene.events(events)
     yield from scene.dead_letter()
 
 
-def who_may_call(stack, api):
+def authentication(stack, api):
     is_open_to_all(stack)
     equal(Api(stack.url).call("GET", COLLECTIONS)[0], 401, "without a token")
     equal(Api(stack.url, "another").call("GET", COLLECTIONS)[0], 401, "with another token")
     equal(api.call("GET", COLLECTIONS)[0], 200, "with the token")
-    yield "the API asks for a token, but for /healthz and /openapi.json"
+    yield "the API needs a token, except for /healthz and /openapi.json"
 
 
 def gateways(stack, parameters):
-    """Changes the stack so that API Gateway decides who may call."""
+    """Deploys the stack again, so that API Gateway authenticates the callers."""
     named = {"JwtIssuer": "https://issuer.example", "JwtAudience": "one,another"}
     stack.deploy(**parameters, Auth="jwt", **named)
     is_open_to_all(stack)
     equal(Api(stack.url).call("GET", COLLECTIONS)[0], 401, "without a JWT")
-    yield "with Auth=jwt the gateway asks for a JWT, but for /healthz and /openapi.json"
+    yield "with Auth=jwt the gateway needs a JWT, except for /healthz and /openapi.json"
 
     stack.deploy(**parameters, Auth="iam")
     is_open_to_all(stack)
     equal(Api(stack.url).call("GET", COLLECTIONS)[0], 403, "without a signature")
     signed = Api(stack.url, sign=stack.emulator.sign)
     equal(signed.call("GET", COLLECTIONS)[0], 200, "with a signature")
-    yield "with Auth=iam it asks for a signature"
+    yield "with Auth=iam the gateway needs a signature"
 
 
 def is_open_to_all(stack):
@@ -74,7 +74,7 @@ class Scene:
         return {"type": "Http", "request": {"method": "GET", "uri": self.target.url + path, **request}}
 
     def create_without_dispatch(self):
-        """While the api function may not send, the tick has to find what it could not hand over."""
+        """Creates jobs while the api function may not send messages: the sweeper has to find them."""
         self.once_at = in_seconds(75)
         self.minutely_at = in_seconds(70)
         with self.no_sending_by_the_api():
@@ -110,8 +110,8 @@ class Scene:
             recurrence={"frequency": "minute"},
             action=self.action("/disabled"),
         )
-        self.jobs.put("told", state="Disabled", action=self.action("/told"))
-        self.jobs.run("told")
+        self.jobs.put("on-request", state="Disabled", action=self.action("/on-request"))
+        self.jobs.run("on-request")
 
     def create_for_aws(self):
         for name, action in self.receivers.actions(self.target).items():
@@ -129,19 +129,19 @@ class Scene:
             received.extend(self.receivers.received())
             return sorted(received)
 
-        eventually(sent, ["bus", "error action", "queue", "topic"], "what jobs sent in AWS")
-        yield "jobs send to a queue, a topic, a function and a bus of AWS, and so do error actions"
+        eventually(sent, ["bus", "error action", "queue", "topic"], "the messages that jobs sent in AWS")
+        yield "jobs and error actions send to a queue, a topic, a function and a bus"
 
         for job in self.receivers.actions(self.target):
             self.outcomes(job, [("MainAction", None, 0)])
         self.outcomes("denied", [("ErrorAction", None, 0), ("MainAction", "failed", 0)])
         message = self.jobs.history("denied")[-1]["message"]
         assert "AccessDenied" in message, message
-        equal(list(receive(self.stack.emulator, self.receivers.unlisted)), [], "what was denied")
-        yield f"what is not listed is denied: {message}"
+        equal(list(receive(self.stack.emulator, self.receivers.unlisted)), [], "the messages in the queue that is not listed")
+        yield f"a resource that is not listed is denied: {message}"
 
     def outcomes(self, job, expected):
-        """Waits for what its history tells; a status is answered of what failed alone."""
+        """Waits until a job's history is as expected. Only failed items have a status."""
 
         def history():
             items = self.jobs.history(job)
@@ -154,32 +154,32 @@ class Scene:
         equal((now.method, now.body), ("POST", b"some body"), "the request of 'now'")
         equal(now.headers.get("authorization", "")[:6], "Basic ", "its credentials")
         assert now.headers.get("x-ms-scheduler-execution-id"), f"no execution id: {now.headers}"
-        yield "a job without a start fires at once, with its body and its credentials"
+        yield "a job without a start fires at once, with its body and credentials"
 
-        self.calls("/told", 1)
-        yield "a disabled job runs when it is told to"
+        self.calls("/on-request", 1)
+        yield "a disabled job runs on request"
 
         tries = self.calls("/fail", 3)
         gaps = [later.at - earlier.at for earlier, later in zip(tries, tries[1:])]
         assert all(gap >= 15 - CLOCK_SECONDS for gap in gaps), f"retried after {gaps} s"
         [error] = self.calls("/error", 1)
         assert error.at >= tries[-1].at, "the error action came before the last attempt"
-        yield f"a failing job is tried again ({', '.join(f'{gap:.1f} s' for gap in gaps)}), then its error action fires"
+        yield f"a failing job is retried ({', '.join(f'{gap:.1f} s' for gap in gaps)}), then its error action fires"
 
         [once] = self.calls("/once", 1)
         late = [lateness(once, self.once_at)]
-        yield f"the tick finds a job that fires once, {late[0]:.3f} s late"
+        yield f"the sweeper finds a one-time job, {late[0]:.3f} s late"
 
         twice = self.calls("/minutely", 2)
         dues = [self.minutely_at + timedelta(minutes=n) for n in range(2)]
         late = [lateness(call, due) for call, due in zip(twice, dues)]
-        yield f"and a minutely one, {', '.join(f'{seconds:.3f} s' for seconds in late)} late"
+        yield f"the sweeper finds a minutely job, {', '.join(f'{seconds:.3f} s' for seconds in late)} late"
 
     def read_back(self):
         for job, outcomes in [
             ("now", [("MainAction", None, 0)]),
             ("once", [("MainAction", None, 0)]),
-            ("told", [("MainAction", None, 0)]),
+            ("on-request", [("MainAction", None, 0)]),
             (
                 "failing",
                 [
@@ -196,18 +196,18 @@ class Scene:
             eventually(lambda: self.jobs.get(job)["state"].lower(), state, f"the state of '{job}'")
         minutely = self.jobs.history("minutely")
         assert len(minutely) >= 2 and not any("status" in item for item in minutely), minutely
-        yield "history and state of each read back"
+        yield "all jobs have the expected history and state"
 
-        # Nothing was called more often than it had to be.
-        for path, calls in [("/now", 1), ("/once", 1), ("/told", 1), ("/fail", 3), ("/error", 1)]:
+        # No job fired more often than it should.
+        for path, calls in [("/now", 1), ("/once", 1), ("/on-request", 1), ("/fail", 3), ("/error", 1)]:
             equal(len(self.target.calls(path)), calls, f"calls of {path}")
         equal(self.target.calls("/disabled"), [], "calls of the disabled job")
-        yield "a disabled job stays silent, and nothing fires twice"
+        yield "a disabled job does not fire, and no job fires twice"
 
-        kept = json.dumps(self.table(), default=str)
-        assert "reports" in kept, "the job is not in the table"
-        assert SECRET not in kept, "a secret is plain in the table"
-        yield "its secret is sealed"
+        stored = json.dumps(self.table(), default=str)
+        assert "reports" in stored, "the job is not in the table"
+        assert SECRET not in stored, "a secret is in the table as plain text"
+        yield "the secret in the table is sealed"
 
     def table(self):
         client = self.stack.emulator.client("dynamodb")
@@ -215,9 +215,9 @@ class Scene:
         return [item for page in pages for item in page["Items"]]
 
     def listen_to_the_bus(self):
-        """A queue that is told what is put on the bus."""
-        url, arn = queue(self.stack.emulator, "told")
-        pass_on(self.stack.emulator, self.stack.outputs["EventBusName"], "minutehand", arn)
+        """Creates a queue that receives the events on the bus."""
+        url, arn = queue(self.stack.emulator, "events")
+        forward(self.stack.emulator, self.stack.outputs["EventBusName"], "minutehand", arn)
         return url
 
     def events(self, url):
@@ -229,11 +229,11 @@ class Scene:
             return seen
 
         eventually(received, expected, "events on the bus")
-        yield f"rules on the bus are told: {', '.join(sorted(seen))}"
+        yield f"rules receive events from the bus: {', '.join(sorted(seen))}"
 
     def dead_letter(self):
         sqs = self.stack.emulator.client("sqs")
-        sent = "this is no work_item"
+        sent = "not a work item"
         sqs.send_message(QueueUrl=self.stack.outputs["QueueUrl"], MessageBody=sent)
         dead = []
 
@@ -242,17 +242,17 @@ class Scene:
             dead.extend(message["Body"] for message in found.get("Messages", []))
             return dead
 
-        eventually(received, [sent], "the dead letters")
-        yield "a message that cannot be read ends in the dead letters"
+        eventually(received, [sent], "the dead-letter queue")
+        yield "an unreadable message goes to the dead-letter queue"
 
     def calls(self, path, count):
-        """The calls of a path, once there are so many."""
+        """Waits for this many calls of a path, and returns them."""
         eventually(lambda: len(self.target.calls(path)) >= count, True, f"{count} calls of {path}")
         return self.target.calls(path)[:count]
 
 
 def eventually(what, expected, name):
-    """Waits until it is as expected."""
+    """Waits until `what()` returns the expected value."""
     deadline = time.monotonic() + WAIT_SECONDS
     while (found := what()) != expected:
         if time.monotonic() > deadline:
@@ -266,7 +266,7 @@ def equal(found, expected, name):
 
 def lateness(call, due):
     late = call.at - due.timestamp()
-    assert late >= -CLOCK_SECONDS, f"it came {-late:.3f} s early"
+    assert late >= -CLOCK_SECONDS, f"the call came {-late:.3f} s early"
     return late
 
 

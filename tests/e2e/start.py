@@ -1,4 +1,4 @@
-"""What the scripts begin with: where things are, and the interpreter that has what they import."""
+"""The start of every script: paths, and a restart with the Python that has the required packages."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ ROOT = HERE.parent.parent
 FUNCTIONS = ["api", "sweeper", "executor"]
 
 sys.path[:0] = [str(HERE / "names"), str(HERE.parent / "clients")]
-import sitecustomize  # noqa: F401, E402: addresses below localhost
+import sitecustomize  # noqa: F401, E402: resolves names below localhost
 import install  # noqa: E402
 
 try:
@@ -19,18 +19,18 @@ try:
 except install.Failed as error:
     sys.exit(f"FAIL: {error}")
 if Path(sys.prefix) != TOOLS.parent:
-    # The same once more, where the tools are.
+    # Run the same script with the Python of the tools.
     os.execv(TOOLS / "python", [str(TOOLS / "python"), *sys.argv])
 
 
 def environment():
-    """Ours, with the tools."""
+    """The environment with the tools in PATH."""
     return {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
 
 
 @contextmanager
 def part(name):
-    """Says how long something took."""
+    """Prints how long a part took."""
     print(f"== {name}", flush=True)
     started = time.monotonic()
     yield

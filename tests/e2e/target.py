@@ -1,4 +1,4 @@
-"""The target that jobs call: it answers as its path asks, and remembers what came when."""
+"""The target that jobs call: its answer depends on the path, and it records all requests."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ Call = namedtuple("Call", "at method headers body")
 
 
 class Target:
-    """Listens on a free port of this machine as soon as it is entered. `/fail…` is answered 500."""
+    """Listens on a free local port while it is entered. The status for `/fail…` is 500, otherwise 200."""
 
     def __init__(self):
         self._calls = {}
@@ -24,7 +24,7 @@ class Target:
             def answer(self):
                 at = time.time()
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                # By their names in small letters, as names of headers match.
+                # The names of headers are case-insensitive.
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 target._note(self.path, Call(at, self.command, headers, body))
                 answer = b"no" if self.path.startswith("/fail") else b"yes"

@@ -1,8 +1,8 @@
-//! The crates, where they are and what they may know: `shared/ARCHITECTURE.md` beside the manifests.
+//! Compares the table of crates in `shared/ARCHITECTURE.md` with the manifests: folders and dependencies.
 //!
-//! The checks are functions from text to a list of problems, tried below on made-up workspaces; only
-//! the first two tests ask Cargo. Development dependencies are not arrows: a crate may test itself
-//! with whatever it likes.
+//! The checks are functions from text to a list of problems. The first two tests apply them to this
+//! workspace; the others show on made-up workspaces that each check can fail. Development dependencies
+//! are not checked: a crate may use anything in its tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,16 +10,17 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-/// What the binary is called.
+/// The package of the program.
 const PRODUCT: &str = "minutehand";
 
-/// How the names of all other packages begin.
+/// The prefix of all other packages.
 const PREFIX: &str = "minutehand-";
 
-/// The crates that only compute.
+/// The crates without I/O.
 const PURE: [&str; 3] = ["recurrence", "domain", "pfx"];
 
-/// What has no place anywhere below them: runtimes, HTTP, AWS. A final `*` stands for any rest.
+/// Packages that must not be in their dependency trees: runtimes, HTTP, AWS. A final `*` matches any
+/// suffix.
 const FORBIDDEN_BELOW_PURE: [&str; 12] = [
     "async-*",
     "aws-*",
@@ -35,29 +36,29 @@ const FORBIDDEN_BELOW_PURE: [&str; 12] = [
     "tokio-*",
 ];
 
-/// What they may not name themselves. It may be in the tree: `serde_json` brings the traits.
+/// Packages that they must not depend on directly. They may be in the tree, as `serde_json` needs them.
 const FORBIDDEN_IN_PURE: [&str; 3] = ["serde", "serde_core", "serde_derive"];
 
-/// One row of the table; everything in it is borrowed from the document.
+/// One row of the table.
 struct Row<'a> {
     folder: &'a str,
     may_know: BTreeSet<&'a str>,
 }
 
 #[test]
-fn the_crates_and_their_arrows_are_those_of_the_table() {
+fn crates_folders_and_dependencies_match_the_table() {
     let document = workspace_root().join("shared/ARCHITECTURE.md");
     let document = std::fs::read_to_string(document).expect("shared/ARCHITECTURE.md is readable");
     assert_none(&arrow_problems(&metadata(), &document));
 }
 
 #[test]
-fn the_pure_crates_know_no_runtime_no_network_and_no_cloud() {
+fn pure_crates_depend_on_no_runtime_no_network_and_no_cloud() {
     let metadata = metadata();
     let pure: Vec<_> = members(&metadata).filter(|package| PURE.contains(&name(package))).collect();
-    assert!(!pure.is_empty(), "no member is called as in PURE: correct it");
+    assert!(!pure.is_empty(), "PURE names no member of the workspace: correct it");
     for package in pure {
-        // Normal dependencies on this platform: what is built into a binary, and is on disk already.
+        // Normal dependencies on this platform: the ones that end up in a program.
         let tree = cargo(&[
             "tree",
             "--package",
@@ -73,7 +74,7 @@ fn the_pure_crates_know_no_runtime_no_network_and_no_cloud() {
     }
 }
 
-/// Compares the table in `document` with `metadata`, which is what `cargo metadata --no-deps` says.
+/// Compares the table in `document` with the output of `cargo metadata --no-deps`.
 fn arrow_problems(metadata: &Value, document: &str) -> Vec<String> {
     let rows = match rows(document) {
         Ok(rows) => rows,
@@ -97,7 +98,7 @@ fn arrow_problems(metadata: &Value, document: &str) -> Vec<String> {
         }
         let called = package["name"].as_str().unwrap_or_default();
         if called != PRODUCT && !called.starts_with(PREFIX) {
-            problems.push(format!("`{called}` is not called `{PREFIX}…`: rename the package"));
+            problems.push(format!("`{called}` has no name like `{PREFIX}…`: rename the package"));
         }
         if folder != name && !folder.ends_with(&format!("/{name}")) {
             problems.push(format!(
@@ -117,7 +118,7 @@ fn arrow_problems(metadata: &Value, document: &str) -> Vec<String> {
         for missing in std::iter::once(name).chain(&row.may_know) {
             if !members.contains(missing) {
                 problems.push(format!(
-                    "the row of `{name}` names `{missing}`, which is no crate of the workspace: \
+                    "the row of `{name}` names `{missing}`, which is not a crate of the workspace: \
                      take it out until the crate exists"
                 ));
             }
@@ -126,7 +127,7 @@ fn arrow_problems(metadata: &Value, document: &str) -> Vec<String> {
     problems
 }
 
-/// Says what does not belong below a pure crate, given what `cargo tree --prefix none` prints.
+/// Finds forbidden packages in the output of `cargo tree --prefix none` for a pure crate.
 fn purity_problems(package: &Value, tree: &str) -> Vec<String> {
     let name = name(package);
     let direct = dependencies(package)
@@ -146,14 +147,14 @@ fn purity_problems(package: &Value, tree: &str) -> Vec<String> {
         .filter(|known| FORBIDDEN_BELOW_PURE.iter().any(|p| matches(p, known)))
         .map(|known| {
             format!(
-                "`{known}` is below `{name}`, which only computes: `cargo tree -p {PREFIX}{name} -e normal \
-                 -i {known}` says who brings it; move that use to a crate that may do I/O"
+                "`{name}` depends on `{known}` indirectly, but must not do I/O: `cargo tree -p \
+                 {PREFIX}{name} -e normal -i {known}` shows the path; move that use to another crate"
             )
         });
     direct.chain(below).collect()
 }
 
-/// Whether `name` is `pattern`, or begins with what stands before its final `*`.
+/// Whether `name` equals `pattern`, or has its prefix if `pattern` ends with `*`.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
@@ -170,7 +171,7 @@ fn rows(document: &str) -> Result<BTreeMap<&str, Row<'_>>, String> {
         .split_once("<!-- /crates -->")
         .ok_or("the line `<!-- /crates -->` after the table is missing: put it back")?;
     let mut rows = BTreeMap::new();
-    // The first two lines are the head and the rule under it.
+    // The first two lines are the header and the line under it.
     for line in table.trim().lines().skip(2) {
         let (name, row) = row(line).ok_or_else(|| {
             format!(
@@ -204,12 +205,11 @@ fn quoted(text: &str) -> Option<&str> {
 }
 
 fn members(metadata: &Value) -> impl Iterator<Item = &Value> {
-    // With `--no-deps` the packages are the members.
+    // With `--no-deps`, `packages` lists only the members.
     metadata["packages"].as_array().into_iter().flatten()
 }
 
-/// The name of a package as the table has it: without the prefix that all of them share. The binary
-/// is called as the product is.
+/// The name of a package in the table: without the common prefix, and `local` for the program.
 fn name(package: &Value) -> &str {
     short(package["name"].as_str().expect("a package has a name"))
 }
@@ -218,7 +218,7 @@ fn short(package: &str) -> &str {
     if package == PRODUCT { "local" } else { package.strip_prefix(PREFIX).unwrap_or(package) }
 }
 
-/// The folder of a package, seen from the root of the workspace.
+/// The folder of a package, relative to the workspace.
 fn folder<'a>(metadata: &Value, package: &'a Value) -> &'a str {
     let root = metadata["workspace_root"].as_str().expect("there is a workspace");
     let manifest = package["manifest_path"].as_str().expect("a package has a manifest");
@@ -237,7 +237,7 @@ fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
         .filter(|dependency| dependency["kind"] != "dev")
 }
 
-/// Those of them that are named by path, and so are ours.
+/// The dependencies on other crates of the workspace, which have a path.
 fn in_house(package: &Value) -> impl Iterator<Item = &str> {
     dependencies(package)
         .filter(|dependency| dependency["path"].is_string())
@@ -250,7 +250,7 @@ fn metadata() -> Value {
     serde_json::from_str(&text).expect("cargo metadata prints JSON")
 }
 
-/// What a cargo command prints. It runs where the workspace is and never reaches the network.
+/// Runs cargo in the workspace, without the network, and returns its output.
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .args(arguments)
@@ -269,14 +269,14 @@ fn workspace_root() -> &'static Path {
 fn assert_none(problems: &[String]) {
     assert!(
         problems.is_empty(),
-        "shared/ARCHITECTURE.md says what the crates are and may know. To change:\n  - {}",
+        "the crates differ from the table in shared/ARCHITECTURE.md:\n  - {}",
         problems.join("\n  - ")
     );
 }
 
-// What follows shows that the checks can fail.
+// The tests below show that each check can fail.
 
-/// A workspace of two crates, of which `local` has the dependencies given.
+/// A workspace of two crates, of which `local` has these dependencies.
 fn workspace(local_depends_on: &[Value]) -> Value {
     json!({
         "workspace_root": "/w",
@@ -289,7 +289,7 @@ fn workspace(local_depends_on: &[Value]) -> Value {
     })
 }
 
-/// A dependency on a crate of ours; a normal one has no kind, as Cargo has it.
+/// A dependency on a crate of the workspace. As in Cargo's output, a normal one has no kind.
 fn on(name: &str, kind: Option<&str>) -> Value {
     json!({ "name": format!("{PREFIX}{name}"), "kind": kind, "path": format!("/w/shared/{name}") })
 }
@@ -303,7 +303,7 @@ fn table(rows: &[&str]) -> String {
     format!("Words.\n\n<!-- crates -->\n{head}\n{rows}\n<!-- /crates -->\n\n| other | table |\n")
 }
 
-/// Asserts that there is exactly one problem, and that it contains every one of `words`.
+/// Asserts that there is exactly one problem and that it contains all of `words`.
 #[track_caller]
 fn assert_one(problems: &[String], words: &[&str]) {
     let [problem] = problems else {
@@ -321,7 +321,7 @@ fn a_workspace_that_matches_its_table_has_no_problem() {
 }
 
 #[test]
-fn an_arrow_that_the_table_does_not_have_is_a_problem() {
+fn a_dependency_that_is_not_in_the_table_is_a_problem() {
     let local = "| `local` | `functions/local` | the binary | nothing |";
     for kind in [None, Some("build")] {
         let metadata = workspace(&[on("recurrence", kind)]);
@@ -331,7 +331,7 @@ fn an_arrow_that_the_table_does_not_have_is_a_problem() {
 }
 
 #[test]
-fn a_development_dependency_is_not_an_arrow() {
+fn a_development_dependency_is_not_checked() {
     let local = "| `local` | `functions/local` | the binary | nothing |";
     let metadata = workspace(&[on("recurrence", Some("dev"))]);
     assert_none(&arrow_problems(&metadata, &table(&[RECURRENCE, local])));
@@ -347,14 +347,14 @@ fn a_crate_without_a_row_is_a_problem() {
 fn a_row_without_a_crate_is_a_problem() {
     let domain = "| `domain` | `shared/domain` | planners | nothing |";
     let problems = arrow_problems(&workspace(&[]), &table(&[RECURRENCE, LOCAL, domain]));
-    assert_one(&problems, &["the row of `domain` names `domain`", "no crate"]);
+    assert_one(&problems, &["the row of `domain` names `domain`", "not a crate"]);
 }
 
 #[test]
-fn an_arrow_to_a_crate_that_does_not_exist_is_a_problem() {
+fn a_row_that_names_an_unknown_crate_is_a_problem() {
     let local = "| `local` | `functions/local` | the binary | `recurrence`, `domain` |";
     let problems = arrow_problems(&workspace(&[]), &table(&[RECURRENCE, local]));
-    assert_one(&problems, &["the row of `local` names `domain`", "no crate"]);
+    assert_one(&problems, &["the row of `local` names `domain`", "not a crate"]);
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn a_folder_that_differs_from_the_row_is_a_problem() {
 }
 
 #[test]
-fn a_crate_is_called_like_its_folder() {
+fn a_crate_must_have_the_name_of_its_folder() {
     let mut metadata = workspace(&[]);
     metadata["packages"][1]["manifest_path"] = json!("/w/functions/desktop/Cargo.toml");
     let local = "| `local` | `functions/desktop` | the binary | nothing |";
@@ -374,7 +374,7 @@ fn a_crate_is_called_like_its_folder() {
 }
 
 #[test]
-fn a_table_that_cannot_be_read_is_a_problem() {
+fn an_unreadable_table_is_a_problem() {
     let metadata = workspace(&[]);
     let unquoted = "| local | `functions/local` | the binary | nothing |";
     let short = "| `local` | `functions/local` | nothing |";
@@ -389,19 +389,19 @@ fn a_table_that_cannot_be_read_is_a_problem() {
 }
 
 #[test]
-fn a_runtime_below_a_pure_crate_is_a_problem() {
+fn a_runtime_in_the_tree_of_a_pure_crate_is_a_problem() {
     let package = json!({ "name": "minutehand-recurrence", "dependencies": [] });
     let tree = |line: &str| format!("recurrence v0.0.0 (/w/shared/recurrence)\n{line}\n");
 
     assert_none(&purity_problems(&package, &tree("serde_core v1.0.229")));
     for known in ["tokio", "reqwest", "aws-config", "lambda_runtime"] {
         let problems = purity_problems(&package, &tree(&format!("{known} v1.2.3 (*)")));
-        assert_one(&problems, &[&format!("`{known}` is below `recurrence`")]);
+        assert_one(&problems, &[&format!("`recurrence` depends on `{known}` indirectly")]);
     }
 }
 
 #[test]
-fn serde_in_a_pure_crate_is_a_problem_outside_its_tests() {
+fn a_pure_crate_may_use_serde_only_in_its_tests() {
     let package = |kind: Option<&str>| {
         let serde = json!({ "name": "serde", "kind": kind });
         json!({ "name": "minutehand-recurrence", "dependencies": [serde] })

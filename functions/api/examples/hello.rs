@@ -1,4 +1,4 @@
-//! A function that does nothing, on the same runtime: what the others' starts are measured beside.
+//! A Lambda function that does nothing: the baseline for measuring the cold start of the others.
 
 use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use serde_json::{Value, json};

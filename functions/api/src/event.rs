@@ -1,9 +1,9 @@
-//! A request of an HTTP API as API Gateway hands it over, payload 2.0, and the answer to it.
+//! Requests and responses in the format of API Gateway's HTTP APIs, payload version 2.0.
 //!
-//! Both are read and written here, and not by `lambda_http`: HTTP APIs hand a path over decoded, and
-//! there it would be read as a URL once more, so that a `?` in a name began a query and `..` led
-//! elsewhere. What cannot stand in a path is encoded again here, and nothing else is changed; so a
-//! path that comes encoded, as from an emulator, stays as it is.
+//! This module replaces `lambda_http`, which would misread some paths. HTTP APIs decode the path before
+//! they pass it on, and `lambda_http` parses it as a URL again: a `?` in a name would begin a query, and
+//! `..` would lead to another path. Here, characters that are invalid in a path are encoded again and
+//! nothing else changes, so a path that is still encoded, as from an emulator, stays the same.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,16 +19,16 @@ use http_body_util::BodyExt;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use serde::{Deserialize, Serialize};
 
-/// The payload that is read.
+/// The payload version that this module reads.
 const VERSION: &str = "2.0";
-/// The stage whose name is not in paths.
+/// The stage whose name is not part of paths.
 const DEFAULT_STAGE: &str = "$default";
-/// What tells the API what stands before its paths.
+/// The header that tells the API the prefix of its paths.
 const FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
-/// From this length on it is worth finding out which way of writing a body is shorter.
+/// From this length on, the body is written as text or as Base64, whichever is shorter.
 const LONG_BODY: usize = 1_000_000;
 
-/// What has no place in a path as it is. A `%` has one, before two digits.
+/// Characters to encode in a path. A `%` is treated separately: it stays before two hex digits.
 const NOT_IN_PATHS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -42,10 +42,10 @@ const NOT_IN_PATHS: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
-/// What has none in a query.
+/// Characters to encode in a query.
 const NOT_IN_QUERIES: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
 
-/// A request as it is handed over.
+/// A request as API Gateway sends it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpEvent {
@@ -77,7 +77,7 @@ struct HttpContext {
     method: String,
 }
 
-/// An answer as it is handed back.
+/// A response as API Gateway expects it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpAnswer {
@@ -88,20 +88,20 @@ pub struct HttpAnswer {
     is_base64_encoded: bool,
 }
 
-/// Why an event is not a request.
+/// Why an event is not an HTTP request.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotARequest {
-    /// It is of another payload.
+    /// It has another payload version.
     #[error(
         "the payload has version {0}: set PayloadFormatVersion of the integration to {VERSION}"
     )]
     Version(String),
-    /// Nothing can be called by it.
-    #[error("the event's {0} is none of a request")]
+    /// A part of it is invalid.
+    #[error("the event has an invalid {0}")]
     Part(&'static str),
 }
 
-/// Why a body cannot be read.
+/// A body that is not valid Base64.
 #[derive(Debug)]
 struct DamagedBody;
 
@@ -114,24 +114,24 @@ impl fmt::Display for DamagedBody {
 impl std::error::Error for DamagedBody {}
 
 impl HttpEvent {
-    /// The request.
+    /// Converts the event into a request.
     ///
     /// # Errors
     ///
-    /// If it is none.
+    /// If it has another payload version, or an invalid method or path.
     pub fn into_request(self) -> Result<Request<Body>, NotARequest> {
         if self.version != VERSION {
             return Err(NotARequest::Version(self.version));
         }
         let RequestContext { domain_name, stage, http } = self.request_context;
         let method = Method::from_bytes(http.method.as_bytes());
-        let (prefix, path) = apart(&self.raw_path, stage.as_deref());
+        let (prefix, path) = split_stage(&self.raw_path, stage.as_deref());
         let mut request = Request::new(body(self.body, self.is_base64_encoded));
         *request.method_mut() = method.map_err(|_| NotARequest::Part("method"))?;
         *request.uri_mut() = uri(path, &self.raw_query_string)?;
         let headers = request.headers_mut();
         for (name, value) in self.headers {
-            // One that cannot be is none that we read.
+            // A header that is invalid in HTTP is not one that the API reads.
             if let (Ok(name), Ok(value)) =
                 (HeaderName::try_from(name), HeaderValue::try_from(value))
             {
@@ -143,7 +143,7 @@ impl HttpEvent {
         {
             headers.insert(HOST, domain);
         }
-        // What a client says of it is not so.
+        // Only the gateway knows the prefix: a value sent by the client is discarded.
         headers.remove(FORWARDED_PREFIX);
         if let Some(Ok(prefix)) = prefix.map(HeaderValue::try_from) {
             headers.insert(FORWARDED_PREFIX, prefix);
@@ -152,8 +152,8 @@ impl HttpEvent {
     }
 }
 
-/// A path without the stage that stands before it, and that stage with its `/`.
-fn apart<'a>(path: &'a str, stage: Option<&str>) -> (Option<String>, &'a str) {
+/// Splits the stage from a path: returns `/stage`, and the rest of the path.
+fn split_stage<'a>(path: &'a str, stage: Option<&str>) -> (Option<String>, &'a str) {
     let Some(stage) = stage.filter(|stage| !stage.is_empty() && *stage != DEFAULT_STAGE) else {
         return (None, path);
     };
@@ -177,7 +177,7 @@ fn uri(path: &str, query: &str) -> Result<Uri, NotARequest> {
     Uri::builder().path_and_query(uri).build().map_err(|_| NotARequest::Part("path"))
 }
 
-/// A path with everything encoded that cannot stand in one.
+/// Encodes the characters that are invalid in a path.
 fn encoded_path(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     let mut rest = path;
@@ -194,7 +194,8 @@ fn encoded_path(path: &str) -> String {
     encoded
 }
 
-/// A body that cannot be read fails where it is read, and is refused there as any other.
+/// Decodes the body. Invalid Base64 becomes an error when the router reads the body, which rejects it
+/// like any unreadable body.
 fn body(text: Option<String>, is_base64: bool) -> Body {
     match text {
         None => Body::empty(),
@@ -207,12 +208,12 @@ fn body(text: Option<String>, is_base64: bool) -> Body {
 }
 
 impl HttpAnswer {
-    /// The answer that this response is.
+    /// Converts a response.
     ///
     /// # Errors
     ///
-    /// If its body ends before its end.
-    pub async fn of(response: Response<Body>) -> Result<Self, axum::Error> {
+    /// If its body cannot be read to its end.
+    pub async fn from_response(response: Response<Body>) -> Result<Self, axum::Error> {
         let (head, body) = response.into_parts();
         let body = body.collect().await?.to_bytes();
         let mut headers: BTreeMap<String, String> = BTreeMap::new();
@@ -233,8 +234,10 @@ impl HttpAnswer {
     }
 }
 
-/// Whether a text grows less by Base64 than by being a string of JSON. A list of 4 MB that holds many
-/// quotes would as a string be longer than the 6 MB that an answer may have.
+/// Whether a long text is shorter in Base64 than as a JSON string.
+///
+/// Lambda limits a response to 6 MB. A list of 4 MB with many quotes would exceed that as a JSON string,
+/// where each quote takes two bytes.
 fn is_shorter_in_base64(text: &str) -> bool {
     if text.len() < LONG_BODY {
         return false;
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_what_was_sent() {
+    fn a_request_keeps_method_path_query_and_headers() {
         let request = request("api-put-collection");
         assert_eq!(request.method(), Method::PUT);
         assert_eq!(
@@ -284,12 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_reads_alike_whether_it_comes_decoded_or_not() {
+    fn a_decoded_and_an_encoded_path_give_the_same_request() {
         assert_eq!(request("api-path-decoded").uri(), request("api-path-encoded").uri());
     }
 
     #[test]
-    fn no_path_is_too_odd_and_none_leads_elsewhere() {
+    fn invalid_characters_in_a_path_are_encoded_and_dots_are_kept() {
         let request = request("api-path-odd");
         assert_eq!(request.uri().path(), "//subscriptions/../me%5C%25zz%3Fx%23y/100%25");
         assert_eq!(request.uri().query(), Some("api-version=2016-03-01&x=%zz"));
@@ -309,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_stage_is_told_as_what_stands_before_the_path() {
+    fn a_named_stage_becomes_the_forwarded_prefix() {
         let request = request("api-stage");
         assert!(request.uri().path().starts_with("/subscriptions/"));
         assert_eq!(header(&request, FORWARDED_PREFIX), "/prod");
@@ -320,18 +323,18 @@ mod tests {
             ("/x", Some("$default"), (None, "/x")),
             ("/x", None, (None, "/x")),
         ] {
-            assert_eq!(apart(path, stage), expected);
+            assert_eq!(split_stage(path, stage), expected);
         }
     }
 
     #[test]
-    fn without_a_host_the_gateway_says_it() {
+    fn a_request_without_a_host_gets_the_gateways_domain() {
         let request = request("api-no-host");
         assert_eq!(header(&request, HOST), "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com");
     }
 
     #[tokio::test]
-    async fn a_body_in_base64_is_its_bytes_and_a_damaged_one_cannot_be_read() {
+    async fn a_base64_body_is_decoded_and_invalid_base64_fails_when_it_is_read() {
         let body = request("api-put-job-base64").into_body().collect().await.unwrap();
         let text = String::from_utf8(body.to_bytes().into()).unwrap();
         assert!(text.contains("grüße"), "{text}");
@@ -339,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_says_why() {
+    fn an_event_that_is_not_a_request_says_what_is_invalid() {
         let with = |path: &str, value: serde_json::Value| {
             let mut event = json!({
                 "version": "2.0",
@@ -355,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_handed_back_as_text() {
+    async fn a_text_response_is_returned_as_text_with_joined_headers() {
         let response = Response::builder()
             .status(201)
             .header("content-type", "application/json")
@@ -363,7 +366,7 @@ mod tests {
             .header("vary", "b")
             .body(Body::from(r#"{"x":"ü"}"#))
             .unwrap();
-        let answer = HttpAnswer::of(response).await.unwrap();
+        let answer = HttpAnswer::from_response(response).await.unwrap();
         assert_eq!(
             serde_json::to_value(&answer).unwrap(),
             json!({
@@ -375,11 +378,12 @@ mod tests {
         );
     }
 
-    /// The most that a list holds, and the worst of it, is less than an answer may be.
+    /// The longest list, with the characters that take the most space.
     #[tokio::test]
-    async fn a_long_answer_stays_below_six_megabytes() {
+    async fn a_long_response_stays_below_six_megabytes() {
         for text in ["\\\"".repeat(2_000_000), "x".repeat(4_000_000), "\u{1}".repeat(4_000_000)] {
-            let answer = HttpAnswer::of(Response::new(Body::from(text.clone()))).await.unwrap();
+            let answer =
+                HttpAnswer::from_response(Response::new(Body::from(text.clone()))).await.unwrap();
             assert!(serde_json::to_vec(&answer).unwrap().len() < 6_000_000);
             if answer.is_base64_encoded {
                 assert_eq!(BASE64.decode(&answer.body).unwrap(), text.as_bytes());

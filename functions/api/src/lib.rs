@@ -1,5 +1,8 @@
-//! The API behind API Gateway: an event becomes a request, the router answers it, and the answer goes
-//! back. What a request does, and what a crash leaves of it, is said in `app` and `rest`.
+//! The API as a Lambda function behind API Gateway.
+//!
+//! [`Function::answer`] turns an event into an HTTP request, passes it to the router of `rest`, and
+//! turns the response into the function's answer. `rest` and `app` document what a request does, and
+//! what remains of it after a crash.
 
 mod event;
 mod settings;
@@ -24,18 +27,18 @@ use tower::ServiceExt;
 pub use event::{HttpAnswer, HttpEvent, NotARequest};
 pub use settings::ApiSettings;
 
-/// The clients of AWS that the API calls.
+/// The AWS clients that the API uses.
 #[derive(Debug, Clone)]
 pub struct ApiClients {
-    /// Where everything is kept.
+    /// For the store.
     pub dynamodb: aws_sdk_dynamodb::Client,
-    /// Where what is due soon goes.
+    /// For the queue, to dispatch jobs that are due soon.
     pub sqs: aws_sdk_sqs::Client,
-    /// Who seals secrets.
+    /// For sealing secrets.
     pub kms: aws_sdk_kms::Client,
 }
 
-/// The function.
+/// The Lambda function.
 pub struct Function {
     router: Router,
     clock: Arc<dyn Clock>,
@@ -43,19 +46,19 @@ pub struct Function {
     table: String,
 }
 
-/// Why an event was not answered.
+/// Why an event could not be answered.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
-    /// It is no request.
+    /// The event is not an HTTP request.
     #[error(transparent)]
     NotARequest(#[from] NotARequest),
-    /// The answer could not be read.
-    #[error("the answer ended before its end")]
-    AwsAnswer(#[source] axum::Error),
+    /// The body of the response could not be read to its end.
+    #[error("cannot read the body of the response")]
+    Response(#[source] axum::Error),
 }
 
 impl Function {
-    /// The function over these clients.
+    /// Builds the function on these clients.
     #[must_use]
     pub fn new(
         settings: ApiSettings,
@@ -78,7 +81,7 @@ impl Function {
             certificates: Arc::new(PfxReader),
             clock: clock.clone(),
             ids: ids.clone(),
-            // DynamoDB that answers takes writes.
+            // There is no local disk: if DynamoDB answers, it also accepts writes.
             disk: Arc::new(()),
         };
         let wanted = app::ManageSettings {
@@ -98,17 +101,17 @@ impl Function {
         Self { router, clock, tally, table: settings.table }
     }
 
-    /// Answers a request.
+    /// Answers the request in an event.
     ///
     /// # Errors
     ///
-    /// If it is none.
+    /// If the event is not an HTTP request, or the response cannot be read.
     pub async fn answer(&self, event: HttpEvent) -> Result<HttpAnswer, Unanswered> {
         let response = self.respond(event.into_request()?).await;
-        HttpAnswer::of(response).await.map_err(Unanswered::AwsAnswer)
+        HttpAnswer::from_response(response).await.map_err(Unanswered::Response)
     }
 
-    /// Prints what was counted since the last time.
+    /// Prints the metrics counted since the last call.
     pub fn print_metrics(&self) {
         print_metrics(&self.tally, &self.table, self.clock.work_now());
     }

@@ -1,4 +1,4 @@
-//! The API as a Lambda function.
+//! The API's Lambda function: settings and clients, then one answer per event.
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the API reads from its environment.
+//! The API's settings, from environment variables.
 
 use domain::pricing_tier::PlanLimits;
 use rest::Access;
@@ -6,29 +6,29 @@ use runtime_aws::Variables;
 
 /// The API's settings.
 pub struct ApiSettings {
-    /// The table in which everything is kept.
+    /// The name of the DynamoDB table.
     pub table: String,
-    /// Where what is due soon goes.
+    /// The queue for jobs that are due soon.
     pub queue_url: String,
-    /// The key under which secrets are sealed.
+    /// The KMS key that seals secrets.
     pub key_id: String,
-    /// Who may call.
+    /// The tokens that give access.
     pub access: Access,
-    /// Whether plans limit anything.
+    /// Whether the limits of pricing plans are enforced.
     pub plan_limits: PlanLimits,
 }
 
-/// Who decides who may call.
+/// The component that authenticates callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Auth {
-    /// We do, by tokens.
+    /// This function, by tokens.
     Token,
-    /// API Gateway does, before it calls us: by IAM, or by a JWT of an issuer.
+    /// API Gateway, before it calls the function: with IAM, or with a JWT of an issuer.
     Gateway,
 }
 
 impl ApiSettings {
-    /// Reads them.
+    /// Reads the settings.
     pub fn read(variables: &mut Variables) -> Self {
         Self {
             table: variables.table(),
@@ -40,7 +40,7 @@ impl ApiSettings {
     }
 }
 
-/// Nobody is let in by leaving something out: without a word it is tokens.
+/// The default is token authentication, so a missing setting never opens the API.
 fn access(variables: &mut Variables) -> Access {
     let auths = [("token", Auth::Token), ("iam", Auth::Gateway), ("jwt", Auth::Gateway)];
     let auth = variables.choice("MINUTEHAND_AUTH", &auths, Auth::Token);
@@ -51,28 +51,32 @@ fn access(variables: &mut Variables) -> Access {
     }
     let hashes = hashes.split(',').map(str::trim).filter(|hash| !hash.is_empty());
     let mut tokens = Vec::new();
-    let mut wrong = 0;
+    let mut invalid = 0;
     for hash in hashes {
         match unhex(hash) {
             Some(hash) => tokens.push(hash),
-            None => wrong += 1,
+            None => invalid += 1,
         }
     }
-    if wrong > 0 {
+    if invalid > 0 {
+        let what = match invalid {
+            1 => "1 entry is not a SHA-256 hash".to_owned(),
+            _ => format!("{invalid} entries are not SHA-256 hashes"),
+        };
         variables.problem(format!(
-            "{name} holds {wrong} that are no SHA-256: give 64 hexadecimal digits for each token, \
-             with commas between them"
+            "{name}: {what}; give 64 hexadecimal digits for each token, separated by \
+             commas"
         ));
     } else if tokens.is_empty() {
         variables.problem(format!(
-            "{name} is not set: nobody could call. It is the SHA-256 of each token, as printf \
-             '%s' \"$TOKEN\" | sha256sum prints it; or set MINUTEHAND_AUTH to iam or jwt"
+            "{name} is not set, so no client would have access: give the SHA-256 hash of each token, \
+             as printed by printf '%s' \"$TOKEN\" | sha256sum, or set MINUTEHAND_AUTH to iam or jwt"
         ));
     }
     Access::Tokens(tokens)
 }
 
-/// The SHA-256 that 64 hexadecimal digits stand for.
+/// Reads 64 hexadecimal digits as a SHA-256 hash.
 fn unhex(text: &str) -> Option<[u8; 32]> {
     let mut hash = [0; 32];
     if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -109,25 +113,25 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_let_in_by_mistake() {
+    fn a_missing_or_invalid_setting_never_opens_the_api() {
         let long = "00".repeat(33);
         for (variables, words) in [
             (vec![], "MINUTEHAND_TOKEN_HASHES is not set"),
             (vec![("MINUTEHAND_TOKEN_HASHES", " , ")], "MINUTEHAND_TOKEN_HASHES is not set"),
-            (vec![("MINUTEHAND_TOKEN_HASHES", "open-sesame")], "holds 1 that are no SHA-256"),
-            (vec![("MINUTEHAND_TOKEN_HASHES", long.as_str())], "holds 1 that are no SHA-256"),
+            (vec![("MINUTEHAND_TOKEN_HASHES", "open-sesame")], "1 entry is not a SHA-256 hash"),
+            (vec![("MINUTEHAND_TOKEN_HASHES", long.as_str())], "1 entry is not a SHA-256 hash"),
             (vec![("MINUTEHAND_AUTH", "none")], "give one of token, iam, jwt"),
         ] {
             let (settings, problems) = read(&variables);
             assert!(problems.iter().any(|it| it.contains(words)), "{variables:?}: {problems:?}");
             assert!(!matches!(settings.access, Access::Open));
-            // It may be a token by mistake.
+            // The invalid value may be a token in plain text, so it is not repeated.
             assert!(!problems.iter().any(|it| it.contains("open-sesame")), "{problems:?}");
         }
     }
 
     #[test]
-    fn where_the_gateway_decides_we_do_not() {
+    fn with_iam_or_jwt_the_gateway_authenticates_and_the_function_does_not() {
         for auth in ["iam", "jwt", "IAM"] {
             let (settings, problems) = read(&[("MINUTEHAND_AUTH", auth)]);
             assert!(problems.is_empty(), "{problems:?}");

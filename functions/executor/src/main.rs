@@ -10,7 +10,7 @@ use lambda_runtime::{Error, LambdaEvent, Runtime, service_fn};
 use minutehand_executor::{ExecutorClients, ExecutorSettings, Function};
 use queue_sqs::Batch;
 use runtime::SystemClock;
-use runtime_aws::{Started, brief_agent, serve};
+use runtime_aws::{Started, dynamodb_client, serve};
 
 /// A request to AWS is hundreds of small allocations, and these are the cheaper ones.
 #[global_allocator]
@@ -22,10 +22,8 @@ fn main() -> ExitCode {
 
 async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(), Error> {
     let config = aws.config();
-    let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(&config);
-    dynamodb.push_interceptor(brief_agent());
     let clients = ExecutorClients {
-        dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
+        dynamodb: dynamodb_client(&config),
         sqs: aws_sdk_sqs::Client::new(&config),
         kms: aws_sdk_kms::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),

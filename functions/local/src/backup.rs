@@ -1,11 +1,11 @@
-//! `minutehand backup`: a copy of a data directory, whole or not at all.
+//! `minutehand backup`: copies a data directory, completely or not at all.
 //!
-//! The directory is locked, so nothing in it changes meanwhile; a server that uses it is in the way
-//! and has to be stopped, or its file system asked for a snapshot instead. Every file is copied, the
-//! store's log included, so that the store needs no opening. The copy has another name until all of
-//! it is durable: a crash leaves `TARGET.partial`, which the user is told to remove.
+//! The directory is locked during the copy, so a server that uses it has to be stopped first; the
+//! alternative is a snapshot of its file system. All files are copied, including the store's log, so
+//! the store is never opened. The copy has the name `TARGET.partial` until everything is durable; after
+//! a crash, the next backup to that target asks the user to remove it.
 //!
-//! To restore is to serve from the copy.
+//! To restore a backup, serve from the copy.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -14,19 +14,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use embedded::{DataDir, DataDirError, sync_entries};
 
-/// Files that say who uses the directory, and nothing of what is in it.
+/// Files that belong to the running process and contain no data.
 const LEFT_OUT: [&str; 2] = ["lock", "store.db-shm"];
 
-/// Copies a data directory that nobody uses to a place where nothing is; returns how many bytes
-/// that were.
+/// Copies a data directory that is not in use to a new directory. Returns the number of bytes.
 ///
 /// # Errors
 ///
-/// If the directory is in use or none, if something is at the target, or if a file cannot be copied.
+/// If the data directory is in use or not one, if the target exists, or if a file cannot be copied.
 pub fn backup(data: &Path, target: &Path) -> Result<u64> {
-    // Opening would create it.
+    // Checked first, because opening would create the directory.
     if !data.join("format").exists() {
-        bail!("{} is no data directory: name one with --data", data.display());
+        bail!("{} is not a data directory: give one with --data", data.display());
     }
     let dir = DataDir::open(data).map_err(|error| match error {
         DataDirError::InUse { path, .. } => anyhow!(
@@ -36,7 +35,8 @@ pub fn backup(data: &Path, target: &Path) -> Result<u64> {
         ),
         other => other.into(),
     })?;
-    let name = target.file_name().context("the target needs a name")?;
+    let name =
+        target.file_name().context("the target has no directory name: choose another target")?;
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -44,14 +44,14 @@ pub fn backup(data: &Path, target: &Path) -> Result<u64> {
     let parent = fs::canonicalize(parent)
         .with_context(|| format!("cannot find the directory {}", parent.display()))?;
     if parent.starts_with(dir.path()) {
-        bail!("{} is inside the data directory: choose another place", target.display());
+        bail!("{} is inside the data directory: choose another target", target.display());
     }
     let (target, mut partial) = (parent.join(name), name.to_owned());
     partial.push(".partial");
     let partial = parent.join(partial);
     for taken in [&target, &partial] {
         if taken.exists() {
-            bail!("{} is there already: remove it, or choose another place", taken.display());
+            bail!("{} already exists: remove it, or choose another target", taken.display());
         }
     }
     create(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
@@ -82,7 +82,7 @@ fn copy_files(from: &Path, to: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Copies a file with its permissions, and waits until it is on the disk.
+/// Copies a file with its permissions, and syncs it to disk.
 fn copy(from: &Path, to: &PathBuf) -> io::Result<u64> {
     let bytes = fs::copy(from, to)?;
     File::open(to)?.sync_all()?;

@@ -13,52 +13,77 @@ use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
 use recurrence::WrittenDate;
 
-/// The work could not be done: a file cannot be read, the output cannot be written.
+/// Exit code if a file cannot be read or written, or the server cannot run.
 const FAILED: u8 = 1;
-/// What was given is refused: an argument, or a job.
+/// Exit code if an argument or a job is invalid.
 const REFUSED: u8 = 2;
+/// Longer help lines are hard to read, however wide the terminal is.
+const HELP_WIDTH_MAX: usize = 100;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done
-  1  the work could not be done: a file cannot be read or written, the data directory is in use
-  2  what was given is refused: an argument, or a job (with the message the API would answer)";
+  0  success
+  1  failure: a file cannot be read or written, or the data directory is in use
+  2  invalid input: an argument or a job; the message for a job is the API's";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
   minutehand serve
   minutehand serve --memory --no-auth --listen 127.0.0.1:0
-  minutehand serve --data /var/lib/minutehand --listen 10.0.0.5:7070 --tls-self-signed
-  minutehand serve --memory --clock-start 2027-03-28T00:00:00Z --clock-rate 3600
+  minutehand serve --data /var/lib/minutehand \\
+      --listen 10.0.0.5:7070 --tls-self-signed
+  minutehand serve --memory \\
+      --clock-start 2027-03-28T00:00:00Z --clock-rate 3600
 
 Environment:
-  MINUTEHAND_TOKEN  the token, as --token; an argument comes first
+  MINUTEHAND_TOKEN  the token; --token takes precedence
 
-What a user has to know is printed on standard output; its last line says where the server listens.
-The log goes to standard error. SIGTERM and SIGINT end it within 10 s, a second one at once.
-Every occurrence that is owed runs at least once, and never early; after an outage a recurring job
-makes up for one. GET /metrics tells a monitor what fires.
-The data directory holds everything, the key that seals secrets included: whoever has a copy has all
-of it. One process has it at a time.
+Output: the start-up lines go to standard output; the last one shows the address. The log goes to \
+standard error.
+
+Shutdown: SIGTERM and SIGINT stop the server within 10 s; a second signal stops it immediately. \
+Actions that are interrupted run again at the next start.
+
+Guarantees: every occurrence that is due runs at least once, and never early. After downtime, a \
+recurring job makes up for one missed occurrence. GET /metrics reports what fires.
+
+Data: the data directory contains everything, including the key that seals secrets. Anyone with a \
+copy of it can read them. Only one process can use it at a time.
 
 Exit codes:
-  0  ended by a signal
-  1  it could not start or go on: a port or the data directory is in use, a file cannot be read
-  2  an argument is refused";
+  0  stopped by a signal
+  1  cannot start or continue: port or data directory in use, unreadable file
+  2  invalid argument";
 
 const PREVIEW_EXAMPLES: &str = "\
 Examples:
   minutehand preview job.json
   minutehand preview job.json --from 2027-03-01T00:00:00Z --count 40
-  echo '{\"frequency\":\"day\",\"schedule\":{\"hours\":[8,17]}}' | minutehand preview - --json
+  echo '{\"frequency\":\"day\",\"schedule\":{\"hours\":[8,17]}}' \\
+      | minutehand preview - --json
 
-A job without a startTime begins at --from, and its first occurrence is that instant.
-A startTime in the past only fixes the phase: what lies before --from is neither shown nor counted.
---json prints {\"occurrences\":[…],\"ends\":…}; \"ends\" says that nothing follows the last one.";
+Without a startTime, the first occurrence is the instant of --from. If startTime is in the past, \
+intervals are counted from it; occurrences before --from are neither shown nor counted.
 
-/// Job scheduling that you can trust with your own account.
+--json prints {\"occurrences\":[…],\"ends\":…}; \"ends\" is true if nothing follows the last \
+occurrence.";
+
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  minutehand backup /backups/monday --data /var/lib/minutehand
+  minutehand serve --data /backups/monday
+
+The second command restores: it serves from the copy.
+
+Exit codes:
+  0  success
+  1  failure: the data directory is in use, or a file cannot be read or written
+  2  invalid argument";
+
+/// Job scheduler: calls URLs and sends messages on a calendar, with retries and history
 #[derive(Parser)]
-#[command(name = "minutehand", version = version(), after_help = EXIT_CODES)]
+#[command(name = "minutehand", version = version(), max_term_width = HELP_WIDTH_MAX)]
+#[command(after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -69,45 +94,45 @@ enum Command {
     /// Run the scheduler on this machine
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
-    /// Show when a job would fire, without a scheduler
+    /// Show when a job would fire, without a server
     #[command(after_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
-    /// Copy a data directory that no server uses; to restore, serve from the copy
-    #[command(after_help = EXIT_CODES)]
+    /// Copy the data directory of a stopped server
+    #[command(after_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
 }
 
 #[derive(clap::Args)]
 struct BackupArgs {
-    /// Where the copy will be; nothing may be there
+    /// Directory to create for the copy; it must not exist
     target: PathBuf,
-    /// The data directory
+    /// Data directory to copy
     #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
     data: PathBuf,
 }
 
 #[derive(clap::Args)]
 struct PreviewArgs {
-    /// A whole job, its properties, or only a recurrence, as JSON; - reads standard input
+    /// JSON file with a job, its properties, or only a recurrence; - reads standard input
     file: PathBuf,
-    /// The instant at which the job is taken to be created [default: now]
+    /// Pretend that the job is created at this time [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = instant)]
     from: Option<DateTime<Utc>>,
-    /// How many occurrences to show
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(COUNT_MAX)))]
+    /// Number of occurrences to show, 1 to 100000
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
     count: u32,
-    /// Print JSON, for programs
+    /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
 }
 
-/// Reads the arguments and does what they say.
+/// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
         Command::Backup(args) => match backup(&args.data, &args.target) {
-            Ok(bytes) => print(&format!("{bytes} bytes are in {}\n", args.target.display())),
+            Ok(bytes) => print(&format!("copied {bytes} bytes to {}\n", args.target.display())),
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
     }
@@ -134,7 +159,7 @@ fn environment(name: &str) -> Option<String> {
     match std::env::var(name) {
         Ok(value) => Some(value),
         Err(VarError::NotPresent) => None,
-        // Refused by whoever reads it, where ignoring it would surprise.
+        // Kept, so that the setting is reported as invalid instead of being ignored.
         Err(VarError::NotUnicode(value)) => Some(value.to_string_lossy().into_owned()),
     }
 }
@@ -164,9 +189,9 @@ fn read(file: &Path) -> io::Result<String> {
         std::fs::File::open(file)?.take(limit).read_to_end(&mut bytes)?;
     }
     if bytes.len() > JOB_BYTES_MAX {
-        return Err(io::Error::other(format!("a job may have {JOB_BYTES_MAX} bytes")));
+        return Err(io::Error::other(format!("a job has at most {JOB_BYTES_MAX} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the binary is where the clock is read")]
@@ -176,6 +201,11 @@ fn now() -> DateTime<Utc> {
 
 fn instant(text: &str) -> Result<DateTime<Utc>, String> {
     WrittenDate::parse(text).and_then(|date| date.instant(None)).map_err(|error| error.to_string())
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| (1..=COUNT_MAX).contains(count));
+    count.ok_or_else(|| format!("give a number from 1 to {COUNT_MAX}"))
 }
 
 fn version() -> String {
@@ -191,7 +221,7 @@ fn version() -> String {
 fn print(text: &str) -> ExitCode {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever reads has read enough.
+        // The reader, such as `head`, has closed the pipe on purpose.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => fail(FAILED, format!("cannot write the output: {error}"), None),
         Ok(()) => ExitCode::SUCCESS,
@@ -199,7 +229,7 @@ fn print(text: &str) -> ExitCode {
 }
 
 fn fail(code: u8, message: impl Display, detail: Option<String>) -> ExitCode {
-    // There is nobody left to tell if even this cannot be written.
+    // If standard error cannot be written, there is no other place to report it.
     let mut out = io::stderr().lock();
     let _ = writeln!(out, "error: {message}");
     if let Some(detail) = detail {

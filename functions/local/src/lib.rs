@@ -1,4 +1,7 @@
-//! What the binary `minutehand` is made of; `main` only wires it to the process.
+//! The commands of the `minutehand` program, as a library that tests can call.
+//!
+//! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with an
+//! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory.
 
 pub mod backup;
 pub mod preview;

@@ -1,11 +1,11 @@
-//! The binary `minutehand`.
+//! The `minutehand` program. `cli` parses the command line; the library does the work.
 
 mod cli;
 
 use std::process::ExitCode;
 
-/// A burst is many small requests of several threads, which the allocator of the system serves slower,
-/// and keeps much of afterwards.
+/// A burst of jobs makes many small allocations on several threads. The system's allocator is slower
+/// for that, and keeps much of the memory afterwards.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,9 +1,11 @@
-//! `minutehand preview` as a user meets it: arguments and a file in; text, JSON and an exit code out.
+//! `minutehand preview` from the outside: arguments and a file in; text, JSON and an exit code out.
 
 #![cfg(test)]
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+
+use serde_json::json;
 
 fn minutehand(args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_minutehand"))
@@ -13,12 +15,12 @@ fn minutehand(args: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A process that refuses its arguments does not read its input.
+    // Fails if the process exits without reading its input, because an argument is invalid.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// Previews a job from standard input; the instant and further arguments are in one string.
+/// Asserts the output for a job on standard input; `args` is one string with spaces.
 #[track_caller]
 fn check(job: &str, args: &str, stdout: &str) {
     let args: Vec<_> = ["preview", "-"].into_iter().chain(args.split(' ')).collect();
@@ -26,6 +28,19 @@ fn check(job: &str, args: &str, stdout: &str) {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{job}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), stdout, "{job}");
     assert_eq!(output.status.code(), Some(0));
+}
+
+/// The output of `--json`, with its exact order of properties.
+fn json_output<S: AsRef<str>>(occurrences: &[S], ends: bool) -> String {
+    let occurrences: Vec<&str> = occurrences.iter().map(AsRef::as_ref).collect();
+    [
+        "{\"occurrences\":",
+        &json!(occurrences).to_string(),
+        ",\"ends\":",
+        &json!(ends).to_string(),
+        "}\n",
+    ]
+    .concat()
 }
 
 #[track_caller]
@@ -37,14 +52,16 @@ fn check_refused(job: &str, stderr: &str) {
 }
 
 #[test]
-fn every_form_of_a_job_is_read() {
+fn a_whole_job_its_properties_and_a_recurrence_are_accepted() {
     let args = "--from 2027-01-01 --count 2 --json";
     let twice =
         "{\"occurrences\":[\"2027-01-01T09:00:00Z\",\"2027-01-02T09:00:00Z\"],\"ends\":false}\n";
-    let recurrence = r#""recurrence":{"frequency":"day"},"startTime":"2026-12-01T09:00:00Z""#;
-    check(&format!(r#"{{"properties":{{{recurrence},"state":"Enabled"}},"id":"x"}}"#), args, twice);
-    check(&format!("{{{recurrence}}}"), args, twice);
-    check(&format!("\u{feff}{{{recurrence}}}"), args, twice);
+    let mut properties =
+        json!({"recurrence": {"frequency": "day"}, "startTime": "2026-12-01T09:00:00Z"});
+    check(&properties.to_string(), args, twice);
+    check(&format!("\u{feff}{properties}"), args, twice);
+    properties["state"] = "Enabled".into();
+    check(&json!({"properties": properties, "id": "x"}).to_string(), args, twice);
     check(r#"{"frequency":"day","startTime":"2026-12-01T09:00:00Z"}"#, args, twice);
     check(
         r#"{"Frequency":"Daily","StartTime":"2026-12-01T04:00","TimeZone":"America/New_York"}"#,
@@ -55,7 +72,7 @@ fn every_form_of_a_job_is_read() {
 
 #[test]
 fn a_job_without_a_recurrence_runs_once() {
-    let once = |at: &str| format!("{{\"occurrences\":[\"{at}\"],\"ends\":true}}\n");
+    let once = |at: &str| json_output(&[at], true);
     let args = "--from 2027-01-01T10:00:00Z --json";
     check(
         r#"{"startTime":"2027-03-01T09:00:00.25+01:00"}"#,
@@ -84,8 +101,8 @@ fn without_a_start_time_the_first_occurrence_is_from() {
 fn ends_says_that_nothing_follows_the_last_one_printed() {
     let job = r#"{"frequency":"day","startTime":"2027-01-01","endTime":"2027-01-03"}"#;
     let days = |days: &[&str], ends: bool| {
-        let days: Vec<_> = days.iter().map(|day| format!("\"2027-01-{day}T00:00:00Z\"")).collect();
-        format!("{{\"occurrences\":[{}],\"ends\":{ends}}}\n", days.join(","))
+        let days: Vec<_> = days.iter().map(|day| format!("2027-01-{day}T00:00:00Z")).collect();
+        json_output(&days, ends)
     };
     check(job, "--from 2027-01-01 --json --count 2", &days(&["01", "02"], false));
     check(job, "--from 2027-01-01 --json --count 3", &days(&["01", "02", "03"], true));
@@ -94,7 +111,7 @@ fn ends_says_that_nothing_follows_the_last_one_printed() {
 }
 
 #[test]
-fn the_table_tells_both_clocks_and_what_a_change_did() {
+fn the_table_shows_utc_and_local_time_and_explains_clock_changes() {
     check(
         r#"{"recurrence":{"frequency":"day","schedule":{"hours":[2],"minutes":[30]},"timeZone":"Eastern Standard Time"},"startTime":"2027-01-01"}"#,
         "--from 2027-03-13T06:00:00Z --count 3",
@@ -122,7 +139,7 @@ Every day at minute 30 of every hour America/New_York time
 }
 
 #[test]
-fn the_table_says_where_a_rule_ends_and_that_a_job_is_disabled() {
+fn the_table_shows_where_a_rule_ends_and_that_a_job_is_disabled() {
     check(
         r#"{"properties":{"startTime":"2027-01-01","state":"disabled"}}"#,
         "--from 2026-12-31T23:59:59Z",
@@ -144,15 +161,22 @@ Nothing follows.
 }
 
 #[test]
-fn what_is_refused_says_what_to_change_and_exits_with_2() {
-    check_refused("x", "error: The job is not valid JSON: expected value at line 1 column 1.\n");
+fn an_invalid_job_exits_with_2_and_says_what_to_change() {
+    check_refused(
+        "0 9 * * 1-5",
+        "error: The job is not valid JSON: trailing characters at line 1 column 3.\n  Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}. Cron expressions are not supported.\n",
+    );
+    check_refused(
+        " \n",
+        "error: This is not a job: the input is empty. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+    );
     check_refused(
         "[]",
-        "error: This is no job: it is not a JSON object. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+        "error: This is not a job: it is not a JSON object. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
     );
     check_refused(
         r#"{"frequncy":"day"}"#,
-        "error: This is no job: it has neither 'properties' nor 'recurrence', 'frequency' or 'startTime'. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
+        "error: This is not a job: it has neither 'properties' nor 'recurrence', 'frequency' or 'startTime'. Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}.\n",
     );
     check_refused(
         r#"{"frequency":"week","schedule":{"monthDays":[31]}}"#,
@@ -169,7 +193,7 @@ fn what_is_refused_says_what_to_change_and_exits_with_2() {
 }
 
 #[test]
-fn arguments_that_are_wrong_exit_with_2_and_a_missing_file_with_1() {
+fn invalid_arguments_exit_with_2_and_a_missing_file_with_1() {
     let code = |args: &[&str]| minutehand(args, "{}").status.code();
     assert_eq!(code(&["preview"]), Some(2));
     assert_eq!(code(&["preview", "-", "--from", "yesterday"]), Some(2));
@@ -180,12 +204,12 @@ fn arguments_that_are_wrong_exit_with_2_and_a_missing_file_with_1() {
 }
 
 #[test]
-fn a_job_that_is_no_text_or_too_long_is_not_read() {
-    let long = format!("{{{}}}", " ".repeat(1 << 20));
+fn a_job_that_is_too_long_is_refused() {
+    let long = ["{", &" ".repeat(1 << 20), "}"].concat();
     let output = minutehand(&["preview", "-"], &long);
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "error: cannot read -: a job may have 1048576 bytes\n"
+        "error: cannot read -: a job has at most 1048576 bytes\n"
     );
     assert_eq!(output.status.code(), Some(1));
 }
@@ -198,7 +222,7 @@ fn the_version_names_the_commit_and_the_time_zones() {
 }
 
 #[test]
-fn the_examples_are_previewed() {
+fn all_examples_can_be_previewed() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
     let mut previewed = 0;
     for example in std::fs::read_dir(examples).unwrap() {

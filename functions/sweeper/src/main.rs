@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use minutehand_sweeper::{Function, SweeperClients, SweeperSettings};
 use runtime::SystemClock;
-use runtime_aws::{ErrorType, Started, brief_agent, serve};
+use runtime_aws::{ErrorType, Started, dynamodb_client, serve};
 use serde::de::IgnoredAny;
 
 /// A request to AWS is hundreds of small allocations, and these are the cheaper ones.
@@ -19,10 +19,8 @@ fn main() -> ExitCode {
 
 async fn run(Started { aws, settings }: Started<SweeperSettings>) -> Result<(), Error> {
     let config = aws.config();
-    let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(&config);
-    dynamodb.push_interceptor(brief_agent());
     let clients = SweeperClients {
-        dynamodb: aws_sdk_dynamodb::Client::from_conf(dynamodb.build()),
+        dynamodb: dynamodb_client(&config),
         sqs: aws_sdk_sqs::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };

@@ -1,7 +1,8 @@
-//! Who calls AWS, in a word.
+//! A short user agent for requests to AWS.
 //!
-//! The SDK puts together for each request what it was built with, by whom and for what, and signs it:
-//! that was a tenth of what a request costs. Nobody here reads it; AWS shows the word in its trail.
+//! For each request the SDK assembles a long user agent with its version and configuration, and signs
+//! it. That took a tenth of the CPU time of a request. One word is enough to find the requests in
+//! CloudTrail.
 
 use aws_runtime::user_agent::UserAgentInterceptor;
 use aws_smithy_runtime_api::box_error::BoxError;
@@ -14,12 +15,12 @@ use aws_smithy_runtime_api::client::interceptors::{
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::config_bag::ConfigBag;
 
-/// The word.
+/// The user agent.
 const AGENT: &str = "minutehand";
 
-/// For a client that says who it is, and no more.
+/// Makes a client send `minutehand` as its user agent, and nothing else.
 #[must_use]
-pub fn brief_agent() -> SharedInterceptor {
+pub(crate) fn brief_agent() -> SharedInterceptor {
     SharedInterceptor::permanent(BriefAgent)
 }
 
@@ -37,7 +38,7 @@ impl Intercept for BriefAgent {
         _: &BeforeSerializationInterceptorContextRef<'_>,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let disabled = disable_interceptor::<UserAgentInterceptor>("a word is said instead");
+        let disabled = disable_interceptor::<UserAgentInterceptor>("a shorter user agent is sent");
         cfg.interceptor_state().store_put(disabled);
         Ok(())
     }
@@ -66,34 +67,34 @@ mod tests {
     use super::*;
     use crate::{AwsSettings, Variables};
 
-    /// Keeps requests, and answers none.
+    /// Saves requests and fails all of them.
     #[derive(Debug, Clone, Default)]
     struct SavedRequests(Arc<Mutex<Vec<HttpRequest>>>);
 
     impl HttpConnector for SavedRequests {
         fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
             self.0.lock().unwrap().push(request);
-            HttpConnectorFuture::ready(Err(ConnectorError::user("it is kept".into())))
+            HttpConnectorFuture::ready(Err(ConnectorError::user("saved".into())))
         }
     }
 
     #[tokio::test]
-    async fn a_request_says_a_word_and_is_signed_without_more() {
+    async fn a_request_has_a_short_user_agent_that_is_not_signed() {
         let mut variables = Variables::of([
             ("AWS_REGION", "eu-west-1"),
             ("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"),
             ("AWS_SECRET_ACCESS_KEY", "hunter2"),
         ]);
-        let (kept, settings) = (SavedRequests::default(), AwsSettings::read(&mut variables));
-        let connector = SharedHttpConnector::new(kept.clone());
+        let (saved, settings) = (SavedRequests::default(), AwsSettings::read(&mut variables));
+        let connector = SharedHttpConnector::new(saved.clone());
         let mut config = aws_sdk_dynamodb::config::Builder::from(&settings.config());
         config.set_http_client(Some(http_client_fn(move |_, _| connector.clone())));
         config.push_interceptor(brief_agent());
         let client = aws_sdk_dynamodb::Client::from_conf(config.build());
         client.list_tables().send().await.unwrap_err();
 
-        let kept = kept.0.lock().unwrap();
-        let [request] = kept.as_slice() else { panic!("{} requests", kept.len()) };
+        let saved = saved.0.lock().unwrap();
+        let [request] = saved.as_slice() else { panic!("{} requests", saved.len()) };
         let headers = request.headers();
         assert_eq!(headers.get("user-agent"), Some(AGENT));
         assert_eq!(headers.get("x-amz-user-agent"), None);

@@ -1,7 +1,7 @@
-//! The clients of AWS: one configuration, one pool of connections, credentials from the environment.
+//! The configuration of AWS clients: one connection pool, and credentials from the environment.
 //!
-//! Lambda hands credentials over in variables, for as long as the process lives; so the chain of
-//! files, single sign-on and metadata services that other programs go through is not here.
+//! Lambda passes credentials in environment variables that are valid as long as the process lives. So
+//! this module omits the SDK's usual chain of files, single sign-on and metadata services.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,19 +25,20 @@ use aws_types::region::Region;
 use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
 
 use crate::Variables;
+use crate::agent::brief_agent;
 
-/// How long a connection may take to be there.
+/// Time limit for connecting.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
-/// How long one try of a request may take.
+/// Time limit of one try of a request.
 const TRY_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long a request may take with all its tries: less than what a lease leaves beside an action.
+/// Time limit of a request with all its tries: less than the time that a lease leaves beside an action.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(15);
-/// How often a request is tried that failed for a reason that passes.
+/// The number of tries of a request that fails with a retryable error.
 const TRIES_MAX: u32 = 4;
-/// The wait before the second try; each further one is twice as long, and all are jittered.
+/// The backoff before the second try. It doubles with each further try, and all are jittered.
 const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 
-/// The services that may have an address of their own.
+/// The services whose endpoint can be set separately.
 const SERVICES: [(&str, &str); 4] = [
     ("DynamoDB", "AWS_ENDPOINT_URL_DYNAMODB"),
     ("EventBridge", "AWS_ENDPOINT_URL_EVENTBRIDGE"),
@@ -45,10 +46,10 @@ const SERVICES: [(&str, &str); 4] = [
     ("SQS", "AWS_ENDPOINT_URL_SQS"),
 ];
 
-/// Where AWS is, and as whom it is called.
+/// The region, credentials and endpoints for AWS.
 #[derive(Clone)]
 pub struct AwsSettings {
-    /// The region.
+    /// The region, such as `eu-west-1`.
     pub region: String,
     credentials: Credentials,
     endpoint_url: Option<String>,
@@ -57,7 +58,7 @@ pub struct AwsSettings {
     use_dual_stack: bool,
 }
 
-/// Not what the credentials are.
+/// Omits the credentials.
 impl fmt::Debug for AwsSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AwsSettings").field("region", &self.region).finish_non_exhaustive()
@@ -65,18 +66,19 @@ impl fmt::Debug for AwsSettings {
 }
 
 impl AwsSettings {
-    /// Reads what Lambda sets, and what points the SDK elsewhere.
+    /// Reads the variables that Lambda sets, and those that set other endpoints.
     pub fn read(variables: &mut Variables) -> Self {
         let region = variables
             .optional("AWS_REGION")
             .or_else(|| variables.optional("AWS_DEFAULT_REGION"))
             .unwrap_or_else(|| {
-                variables
-                    .problem("AWS_REGION is not set: Lambda sets it, so run this as a function");
+                variables.problem(
+                    "AWS_REGION is not set: Lambda sets it, so run this as a Lambda function",
+                );
                 String::new()
             });
-        let key_id = variables.required("AWS_ACCESS_KEY_ID", "set by Lambda");
-        let key = variables.required("AWS_SECRET_ACCESS_KEY", "set by Lambda");
+        let key_id = variables.required("AWS_ACCESS_KEY_ID", "Lambda sets it");
+        let key = variables.required("AWS_SECRET_ACCESS_KEY", "Lambda sets it");
         let token = variables.optional("AWS_SESSION_TOKEN");
         let mut endpoints = BTreeMap::new();
         for (service, name) in SERVICES {
@@ -95,13 +97,13 @@ impl AwsSettings {
         }
     }
 
-    /// As whom AWS is called.
+    /// The credentials for requests to AWS.
     #[must_use]
     pub fn credentials(&self) -> SharedCredentialsProvider {
         SharedCredentialsProvider::new(self.credentials.clone())
     }
 
-    /// What every client is made from.
+    /// The configuration that all clients share.
     #[must_use]
     pub fn config(&self) -> SdkConfig {
         let retry = RetryConfig::standard()
@@ -131,8 +133,10 @@ impl AwsSettings {
     }
 }
 
-/// The one pool of connections. It is made here and not by the SDK, which makes one to try each
-/// client, and another at the first request: each reads all authorities that the system trusts.
+/// Creates the connection pool that all clients share.
+///
+/// The SDK would create one pool per client to validate its configuration, and another at the first
+/// request. Each of them loads all root certificates of the system.
 fn http_client() -> SharedHttpClient {
     let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIME_MAX).build();
     let connector = Connector::builder()
@@ -144,7 +148,7 @@ fn http_client() -> SharedHttpClient {
     http_client_fn(move |_, _| connector.clone())
 }
 
-/// The addresses of single services.
+/// The endpoints of single services, by service id.
 #[derive(Debug, Clone)]
 struct Endpoints(BTreeMap<&'static str, String>);
 
@@ -153,6 +157,14 @@ impl LoadServiceConfig for Endpoints {
         let is_endpoint = key.env() == "AWS_ENDPOINT_URL";
         is_endpoint.then(|| self.0.get(key.service_id()).cloned()).flatten()
     }
+}
+
+/// Creates a DynamoDB client with a short user agent, for functions that send many requests.
+#[must_use]
+pub fn dynamodb_client(config: &SdkConfig) -> aws_sdk_dynamodb::Client {
+    let mut config = aws_sdk_dynamodb::config::Builder::from(config);
+    config.push_interceptor(brief_agent());
+    aws_sdk_dynamodb::Client::from_conf(config.build())
 }
 
 #[cfg(test)]
@@ -167,7 +179,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_service_may_have_an_address_of_its_own() {
+    fn a_service_can_have_its_own_endpoint() {
         let own = [("AWS_ENDPOINT_URL_SQS", "http://127.0.0.1:9324")];
         let mut variables = Variables::of(LAMBDA.into_iter().chain(own));
         let settings = AwsSettings::read(&mut variables);
@@ -182,17 +194,17 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_shown_nowhere() {
+    fn debug_output_omits_the_credentials() {
         let mut variables = Variables::of(LAMBDA);
         let settings = AwsSettings::read(&mut variables);
         assert_eq!(format!("{settings:?}"), r#"AwsSettings { region: "eu-west-1", .. }"#);
     }
 
     #[test]
-    fn outside_of_lambda_everything_is_missing_at_once() {
+    fn outside_of_lambda_all_missing_variables_are_reported_at_once() {
         let mut variables = Variables::of::<&str, &str>([]);
         AwsSettings::read(&mut variables);
         assert_eq!(variables.problems().len(), 3);
-        assert!(variables.asked().is_empty(), "they are not settings of ours");
+        assert!(variables.asked().is_empty(), "only own settings are listed");
     }
 }

@@ -1,19 +1,18 @@
-//! What a function on AWS needs from its system: its settings, the clients of AWS, the log, metrics.
+//! What a Lambda function needs in addition to `runtime`: settings, AWS clients, and metrics.
 //!
-//! It stands beside `runtime`, which the binary on one machine uses alone, so that nothing of AWS is
-//! in that. A function starts in these steps, before its first event:
+//! The program for one machine uses `runtime` alone, so it contains no AWS code. A function starts in
+//! these steps, before its first event:
 //!
-//! 1. [`serve`] reads the environment, and says everything that is wrong with it at once;
-//! 2. the clients are made, all on one pool of connections ([`AwsSettings::config`]);
-//! 3. services are put on them, and the function asks for events.
+//! 1. [`serve`] reads the environment and reports all invalid settings at once;
+//! 2. the AWS clients are created on one connection pool ([`AwsSettings::config`]);
+//! 3. the services are built on the clients, and the function asks for events.
 //!
-//! Nothing is written before an event comes, so a start that fails leaves nothing behind.
+//! Nothing is written before the first event, so a failed start leaves nothing behind.
 //!
-//! # Types of errors
+//! # Error types
 //!
-//! What a function logs as an error carries an `error_type`, by which alarms and filters know it. The
-//! types are [`ErrorType`], and they stay as they are. So do the services below; what of theirs
-//! somebody has to know is a metric, too.
+//! Every error in the log has a field `error_type` for alarms and filters. Its values are those of
+//! [`ErrorType`] and never change. Errors that an operator has to act on are metrics, too.
 
 mod agent;
 mod clients;
@@ -21,8 +20,7 @@ mod metrics;
 mod start;
 mod variables;
 
-pub use agent::brief_agent;
-pub use clients::AwsSettings;
+pub use clients::{AwsSettings, dynamodb_client};
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
 pub use ports::ErrorType;
 pub use start::{Started, report, serve};

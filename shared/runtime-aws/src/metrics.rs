@@ -1,105 +1,85 @@
-//! What fires and what does not, as lines that CloudWatch reads metrics from.
+//! Metrics as log lines in CloudWatch's embedded metric format.
 //!
-//! A line in the embedded metric format costs what a line of the log costs, and no call: what an
-//! invocation did is counted, and printed once, at its end. An invocation that did nothing worth
-//! counting prints nothing.
+//! Such a line costs as much as any log line and needs no request. The counts of one invocation are
+//! printed in one line at its end; an invocation that counted nothing prints nothing.
 //!
-//! There is one dimension, the table, which tells installations of one account apart; each metric is
-//! then one time series, whichever function counts it.
+//! The only dimension is the table, which distinguishes the installations in one account. Each metric is
+//! therefore one time series, whichever function counts it.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
-use domain::attempt::Outcome;
 use ports::{Event, EventSink};
+use runtime::Counter;
 use serde_json::{Map, Value, json};
 
 /// The namespace of all metrics.
 pub const NAMESPACE: &str = "Minutehand";
 /// The dimension of all metrics.
 pub const TABLE_DIMENSION: &str = "Table";
-/// How late attempts were, in milliseconds.
+/// The metric for the delay of each attempt, in milliseconds.
 const LATE_BY: &str = "LateBy";
-/// The most values of one metric in a line: a limit of the format.
+/// Limit of values per metric in one line, set by the format.
 const VALUES_MAX: usize = 100;
 
-/// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metric {
-    /// Attempts that were made, retries and error actions included.
+/// Declares [`Metric`] from one list: each variant is also the metric's name in CloudWatch.
+macro_rules! metrics {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// A metric in CloudWatch that counts something.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Metric {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Metric {
+            /// All metrics, in the order of the enum.
+            pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
+
+            /// The name in CloudWatch.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)+
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Attempts that ended, including retries and error actions.
     Fired,
-    /// Those of them that failed.
+    /// Attempts that failed.
     Failed,
-    /// Attempts that will be made again.
+    /// Failed attempts that will be retried.
     Retried,
-    /// Occurrences that were not owed when their turn came, or were overtaken.
+    /// Runs skipped because the collection was disabled or a later run was already due.
     Skipped,
-    /// Messages of jobs that were changed or deleted meanwhile.
+    /// Queued runs discarded because the job was changed, disabled or deleted.
     Dropped,
-    /// Jobs that are over.
+    /// Jobs that completed or faulted.
     Finished,
-    /// Passes that saw every shard.
+    /// Sweeps that read all shards.
     Swept,
-    /// Passes that did not.
+    /// Sweeps that did not read all shards.
     SweepsFailed,
-    /// Timers that passes looked at.
+    /// Timers that sweeps found due.
     Timers,
-    /// Messages that passes handed to the queue.
+    /// Messages that sweeps sent to the queue.
     Dispatched,
-    /// Timers whose timetable cannot be read.
+    /// Timers with an unreadable timetable.
     TimersUnreadable,
-    /// Messages that cannot be read.
+    /// Messages that could not be read.
     MessagesUnreadable,
-    /// Messages that go to the dead letters.
+    /// Messages that were delivered for the last time and go to the dead-letter queue.
     DeadLetters,
-    /// Events that could not be put on the bus.
+    /// Events that could not be sent to the event bus.
     EventsLost,
 }
 
-impl Metric {
-    /// All of them.
-    pub const ALL: [Self; 14] = [
-        Self::Fired,
-        Self::Failed,
-        Self::Retried,
-        Self::Skipped,
-        Self::Dropped,
-        Self::Finished,
-        Self::Swept,
-        Self::SweepsFailed,
-        Self::Timers,
-        Self::Dispatched,
-        Self::TimersUnreadable,
-        Self::MessagesUnreadable,
-        Self::DeadLetters,
-        Self::EventsLost,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fired => "Fired",
-            Self::Failed => "Failed",
-            Self::Retried => "Retried",
-            Self::Skipped => "Skipped",
-            Self::Dropped => "Dropped",
-            Self::Finished => "Finished",
-            Self::Swept => "Swept",
-            Self::SweepsFailed => "SweepsFailed",
-            Self::Timers => "Timers",
-            Self::Dispatched => "Dispatched",
-            Self::TimersUnreadable => "TimersUnreadable",
-            Self::MessagesUnreadable => "MessagesUnreadable",
-            Self::DeadLetters => "DeadLetters",
-            Self::EventsLost => "EventsLost",
-        }
-    }
-}
-
-/// Counts what one invocation does.
+/// The counts of one invocation.
 #[derive(Debug, Default)]
 pub struct Tally {
     counts: [AtomicU64; Metric::ALL.len()],
@@ -108,33 +88,34 @@ pub struct Tally {
 
 impl EventSink for Tally {
     fn note(&self, event: Event<'_>) {
-        match event {
-            Event::Executed { record, late, .. } => {
-                self.add(Metric::Fired, 1);
-                if record.outcome == Outcome::Failed {
-                    self.add(Metric::Failed, 1);
-                }
-                let mut late_ms = self.late_ms.lock().unwrap_or_else(PoisonError::into_inner);
-                late_ms.push(late.num_milliseconds());
+        let (counter, n) = Counter::of(&event);
+        match counter {
+            Counter::Succeeded => self.add(Metric::Fired, n),
+            Counter::Failed => {
+                self.add(Metric::Fired, n);
+                self.add(Metric::Failed, n);
             }
-            Event::Dropped { why, .. } if why.is_skip() => self.add(Metric::Skipped, 1),
-            Event::Dropped { .. } => self.add(Metric::Dropped, 1),
-            Event::Overtaken { occurrences, .. } => self.add(Metric::Skipped, occurrences),
-            Event::Retried { .. } => self.add(Metric::Retried, 1),
-            Event::Finished { .. } => self.add(Metric::Finished, 1),
+            Counter::Retried => self.add(Metric::Retried, n),
+            Counter::Skipped => self.add(Metric::Skipped, n),
+            Counter::Dropped => self.add(Metric::Dropped, n),
+            Counter::Finished => self.add(Metric::Finished, n),
+        }
+        if let Event::Executed { late, .. } = event {
+            let mut late_ms = self.late_ms.lock().unwrap_or_else(PoisonError::into_inner);
+            late_ms.push(late.num_milliseconds());
         }
     }
 }
 
 impl Tally {
-    /// Counts.
+    /// Adds `n` to a metric.
     pub fn add(&self, metric: Metric, n: u64) {
         if let Some(count) = self.counts.get(metric as usize) {
             count.fetch_add(n, Ordering::Relaxed);
         }
     }
 
-    /// What was counted since this was last asked, as lines.
+    /// Returns the lines with everything counted since the last call, and starts again at zero.
     #[must_use]
     pub fn take(&self, table: &str, now: DateTime<Utc>) -> Vec<String> {
         let counted = Metric::ALL.iter().zip(&self.counts).filter_map(|(metric, count)| {
@@ -178,7 +159,7 @@ fn line(table: &str, now: DateTime<Utc>, counted: Vec<(&str, &str, Value)>) -> S
     Value::Object(line).to_string()
 }
 
-/// Prints what was counted, on standard output. What cannot be written there is not counted.
+/// Prints the counts to standard output. If that fails, they are lost.
 pub fn print_metrics(tally: &Tally, table: &str, now: DateTime<Utc>) {
     let lines = tally.take(table, now);
     if lines.is_empty() {
@@ -194,7 +175,7 @@ pub fn print_metrics(tally: &Tally, table: &str, now: DateTime<Utc>) {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::attempt::{Attempt, Occurrence, Record};
+    use domain::attempt::{Attempt, Occurrence, Outcome, Record};
     use domain::firing::SkipReason;
     use domain::job::JobState;
     use domain::work_item::JobRef;
@@ -232,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_in_the_embedded_format_and_holds_what_was_counted_alone() {
+    fn a_line_in_the_embedded_format_contains_only_metrics_that_were_counted() {
         let tally = Tally::default();
         note_all(&tally, 1);
         tally.add(Metric::Dispatched, 7);
@@ -271,11 +252,11 @@ mod tests {
                 "LateBy": [12, 12],
             })
         );
-        assert!(tally.take("jobs", DateTime::UNIX_EPOCH).is_empty(), "it is counted once");
+        assert!(tally.take("jobs", DateTime::UNIX_EPOCH).is_empty(), "each count is printed once");
     }
 
     #[test]
-    fn more_values_than_a_line_may_have_are_several_lines_and_counts_are_in_one() {
+    fn more_values_than_a_line_may_have_give_several_lines_with_the_counts_in_the_first() {
         let tally = Tally::default();
         note_all(&tally, 80);
         let lines = tally.take("jobs", DateTime::UNIX_EPOCH);
@@ -289,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_metrics_is_in_the_order_of_their_places() {
+    fn all_metrics_are_listed_in_the_order_of_the_enum() {
         for (place, metric) in Metric::ALL.iter().enumerate() {
             assert_eq!(*metric as usize, place);
         }

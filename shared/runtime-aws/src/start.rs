@@ -1,4 +1,4 @@
-//! The start of a function, and its end.
+//! The start and the end of a Lambda function's process.
 
 use std::process::ExitCode;
 
@@ -6,15 +6,15 @@ use runtime::{LogFormat, chain, start_log};
 
 use crate::{AwsSettings, ErrorType, Variables};
 
-/// What every function starts with, beside settings of its own.
+/// What a function gets when it starts.
 pub struct Started<S> {
-    /// Where AWS is.
+    /// The AWS region, credentials and endpoints.
     pub aws: AwsSettings,
-    /// What the function alone reads.
+    /// The function's own settings.
     pub settings: S,
 }
 
-/// Starts a function, and runs it until its process ends.
+/// Reads the settings and runs a function until its process ends.
 pub fn serve<S, R, E>(
     read: impl FnOnce(&mut Variables) -> S,
     run: impl FnOnce(Started<S>) -> R,
@@ -29,37 +29,38 @@ where
     }
 }
 
-/// Reads settings from the environment of this process, and starts its log.
+/// Reads the settings from the environment and starts the log.
 ///
 /// # Errors
 ///
-/// The code with which the process ends, once everything that is wrong is in the log.
+/// The exit code of the process, after all problems are logged.
 fn start<S>(read: impl FnOnce(&mut Variables) -> S) -> Result<Started<S>, ExitCode> {
-    let mut variables = Variables::of_process();
+    let mut variables = Variables::from_environment();
     let level = variables.log_level();
     start_log(LogFormat::Json, level);
-    variables.required("AWS_LAMBDA_RUNTIME_API", "set by Lambda, where this runs as a function");
+    variables
+        .required("AWS_LAMBDA_RUNTIME_API", "Lambda sets it, so run this as a Lambda function");
     let started =
         Started { aws: AwsSettings::read(&mut variables), settings: read(&mut variables) };
     for name in variables.unknown() {
-        tracing::warn!(name, "a variable looks like a setting, and is none of this function");
+        tracing::warn!(name, "unknown setting, ignored");
     }
     if variables.problems().is_empty() {
         return Ok(started);
     }
     let problems = variables.problems().join("; ");
-    tracing::error!(error_type = %ErrorType::SettingsInvalid, problems, "settings are wrong");
+    tracing::error!(error_type = %ErrorType::SettingsInvalid, problems, "invalid settings");
     Err(ExitCode::FAILURE)
 }
 
-/// Runs a function until its process ends. One thread is enough: what it does is waiting.
+/// Runs a function until its process ends. It mostly waits for I/O, so one thread is enough.
 fn block_on<E>(run: impl Future<Output = Result<(), E>>) -> ExitCode
 where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let system = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let ended = match system {
-        Ok(system) => system.block_on(run).map_err(Into::into),
+    let thread = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ended = match thread {
+        Ok(thread) => thread.block_on(run).map_err(Into::into),
         Err(error) => Err(error.into()),
     };
     match ended {

@@ -1,17 +1,17 @@
-//! The environment, read as settings.
+//! Settings from environment variables.
 //!
-//! A setting that is missing or wrong is noted, and reading goes on: whoever deploys is told of all
-//! problems at once. An empty variable is one that is not set, as templates cannot leave one out.
+//! A missing or invalid setting is noted and reading continues, so that a failed deployment reports all
+//! problems at once. An empty variable counts as not set, because a template cannot always omit one.
 
 use std::collections::BTreeMap;
 
 use domain::pricing_tier::PlanLimits;
 use runtime::LogLevel;
 
-/// What the names of our own variables begin with.
+/// The prefix of Minutehand's own variables.
 pub const PREFIX: &str = "MINUTEHAND_";
 
-/// The environment of a process. Not `Debug`: there are credentials in it.
+/// The environment variables of a process. It is not `Debug` because they include credentials.
 pub struct Variables {
     values: BTreeMap<String, String>,
     asked: Vec<&'static str>,
@@ -19,7 +19,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// These variables.
+    /// Takes these variables instead of the process's environment.
     pub fn of<N: Into<String>, V: Into<String>>(values: impl IntoIterator<Item = (N, V)>) -> Self {
         let values = values.into_iter().map(|(name, value)| (name.into(), value.into()));
         Self {
@@ -29,16 +29,16 @@ impl Variables {
         }
     }
 
-    /// The variables of this process. Those that are not text are none of ours.
+    /// Reads the environment of this process. Variables that are not UTF-8 are not settings.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn from_environment() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         Self::of(std::env::vars_os().filter_map(text))
     }
 
-    /// A variable that may be missing.
+    /// Reads an optional variable.
     pub fn optional(&mut self, name: &'static str) -> Option<String> {
         if !self.asked.contains(&name) {
             self.asked.push(name);
@@ -46,86 +46,86 @@ impl Variables {
         self.values.get(name).cloned()
     }
 
-    /// A variable that has to be there; `what` says what it holds. Without it an empty text stands in
-    /// until the problems are told.
-    pub fn required(&mut self, name: &'static str, what: &str) -> String {
+    /// Reads a required variable; `advice` says what to set. If it is missing, the value is empty and
+    /// the problem is noted.
+    pub fn required(&mut self, name: &'static str, advice: &str) -> String {
         self.optional(name).unwrap_or_else(|| {
-            self.problem(format!("{name} is not set: it is {what}"));
+            self.problem(format!("{name} is not set: {advice}"));
             String::new()
         })
     }
 
-    /// A variable that is one of these words; the first stands where it is missing.
-    pub fn choice<T: Copy>(&mut self, name: &'static str, choices: &[(&str, T)], usual: T) -> T {
-        let Some(value) = self.optional(name) else { return usual };
+    /// Reads a variable that is one of these words, in any case; `default` if it is missing.
+    pub fn choice<T: Copy>(&mut self, name: &'static str, choices: &[(&str, T)], default: T) -> T {
+        let Some(value) = self.optional(name) else { return default };
         let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value.trim()));
         if let Some((_, choice)) = found {
             return *choice;
         }
         let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
         self.problem(format!("{name} is '{value}': give one of {}", words.join(", ")));
-        usual
+        default
     }
 
-    /// Notes a problem, as a sentence that says what to change.
+    /// Notes a problem: a sentence that says what to change.
     pub fn problem(&mut self, problem: impl Into<String>) {
         self.problems.push(problem.into());
     }
 
-    /// The variables of ours that were asked for so far, in order.
+    /// Minutehand's own variables that were read so far, sorted.
     #[must_use]
     pub fn asked(&self) -> Vec<&'static str> {
-        let mut ours: Vec<&'static str> =
+        let mut own: Vec<&'static str> =
             self.asked.iter().copied().filter(|name| name.starts_with(PREFIX)).collect();
-        ours.sort_unstable();
-        ours
+        own.sort_unstable();
+        own
     }
 
-    /// Variables that look like ours, and that nobody asked for: likely misspelt.
+    /// Variables with Minutehand's prefix that were not read, probably because of a typing error.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         let names = self.values.keys().map(String::as_str);
         names.filter(|name| name.starts_with(PREFIX) && !self.asked.contains(name)).collect()
     }
 
-    /// What is wrong, once everything was asked for.
+    /// The problems that were noted so far.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// The table in which everything is kept.
+    /// The DynamoDB table.
     pub fn table(&mut self) -> String {
-        self.required("MINUTEHAND_TABLE", "the name of the DynamoDB table")
+        self.required("MINUTEHAND_TABLE", "give the name of the DynamoDB table")
     }
 
-    /// The queue between sweeper and executor.
+    /// The queue between the sweeper and the executor.
     pub fn queue_url(&mut self) -> String {
         let name = "MINUTEHAND_QUEUE_URL";
-        let url = self.required(name, "the URL of the SQS queue");
+        let url = self.required(name, "give the URL of the SQS queue");
         if !url.is_empty() && !url.starts_with("https://") && !url.starts_with("http://") {
             self.problem(format!("{name} is '{url}': give the queue's URL, not its name or ARN"));
         }
         url
     }
 
-    /// The bus that is told what happens to jobs; none if nobody is.
+    /// The event bus for events about jobs, if there is one.
     pub fn event_bus(&mut self) -> Option<String> {
         self.optional("MINUTEHAND_EVENT_BUS")
     }
 
-    /// The key under which secrets are sealed.
+    /// The KMS key that seals secrets.
     pub fn key_id(&mut self) -> String {
-        self.required("MINUTEHAND_KEY_ID", "the id or ARN of the KMS key that seals secrets")
+        self.required("MINUTEHAND_KEY_ID", "give the id or ARN of the KMS key that seals secrets")
     }
 
-    /// Whether plans limit anything.
+    /// Whether the limits of pricing plans are enforced.
     pub fn plan_limits(&mut self) -> PlanLimits {
         let choices = [("on", PlanLimits::On), ("off", PlanLimits::Off)];
         self.choice("MINUTEHAND_PLAN_LIMITS", &choices, PlanLimits::On)
     }
 
-    /// What is logged.
+    /// The log level.
     pub fn log_level(&mut self) -> LogLevel {
         let choices = [
             ("error", LogLevel::Error),
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_problems_are_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         let mut variables = Variables::of([
             ("MINUTEHAND_QUEUE_URL", "arn:aws:sqs:eu-west-1:1:q"),
             ("MINUTEHAND_TABLE", ""),
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(
             variables.problems(),
             [
-                "MINUTEHAND_TABLE is not set: it is the name of the DynamoDB table",
+                "MINUTEHAND_TABLE is not set: give the name of the DynamoDB table",
                 "MINUTEHAND_QUEUE_URL is 'arn:aws:sqs:eu-west-1:1:q': give the queue's URL, not its \
                  name or ARN",
                 "MINUTEHAND_LOG_LEVEL is 'loud': give one of error, warn, info, debug, trace",
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_read_in_any_case_and_what_is_not_set_is_usual() {
+    fn words_are_read_in_any_case_and_missing_settings_have_defaults() {
         let mut variables = Variables::of([("MINUTEHAND_LOG_LEVEL", "Debug")]);
         assert_eq!(variables.log_level(), LogLevel::Debug);
         assert_eq!(variables.plan_limits(), PlanLimits::On);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_is_known_by_name() {
+    fn an_own_variable_that_is_not_read_is_unknown() {
         let mut variables = Variables::of([("MINUTEHAND_TABEL", "t"), ("PATH", "/bin")]);
         variables.table();
         assert_eq!(variables.unknown(), ["MINUTEHAND_TABEL"]);

@@ -1,10 +1,10 @@
-//! Opening client certificates, over `pfx`.
+//! Reads client certificates with the `pfx` crate.
 
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::refusal::Refusal;
 use ports::CertificateReader;
 
-/// Opens PKCS#12 files that were sent as base64.
+/// Reads PKCS#12 files that jobs contain as Base64.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PfxReader;
 

@@ -1,4 +1,4 @@
-//! The system's clock, and one that runs the schedule at another pace.
+//! The system's clock, and a test clock on which schedules run faster or slower.
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -7,25 +7,25 @@ use async_trait::async_trait;
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use ports::Clock;
 
-/// The digits of a second that instants have, on the wire and in the store: ticks of 100 ns.
+/// The fractional digits of a second in the API and in the store: ticks of 100 ns.
 const FRACTION_DIGITS: u16 = 7;
-/// The longest sleep before the clock is read again: clocks are set, and machines suspended.
+/// The longest sleep before the clock is read again, since clocks are adjusted and machines suspended.
 const NAP_MAX: Duration = Duration::from_secs(1);
 /// The end of the calendar, 9999-12-31T23:59:59Z, in seconds.
 const LAST_SECOND: i64 = 253_402_300_799;
-/// The parts of one that a rate is counted in.
+/// A rate is stored in millionths.
 const RATE_UNIT: u32 = 1_000_000;
-/// The digits behind its point.
+/// The decimal places of a rate.
 const RATE_DIGITS: usize = 6;
 
-/// The time, as the system has it.
+/// The system's time.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "this is where processes read the clock")]
 pub fn system_now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(FRACTION_DIGITS)
 }
 
-/// The time as the system has it, for schedule and work alike.
+/// The system's clock, for schedules and work alike.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -44,7 +44,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that starts where it is told, and whose schedule goes by faster or slower than its work.
+/// A clock that starts at a given time and runs schedules faster or slower than real time.
+///
+/// Work, such as timeouts, still runs in real time.
 #[derive(Debug, Clone)]
 pub struct TestClock {
     start: DateTime<Utc>,
@@ -53,7 +55,7 @@ pub struct TestClock {
 }
 
 impl TestClock {
-    /// A clock that is at `start` now.
+    /// Creates a clock whose current time is `start`.
     #[must_use]
     pub fn new(start: DateTime<Utc>, rate: Rate) -> Self {
         Self { start, rate, since: Instant::now() }
@@ -65,7 +67,7 @@ impl Clock for TestClock {
     fn now(&self) -> DateTime<Utc> {
         let elapsed = TimeDelta::from_std(self.since.elapsed()).unwrap_or(TimeDelta::MAX);
         let end = DateTime::from_timestamp(LAST_SECOND, 0).unwrap_or(DateTime::<Utc>::MAX_UTC);
-        let now = self.start.checked_add_signed(self.rate.of(elapsed)).unwrap_or(end);
+        let now = self.start.checked_add_signed(self.rate.scale(elapsed)).unwrap_or(end);
         now.min(end).trunc_subsecs(FRACTION_DIGITS)
     }
 
@@ -74,7 +76,7 @@ impl Clock for TestClock {
     }
 
     fn scheduled_during(&self, work: TimeDelta) -> TimeDelta {
-        self.rate.of(work)
+        self.rate.scale(work)
     }
 
     async fn wait_until(&self, at: DateTime<Utc>) {
@@ -86,49 +88,49 @@ impl Clock for TestClock {
     }
 }
 
-/// Sleeps until `now` is there, by naps of real time.
+/// Sleeps in short naps of real time until `now` reaches `at`.
 async fn nap_until(at: DateTime<Utc>, rate: Rate, now: impl Fn() -> DateTime<Utc>) {
     loop {
-        // Nothing is left at the instant itself, and what is negative is no `Duration`.
+        // `to_std` fails for a negative time: then `at` has passed.
         let left = (at - now()).to_std().unwrap_or_default();
         if left.is_zero() {
             return;
         }
-        sleep(rate.takes(left).min(NAP_MAX)).await;
+        sleep(rate.real_time(left).min(NAP_MAX)).await;
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is what the clock's waiting is made of")]
+#[expect(clippy::disallowed_methods, reason = "the clock implements its waiting with it")]
 async fn sleep(time: Duration) {
     tokio::time::sleep(time).await;
 }
 
-/// How fast a test clock runs: 0.1 to 100,000 times as fast as the real one, in millionths.
+/// The speed of a test clock: 0.1 to 100,000 times real time, stored in millionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u64);
 
-/// Why a text is not a rate.
+/// A text is not a valid rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateError;
 
 impl std::fmt::Display for RateError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a rate is a number from 0.1 to 100000, with up to 6 digits behind the point")
+        f.write_str("a rate is a number from 0.1 to 100000, with up to 6 decimal places")
     }
 }
 
 impl std::error::Error for RateError {}
 
 impl Rate {
-    /// As fast as the real clock.
+    /// Real time.
     pub const REAL: Self = Self(RATE_UNIT as u64);
-    /// The slowest.
+    /// The slowest rate.
     pub const MIN: Self = Self(RATE_UNIT as u64 / 10);
-    /// The fastest.
+    /// The fastest rate.
     pub const MAX: Self = Self(RATE_UNIT as u64 * 100_000);
 
-    /// What goes by on this clock during a stretch of real time.
-    fn of(self, real: TimeDelta) -> TimeDelta {
+    /// The time that passes on this clock during a span of real time.
+    fn scale(self, real: TimeDelta) -> TimeDelta {
         let unit = i128::from(RATE_UNIT);
         let nanos =
             i128::from(real.num_seconds()) * 1_000_000_000 + i128::from(real.subsec_nanos());
@@ -138,8 +140,8 @@ impl Rate {
         TimeDelta::new(seconds, rest).unwrap_or(TimeDelta::MAX)
     }
 
-    /// The real time in which that much goes by on this clock, rounded up.
-    fn takes(self, scheduled: Duration) -> Duration {
+    /// The real time in which a span passes on this clock, rounded up.
+    fn real_time(self, scheduled: Duration) -> Duration {
         let nanos = (scheduled.as_nanos() * u128::from(RATE_UNIT)).div_ceil(u128::from(self.0));
         u64::try_from(nanos).map_or(Duration::MAX, Duration::from_nanos)
     }
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_read_exactly_and_only_in_its_bounds() {
+    fn a_rate_is_parsed_exactly_and_only_within_its_bounds() {
         assert_eq!(rate("1"), Rate::REAL);
         assert_eq!(rate("0.1"), Rate::MIN);
         assert_eq!(rate("100000"), Rate::MAX);
@@ -182,20 +184,20 @@ mod tests {
     }
 
     #[test]
-    fn the_schedule_goes_by_at_the_rate_and_real_time_is_rounded_up() {
+    fn schedule_time_is_scaled_by_the_rate_and_real_time_is_rounded_up() {
         let work = TimeDelta::milliseconds(1500);
-        assert_eq!(rate("0.1").of(work), TimeDelta::milliseconds(150));
-        assert_eq!(rate("100000").of(work), TimeDelta::seconds(150_000));
-        assert_eq!(rate("2").of(-work), TimeDelta::seconds(-3));
-        assert_eq!(Rate::MAX.of(TimeDelta::MAX), TimeDelta::MAX);
-        let takes = |text, nanos| rate(text).takes(Duration::from_nanos(nanos)).as_nanos();
-        assert_eq!(takes("100000", 100), 1);
-        assert_eq!(takes("0.1", 100), 1000);
-        assert_eq!(takes("3", 100), 34);
+        assert_eq!(rate("0.1").scale(work), TimeDelta::milliseconds(150));
+        assert_eq!(rate("100000").scale(work), TimeDelta::seconds(150_000));
+        assert_eq!(rate("2").scale(-work), TimeDelta::seconds(-3));
+        assert_eq!(Rate::MAX.scale(TimeDelta::MAX), TimeDelta::MAX);
+        let real_time = |text, nanos| rate(text).real_time(Duration::from_nanos(nanos)).as_nanos();
+        assert_eq!(real_time("100000", 100), 1);
+        assert_eq!(real_time("0.1", 100), 1000);
+        assert_eq!(real_time("3", 100), 34);
     }
 
     #[test]
-    fn a_test_clock_starts_where_it_is_told_and_ends_with_the_calendar() {
+    fn a_test_clock_starts_at_the_given_time_and_stops_at_the_end_of_the_calendar() {
         let start = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let clock = TestClock::new(start, Rate::MIN);
         let now = clock.now();
@@ -226,7 +228,7 @@ mod tests {
         let at = system_now() + TimeDelta::microseconds(700);
         SystemClock.wait_until(at).await;
         assert!(system_now() >= at);
-        // What is past is not waited for.
+        // An instant in the past returns at once.
         SystemClock.wait_until(start - TimeDelta::days(3650)).await;
     }
 }

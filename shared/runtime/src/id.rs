@@ -1,18 +1,18 @@
-//! New identities, from the system's randomness.
+//! New ids, from the system's source of randomness.
 
 use ports::IdSource;
 
-/// The bytes of an identity: enough that no two are ever the same.
+/// The bytes of an id: with 128 random bits, no two are ever the same.
 const BYTES: usize = 16;
 
-/// Makes identities of 32 hexadecimal digits.
+/// Creates ids of 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RandomIds;
 
 impl IdSource for RandomIds {
     #[expect(
         clippy::expect_used,
-        reason = "a system that has given randomness when the process started does not run out"
+        reason = "a system that provided randomness when the process started does not run out of it"
     )]
     fn new_id(&self) -> String {
         let mut bytes = [0; BYTES];
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identity_is_32_hexadecimal_digits_and_never_the_same() {
+    fn an_id_has_32_hexadecimal_digits_and_is_different_each_time() {
         let (one, other) = (RandomIds.new_id(), RandomIds.new_id());
         assert_ne!(one, other);
         for id in [one, other] {

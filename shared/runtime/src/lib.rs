@@ -1,8 +1,9 @@
-//! What every process of ours needs from the system it runs on.
+//! What every Minutehand process needs from its operating system: the clock, random ids, the log, and
+//! counters.
 //!
-//! The services are told the time, take identities from outside and never touch the log's set-up;
-//! here is where these come from, once for all binaries. Together with `functions/*` it is the only
-//! code that reads the system's clock and its randomness.
+//! The services get the time and new ids through ports and never set up logging. This crate provides
+//! the implementations for all programs. Besides `functions/*`, it is the only code that reads the
+//! system's clock and source of randomness.
 
 mod certificate;
 mod clock;
@@ -16,4 +17,4 @@ pub use clock::{Rate, RateError, SystemClock, TestClock, system_now};
 pub use grouped::{Advanced, Grouped};
 pub use id::RandomIds;
 pub use log::{LogFormat, LogLevel, chain, start_log};
-pub use metrics::{Metrics, gauge};
+pub use metrics::{Counter, Metrics, gauge};

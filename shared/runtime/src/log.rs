@@ -1,9 +1,9 @@
-//! The log: one line for each event, on standard error, as text for people or JSON for programs.
+//! The log: one line per event on standard error, as text for people or JSON for programs.
 //!
-//! The level is ours alone. What other crates log below a warning is dropped at every level: some
-//! of them write whole requests, and nothing of ours may end up there that is not meant to be read.
-//! For the same reason a panic is logged with its place, and with its message only where that is
-//! written out in the program: one that is put together may quote what was being worked on.
+//! The log level applies to Minutehand's own crates. Other crates log warnings and errors only,
+//! whatever the level: some of them log whole requests, which may contain secrets. For the same reason,
+//! the message of a panic is logged only if it is a literal in the program; a formatted message may
+//! quote the data that was being processed.
 
 use std::error::Error;
 use std::io;
@@ -15,28 +15,28 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt};
 
-/// The target of every event of ours begins with this: our crates are called `minutehand…`.
-const OURS: &str = "minutehand";
+/// All of Minutehand's crates, and so the targets of their events, begin with this.
+const OWN_CRATES: &str = "minutehand";
 
-/// How lines are written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs: an object a line, its fields beside `timestamp`, `level`, `target`, `message`.
+    /// One JSON object per line: `timestamp`, `level`, `target`, `message`, and the event's fields.
     Json,
 }
 
-/// From where on events are logged.
+/// The least severe level that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
-    /// What failed.
+    /// Failures.
     Error,
-    /// What may fail soon.
+    /// Conditions that may lead to a failure.
     Warn,
-    /// One line for each piece of work.
+    /// One line per request, attempt or sweep.
     Info,
-    /// The steps of each.
+    /// The steps of each of them.
     Debug,
     /// Everything.
     Trace,
@@ -54,33 +54,33 @@ impl LogLevel {
     }
 }
 
-/// Starts the log of this process, panics included. Only the first call has an effect.
+/// Starts logging in this process, including panics. Only the first call has an effect.
 pub fn start_log(format: LogFormat, level: LogLevel) {
     let lines = match format {
         LogFormat::Text => fmt::layer().with_ansi(false).with_writer(io::stderr).boxed(),
         LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(io::stderr).boxed(),
     };
-    let log = Registry::default().with(lines.with_filter(wanted(level)));
+    let log = Registry::default().with(lines.with_filter(filter_for(level)));
     if tracing::subscriber::set_global_default(log).is_ok() {
         std::panic::set_hook(Box::new(log_panic));
     }
 }
 
-fn wanted(level: LogLevel) -> Targets {
-    let ours = level.filter();
-    let others = ours.min(LevelFilter::from_level(Level::WARN));
-    Targets::new().with_default(others).with_target(OURS, ours)
+fn filter_for(level: LogLevel) -> Targets {
+    let own = level.filter();
+    let others = own.min(LevelFilter::from_level(Level::WARN));
+    Targets::new().with_default(others).with_target(OWN_CRATES, own)
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {
-    let place = panic.location().map(ToString::to_string).unwrap_or_default();
-    let said = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(not logged)");
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    let panic = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("(not logged)");
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or_default();
-    tracing::error!(place, said, thread, "the program tripped over itself: please report this");
+    tracing::error!(location, panic, thread, "panicked; please report this");
 }
 
-/// An error with everything that led to it, in a line.
+/// Formats an error and all its sources in one line.
 #[must_use]
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let errors = successors(Some(error), |error| (*error).source());
@@ -92,26 +92,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_crate_of_ours_is_called_minutehand() {
+    fn every_crate_in_the_workspace_has_the_prefix_that_is_logged() {
         let manifest = include_str!("../../../Cargo.toml");
-        let ours = manifest.lines().filter(|line| line.contains(" path = \""));
-        for line in ours {
-            assert!(line.contains(&format!("package = \"{OURS}")), "{line}");
+        for line in manifest.lines().filter(|line| line.contains(" path = \"")) {
+            assert!(line.contains(&format!("package = \"{OWN_CRATES}")), "{line}");
         }
     }
 
     #[test]
-    fn others_are_heard_only_when_something_is_wrong() {
-        let debug = wanted(LogLevel::Debug);
+    fn other_crates_log_warnings_and_errors_only() {
+        let debug = filter_for(LogLevel::Debug);
         assert!(debug.would_enable("minutehand_rest::serve", &Level::DEBUG));
         assert!(!debug.would_enable("minutehand_rest::serve", &Level::TRACE));
         assert!(debug.would_enable("hyper::proto", &Level::WARN));
         assert!(!debug.would_enable("hyper::proto", &Level::INFO));
-        assert!(!wanted(LogLevel::Error).would_enable("hyper::proto", &Level::WARN));
+        assert!(!filter_for(LogLevel::Error).would_enable("hyper::proto", &Level::WARN));
     }
 
     #[test]
-    fn a_chain_is_one_line() {
+    fn an_error_and_its_sources_are_one_line() {
         let inner = io::Error::other("inner");
         let outer = ports::StoreError::Unavailable(Box::new(inner));
         assert_eq!(chain(&outer), "the store is not available: inner");

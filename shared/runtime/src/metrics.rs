@@ -1,4 +1,8 @@
-//! What fires and what does not, as numbers that a monitor collects.
+//! The counters of what fires, and the page on which Prometheus reads them.
+//!
+//! [`Counter`] says how events are counted. Both kinds of hosts use it: [`Metrics`] keeps totals for
+//! Prometheus, and `runtime-aws` prints the counts of each invocation for CloudWatch. The two differ in
+//! everything else: names, units, and whether a number is a total or starts again at zero.
 
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -6,105 +10,151 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use domain::attempt::Outcome;
 use ports::{Event, EventSink};
 
-/// The upper ends of the classes of lateness, in milliseconds.
+/// The upper bounds of the histogram of delays, in milliseconds.
 const LATE_MS: [i64; 12] = [1, 2, 5, 10, 20, 50, 100, 500, 1_000, 5_000, 60_000, 600_000];
 
-/// Counts events.
+/// What an event counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    /// Attempts that succeeded.
+    Succeeded,
+    /// Attempts that failed.
+    Failed,
+    /// Failed attempts that will be retried.
+    Retried,
+    /// Runs skipped because the collection was disabled or a later run was already due.
+    Skipped,
+    /// Queued runs discarded because the job was changed, disabled or deleted.
+    Dropped,
+    /// Jobs that completed or faulted.
+    Finished,
+}
+
+impl Counter {
+    /// The number of counters.
+    const COUNT: usize = Self::Finished as usize + 1;
+
+    /// The counter that an event increases, and by how much.
+    #[must_use]
+    pub const fn of(event: &Event<'_>) -> (Self, u64) {
+        match event {
+            Event::Executed { record, .. } => match record.outcome {
+                Outcome::Succeeded => (Self::Succeeded, 1),
+                Outcome::Failed => (Self::Failed, 1),
+            },
+            Event::Dropped { why, .. } if why.is_skip() => (Self::Skipped, 1),
+            Event::Dropped { .. } => (Self::Dropped, 1),
+            Event::Overtaken { occurrences, .. } => (Self::Skipped, *occurrences),
+            Event::Retried { .. } => (Self::Retried, 1),
+            Event::Finished { .. } => (Self::Finished, 1),
+        }
+    }
+}
+
+/// Counts the events of this process.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    succeeded: AtomicU64,
-    failed: AtomicU64,
-    retried: AtomicU64,
-    skipped: AtomicU64,
-    dropped: AtomicU64,
-    finished: AtomicU64,
-    /// How many were so late, and not in a lower class.
+    counts: [AtomicU64; Counter::COUNT],
+    /// The attempts in each class of delay, without those of lower classes.
     late: [AtomicU64; LATE_MS.len() + 1],
     late_ms_sum: AtomicI64,
 }
 
 impl EventSink for Metrics {
     fn note(&self, event: Event<'_>) {
-        match event {
-            Event::Executed { record, late, .. } => {
-                let late_ms = late.num_milliseconds();
-                let class = LATE_MS.partition_point(|end| *end < late_ms);
-                if let Some(class) = self.late.get(class) {
-                    add(class, 1);
-                }
-                self.late_ms_sum.fetch_add(late_ms, Ordering::Relaxed);
-                match record.outcome {
-                    Outcome::Succeeded => add(&self.succeeded, 1),
-                    Outcome::Failed => add(&self.failed, 1),
-                }
+        let (counter, n) = Counter::of(&event);
+        if let Some(count) = self.counts.get(counter as usize) {
+            add(count, n);
+        }
+        if let Event::Executed { late, .. } = event {
+            let late_ms = late.num_milliseconds();
+            let class = LATE_MS.partition_point(|end| *end < late_ms);
+            if let Some(class) = self.late.get(class) {
+                add(class, 1);
             }
-            Event::Dropped { why, .. } if why.is_skip() => add(&self.skipped, 1),
-            Event::Dropped { .. } => add(&self.dropped, 1),
-            Event::Overtaken { occurrences, .. } => add(&self.skipped, occurrences),
-            Event::Retried { .. } => add(&self.retried, 1),
-            Event::Finished { .. } => add(&self.finished, 1),
+            self.late_ms_sum.fetch_add(late_ms, Ordering::Relaxed);
         }
     }
 }
 
 impl Metrics {
-    /// The numbers in the text format of Prometheus.
+    /// Renders all metrics in the text format of Prometheus.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        // A text that is written into memory takes it.
+        // Writing to a string does not fail.
         let _ = self.write(&mut text);
         text
     }
 
     fn write(&self, text: &mut String) -> fmt::Result {
-        let read = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        writeln!(text, "# HELP minutehand_executions_total Attempts that were made.")?;
-        writeln!(text, "# TYPE minutehand_executions_total counter")?;
-        for (outcome, count) in [("succeeded", &self.succeeded), ("failed", &self.failed)] {
-            writeln!(text, "minutehand_executions_total{{outcome=\"{outcome}\"}} {}", read(count))?;
+        let name = "minutehand_executions_total";
+        let help = "Attempts that ended, including retries and error actions.";
+        write_head(text, name, "counter", help)?;
+        for (outcome, counter) in [("succeeded", Counter::Succeeded), ("failed", Counter::Failed)] {
+            writeln!(text, "{name}{{outcome=\"{outcome}\"}} {}", self.count(counter))?;
         }
-        for (name, help, count) in [
-            ("retries", "Attempts that will be made again.", &self.retried),
-            ("skipped", "Occurrences that were not owed when their turn came.", &self.skipped),
-            ("dropped", "Messages of jobs that were changed or deleted meanwhile.", &self.dropped),
-            ("finished_jobs", "Jobs that are over.", &self.finished),
+        for (name, help, counter) in [
+            ("retries", "Failed attempts that will be retried.", Counter::Retried),
+            (
+                "skipped",
+                "Runs skipped because the collection was disabled or a later run was already due.",
+                Counter::Skipped,
+            ),
+            (
+                "dropped",
+                "Queued runs discarded because the job was changed, disabled or deleted.",
+                Counter::Dropped,
+            ),
+            ("finished_jobs", "Jobs that completed or faulted.", Counter::Finished),
         ] {
-            counter(text, name, help, read(count))?;
+            let name = format!("minutehand_{name}_total");
+            write_head(text, &name, "counter", help)?;
+            writeln!(text, "{name} {}", self.count(counter))?;
         }
+        self.write_histogram(text)
+    }
+
+    fn write_histogram(&self, text: &mut String) -> fmt::Result {
         let name = "minutehand_late_seconds";
-        writeln!(text, "# HELP {name} How long after it was due an attempt started.")?;
-        writeln!(text, "# TYPE {name} histogram")?;
+        write_head(
+            text,
+            name,
+            "histogram",
+            "Delay between the due time of an attempt and its start.",
+        )?;
         let mut total = 0;
         let ends = LATE_MS.iter().map(|end| seconds(*end)).chain(["+Inf".to_owned()]);
         for (end, class) in ends.zip(&self.late) {
-            total += read(class);
+            total += class.load(Ordering::Relaxed);
             writeln!(text, "{name}_bucket{{le=\"{end}\"}} {total}")?;
         }
         writeln!(text, "{name}_sum {}", seconds(self.late_ms_sum.load(Ordering::Relaxed)))?;
         writeln!(text, "{name}_count {total}")
     }
+
+    fn count(&self, counter: Counter) -> u64 {
+        self.counts.get(counter as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
 }
 
-/// A number that only grows.
-fn counter(text: &mut String, name: &str, help: &str, value: u64) -> fmt::Result {
-    writeln!(text, "# HELP minutehand_{name}_total {help}")?;
-    writeln!(text, "# TYPE minutehand_{name}_total counter")?;
-    writeln!(text, "minutehand_{name}_total {value}")
+fn write_head(text: &mut String, name: &str, kind: &str, help: &str) -> fmt::Result {
+    writeln!(text, "# HELP {name} {help}")?;
+    writeln!(text, "# TYPE {name} {kind}")
 }
 
-/// Writes a number that goes up and down.
+/// Writes a metric that can go up and down.
 ///
 /// # Errors
 ///
-/// If the text does not take it, which one in memory does.
+/// If `text` cannot be written to, which does not happen with a string.
 pub fn gauge(text: &mut String, name: &str, help: &str, value: impl fmt::Display) -> fmt::Result {
-    writeln!(text, "# HELP minutehand_{name} {help}")?;
-    writeln!(text, "# TYPE minutehand_{name} gauge")?;
-    writeln!(text, "minutehand_{name} {value}")
+    let name = format!("minutehand_{name}");
+    write_head(text, &name, "gauge", help)?;
+    writeln!(text, "{name} {value}")
 }
 
-/// Milliseconds as seconds, to the letter.
+/// Formats milliseconds as seconds, without rounding.
 fn seconds(ms: i64) -> String {
     let sign = if ms < 0 { "-" } else { "" };
     let ms = ms.unsigned_abs();
@@ -125,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_event_is_counted_where_it_belongs() {
+    fn each_event_increases_its_counter_and_attempts_the_histogram() {
         let job =
             JobRef { uid: "u".to_owned(), collection_uid: "c".to_owned(), key: "k".to_owned() };
         let at = DateTime::UNIX_EPOCH;

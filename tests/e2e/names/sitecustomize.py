@@ -1,8 +1,8 @@
-"""What a client of API Gateway on the emulator needs, and none on AWS.
+"""Patches that clients of the emulated API Gateway need, and clients on AWS do not.
 
-Its addresses are names below `localhost`, which is this machine (RFC 6761), also where the C library
-does not know that. And it tells functions that requests came by https, as on AWS they do, so that
-links to further pages would be https; here they say themselves how they came.
+The gateway's addresses are names below `localhost`, which mean this machine (RFC 6761); not every C
+library knows that. The gateway also reports https to the functions, as on AWS, so links to further
+pages would begin with https. A header of the request corrects that.
 """
 
 import http.client

@@ -1,4 +1,5 @@
-//! The template as JSON: short forms of functions (`!Ref`, `!GetAtt a.b`) stand as the long ones do.
+//! Reads the template as JSON, with the short forms of functions (`!Ref`, `!GetAtt a.b`) in their long
+//! form.
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
@@ -29,17 +30,17 @@ impl Template {
         all.filter(|it| it["Type"] == kind).map(|it| &it["Properties"]).collect()
     }
 
-    /// What holds for all resources of a kind.
+    /// The global properties for all resources of a kind.
     pub(super) fn globals(&self, kind: &str) -> &Value {
         &self.0["Globals"][kind]
     }
 
-    /// A condition.
+    /// The definition of a condition.
     pub(super) fn condition(&self, name: &str) -> &Value {
         &self.0["Conditions"][name]
     }
 
-    /// A number among them, named by where it stands, as in `/Environment/Timeout`.
+    /// A number in the properties of a resource, by its JSON pointer, such as `/Environment/Timeout`.
     pub(super) fn number(&self, name: &str, pointer: &str) -> i64 {
         let found = self.properties(name).pointer(pointer).and_then(Value::as_i64);
         found.unwrap_or_else(|| panic!("{name} has no number at {pointer}"))
@@ -61,12 +62,12 @@ fn json_of(node: &Yaml<'_>) -> Value {
         }
         Yaml::Tagged(tag, node) => function(&tag.suffix, json_of(node)),
         Yaml::Representation(..) | Yaml::Alias(_) | Yaml::BadValue => {
-            panic!("{node:?} is nothing that a template has")
+            panic!("{node:?} does not belong into a template")
         }
     }
 }
 
-/// The long form of a function.
+/// The long form of a template function.
 fn function(name: &str, argument: Value) -> Value {
     let (name, argument) = match (name, argument) {
         ("Ref" | "Condition", argument) => (name.to_owned(), argument),
@@ -80,7 +81,7 @@ fn function(name: &str, argument: Value) -> Value {
 }
 
 #[test]
-fn short_forms_are_read_as_long_ones() {
+fn short_forms_of_functions_become_long_forms() {
     let text = "a: !Ref X\nb: !GetAtt T.Arn\nc: !If [Y, !Sub 'q${X}', 1]\nd: yes\ne: \"on\"";
     let documents = Yaml::load_from_str(text).unwrap();
     let expected = json!({

@@ -1,7 +1,6 @@
-//! `infra/template.yaml` beside the code: what stands in both has to be the same.
+//! Compares `infra/template.yaml` with the code: settings, metrics, numbers, the table, and permissions.
 
 mod document;
-
 mod numbers;
 mod policies;
 mod settings;

@@ -1,8 +1,8 @@
-//! What each function's role allows, beside what the function does.
+//! Compares the permissions of each function's role with the requests that the function sends.
 //!
-//! Calls of the table are noted where they leave, while everything that can happen is played by the
-//! real services: so a call that a role does not allow is found, and what it allows and nobody does,
-//! too. Of the other services the calls stand in the sources of their adapters.
+//! For the table, the real services play through every situation while their requests are recorded. The
+//! tests find requests that a role does not allow, and permissions that no request needs. For other
+//! services, the tests look for SDK calls in the sources of the adapters.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use super::Template;
 use super::sources::{Source, sdk_calls};
 use crate::fire::watch::{Call, Function, everything};
 
-/// A statement that allows.
+/// A statement of a policy with the effect `Allow`.
 struct Allows<'a> {
     actions: Vec<&'a str>,
     resource: &'a Value,
-    /// The condition of the template without which it is left out.
+    /// The template condition under which the statement exists.
     condition: Option<&'a str>,
-    /// Patterns of the keys `dynamodb:LeadingKeys`; none means any.
+    /// The patterns of `dynamodb:LeadingKeys`; `None` if all partitions are allowed.
     partitions: Option<Vec<&'a str>>,
     only_in_transactions: bool,
 }
@@ -31,7 +31,7 @@ const ROLES: [(Function, &str); 3] = [
 ];
 
 #[tokio::test]
-async fn roles_allow_what_functions_do_with_the_table_and_nothing_else() {
+async fn roles_allow_exactly_the_table_requests_of_their_functions() {
     let template = Template::read();
     let calls = everything().await;
     let mut problems = Vec::new();
@@ -43,14 +43,14 @@ async fn roles_allow_what_functions_do_with_the_table_and_nothing_else() {
         problems.extend(refused.map(|call| format!("{role} does not allow {call:?}")));
         let permissions = allowed.iter().flat_map(Allows::of_the_table);
         let idle = permissions.filter(|it| !calls.iter().any(|call| it.is_used_by(call)));
-        problems.extend(idle.map(|it| format!("{role} allows {it:?}, which is not done")));
+        problems.extend(idle.map(|it| format!("{role} allows {it:?}, which no request needs")));
     }
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
 #[tokio::test]
-async fn what_is_played_makes_every_call_of_the_store_that_there_is() {
-    // The table is made, and what has expired is removed, where there is no AWS.
+async fn the_recorded_requests_include_every_sdk_call_of_the_store() {
+    // Only the program for one machine creates the table and removes expired history.
     let elsewhere = ["table.rs", "expired.rs"];
     let sources = Source::of("shared/store-dynamodb/src");
     let sources = sources.iter().filter(|it| !elsewhere.contains(&it.file.as_str()));
@@ -59,12 +59,13 @@ async fn what_is_played_makes_every_call_of_the_store_that_there_is() {
     assert_eq!(there_are, made);
 }
 
-/// A call of another service, and how it is seen that a function makes it.
+/// An SDK call of another service than DynamoDB.
 struct Other {
     adapter: &'static str,
     sdk_call: &'static str,
     action: &'static str,
-    /// What stands in the sources of a function that makes it; nothing if whoever has the adapter does.
+    /// A text in the sources of the functions that make the call; `None` if every function with the
+    /// adapter makes it.
     sign: Option<&'static str>,
 }
 
@@ -87,7 +88,7 @@ const OTHERS: [Other; 5] = [
         action: "events:PutEvents",
         sign: None,
     },
-    // Managing seals; firing only opens, as the last assertion of the test says.
+    // Only the API seals secrets. The executor opens them, as the last assertion of the test checks.
     Other {
         adapter: "sealer-kms",
         sdk_call: "generate_data_key",
@@ -97,12 +98,12 @@ const OTHERS: [Other; 5] = [
     Other { adapter: "sealer-kms", sdk_call: "decrypt", action: "kms:Decrypt", sign: None },
 ];
 
-/// What Lambda does in the name of a function, to bring it messages.
+/// The actions that Lambda needs in the role of a function to poll its queue.
 const DELIVERIES: [&str; 3] = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
-/// And what to keep its log.
+/// The actions that Lambda needs to write the log.
 const LOG: [&str; 2] = ["logs:CreateLogStream", "logs:PutLogEvents"];
 
-/// What jobs ask of AWS in the executor's name, by the way in which it is asked for.
+/// The requests that jobs send to AWS: a text in the code that sends each, and the permission it needs.
 const OF_JOBS: [(&str, &str); 4] = [
     ("\"AmazonSQS.SendMessage\"", "sqs:SendMessage"),
     (".append_pair(\"Action\", \"Publish\")", "sns:Publish"),
@@ -111,7 +112,7 @@ const OF_JOBS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn what_jobs_ask_of_aws_is_allowed_to_the_executor_alone_and_only_where_it_is_listed() {
+fn only_the_executor_may_send_for_jobs_and_only_to_the_listed_arns() {
     let template = Template::read();
     let listed = json!({"Fn::Split": [",", {"Ref": "ActionArns"}]});
     for (function, role) in ROLES {
@@ -120,13 +121,13 @@ fn what_jobs_ask_of_aws_is_allowed_to_the_executor_alone_and_only_where_it_is_li
             statements.into_iter().partition(|it| it.condition.is_some());
         assert!(others.iter().all(|it| !it.resource.to_string().contains("ActionArns")), "{role}");
         if function != Function::Executor {
-            assert!(of_jobs.is_empty(), "{role} has what may be left out");
+            assert!(of_jobs.is_empty(), "{role} has a conditional statement");
             continue;
         }
         let [of_jobs] = of_jobs.as_slice() else { panic!("{role} has one statement for jobs") };
         assert_eq!(of_jobs.actions, OF_JOBS.map(|(_, action)| action));
         assert_eq!(*of_jobs.resource, listed);
-        // An empty list would be no policy at all.
+        // A statement with an empty list of resources would be invalid.
         assert_eq!(of_jobs.condition, Some("SendsToAws"));
         let is_given = json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "ActionArns"}, ""]}]});
         assert_eq!(*template.condition("SendsToAws"), is_given);
@@ -134,19 +135,19 @@ fn what_jobs_ask_of_aws_is_allowed_to_the_executor_alone_and_only_where_it_is_li
 }
 
 #[test]
-fn jobs_ask_nothing_else_of_aws() {
+fn jobs_send_no_other_requests_to_aws() {
     let sources = Source::of("shared/actions/src/aws");
     let requests = sources.iter().find(|it| it.file == "requests.rs").unwrap();
     for (sign, action) in OF_JOBS {
-        assert!(requests.text.contains(sign), "nothing asks for {action}");
+        assert!(requests.text.contains(sign), "no request needs {action}");
     }
     let asks = sources.iter().map(|it| it.text.matches("-> Ask {").count()).sum::<usize>();
-    // One for each, and the one that those in JSON share.
+    // One for each request, and one that all requests with JSON bodies share.
     assert_eq!(asks, OF_JOBS.len() + 1);
 }
 
 #[test]
-fn roles_allow_what_functions_ask_of_other_services_and_nothing_else() {
+fn roles_allow_exactly_the_calls_of_other_services() {
     let template = Template::read();
     for (function, role) in ROLES {
         let folder = function.folder();
@@ -166,11 +167,14 @@ fn roles_allow_what_functions_ask_of_other_services_and_nothing_else() {
         assert_eq!(allowed, expected, "left: what {role} allows");
     }
     let firing = Source::of("shared/app/src/fire");
-    assert!(!firing.iter().any(|it| it.text.contains(".seal(")), "firing seals, now");
+    assert!(
+        !firing.iter().any(|it| it.text.contains(".seal(")),
+        "the executor seals secrets now: change the sign of generate_data_key"
+    );
 }
 
 #[test]
-fn there_are_no_other_calls_of_other_services() {
+fn the_list_of_calls_of_other_services_is_complete() {
     let mut found = BTreeSet::new();
     for adapter in ["queue-sqs", "events-eventbridge", "sealer-kms"] {
         for source in Source::of(&format!("shared/{adapter}/src")) {
@@ -185,7 +189,7 @@ fn is_allowed(allowed: &[Allows<'_>], call: &Call, partitions: &BTreeSet<String>
     allowed.iter().any(|it| it.allows(call, partitions))
 }
 
-/// The least that a statement allows: one action on the partitions of one pattern.
+/// The smallest unit of a statement: one action on the partitions of one pattern.
 #[derive(Debug)]
 struct Permission<'a> {
     action: &'a str,
@@ -215,7 +219,7 @@ impl Function {
 }
 
 impl Call {
-    /// As the SDK calls it: `dynamodb:GetItem` is `get_item`.
+    /// The name in the SDK: `get_item` for `dynamodb:GetItem`.
     fn in_the_sdk(&self) -> String {
         if self.transaction.is_some() {
             return "transact_write_items".to_owned();
@@ -228,8 +232,8 @@ impl Call {
         snake.skip(1).collect()
     }
 
-    /// What a policy may be asked about: a write of a transaction by itself, or all that is in it,
-    /// since how that is judged is written down nowhere.
+    /// The sets of partitions that IAM may check: for a write in a transaction, its own partition or
+    /// those of all writes, because AWS does not document which.
     fn ways(&self) -> impl Iterator<Item = &BTreeSet<String>> {
         std::iter::once(&self.partitions).chain(&self.transaction)
     }
@@ -247,7 +251,7 @@ impl<'a> Allows<'a> {
             && (self.partitions.is_none() || partitions.iter().all(is_named))
     }
 
-    /// The index that it is about, if it is not about the table itself.
+    /// The index that the statement applies to; `None` for the table.
     fn index(&self) -> Option<&'a str> {
         self.resource["Fn::Sub"].as_str()?.strip_prefix("${Table.Arn}/index/")
     }
@@ -270,7 +274,7 @@ impl<'a> Allows<'a> {
     }
 }
 
-/// Whether a pattern of a policy fits, which ends with the one star that it has.
+/// Whether a pattern such as `T#*` matches; its only star is at the end.
 fn matches(pattern: &str, partition: &str) -> bool {
     pattern.strip_suffix('*') == Some(partition)
 }
@@ -282,14 +286,14 @@ fn statements<'a>(template: &'a Template, role: &str) -> Vec<Allows<'a>> {
     statements.map(read_with_condition).collect()
 }
 
-/// Reads a statement, which may stand under a condition of the template, or not at all.
+/// Reads a statement that may be inside an `Fn::If`.
 fn read_with_condition(statement: &Value) -> Allows<'_> {
     let Some(choice) = statement.get("Fn::If") else { return read(statement) };
     assert_eq!(choice[2], json!({"Ref": "AWS::NoValue"}), "{choice}");
     Allows { condition: choice[0].as_str(), ..read(&choice[1]) }
 }
 
-/// Reads a statement, and knows all that is in it: what it did not know might allow more.
+/// Reads a statement. An unknown condition is an error, as the test could not judge what it allows.
 fn read(statement: &Value) -> Allows<'_> {
     assert_eq!(statement["Effect"], "Allow");
     let mut allows = Allows {
@@ -319,7 +323,7 @@ fn read(statement: &Value) -> Allows<'_> {
     allows
 }
 
-/// One text, or several.
+/// A string, or a list of strings.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],

@@ -1,4 +1,4 @@
-//! The settings that functions read, the metrics that they print, and what the template knows of both.
+//! The settings that functions read and the metrics that they print, compared with the template.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::Template;
 
 #[test]
-fn functions_are_given_the_settings_that_they_read_and_no_others() {
+fn the_template_sets_exactly_the_variables_that_each_function_reads() {
     let template = Template::read();
     for (resource, read) in [
-        ("ApiFunction", asked(api::ApiSettings::read)),
-        ("SweeperFunction", asked(sweeper::SweeperSettings::read)),
-        ("ExecutorFunction", asked(executor::ExecutorSettings::read)),
+        ("ApiFunction", variables_of(api::ApiSettings::read)),
+        ("SweeperFunction", variables_of(sweeper::SweeperSettings::read)),
+        ("ExecutorFunction", variables_of(executor::ExecutorSettings::read)),
     ] {
         let given = template.environment(resource);
         assert_eq!(given, read.iter().copied().collect(), "left: {resource} in the template");
@@ -21,8 +21,8 @@ fn functions_are_given_the_settings_that_they_read_and_no_others() {
     }
 }
 
-/// What a function asks for: its own settings, and the log's.
-fn asked<S>(read: impl FnOnce(&mut Variables) -> S) -> Vec<&'static str> {
+/// The variables that a function reads: its own, and the log level.
+fn variables_of<S>(read: impl FnOnce(&mut Variables) -> S) -> Vec<&'static str> {
     let mut variables = Variables::of([("", "")]);
     variables.log_level();
     read(&mut variables);
@@ -30,20 +30,20 @@ fn asked<S>(read: impl FnOnce(&mut Variables) -> S) -> Vec<&'static str> {
 }
 
 #[test]
-fn alarms_and_dashboard_name_metrics_that_there_are() {
+fn alarms_and_dashboard_use_existing_metrics() {
     let template = Template::read();
     let known: BTreeSet<&str> =
         Metric::ALL.map(Metric::name).into_iter().chain(["LateBy"]).collect();
     let named = template.metrics(NAMESPACE);
     assert!(named.len() > 4, "{named:?}");
     for (name, dimension) in named {
-        assert!(known.contains(name.as_str()), "there is no metric {name}, but {known:?}");
+        assert!(known.contains(name.as_str()), "{name} is not one of {known:?}");
         assert_eq!(dimension, TABLE_DIMENSION, "{name}");
     }
 }
 
 impl Template {
-    /// The names of the variables of a function, with those of all functions.
+    /// The variables of a function, including those of all functions.
     fn environment(&self, function: &str) -> BTreeSet<&str> {
         let own = self.properties(function).pointer("/Environment/Variables");
         let shared = self.globals("Function").pointer("/Environment/Variables");
@@ -51,7 +51,7 @@ impl Template {
         variables.flat_map(|variables| variables.keys().map(String::as_str)).collect()
     }
 
-    /// The metrics of a namespace in alarms and on the dashboard, each with its dimension.
+    /// The metrics of a namespace in alarms and on the dashboard, with their dimensions.
     fn metrics(&self, namespace: &str) -> Vec<(String, String)> {
         let alarms = self.resources("AWS::CloudWatch::Alarm").into_iter();
         let alarms = alarms
@@ -67,5 +67,5 @@ impl Template {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a string")).to_owned()
 }

@@ -1,16 +1,16 @@
-//! The sources of the project, and what they call of the AWS SDK.
+//! Source files of the workspace, and the SDK operations that they call.
 
 use std::fs;
 use std::path::Path;
 
-/// A file without its tests.
+/// A source file without its unit tests.
 pub(super) struct Source {
     pub(super) file: String,
     pub(super) text: String,
 }
 
 impl Source {
-    /// Those in a folder, named from the root of the project.
+    /// The sources in a folder of the workspace.
     pub(super) fn of(folder: &str) -> Vec<Self> {
         let files =
             fs::read_dir(root().join(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
@@ -28,7 +28,7 @@ impl Source {
         sources
     }
 
-    /// The text of any file.
+    /// The text of a file.
     pub(super) fn read(path: &str) -> String {
         fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
@@ -38,7 +38,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the project")
 }
 
-/// The operations that are called on a client: `get_item` of `self.client.get_item()`.
+/// The SDK operations in a text: `get_item` for `self.client.get_item()`.
 pub(super) fn sdk_calls(text: &str) -> impl Iterator<Item = String> {
     text.match_indices("client").filter_map(|(at, word)| {
         let name = text.get(at + word.len()..)?.trim_start().strip_prefix('.')?;
@@ -49,7 +49,7 @@ pub(super) fn sdk_calls(text: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn calls_are_found_wherever_the_lines_break() {
+fn sdk_calls_are_found_across_line_breaks() {
     let text =
         "self.client\n    .put_item()\n; store.client.query().x(); client.clone_it; my_client: C";
     let found: Vec<String> = sdk_calls(text).collect();

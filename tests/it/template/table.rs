@@ -1,4 +1,4 @@
-//! The table as the code makes it where there is no template, and as the template has it.
+//! Compares the table in the template with the one that the code creates for the embedded store.
 
 use embedded::Store;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use store_dynamodb::{DUE_INDEX, ensure_table};
 use super::Template;
 
 #[tokio::test]
-async fn the_table_is_the_one_that_the_code_makes() {
+async fn the_template_defines_the_same_table_as_the_code() {
     let template = Template::read();
     let table = template.properties("Table");
     let made = made().await;
@@ -27,7 +27,7 @@ async fn the_table_is_the_one_that_the_code_makes() {
     );
 }
 
-/// What the code makes, in the words of a template.
+/// The table that the code creates, with the property names of a template.
 async fn made() -> Value {
     let store = Store::in_memory().unwrap();
     let client = store.client();
@@ -60,7 +60,7 @@ async fn made() -> Value {
     })
 }
 
-/// A list whose order means nothing.
+/// The items of a list whose order does not matter.
 fn sorted(list: &Value) -> Vec<String> {
     let mut list: Vec<String> = list.as_array().unwrap().iter().map(Value::to_string).collect();
     list.sort();

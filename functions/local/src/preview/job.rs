@@ -4,25 +4,28 @@ use chrono::{DateTime, Utc};
 use recurrence::{Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
-use super::PreviewError;
+use super::{PreviewError, WHAT_TO_GIVE};
 
-/// What a job's text says of its timing.
+/// The timing of a job.
 pub(super) struct Job {
     pub(super) start_time: Option<DateTime<Utc>>,
-    /// `None`: it runs once.
+    /// `None` if the job runs once.
     pub(super) rule: Option<Rule>,
     pub(super) disabled: bool,
 }
 
-/// Reads a whole job, its `properties`, or a recurrence that may have a `startTime` beside it.
+/// Reads a whole job, its `properties`, or a recurrence with or without a `startTime`.
 pub(super) fn read(text: &str) -> Result<Job, PreviewError> {
-    // What PowerShell writes begins with a byte-order mark.
+    // Files written by PowerShell begin with a byte-order mark.
     let text = text.trim_start_matches('\u{feff}');
+    if text.trim().is_empty() {
+        return Err(not_a_job("the input is empty"));
+    }
     let json: Value = serde_json::from_str(text).map_err(PreviewError::NotJson)?;
     let job = json.as_object().ok_or_else(|| not_a_job("it is not a JSON object"))?;
     if let Some(properties) = property(job, "properties") {
         let properties =
-            properties.as_object().ok_or_else(|| not_a_job("its 'properties' are no object"))?;
+            properties.as_object().ok_or_else(|| not_a_job("its 'properties' is not an object"))?;
         return from_properties(properties);
     }
     let has = |name| property(job, name).is_some();
@@ -63,7 +66,7 @@ fn job(recurrence: Option<&Recurrence>, start_time: Option<&Value>) -> Result<Jo
     })
 }
 
-/// A property under its name in any case; `null` is absent.
+/// Finds a property, ignoring the case of its name. `null` counts as absent.
 fn property<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     let mut found =
         object.iter().filter(|(key, value)| key.eq_ignore_ascii_case(name) && !value.is_null());
@@ -71,8 +74,5 @@ fn property<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value>
 }
 
 fn not_a_job(why: &str) -> PreviewError {
-    PreviewError::NotAJob(format!(
-        "This is no job: {why}. Give a whole job, its 'properties', or a recurrence such as \
-         {{\"frequency\":\"day\"}}."
-    ))
+    PreviewError::NotAJob(format!("This is not a job: {why}. {WHAT_TO_GIVE}."))
 }

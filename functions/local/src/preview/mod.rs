@@ -1,7 +1,7 @@
-//! `minutehand preview`: what a job would do, without a scheduler.
+//! `minutehand preview`: shows when a job would fire, without a server.
 //!
-//! Pure: the text of a job, an instant that stands for its creation, and a number of occurrences
-//! in; the occurrences out, as a table for people or as JSON for programs.
+//! The module does no I/O. Its input is the text of a job, the instant of its assumed creation, and a
+//! number of occurrences; its output is a table for people or JSON for programs.
 
 mod job;
 mod table;
@@ -9,13 +9,13 @@ mod table;
 use chrono::{DateTime, Utc};
 use recurrence::{Refused, Timetable, format_instant};
 
-/// The most bytes that the text of a job may have.
+/// Size limit of a job's text, in bytes.
 pub const JOB_BYTES_MAX: usize = 1 << 20;
 
-/// The most occurrences that one preview computes.
+/// Limit of occurrences in one preview.
 pub const COUNT_MAX: u32 = 100_000;
 
-/// What a job would do.
+/// The occurrences of a job.
 #[derive(Debug, Clone)]
 pub struct Preview {
     timetable: Timetable,
@@ -25,39 +25,46 @@ pub struct Preview {
     disabled: bool,
 }
 
-/// Why there is nothing to preview.
+/// Why a text cannot be previewed.
 #[derive(Debug, thiserror::Error)]
 pub enum PreviewError {
     /// The text is not JSON.
     #[error("The job is not valid JSON: {0}.")]
     NotJson(serde_json::Error),
-    /// It is JSON, but no job.
+    /// It is valid JSON, but not a job.
     #[error("{0}")]
     NotAJob(String),
-    /// The API would refuse its timing.
+    /// The API would reject its timing.
     #[error("{0}")]
     Refused(#[from] Refused),
 }
 
+/// The forms of input, for error messages.
+const WHAT_TO_GIVE: &str =
+    "Give a whole job, its 'properties', or a recurrence such as {\"frequency\":\"day\"}";
+
 impl PreviewError {
-    /// What to change, where the message itself does not say it.
+    /// What to change, if the message itself does not say it.
     #[must_use]
     pub fn detail(&self) -> Option<String> {
         match self {
-            Self::NotJson(_) | Self::NotAJob(_) => None,
+            Self::NotJson(_) => {
+                Some(format!("{WHAT_TO_GIVE}. Cron expressions are not supported."))
+            }
+            Self::NotAJob(_) => None,
             Self::Refused(refused) => refused.detail(),
         }
     }
 }
 
 impl Preview {
-    /// Previews a job as if it were created at `from`, or its timing changed then.
+    /// Previews a job as if it were created, or its timing changed, at `from`.
     ///
     /// The text is a whole job, its `properties`, or a recurrence with or without a `startTime`.
     ///
     /// # Errors
     ///
-    /// If the text is no job, or its timing is refused.
+    /// If the text is not a job, or its timing is invalid.
     pub fn of(text: &str, from: DateTime<Utc>, count: u32) -> Result<Self, PreviewError> {
         let job = job::read(text)?;
         let timetable = match &job.rule {
@@ -71,7 +78,7 @@ impl Preview {
         Ok(Self { timetable, from, occurrences, ends, disabled: job.disabled })
     }
 
-    /// `{"occurrences":[…],"ends":…}`; `ends` says that nothing follows the last one listed.
+    /// `{"occurrences":[…],"ends":…}`; `ends` is true if nothing follows the last occurrence.
     #[must_use]
     pub fn json(&self) -> String {
         let occurrences: Vec<_> =

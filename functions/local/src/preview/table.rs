@@ -7,7 +7,7 @@ use recurrence::{ClockChange, Timetable};
 
 use super::Preview;
 
-/// One line of the table; the column of the zone is empty in UTC.
+/// One line of the table. The zone's column is empty if the job uses UTC.
 struct Row {
     number: String,
     utc: String,
@@ -69,7 +69,7 @@ fn rows(preview: &Preview) -> Vec<Row> {
     rows
 }
 
-/// What a change of the clock did to an occurrence, or to the offset since the one before.
+/// Describes a clock change that moved an occurrence, or that happened since the previous one.
 fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelta>) -> String {
     let (local, offset) = timetable.local(at);
     match timetable.clock_change(at) {
@@ -110,7 +110,7 @@ fn write_table(text: &mut String, rows: &[Row]) {
     }
 }
 
-/// How long it is until then, in its two largest units.
+/// Formats a time span in its two largest units.
 fn until(span: TimeDelta) -> String {
     let seconds = span.num_seconds();
     let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
@@ -138,12 +138,12 @@ fn hours_and_minutes(offset: TimeDelta) -> String {
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// A date and a time of day; a fraction of a second only where there is one.
+/// Formats a date and time; fractions of a second only if there are any.
 fn moment(at: NaiveDateTime) -> String {
     at.to_string()
 }
 
-/// A time of day, the seconds only where there are any.
+/// Formats a time of day; seconds only if there are any.
 fn time(at: NaiveDateTime) -> String {
     let text = at.time().to_string();
     text.strip_suffix(":00").map(ToOwned::to_owned).unwrap_or(text)

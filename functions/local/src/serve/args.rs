@@ -1,4 +1,4 @@
-//! The arguments of `serve`, as they are given: each by itself is right or refused.
+//! The arguments of `serve`. Each value is checked by itself here; `settings` checks how they combine.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,25 +10,25 @@ use recurrence::WrittenDate;
 use runtime::Rate;
 use url::Url;
 
-/// The variable of the environment that may hold the token, so that no list of processes shows it.
+/// The environment variable for the token. Unlike an argument, it does not appear in process lists.
 pub(super) const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
 
 const TOKEN_HELP: &str = "\
-The token that clients send as 'Authorization: Bearer T'; or set MINUTEHAND_TOKEN, which no list of \
-processes shows [default: one that is made at the first start, and printed]";
+Token that clients send as 'Authorization: Bearer T'. The environment variable MINUTEHAND_TOKEN is \
+safer: arguments appear in process lists [default: created at the first start, and printed]";
 
 const STORAGE_HELP: &str = "\
-Where Storage queues are: the suffix of accounts, like core.chinacloudapi.cn, or the URL of an \
+Azure Storage queues: the domain suffix of accounts, like core.chinacloudapi.cn, or the URL of an \
 emulator, like http://127.0.0.1:10001";
 
 const AMQP_HELP: &str = "\
-Where Service Bus takes messages over AMQP: the suffix of namespaces, with a port or without, or a \
-URL, like amqp://127.0.0.1:5672 [default: the same hosts, at port 5671]";
+Azure Service Bus over AMQP: the domain suffix of namespaces, with or without a port, or a URL, like \
+amqp://127.0.0.1:5672 [default: the same hosts as over HTTPS, port 5671]";
 
 const AWS_HELP: &str = "\
-Where SQS, SNS, Lambda and EventBridge are, like http://127.0.0.1:4566; signed with \
-AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, in AWS_REGION [default: nowhere: \
-actions of these types are refused]";
+Endpoint of SQS, SNS, Lambda and EventBridge, like http://127.0.0.1:4566. Requests are signed with \
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, for AWS_REGION [default: none; jobs \
+with these action types are rejected]";
 
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
@@ -37,49 +37,51 @@ const FIRING: &str = "Jobs";
 const SERVICES: &str = "Services";
 const LOG: &str = "Log";
 
-/// What `minutehand serve` is given.
+/// The arguments of `minutehand serve`.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ServeArgs {
-    /// Where to listen; port 0 takes a free one, which the last start-up line names
+    /// Address and port to listen on; port 0 picks a free port, which the last start-up line shows
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070", value_parser = address)]
     pub(super) listen: SocketAddr,
 
-    /// The directory in which everything is kept [default: .minutehand]
+    /// Directory for all data [default: .minutehand]
     #[arg(long, value_name = "DIR", help_heading = DATA)]
     pub(super) data: Option<PathBuf>,
-    /// Keep everything in memory: it is gone when the process ends
+    /// Keep everything in memory; all data is lost when the process ends
     #[arg(long, help_heading = DATA)]
     pub(super) memory: bool,
-    /// What a power cut may take: the last 100 ms, or with full nothing [default: normal]
+    /// How much recent data a power cut may lose: up to 100 ms (normal) or none (full)
+    /// [default: normal]
     #[arg(long, help_heading = DATA, value_name = "MODE")]
     pub(super) sync: Option<Sync>,
 
-    /// The token that clients send as `Authorization: Bearer T`
+    /// Token that clients send as `Authorization: Bearer T`
     #[arg(long, value_name = "T", help_heading = ACCESS, help = TOKEN_HELP)]
     pub(super) token: Option<String>,
-    /// The SHA-256 of each token, in hexadecimal, one a line, # for comments; a change is taken
-    /// within a second, without a restart
+    /// File with the SHA-256 hash of each token in hexadecimal, one per line; # starts a comment.
+    /// Changes take effect within a second, without a restart
     #[arg(long, value_name = "FILE", help_heading = ACCESS)]
     pub(super) token_file: Option<PathBuf>,
-    /// Let everybody in; only on a loopback address
+    /// Accept requests without a token; only on a loopback address
     #[arg(long, help_heading = ACCESS)]
     pub(super) no_auth: bool,
 
-    /// The certificate, and the chain that leads to its issuer, as PEM
+    /// Certificate in PEM format, followed by the certificates of its issuers
     #[arg(long, value_name = "FILE", help_heading = TLS)]
     pub(super) tls_cert: Option<PathBuf>,
-    /// Its private key, as PEM
+    /// Private key of the certificate, in PEM format
     #[arg(long, value_name = "FILE", help_heading = TLS)]
     pub(super) tls_key: Option<PathBuf>,
-    /// Make a certificate for the address and localhost at the first start, and print where it is
+    /// Create a certificate for the address and localhost at the first start, and print its path
     #[arg(long, help_heading = TLS)]
     pub(super) tls_self_signed: bool,
-    /// Listen without TLS on other than a loopback address
+    /// Listen without TLS although the address is not a loopback address, for example behind a
+    /// proxy that provides TLS
     #[arg(long, help_heading = TLS)]
     pub(super) insecure_http: bool,
 
-    /// Which parts to run, with commas between them; with api alone nothing fires
+    /// Parts to run, separated by commas; with only the api, no job fires
     #[arg(
         long,
         value_name = "ROLES",
@@ -88,19 +90,21 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) roles: Vec<ServeRole>,
-    /// Start the schedule's clock at another time; requests and time limits stay in real time
+    /// Start the scheduler's clock at this time; timeouts still run in real time
     #[arg(long, value_name = "RFC3339", value_parser = instant, help_heading = FIRING)]
     pub(super) clock_start: Option<DateTime<Utc>>,
-    /// How many times as fast the schedule's clock runs, 0.1 to 100000
+    /// Speed of the scheduler's clock: 0.1 to 100000 times real time
     #[arg(long, value_name = "N", help_heading = FIRING)]
     pub(super) clock_rate: Option<Rate>,
-    /// Let jobs call private and loopback addresses [default: if listening on a loopback address]
+    /// Let jobs call private and loopback addresses
+    /// [default if the server listens on a loopback address]
     #[arg(long, help_heading = FIRING)]
     pub(super) allow_private_targets: bool,
-    /// Let jobs call public addresses alone [default: if listening on any other address]
+    /// Let jobs call public addresses only
+    /// [default if the server listens on any other address]
     #[arg(long, help_heading = FIRING)]
     pub(super) public_targets_only: bool,
-    /// Whom the tokens of Active Directory come from; also if its address is private
+    /// Server that issues Active Directory OAuth tokens to jobs; its address may be private
     #[arg(
         long,
         value_name = "URL",
@@ -109,46 +113,46 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) oauth_authority: String,
-    /// Whether the limits of plans hold: jobs in a collection, how often they may fire
+    /// Enforce the limits of plans: how many jobs a collection has, and how often they fire
     #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
     pub(super) plan_limits: OnOff,
 
-    /// Where Storage queues are.
+    /// Azure Storage queues.
     #[arg(
         long,
-        value_name = "PLACE",
+        value_name = "SUFFIX|URL",
         help = STORAGE_HELP,
         default_value = actions::STORAGE_SUFFIX,
         value_parser = Endpoint::http,
         help_heading = SERVICES
     )]
     pub(super) storage_endpoint: Endpoint,
-    /// Where Service Bus takes messages over HTTPS: the suffix of namespaces, or a URL
+    /// Azure Service Bus over HTTPS: the domain suffix of namespaces, or a URL
     #[arg(
         long,
-        value_name = "PLACE",
+        value_name = "SUFFIX|URL",
         default_value = actions::SERVICE_BUS_SUFFIX,
         value_parser = Endpoint::http,
         help_heading = SERVICES
     )]
     pub(super) service_bus_endpoint: Endpoint,
-    /// Where Service Bus takes messages over AMQP.
+    /// Azure Service Bus over AMQP.
     #[arg(
         long,
-        value_name = "PLACE",
+        value_name = "SUFFIX|URL",
         help = AMQP_HELP,
         value_parser = Endpoint::amqp,
         help_heading = SERVICES
     )]
     pub(super) service_bus_amqp_endpoint: Option<Endpoint>,
-    /// Where services of AWS are.
+    /// Endpoint of AWS services.
     #[arg(long, value_name = "URL", help = AWS_HELP, value_parser = url, help_heading = SERVICES)]
     pub(super) aws_endpoint: Option<Url>,
 
-    /// How the log is written, on standard error
+    /// Format of the log, which goes to standard error
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = LOG)]
     pub(super) log: Format,
-    /// The least that is logged
+    /// Least severe level to log
     #[arg(long, value_name = "LEVEL", default_value = "info", help_heading = LOG)]
     pub(super) log_level: Level,
 }
@@ -159,7 +163,8 @@ pub(super) enum Sync {
     Full,
 }
 
-/// A part of the scheduler: one answers requests, one finds what is due, one performs it.
+/// A part of the scheduler: the API answers requests, the sweeper finds due jobs, the executor runs
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ServeRole {
     Api,

@@ -1,6 +1,7 @@
-//! The removal of history that has expired, at the start and once an hour.
+//! Deletes expired history, at the start and once an hour.
 //!
-//! Nothing waits for it: what has expired is not answered, whether it is still there or not.
+//! The API never returns expired entries, so this only frees disk space. DynamoDB on AWS expires them
+//! by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +12,18 @@ use store_dynamodb::DynamoJobStore;
 
 use super::tasks::Stop;
 
-/// How long to wait before the next removal.
+/// The time between two runs.
 const EXPIRE_EVERY: Duration = Duration::from_hours(1);
 
-/// Removes what has expired until it is asked to stop.
+/// Deletes expired history again and again, until it is asked to stop.
 pub(super) async fn expire(jobs: Arc<DynamoJobStore>, clock: Arc<dyn Clock>, mut stop: Stop) {
     loop {
         let removed = async {
             match jobs.remove_expired(clock.now(), clock.work_now()).await {
                 Ok(0) => tracing::debug!("no history has expired"),
-                Ok(executions) => tracing::info!(executions, "removed history that has expired"),
+                Ok(executions) => tracing::info!(executions, "removed expired history"),
                 Err(error) => {
-                    tracing::error!(error = chain(&error), "history that has expired stays");
+                    tracing::error!(error = chain(&error), "cannot remove expired history");
                 }
             }
             clock.wait(EXPIRE_EVERY).await;

@@ -1,16 +1,16 @@
-//! Where things are kept: a data directory, or memory.
+//! Storage: a data directory, or memory only.
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use embedded::{DataDir, Queue, Store};
+use anyhow::{Context, Result, bail};
+use embedded::{DataDir, OpenError, Queue, Store};
 use ports::Clock;
 use sealer_aes::AesSealer;
 
-use super::key;
+use super::secrets;
 use super::settings::Storage;
 
-/// What is kept, opened.
+/// Opened storage.
 pub(super) struct Home {
     /// The data directory; `None` if everything is in memory.
     pub(super) dir: Option<DataDir>,
@@ -20,21 +20,37 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Opens what is kept; the key first, see [`key`].
+    /// Opens the storage. The key comes before the store, so that a crash leaves no store without a
+    /// key.
     pub(super) fn open(storage: &Storage, clock: Arc<dyn Clock>) -> Result<Self> {
         match storage {
             Storage::Memory => {
-                let store = Store::in_memory().context("cannot start")?;
-                let queue = Queue::in_memory(clock).context("cannot start")?;
-                Ok(Self { dir: None, sealer: key::passing_sealer()?, store, queue })
+                let store = Store::in_memory().context("cannot create the store in memory")?;
+                let queue = Queue::in_memory(clock).context("cannot create the queue in memory")?;
+                Ok(Self { dir: None, sealer: secrets::temporary_sealer()?, store, queue })
             }
             Storage::Directory { path, sync } => {
+                if path.is_file() {
+                    bail!("{} is a file: give a directory with --data", path.display());
+                }
                 let dir = DataDir::open(path)?;
-                let sealer = key::open_sealer(&dir)?;
-                let store = Store::open(&dir, *sync)?;
-                let queue = Queue::open(&dir, *sync, clock)?;
+                let sealer = secrets::open_sealer(&dir)?;
+                let store = Store::open(&dir, *sync).map_err(with_advice)?;
+                let queue = Queue::open(&dir, *sync, clock).map_err(with_advice)?;
                 Ok(Self { dir: Some(dir), sealer, store, queue })
             }
         }
+    }
+}
+
+/// Says what to do about a damaged database: the library's own message suggests something else.
+fn with_advice(error: OpenError) -> anyhow::Error {
+    let may_be_damaged = matches!(error, OpenError::Database { .. });
+    let error = anyhow::Error::from(error);
+    if may_be_damaged {
+        error
+            .context("the database may be damaged; if so, restore the data directory from a backup")
+    } else {
+        error
     }
 }

@@ -1,34 +1,31 @@
-//! `minutehand serve`: the scheduler on one machine, as one process.
+//! `minutehand serve`: the whole scheduler as one process on one machine.
 //!
-//! A start goes through these steps, and says on standard output what a user has to know; the last
-//! line says where it listens:
+//! A start takes these steps. Lines for the user go to standard output; the last of them says where
+//! the server listens:
 //!
-//! 1. arguments become [`ServeSettings`], or a list of all that is wrong with them;
-//! 2. the data directory is opened, its keys are read or made, then the store is opened;
-//! 3. services are put on them, and each role becomes a task;
-//! 4. the first signal asks the tasks to stop, and the store is closed after them.
+//! 1. arguments and environment become [`ServeSettings`], or a list of everything that is wrong;
+//! 2. the data directory is opened: first its key is read or created, then the store is opened;
+//! 3. the services are built on top of the store, and each role becomes a task;
+//! 4. the first signal asks all tasks to stop; the store is closed after they have ended.
 //!
-//! What a crash leaves is said where it is written: `private_file` for keys and tokens, `embedded`
-//! for the store. No step needs a repair by hand.
+//! A crash during any of these steps needs no manual repair. `secrets::private_file` describes what it
+//! leaves of key and token files, `embedded` what it leaves of the store.
 
 mod args;
+mod build_info;
 mod expire;
 mod home;
-mod impatient;
-mod key;
-mod listen;
-mod page;
+mod http;
 mod parts;
-mod private_file;
 mod run;
+mod secrets;
 mod settings;
 mod signals;
 mod sweep;
 mod tasks;
-mod tls;
-mod token;
 mod work;
 
 pub use args::ServeArgs;
-pub use run::{BUILD, Build, serve};
+pub use build_info::{BUILD, Build};
+pub use run::serve;
 pub use settings::{DATA_DIR, ServeSettings};

@@ -14,9 +14,9 @@ use runtime::{
 };
 use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
 
+use super::build_info::BUILD;
 use super::home::Home;
-use super::page::PrometheusPage;
-use super::run::BUILD;
+use super::http::PrometheusPage;
 use super::settings::{ClockSettings, ServeSettings};
 
 /// The one table of the store.

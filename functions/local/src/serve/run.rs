@@ -1,85 +1,67 @@
-//! A run: everything is put together, runs until a signal, and is closed in good order.
+//! One run of `serve`: builds the parts, starts the tasks, waits for a signal, and shuts down.
 
 use std::io::{self, Write};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rest::{Access, BuildInfo, Rest, Scheme};
 use runtime::start_log;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
+use super::build_info::BUILD;
 use super::expire::expire;
-use super::listen::listen;
+use super::http::{ServerTls, listen, prepare_tls};
 use super::parts::Parts;
+use super::secrets::{GeneratedToken, TokenFile, access_of};
 use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
 use super::sweep::sweep;
 use super::tasks::Tasks;
-use super::tls::{Protection, protect};
-use super::token::{self, TokenFile};
 use super::work::work;
 
-/// How long tasks may take to stop. Together with the next one, less than the ten seconds in which
-/// the process ends.
+/// How long tasks may take to stop. Together with [`CLOSING_MAX`] it stays below the ten seconds
+/// within which the process promises to exit.
 const STOPPING_MAX: Duration = Duration::from_secs(7);
 /// How long the store may take to close.
 const CLOSING_MAX: Duration = Duration::from_secs(2);
 
-/// What this program was built from.
-#[derive(Debug, Clone, Copy)]
-pub struct Build {
-    /// The version.
-    pub version: &'static str,
-    /// The commit.
-    pub commit: &'static str,
-    /// The store and its version.
-    pub store: &'static str,
-}
-
-/// What this program was built from.
-pub const BUILD: Build = Build {
-    version: env!("CARGO_PKG_VERSION"),
-    commit: env!("MINUTEHAND_COMMIT"),
-    store: env!("MINUTEHAND_STORE"),
-};
-
-/// Serves until a signal ends it.
+/// Serves until a signal ends the process.
 ///
 /// # Errors
 ///
-/// If it cannot start, or had to end for another reason than a signal.
+/// If the server cannot start, or stops for another reason than a signal.
 pub fn serve(settings: ServeSettings) -> Result<()> {
     start_log(settings.log, settings.log_level);
-    let system = tokio::runtime::Builder::new_multi_thread()
+    let threads = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start threads")?;
-    let ended = system.block_on(run(settings));
-    // What has not ended by now was given its time.
-    system.shutdown_background();
+    let ended = threads.block_on(run(settings));
+    // Tasks had their time to stop; whatever still runs must not delay the exit.
+    threads.shutdown_background();
     ended
 }
 
 async fn run(settings: ServeSettings) -> Result<()> {
-    let mut signals = Signals::hear().context("cannot hear signals")?;
+    let mut signals = Signals::install().context("cannot handle signals")?;
     let parts = Parts::open(&settings).await?;
     if let Some(dir) = &parts.dir {
-        say(&format!("data: {}", dir.path().display()));
+        print_line(&format!("data: {}", dir.path().display()));
     }
     let mut tasks = Tasks::new();
     start_firing(&parts, &settings, &mut tasks)?;
-    let _protection = start_api(&parts, settings, &mut tasks).await?;
-    let ended = until_ended(tasks, &mut signals).await;
+    let _tls = start_api(&parts, settings, &mut tasks).await?;
+    let ended = run_until_shutdown(tasks, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
     closed.context("the store did not close in time")?;
-    tracing::info!("ended");
+    tracing::info!("stopped");
     Ok(())
 }
 
-/// Starts what finds what is due, and what performs it.
+/// Starts the executor, the sweeper, and the removal of expired history.
 fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> Result<()> {
     let clock = || parts.clock.clone();
     if settings.roles.executor {
@@ -95,20 +77,21 @@ fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> R
     Ok(())
 }
 
-/// Listens, and says where: the last line that is said.
+/// Opens the port and prints its address, which is the last line on standard output.
 ///
-/// What it returns is kept for as long as it listens: a certificate may be in a file until then.
+/// The caller keeps the returned value while the server runs: it may own a temporary file with the
+/// certificate.
 async fn start_api(
     parts: &Parts,
     settings: ServeSettings,
     tasks: &mut Tasks,
-) -> Result<Option<Protection>> {
-    let protection = protect(&settings.tls, settings.listen, parts.dir.as_ref())?;
+) -> Result<Option<ServerTls>> {
+    let tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
     if !settings.roles.api {
-        say("running without the API: nothing listens");
-        return Ok(protection);
+        print_line("running without the API: no port is open");
+        return Ok(tls);
     }
-    let (scheme, shown) = match &protection {
+    let (scheme, shown) = match &tls {
         Some(_) => (Scheme::Https, "https"),
         None => (Scheme::Http, "http"),
     };
@@ -121,25 +104,25 @@ async fn start_api(
         build: build_info(),
         metrics: Some(Arc::new(parts.page())),
     });
-    let listener = TcpListener::bind(settings.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let address = listener.local_addr().context("cannot tell where it listens")?;
-    if let Some(note) = protection.as_ref().and_then(|protection| protection.note.as_ref()) {
-        say(note);
+    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+        anyhow!("cannot listen on {}: {error}; choose another with --listen", settings.listen)
+    })?;
+    let address = listener.local_addr().context("cannot read the listening address")?;
+    if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
+        print_line(note);
     }
-    let tls = protection.as_ref().map(|protection| protection.acceptor.clone());
-    tasks.start("api", |stop| listen(listener, tls, api, stop));
+    let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
+    tasks.start("api", |stop| listen(listener, acceptor, api, stop));
     tracing::info!(%address, "listening");
-    say(&format!("listening on {shown}://{address}"));
-    Ok(protection)
+    print_line(&format!("listening on {shown}://{address}"));
+    Ok(tls)
 }
 
-/// Runs until a signal or a failure, then stops what runs. A second signal does not wait for that.
-async fn until_ended(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
+/// Waits for a signal or a failed task, then stops all tasks. A second signal cancels them at once.
+async fn run_until_shutdown(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
     let failed = tokio::select! {
         signal = signals.next() => {
-            tracing::info!(signal, "ending");
+            tracing::info!(signal, "shutting down");
             None
         }
         error = tasks.failed() => Some(error),
@@ -147,14 +130,14 @@ async fn until_ended(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
     tokio::select! {
         () = tasks.stop(STOPPING_MAX) => {}
         signal = signals.next() => {
-            tasks.drop_all().await;
-            bail!("ended at once by a second signal, {signal}");
+            tasks.cancel_all().await;
+            bail!("stopped immediately by a second signal, {signal}");
         }
     }
     failed.map_or(Ok(()), Err)
 }
 
-/// Who may call; a file of tokens is watched from here on.
+/// The tokens that give access. A token file is watched for changes from here on.
 fn access(
     auth: Auth,
     dir: Option<&embedded::DataDir>,
@@ -162,10 +145,10 @@ fn access(
 ) -> Result<Arc<RwLock<Access>>> {
     let access = match auth {
         Auth::Open => Access::Open,
-        Auth::Token(token) => token::access_of(&token),
+        Auth::Token(token) => access_of(&token),
         Auth::Generated => {
-            let token = token::generated(dir)?;
-            say(&token.note);
+            let token = GeneratedToken::load_or_create(dir)?;
+            print_line(&token.note);
             token.access
         }
         Auth::File(path) => {
@@ -187,8 +170,8 @@ fn build_info() -> BuildInfo {
     }
 }
 
-/// A line for the user. Whoever does not read it has no use for it.
-fn say(line: &str) {
+/// Prints a line for the user. A closed standard output does not stop the server.
+fn print_line(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

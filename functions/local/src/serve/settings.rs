@@ -1,4 +1,5 @@
-//! What `serve` runs with: arguments and environment, read together and found to fit.
+//! The settings of `serve`: arguments and environment together, checked for combinations that do not
+//! work. All problems are reported at once.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,38 +14,33 @@ use zeroize::Zeroizing;
 
 use super::args::{Format, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
 
-/// The data directory, where none is given.
+/// The data directory if none is given.
 pub const DATA_DIR: &str = ".minutehand";
 
-/// The region of what names none, where the environment has none.
+/// The region for AWS actions that name none, if `AWS_REGION` is not set.
 const AWS_REGION: &str = "us-east-1";
 
-/// What a process of `serve` runs with.
+/// The settings of one `serve` process.
 #[derive(Debug)]
 pub struct ServeSettings {
-    /// Where it listens.
     pub(super) listen: SocketAddr,
-    /// Where it keeps things.
     pub(super) storage: Storage,
-    /// Who may call.
+    /// How callers are authenticated.
     pub(super) auth: Auth,
-    /// How connections are protected.
     pub(super) tls: Tls,
-    /// Which parts it runs.
+    /// The parts of the scheduler that this process runs.
     pub(super) roles: Roles,
-    /// The schedule's clock; `None` for the real one.
+    /// The clock for schedules; `None` for the real one.
     pub(super) clock: Option<ClockSettings>,
-    /// Where jobs may call.
+    /// The addresses that jobs may call.
     pub targets: TargetPolicy,
-    /// Who gives their tokens.
+    /// The base URL of the server that issues OAuth tokens to jobs.
     pub(super) oauth_authority: String,
-    /// Where the services are that take messages.
+    /// The endpoints of queues and other message services.
     pub(super) services: Services,
-    /// Whether plans limit anything.
+    /// Whether the limits of pricing plans are enforced.
     pub(super) plan_limits: PlanLimits,
-    /// How the log is written.
     pub(super) log: LogFormat,
-    /// What is logged.
     pub(super) log_level: LogLevel,
 }
 
@@ -54,16 +50,16 @@ pub(super) enum Storage {
     Directory { path: PathBuf, sync: SyncMode },
 }
 
-/// Not `Debug` as it is: a token is a secret.
+/// How callers are authenticated. `Debug` is written by hand because a token is a secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Auth {
-    /// A token that we make, and keep.
+    /// A token that the server creates at the first start and saves.
     Generated,
-    /// The token that was given.
+    /// The token from the arguments or the environment.
     Token(Zeroizing<String>),
-    /// The hashes in a file.
+    /// The token hashes in this file.
     File(PathBuf),
-    /// Nobody is asked.
+    /// No authentication.
     Open,
 }
 
@@ -85,7 +81,7 @@ pub(super) enum Tls {
     SelfSigned,
 }
 
-/// Which parts of the scheduler run.
+/// The parts of the scheduler that run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Roles {
     pub(super) api: bool,
@@ -93,32 +89,32 @@ pub(super) struct Roles {
     pub(super) executor: bool,
 }
 
-/// Where the services are that take messages.
+/// The endpoints of message services.
 #[derive(Debug, Clone)]
 pub(super) struct Services {
     pub(super) storage: Endpoint,
     /// Service Bus over HTTPS.
     pub(super) bus: Endpoint,
-    /// And over AMQP; `None` is beside that.
+    /// Service Bus over AMQP; `None` for the same hosts as over HTTPS.
     pub(super) bus_amqp: Option<Endpoint>,
-    /// AWS, if there is one.
+    /// AWS; `None` if jobs cannot send to it.
     pub(super) aws: Option<Aws>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockSettings {
-    /// Where it starts; `None` for now.
+    /// The time at which it starts; `None` for now.
     pub(super) start: Option<DateTime<Utc>>,
     pub(super) rate: Rate,
 }
 
 impl ServeSettings {
-    /// The settings of these arguments, and of the token and the keys that the environment holds. What
-    /// is given as an argument comes before the environment.
+    /// Reads the settings from the arguments, and the token and AWS keys from the environment. An
+    /// argument takes precedence over the environment.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with them, each as a sentence that says what to change.
+    /// All problems, each as a sentence that says what to change.
     pub fn read(
         args: &ServeArgs,
         environment: impl Fn(&str) -> Option<String>,
@@ -167,7 +163,7 @@ impl Problems {
         self.0.push(problem.into());
     }
 
-    /// Of these flags, one may be given.
+    /// Adds a problem if more than one of these flags is given.
     fn only_one(&mut self, flags: &[(&str, bool)]) {
         let given: Vec<&str> =
             flags.iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| *flag).collect();
@@ -200,8 +196,8 @@ fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Probl
     if args.no_auth {
         if !args.listen.ip().is_loopback() {
             problems.add(format!(
-                "--no-auth would let everybody in who reaches {}: leave it out, or listen on a \
-                 loopback address",
+                "--no-auth would give everyone who can reach {} full access: remove it, or listen on \
+                 a loopback address",
                 args.listen
             ));
         }
@@ -217,7 +213,7 @@ fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Probl
     };
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         problems.add(format!(
-            "{name} holds no token: it has to be letters, digits and signs of ASCII, without spaces"
+            "{name} is not a valid token: use ASCII letters, digits and punctuation, without spaces"
         ));
     }
     Auth::Token(token.into())
@@ -243,9 +239,9 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
     }
     if !has_files && !args.insecure_http && !args.listen.ip().is_loopback() {
         problems.add(format!(
-            "{} can be reached from elsewhere, and tokens would go there in the clear: add \
-             --tls-cert and --tls-key, or --tls-self-signed, or --insecure-http if something in \
-             front of it does TLS",
+            "{} can be reached from other machines, and tokens would be sent unencrypted: add \
+             --tls-cert and --tls-key, or --tls-self-signed, or --insecure-http if a proxy in front \
+             provides TLS",
             args.listen
         ));
     }
@@ -276,17 +272,16 @@ fn aws(
     let given = |name: &str| environment(name).filter(|value| !value.is_empty());
     let (id, secret) = match (given("AWS_ACCESS_KEY_ID"), given("AWS_SECRET_ACCESS_KEY")) {
         (Some(id), Some(secret)) => (id, secret),
-        // What stands in for AWS on one machine takes any.
+        // An AWS emulator accepts any key.
         (None, None) => ("minutehand".to_owned(), "minutehand".to_owned()),
         (Some(_), None) | (None, Some(_)) => {
-            problems
-                .add("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together: set both or none");
+            problems.add("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY together, or neither");
             return None;
         }
     };
     let region = given("AWS_REGION").unwrap_or_else(|| AWS_REGION.to_owned());
     if !is_region(&region) {
-        problems.add("AWS_REGION holds no region: it has to be like eu-west-1");
+        problems.add("AWS_REGION is not the name of a region: set one such as eu-west-1");
     }
     Some(Aws::with_keys(Some(endpoint), region, &id, &secret, given("AWS_SESSION_TOKEN")))
 }
@@ -324,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_may_call_private_addresses_where_only_this_machine_creates_them() {
+    fn private_targets_are_allowed_by_default_only_on_a_loopback_address() {
         use TargetPolicy::{AllowPrivate, PublicOnly};
         let far = "--listen 10.0.0.5:1 --insecure-http";
         for (line, policy) in [
@@ -340,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_comes_before_the_environment() {
+    fn an_argument_takes_precedence_over_the_environment() {
         let token = |text: &str| Auth::Token(text.to_owned().into());
         assert_eq!(read("", None).auth, Auth::Generated);
         assert_eq!(read("", Some("e")).auth, token("e"));
@@ -351,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_aws_where_it_is_said_and_half_a_key_is_none() {
+    fn aws_needs_an_endpoint_and_both_halves_of_a_key_or_neither() {
         let read = |variables: &'static [&str]| {
             let line = ["serve", "--aws-endpoint", "http://127.0.0.1:4566"];
             let args = Line::try_parse_from(line).unwrap().args;
@@ -365,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_a_default() {
+    fn settings_that_are_not_given_have_defaults() {
         let settings = read("", None);
         let path = PathBuf::from(DATA_DIR);
         assert_eq!(settings.storage, Storage::Directory { path, sync: SyncMode::Normal });

@@ -1,8 +1,8 @@
-//! The signals that end the process: SIGTERM and SIGINT, or what the platform has for them.
+//! The signals that end the process: SIGTERM and SIGINT, or Ctrl-C where there are no signals.
 
 use std::io;
 
-/// Hears the signals that end the process.
+/// Receives the signals that end the process.
 pub(super) struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
@@ -11,9 +11,10 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// From here on the signals come to [`Self::next`] and do not end the process by themselves.
+    /// Installs the handlers. From here on a signal is returned by [`Self::next`] and no longer ends
+    /// the process by itself.
     #[cfg(unix)]
-    pub(super) fn hear() -> io::Result<Self> {
+    pub(super) fn install() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -21,7 +22,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one, and names it.
+    /// Waits for the next signal and returns its name.
     #[cfg(unix)]
     pub(super) async fn next(&mut self) -> &'static str {
         tokio::select! {
@@ -30,10 +31,10 @@ impl Signals {
         }
     }
 
-    /// As on Unix.
+    /// As on Unix; there is nothing to install.
     #[cfg(not(unix))]
-    #[expect(clippy::unnecessary_wraps, reason = "elsewhere hearing can fail")]
-    pub(super) fn hear() -> io::Result<Self> {
+    #[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
+    pub(super) fn install() -> io::Result<Self> {
         Ok(Self {})
     }
 

@@ -1,4 +1,4 @@
-//! What runs until the process is asked to end: one task for each role, and small ones beside them.
+//! The background tasks of the process: one for each role, and smaller ones beside them.
 
 use std::time::Duration;
 
@@ -7,8 +7,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// How long a task that is dropped may go on until it waits for something.
-const DROPPING_MAX: Duration = Duration::from_millis(500);
+/// How long to wait for cancelled tasks. A task ends at its next `await`; one that never gets there
+/// must not delay the exit.
+const CANCEL_MAX: Duration = Duration::from_millis(500);
 
 /// The tasks of the process.
 pub(super) struct Tasks {
@@ -23,7 +24,7 @@ pub(super) struct Stop(watch::Receiver<bool>);
 impl Stop {
     /// Waits until the tasks are asked to stop.
     pub(super) async fn requested(&mut self) {
-        // Whoever asks being gone is asking, too.
+        // If the sender is gone, the process is ending: that counts as a request, too.
         let _ = self.0.wait_for(|stop| *stop).await;
     }
 }
@@ -33,7 +34,7 @@ impl Tasks {
         Self { running: JoinSet::new(), stop: watch::Sender::new(false) }
     }
 
-    /// Starts a task, which is to end when it is asked to, and not before.
+    /// Starts a task that runs until it is asked to stop.
     pub(super) fn start<F>(&mut self, name: &'static str, task: impl FnOnce(Stop) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -45,31 +46,32 @@ impl Tasks {
         });
     }
 
-    /// Waits for a task that ends without having been asked: the process cannot go on as promised.
+    /// Waits for a task that ends without a request: the process has lost one of its roles.
     pub(super) async fn failed(&mut self) -> anyhow::Error {
         match self.running.join_next().await {
-            Some(Ok(name)) => anyhow!("the task '{name}' ended by itself"),
-            Some(Err(_)) => anyhow!("a task tripped over itself; the log says where"),
+            Some(Ok(name)) => anyhow!("the {name} task stopped unexpectedly"),
+            Some(Err(_)) => anyhow!("a task panicked; the log says where"),
             None => std::future::pending().await,
         }
     }
 
-    /// Asks all to stop, and waits until they have. What takes longer than this is dropped, which
-    /// is no failure: a client that sends half a request would make it one.
+    /// Asks all tasks to stop and waits for them, then cancels those that take longer than
+    /// `time_max`.
+    ///
+    /// A timeout is not an error: otherwise a client that sends half a request could cause one.
     pub(super) async fn stop(&mut self, time_max: Duration) {
         self.stop.send_replace(true);
         let all = async { while self.running.join_next().await.is_some() {} };
         if timeout(time_max, all).await.is_err() {
             let seconds = time_max.as_secs();
-            tracing::warn!(seconds, "not all work ended in time, and what is left is dropped");
-            self.drop_all().await;
+            tracing::warn!(seconds, "shutdown timed out; cancelling remaining tasks");
+            self.cancel_all().await;
         }
     }
 
-    /// Drops what still runs, where it waits next. What they stand on may be closed then: none is
-    /// left that would find it gone, and call that an error.
-    pub(super) async fn drop_all(&mut self) {
-        // One that never waits ends with the process.
-        let _ = timeout(DROPPING_MAX, self.running.shutdown()).await;
+    /// Cancels all tasks and waits until they are gone. The store can be closed afterwards: no task
+    /// is left that would find it closed and log an error.
+    pub(super) async fn cancel_all(&mut self) {
+        let _ = timeout(CANCEL_MAX, self.running.shutdown()).await;
     }
 }

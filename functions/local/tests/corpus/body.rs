@@ -1,18 +1,17 @@
-//! What holds for any text given to `preview`: the fuzz target calls it, and so does the test over
-//! the corpus.
+//! Properties that hold for any input of `preview`. The fuzz target and the corpus test check them.
 
 use chrono::DateTime;
 use minutehand::preview::Preview;
 use serde_json::Value;
 
-/// How many occurrences are asked for.
+/// The number of occurrences to preview.
 const COUNT: u32 = 12;
 
 /// Previews a text at two instants, as text and as JSON.
 ///
 /// # Panics
 ///
-/// If an answer does not keep its promise.
+/// If one of the properties does not hold.
 pub(crate) fn check(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     // 2027-01-01, and an hour before the clocks of New York change.
@@ -40,7 +39,7 @@ fn check_preview(preview: &Preview) {
     let instants = occurrences.iter().map(|at| at.as_str().unwrap());
     let instants: Vec<_> = instants.map(|at| DateTime::parse_from_rfc3339(at).unwrap()).collect();
     assert!(instants.is_sorted_by(|a, b| a < b), "{json}");
-    // A line for people for each, and the sentence.
+    // The table has a line per occurrence, after the sentence.
     let text = preview.text();
     assert!(text.lines().count() > occurrences.len(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What the fuzzer found worth keeping for `minutehand preview`, as an ordinary test.
+//! Runs the fuzzer's corpus for `minutehand preview` as an ordinary test.
 
 #[cfg(test)]
 mod body;
@@ -11,12 +11,12 @@ mod corpus {
     use crate::body;
 
     #[test]
-    fn no_job_of_the_corpus_breaks_a_promise() {
+    fn every_input_of_the_corpus_has_the_properties() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut inputs = 0;
         for entry in fs::read_dir(root.join("shared/recurrence/fuzz/corpus/preview")).unwrap() {
             let path = entry.unwrap().path();
-            // The name of an input that breaks one is the last line printed.
+            // If the test fails, the last line printed names the input.
             println!("{}", path.display());
             body::check(&fs::read(path).unwrap());
             inputs += 1;

@@ -1,4 +1,4 @@
-//! Many jobs at one instant.
+//! Many jobs that are due at the same instant.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const JOBS: usize = 1_000;
 const WRITERS: usize = 8;
 
 #[test]
-fn a_thousand_jobs_at_one_instant_fire_once_each_and_none_early() {
+fn a_thousand_jobs_due_at_one_instant_each_fire_once_and_none_early() {
     let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
     let server = |clock| on(dir.path(), &["--log-level", "warn", "--clock-start", clock]);
     let first = with_collection(server("2030-01-01T00:00:00Z"));
@@ -36,7 +36,7 @@ fn a_thousand_jobs_at_one_instant_fire_once_each_and_none_early() {
     });
     first.stop().is_clean();
 
-    // An hour later but for some seconds, which begin after now.
+    // The server's clock starts six seconds before the instant, some time after now.
     let instant = system_now() + TimeDelta::seconds(6);
     let server = server("2030-01-01T00:59:54Z");
     let seen = target.next_n(JOBS);
@@ -49,7 +49,7 @@ fn a_thousand_jobs_at_one_instant_fire_once_each_and_none_early() {
         until_state(&server, &format!("/jc/jobs/j{n}"), "completed");
     }
     let last = seen.iter().map(|seen| seen.at - instant).max().unwrap();
-    println!("the last of {JOBS} was asked {} ms after the instant", last.num_milliseconds());
+    println!("the last of {JOBS} arrived {} ms after the instant", last.num_milliseconds());
     server.stop().is_clean();
     assert_eq!(target.rest().len(), 0);
 }

@@ -1,11 +1,11 @@
-//! Numbers that look like chance, and are the same for the same seed.
+//! Pseudo-random numbers from a seed.
 
 use runtime::system_now;
 
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    /// From a seed that is printed.
+    /// Takes a seed from the clock and prints it.
     pub(crate) fn new() -> Self {
         let seed = system_now().timestamp_micros().unsigned_abs();
         println!("seed {seed}");

@@ -1,5 +1,5 @@
-//! A day of a hundred jobs of every kind, on a clock that lets it go by in a minute: history and
-//! preview say the same of it.
+//! One day of a hundred jobs of all kinds, on a clock on which it takes a minute: history and preview
+//! must agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -12,22 +12,22 @@ use crate::chance::Chance;
 use crate::jobs::{format_instant, history, instant, job, on, with_collection};
 use crate::target::{PATIENCE, Reply, Seen, Target, status};
 
-/// When the jobs are put, on a clock that goes as others do.
+/// When the jobs are created, on a clock that runs in real time.
 const PUT_AT: &str = "2027-03-27T12:00:00Z";
-/// When the day begins, in which clocks go forward in Europe.
+/// The beginning of the day on which clocks go forward in Europe.
 const DAY_AT: &str = "2027-03-27T17:55:00Z";
-/// The schedule of the day goes by so much faster than work.
+/// How much faster than real time the day passes.
 const RATE: &str = "1440";
-/// The first jobs start so long after they are put, which takes less.
+/// The first jobs start this long after they are created; creating all of them takes less.
 const HEAD_START: TimeDelta = TimeDelta::hours(6);
 const DAY: TimeDelta = TimeDelta::hours(24);
-/// By what is due so long after the day, all that is of the day has come.
+/// Once a run this long after the day has arrived, all runs of the day must have arrived.
 const LATE_MAX: TimeDelta = TimeDelta::hours(24);
 const JOBS: usize = 100;
-/// More than any of them has in a day.
+/// More than any job has in a day.
 const OCCURRENCES_MAX: u32 = 1_000;
 
-/// Timings of every kind.
+/// Random timings of all kinds.
 struct Timings(Chance);
 
 impl Timings {
@@ -75,7 +75,7 @@ impl Timings {
 }
 
 #[test]
-fn every_line_of_history_is_an_occurrence_and_every_occurrence_a_line() {
+fn the_history_of_a_day_contains_exactly_the_previewed_occurrences() {
     let mut timings = Timings(Chance::new());
     let target = Target::start(answer);
     let put_at: DateTime<Utc> = PUT_AT.parse().unwrap();
@@ -106,12 +106,12 @@ fn every_line_of_history_is_an_occurrence_and_every_occurrence_a_line() {
     let total = missing.len();
     while !missing.is_empty() {
         let seen = target.next();
-        assert!(seen.expected_at() < end + LATE_MAX, "not asked: {missing:?}");
+        assert!(seen.expected_at() < end + LATE_MAX, "missing requests: {missing:?}");
         missing.remove(&(seen.path.clone(), seen.expected_at()));
     }
     for (name, expected) in &expected {
         let since = Instant::now();
-        // The last answers may not be recorded yet.
+        // The last results may not be recorded yet.
         while lines(&history(&server, &format!("/jc/jobs/{name}")), end) != *expected {
             assert!(
                 since.elapsed() < PATIENCE,
@@ -124,13 +124,13 @@ fn every_line_of_history_is_an_occurrence_and_every_occurrence_a_line() {
     server.stop().is_clean();
 }
 
-/// One in ten jobs fails at first, and is tried again.
+/// One job in ten fails at its first attempt and is retried.
 fn answer(seen: &Seen) -> Reply {
     let (_, attempt) = seen.execution_id().rsplit_once('.').unwrap();
     if attempt == "m0" && seen.path.ends_with('7') { status("503 Busy") } else { status("200 OK") }
 }
 
-/// The occurrences that a history has up to an instant; retries are of the same.
+/// The occurrences in a history up to an instant, without retries and error actions.
 fn lines(history: &[Value], end: DateTime<Utc>) -> BTreeSet<DateTime<Utc>> {
     let first = history.iter().filter(|item| item["retryCount"] == 0);
     let main = first.filter(|item| item["actionName"] == "MainAction");

@@ -1,5 +1,5 @@
-//! A data directory outlives the version that wrote it: this build serves, and fires from, what each
-//! format was when it was new. `tests/frozen/README.md` says what is in them.
+//! Data directories of earlier versions: this build must serve and fire from a directory of each
+//! format. `tests/frozen/README.md` describes their contents.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,14 +11,14 @@ use crate::jobs::{counters, history, on, properties, until, until_state, with_co
 use crate::server::Server;
 use crate::target::{Target, status};
 
-/// When it was made, and when it is looked at, by its own time.
+/// When the directory was created, and when its answers were recorded, on its own clock.
 const MADE_AT: &str = "2030-01-01T00:00:00Z";
 const LOOKED_AT: &str = "2030-01-01T00:05:00Z";
-/// A moment before the first of its jobs is due; an hour is six seconds from then on.
+/// A moment before the first job is due. From then on an hour takes six seconds.
 const RESUMED_AT: &str = "2030-01-01T00:09:58Z";
 const RATE: &str = "600";
 
-/// What the API answers for it.
+/// The recorded answers of the API.
 const ANSWERS: &str = "answers.json";
 const ASKED: [&str; 6] = [
     "",
@@ -28,7 +28,7 @@ const ASKED: [&str; 6] = [
     "/jc/jobs/fails/history",
     "/jc/jobs/hourly/history",
 ];
-/// The secrets in it, which open nothing.
+/// The secrets in it, which were made up for the test.
 const SIGNATURE: &str = "sv=2030-01-01&sig=frozen";
 const PASSWORD: &str = "frozen-password";
 
@@ -36,7 +36,7 @@ fn frozen(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/frozen/format-{format}"))
 }
 
-/// A job that puts a message into the queue of its name.
+/// A job that sends a message to the queue with the job's name.
 fn storage(name: &str, more: &Value) -> String {
     let mut properties = more.clone();
     properties["action"]["type"] = "StorageQueue".into();
@@ -63,14 +63,14 @@ fn a_directory_of_every_format_is_served_and_fires() {
             let file = file.unwrap();
             let copy = dir.path().join(file.file_name());
             fs::copy(file.path(), &copy).unwrap();
-            // As they were written; what keeps the files here does not remember it.
+            // The original mode, which Git does not keep.
             fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).unwrap();
         }
         let expected = fs::read(dir.path().join(ANSWERS)).unwrap();
         let expected: Value = serde_json::from_slice(&expected).unwrap();
         let server = look(dir.path());
         assert_eq!(answers(&server), expected, "format {format}");
-        // It is changed, and the password is not sent again: so the stored one was opened.
+        // The change is accepted without the password, so the stored one was opened.
         let patch = r#"{"properties":{"action":{"request":{"method":"PUT"}}}}"#;
         server.must("PATCH", "/jc/jobs/zoned", patch);
         server.stop().is_clean();
@@ -78,7 +78,7 @@ fn a_directory_of_every_format_is_served_and_fires() {
     }
 }
 
-/// What was in the queue, in a timer, and waited for its retry.
+/// Asserts that a queued job, a timer and a retry fire.
 fn fires(data: &Path) {
     let target = Target::start(|_| status("201 Created"));
     let endpoint = target.url("");
@@ -104,10 +104,14 @@ fn fires(data: &Path) {
 }
 
 #[test]
-#[ignore = "it makes the directory of this build's format, once; tests/frozen/README.md"]
+#[ignore = "creates the directory of this build's format, once; see tests/frozen/README.md"]
 fn make() {
     let dir = frozen(embedded::FORMAT);
-    assert!(!dir.exists(), "{} is frozen: remove it if you mean to", dir.display());
+    assert!(
+        !dir.exists(),
+        "{} is frozen: delete it first if you really want to replace it",
+        dir.display()
+    );
     let target = Target::start(|seen| {
         status(if seen.path.contains("/fails/") { "500 Broken" } else { "201 Created" })
     });
@@ -143,7 +147,7 @@ fn make() {
     let server = look(&dir);
     let answers = serde_json::to_string_pretty(&answers(&server)).unwrap();
     server.stop().is_clean();
-    // Nothing of the machine on which it is made.
+    // Nothing may refer to the machine on which the directory is created.
     assert!(!answers.contains("127.0.0.1"), "{answers}");
     fs::write(dir.join(ANSWERS), answers + "\n").unwrap();
     fs::remove_file(dir.join("lock")).unwrap();

@@ -1,4 +1,4 @@
-//! Jobs as tests write them, and what the API says of them.
+//! Helpers to create jobs and to read their state through the API.
 
 use std::time::Instant;
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::server::Server;
 use crate::target::PATIENCE;
 
-/// A server in memory that lets everybody in, with the collection `jc`.
+/// A server in memory without authentication, with the collection `jc`.
 pub(crate) fn in_memory(arguments: &[&str]) -> Server {
     let server = Server::start(["--memory", "--no-auth"].iter().chain(arguments));
     with_collection(server)
 }
 
-/// A server on a data directory, and more arguments.
+/// A server on a data directory without authentication, with more arguments.
 pub(crate) fn on(data: &std::path::Path, arguments: &[&str]) -> Server {
     let first = ["--no-auth", "--data", data.to_str().unwrap()];
     Server::start(first.iter().chain(arguments))
@@ -25,7 +25,7 @@ pub(crate) fn with_collection(server: Server) -> Server {
     server
 }
 
-/// A job that calls a URL; `more` are further properties.
+/// A job that calls a URL; `more` adds properties.
 pub(crate) fn job(url: &str, more: &Value) -> String {
     let mut properties = json!({"action": http(url)});
     merge(&mut properties, more);
@@ -53,7 +53,7 @@ pub(crate) fn instant(value: &Value) -> DateTime<Utc> {
     value.as_str().unwrap_or_else(|| panic!("{value} is an instant")).parse().unwrap()
 }
 
-/// The properties of each item of a job's history, the newest first.
+/// The properties of a job's history items, newest first.
 #[track_caller]
 pub(crate) fn history(server: &Server, job: &str) -> Vec<Value> {
     let list = server.must("GET", &format!("{job}/history"), "").json();
@@ -66,20 +66,20 @@ pub(crate) fn properties(server: &Server, job: &str) -> Value {
     server.must("GET", job, "").json()["properties"].clone()
 }
 
-/// Asks until a job is as it has to become.
+/// Reads a job until its properties match.
 #[track_caller]
-pub(crate) fn until(server: &Server, job: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+pub(crate) fn until(server: &Server, job: &str, matches: impl Fn(&Value) -> bool) -> Value {
     let since = Instant::now();
     loop {
         let now = properties(server, job);
-        if is_so(&now) {
+        if matches(&now) {
             return now;
         }
         assert!(since.elapsed() < PATIENCE, "{job} stays {now}");
     }
 }
 
-/// Asks until a job is in a state.
+/// Reads a job until it is in this state.
 #[track_caller]
 pub(crate) fn until_state(server: &Server, job: &str, state: &str) -> Value {
     until(server, job, |now| now["state"] == state)

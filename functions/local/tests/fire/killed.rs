@@ -1,8 +1,8 @@
-//! `kill -9` at any moment of a burst, again and again over one data directory.
+//! `kill -9` at random moments of a burst, repeatedly on one data directory.
 //!
-//! Nothing that was accepted is lost, and nothing fires early. An attempt may be made twice only if it
-//! was under way at a kill: then its record is of the later time, as there was none of the earlier.
-//! However often that happens it is no failure: what a restart makes void is no try.
+//! No accepted job is lost, and none fires early. An attempt may run twice only if a kill interrupted
+//! it; its record is then of the later run, as the earlier one left none. Such repetitions are never
+//! counted as failures.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -21,37 +21,37 @@ use crate::jobs::{format_instant, history, instant, job, on};
 use crate::server::{Server, versioned};
 use crate::target::{PATIENCE, Seen, Target};
 
-/// How often it is killed.
+/// The number of kills.
 const ROUNDS: usize = 50;
-/// Jobs that are put in each round, to fire once each; the kill comes when some of them are.
+/// Jobs per round, each of which fires once; the kill comes after some of them.
 const JOBS: usize = 20;
-/// A job is due at most so long after its round begins, in milliseconds.
+/// The longest delay between the beginning of a round and the start of a job, in milliseconds.
 const SPREAD: u64 = 200;
 const WRITERS: usize = 4;
 
-/// What was asked for.
+/// The jobs that the test asked for.
 #[derive(Default)]
 struct Asked {
-    /// When each job is due, by its path at the target.
+    /// The start of each job, by its path at the target.
     starts: Mutex<HashMap<String, DateTime<Utc>>>,
-    /// Those whose creation was answered.
+    /// The jobs whose creation was answered.
     accepted: Mutex<BTreeSet<String>>,
 }
 
-/// What the target saw, and between which two starts of the server.
-struct Told {
+/// The requests at the target, and in which round each arrived.
+struct Received {
     target: Target,
-    /// When each server was started.
+    /// When the server of each round was started.
     rounds: Vec<DateTime<Utc>>,
     seen: Vec<(usize, Seen)>,
 }
 
-impl Told {
+impl Received {
     fn take(&mut self, seen: Seen) {
         self.seen.push((self.rounds.len(), seen));
     }
 
-    /// Takes what comes until all of these have come.
+    /// Takes requests until all of these have arrived.
     fn wait_for(&mut self, accepted: &BTreeSet<String>) {
         let mut missing = accepted.clone();
         for (_, seen) in &self.seen {
@@ -64,7 +64,7 @@ impl Told {
         }
     }
 
-    /// Takes what the target was still asked by a server that has ended.
+    /// Takes the remaining requests of a server that was killed.
     fn take_rest(&mut self) {
         self.target.until_left();
         for seen in self.target.rest() {
@@ -74,24 +74,24 @@ impl Told {
 }
 
 #[test]
-fn nothing_is_lost_early_or_done_twice_but_what_a_kill_interrupts() {
+fn kills_lose_no_job_and_repeat_only_the_attempts_they_interrupt() {
     let mut chance = Chance::new();
     let dir = tempfile::tempdir().unwrap();
     let asked = Asked::default();
-    let mut told = Told { target: Target::ok(), rounds: Vec::new(), seen: Vec::new() };
+    let mut received = Received { target: Target::ok(), rounds: Vec::new(), seen: Vec::new() };
     for round in 0..ROUNDS {
-        kill_in_a_burst(round, dir.path(), &asked, &mut told, &mut chance);
+        kill_in_a_burst(round, dir.path(), &asked, &mut received, &mut chance);
     }
-    told.rounds.push(system_now());
+    received.rounds.push(system_now());
     let server = start(dir.path());
     let accepted = asked.accepted.into_inner().unwrap();
-    told.wait_for(&accepted);
+    received.wait_for(&accepted);
     wait_until_over(&server, &accepted);
-    for seen in told.target.rest() {
-        told.take(seen);
+    for seen in received.target.rest() {
+        received.take(seen);
     }
-    check(&server, &told, &asked.starts.into_inner().unwrap());
-    println!("{} accepted, {} requests", accepted.len(), told.seen.len());
+    check(&server, &received, &asked.starts.into_inner().unwrap());
+    println!("{} accepted, {} requests", accepted.len(), received.seen.len());
     server.stop().is_clean();
 }
 
@@ -99,15 +99,22 @@ fn start(dir: &Path) -> Server {
     on(dir, &["--log-level", "warn"])
 }
 
-fn kill_in_a_burst(round: usize, dir: &Path, asked: &Asked, told: &mut Told, chance: &mut Chance) {
-    told.rounds.push(system_now());
+fn kill_in_a_burst(
+    round: usize,
+    dir: &Path,
+    asked: &Asked,
+    received: &mut Received,
+    chance: &mut Chance,
+) {
+    received.rounds.push(system_now());
     let server = start(dir);
     server.must("PUT", &format!("/r{round}"), r#"{"properties":{"sku":{"name":"P20Premium"}}}"#);
     let base = system_now();
     let delays: Vec<_> = (0..JOBS).map(|_| chance.below(SPREAD)).collect();
-    // All of the round's fire sooner or later, so that many requests will come.
+    // All jobs of the round fire sooner or later, so this many requests will arrive.
     let requests = chance.below(JOBS as u64);
-    let (is_killed, address, url) = (AtomicBool::new(false), server.address, told.target.url(""));
+    let (is_killed, address, url) =
+        (AtomicBool::new(false), server.address, received.target.url(""));
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let (is_killed, delays, url) = (&is_killed, &delays, &url);
@@ -123,17 +130,17 @@ fn kill_in_a_burst(round: usize, dir: &Path, asked: &Asked, told: &mut Told, cha
             });
         }
         for _ in 0..requests {
-            let seen = told.target.next();
-            told.take(seen);
+            let seen = received.target.next();
+            received.take(seen);
         }
         is_killed.store(true, Ordering::SeqCst);
         server.signal("KILL");
     });
     server.wait();
-    told.take_rest();
+    received.take_rest();
 }
 
-/// Puts a job; false if no answer came.
+/// Creates a job; false if there was no answer.
 fn put(
     server: SocketAddr,
     url: &str,
@@ -155,7 +162,7 @@ fn put(
     true
 }
 
-/// Waits until every job that was accepted is completed.
+/// Waits until all accepted jobs are completed.
 fn wait_until_over(server: &Server, accepted: &BTreeSet<String>) {
     let since = Instant::now();
     for round in 0..ROUNDS {
@@ -177,10 +184,10 @@ fn wait_until_over(server: &Server, accepted: &BTreeSet<String>) {
     }
 }
 
-fn check(server: &Server, told: &Told, starts: &HashMap<String, DateTime<Utc>>) {
+fn check(server: &Server, received: &Received, starts: &HashMap<String, DateTime<Utc>>) {
     let mut executions: BTreeMap<&str, Vec<&(usize, Seen)>> = BTreeMap::new();
     let mut ids: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for one in &told.seen {
+    for one in &received.seen {
         let seen = &one.1;
         let start = starts[&seen.path];
         assert!(seen.at >= start, "early, {} before {start}: {seen:?}", seen.at);
@@ -188,19 +195,19 @@ fn check(server: &Server, told: &Told, starts: &HashMap<String, DateTime<Utc>>) 
         ids.entry(&seen.path).or_default().insert(seen.execution_id());
     }
     for (path, ids) in ids {
-        assert_eq!(ids.len(), 1, "{path} has one occurrence");
+        assert_eq!(ids.len(), 1, "{path} must have one occurrence");
     }
     let mut n_doubles = 0;
     for (id, times) in executions.iter().filter(|(_, times)| times.len() > 1) {
         n_doubles += times.len() - 1;
         let rounds: BTreeSet<_> = times.iter().map(|(round, _)| *round).collect();
-        assert_eq!(rounds.len(), times.len(), "{id} was done twice without a kill: {times:?}");
+        assert_eq!(rounds.len(), times.len(), "{id} ran twice without a kill: {times:?}");
         let (last, seen) = times.last().unwrap();
         let (collection, name) = seen.path[1..].split_once('/').unwrap();
         let history = history(server, &format!("/{collection}/jobs/{name}"));
         assert_eq!(history.len(), 1, "{history:?}");
-        let (recorded, since) = (instant(&history[0]["startTime"]), told.rounds[last - 1]);
-        assert!(recorded >= since, "{id} was recorded before a kill, and done again: {times:?}");
+        let (recorded, since) = (instant(&history[0]["startTime"]), received.rounds[last - 1]);
+        assert!(recorded >= since, "{id} was recorded before a kill and ran again: {times:?}");
     }
-    println!("{n_doubles} attempts were made again");
+    println!("{n_doubles} attempts ran again");
 }

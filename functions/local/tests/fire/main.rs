@@ -1,7 +1,7 @@
-//! Jobs that fire: the built binary, and targets on this machine that remember what they were asked.
+//! Jobs that fire: the built program, and local targets that record the requests they receive.
 //!
-//! Nothing sleeps. A test waits for its target to be asked, for a line of the log, or for an answer
-//! of the API to be what it has to become.
+//! No test sleeps. It waits for a request at its target, for a log line, or until the API returns the
+//! expected state.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ mod burst;
 #[cfg(test)]
 mod chance;
 #[cfg(test)]
-#[expect(dead_code, reason = "the tests of serving use the rest")]
+#[expect(dead_code, reason = "the tests in serve/ use the other helpers")]
 #[path = "../serve/client.rs"]
 mod client;
 #[cfg(test)]
@@ -32,7 +32,7 @@ mod restarted;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
-#[expect(dead_code, reason = "the tests of serving use the rest")]
+#[expect(dead_code, reason = "the tests in serve/ use the other helpers")]
 #[path = "../serve/server.rs"]
 mod server;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::server::Server;
 use crate::target::{Target, status};
 
 #[test]
-fn a_monitor_sees_what_fires_and_how_the_queue_stands() {
+fn the_metrics_page_shows_attempts_and_the_state_of_the_queue() {
     let target = Target::start(|_| status("503 Busy"));
     let server = in_memory(&[]);
     let none = json!({"action": {"retryPolicy": {"retryType": "None"}}});
@@ -18,6 +18,7 @@ fn a_monitor_sees_what_fires_and_how_the_queue_stands() {
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     for line in [
+        "# HELP minutehand_queue_hidden Messages being processed or waiting for another try.",
         "minutehand_executions_total{outcome=\"failed\"} 1",
         "minutehand_executions_total{outcome=\"succeeded\"} 0",
         "minutehand_finished_jobs_total 1",
@@ -33,7 +34,7 @@ fn a_monitor_sees_what_fires_and_how_the_queue_stands() {
 }
 
 #[test]
-fn only_who_may_call_sees_them() {
+fn the_metrics_page_needs_a_token() {
     let mut server = Server::start(["--memory", "--token", "t"]);
     assert_eq!(server.send("GET", "/metrics", "").status, 401);
     server.token = Some("t".to_owned());

@@ -1,4 +1,4 @@
-//! Jobs that fire once.
+//! One-time jobs.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use runtime::system_now;
@@ -8,7 +8,7 @@ use crate::jobs::{counters, format_instant, history, http, in_memory, instant, j
 use crate::target::{Target, status};
 
 #[test]
-fn a_job_fires_at_its_start_and_is_over() {
+fn a_one_time_job_fires_at_its_start_and_completes() {
     let (target, server) = (Target::ok(), in_memory(&[]));
     let start = system_now() + TimeDelta::seconds(4);
     let body = job(&target.url("/a?b=c"), &json!({"startTime": format_instant(start)}));
@@ -37,7 +37,7 @@ fn a_job_fires_at_its_start_and_is_over() {
 }
 
 #[test]
-fn a_start_in_the_past_is_now() {
+fn a_one_time_job_with_a_start_in_the_past_fires_at_once() {
     let (target, server) = (Target::ok(), in_memory(&[]));
     let body = job(&target.url("/"), &json!({"startTime": "2020-01-01T00:00:00Z"}));
     server.must("PUT", "/jc/jobs/j", &body);
@@ -48,12 +48,12 @@ fn a_start_in_the_past_is_now() {
 }
 
 #[test]
-fn a_job_that_fails_is_tried_again_then_its_error_action_runs_and_it_is_faulted() {
+fn a_failing_job_is_retried_then_runs_its_error_action_and_is_faulted() {
     let target = Target::start(|seen| match seen.path.as_str() {
         "/main" => status("500 Broken"),
         _ => status("200 OK"),
     });
-    // Fifteen seconds are a quarter of one.
+    // At this rate, fifteen seconds take a quarter of a second.
     let server = in_memory(&["--clock-rate", "60"]);
     let body = job(
         &target.url("/main"),
@@ -71,12 +71,12 @@ fn a_job_that_fails_is_tried_again_then_its_error_action_runs_and_it_is_faulted(
     assert_eq!(counters(&over), [3, 3, 1]);
     let mut history = history(&server, "/jc/jobs/j");
     history.reverse();
-    let told: Vec<_> = history
+    let actions: Vec<_> = history
         .iter()
         .map(|item| (item["actionName"].as_str().unwrap(), item["retryCount"].as_u64().unwrap()))
         .collect();
     let main = "MainAction";
-    assert_eq!(told, [(main, 0), (main, 1), (main, 2), ("ErrorAction", 0)]);
+    assert_eq!(actions, [(main, 0), (main, 1), (main, 2), ("ErrorAction", 0)]);
     let failed: Vec<_> = history.iter().map(|item| item["status"] == "failed").collect();
     assert_eq!(failed, [true, true, true, false]);
     for (earlier, later) in history.iter().zip(&history[1..3]) {
@@ -90,7 +90,7 @@ fn a_job_that_fails_is_tried_again_then_its_error_action_runs_and_it_is_faulted(
 }
 
 #[test]
-fn a_job_whose_end_has_passed_completes_at_once() {
+fn a_job_whose_end_time_has_passed_completes_without_firing() {
     let (target, server) = (Target::ok(), in_memory(&[]));
     let body = job(
         &target.url("/"),

@@ -1,4 +1,4 @@
-//! Jobs that fire again and again, on a clock that runs faster.
+//! Recurring jobs, on a faster clock.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ fn a_job_fires_each_minute_until_its_count_is_reached() {
 }
 
 #[test]
-fn one_that_fails_goes_on_and_its_faults_are_counted() {
+fn a_recurring_job_that_fails_continues_and_counts_its_faults() {
     let target = Target::start(|_| status("404 Not Found"));
     let server = in_memory(&CLOCK);
     let body = job(
@@ -54,13 +54,13 @@ fn one_that_fails_goes_on_and_its_faults_are_counted() {
     assert_eq!((executions, executions), (failures, faults));
     assert_eq!(now["state"], "enabled");
     let (last, next) = (&now["status"]["lastExecutionTime"], &now["status"]["nextExecutionTime"]);
-    // When it was asked, others may have been due already, and not recorded yet.
+    // Later occurrences may have been due at the time of the request without being recorded yet.
     assert!(instant(next) > instant(last), "{now}");
     server.stop().is_clean();
 }
 
 #[test]
-fn one_that_is_deleted_fires_no_more() {
+fn a_deleted_job_stops_firing() {
     let (target, server) = (Target::ok(), in_memory(&CLOCK));
     let often = json!({"recurrence": {"frequency": "minute"}});
     server.must("PUT", "/jc/jobs/j", &job(&target.url("/j"), &often));
@@ -72,8 +72,8 @@ fn one_that_is_deleted_fires_no_more() {
         seen.push(target.next());
     }
     server.stop().is_clean();
-    // What was under way when it was deleted may still come; what was to come does not. The second
-    // begins after that.
+    // Attempts in progress at the deletion may still arrive, later ones must not. The second job
+    // starts after the deletion.
     let (of_k, of_j): (Vec<_>, Vec<_>) = seen.into_iter().partition(|seen| seen.path == "/k");
     let begun_at = of_k.iter().map(Seen::expected_at).min().unwrap();
     assert!(of_j.iter().all(|seen| seen.expected_at() < begun_at), "{begun_at}: {of_j:?}");

@@ -1,4 +1,4 @@
-//! What a restart makes up for, and what an end interrupts.
+//! Restarts: occurrences that were missed, and actions that were interrupted.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use crate::jobs::{
 use crate::target::{Reply, Target, status};
 
 #[test]
-fn what_was_queued_fires_once_after_a_restart() {
+fn queued_jobs_fire_once_after_a_restart() {
     let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
     let server = with_collection(on(dir.path(), &["--roles", "api"]));
     let start = system_now() + TimeDelta::milliseconds(300);
@@ -38,13 +38,13 @@ fn what_was_queued_fires_once_after_a_restart() {
 }
 
 #[test]
-fn a_restart_just_before_an_instant_fires_at_it_and_once() {
+fn a_job_fires_once_and_on_time_after_a_restart_just_before_it_is_due() {
     let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
     let server = with_collection(on(dir.path(), &[]));
     let start = system_now() + TimeDelta::milliseconds(1_500);
     let body = job(&target.url("/"), &json!({"startTime": format_instant(start)}));
     server.must("PUT", "/jc/jobs/j", &body);
-    // A worker has it, ahead of its instant: unless this is so slow that it is over.
+    // Wait until a worker has the message, or the start has passed on a slow machine.
     let is_taken = || server.send("GET", "/metrics", "").body.contains("_queue_hidden 1\n");
     while system_now() < start && !is_taken() {}
     server.stop().is_clean();
@@ -59,7 +59,7 @@ fn a_restart_just_before_an_instant_fires_at_it_and_once() {
 }
 
 #[test]
-fn a_restart_makes_up_for_exactly_one_occurrence() {
+fn a_restart_makes_up_for_exactly_one_missed_occurrence() {
     let (target, dir) = (Target::ok(), tempfile::tempdir().unwrap());
     let clock = |start| ["--clock-start", start, "--clock-rate", "60"];
     let server = with_collection(on(dir.path(), &clock("2030-01-01T00:00:00Z")));
@@ -74,14 +74,14 @@ fn a_restart_makes_up_for_exactly_one_occurrence() {
     let server = on(dir.path(), &clock("2030-01-01T03:00:05Z"));
     let missed: DateTime<Utc> = "2030-01-01T03:00:00Z".parse().unwrap();
     let minutes: BTreeSet<_> = (0..3).map(|n| missed + TimeDelta::minutes(n)).collect();
-    // One that is late may be overtaken by the next, a second later.
+    // A late occurrence may arrive after the next one, which is due a second later.
     let mut expected = BTreeSet::new();
     while !expected.is_superset(&minutes) {
         let seen = target.next();
-        assert!(seen.expected_at() >= missed, "{seen:?} is made up for, too");
+        assert!(seen.expected_at() >= missed, "{seen:?} was missed before and runs, too");
         assert!(expected.insert(seen.expected_at()), "{seen:?} came twice");
     }
-    // What was called is counted a moment later, and recorded before that.
+    // An attempt is recorded and then counted a moment after the request.
     until(&server, "/jc/jobs/j", |now| counters(now)[0] >= before + 2);
     let now = history(&server, "/jc/jobs/j");
     assert!(now.len() as u64 >= before + 2, "{now:?}");
@@ -89,7 +89,7 @@ fn a_restart_makes_up_for_exactly_one_occurrence() {
 }
 
 #[test]
-fn the_end_waits_for_nobody_and_what_it_interrupts_is_done_again() {
+fn an_action_that_the_shutdown_interrupts_runs_again_after_the_restart() {
     let is_first = AtomicBool::new(true);
     let target = Target::start(move |_| {
         if is_first.swap(false, Ordering::SeqCst) { Reply::Silence } else { status("200 OK") }

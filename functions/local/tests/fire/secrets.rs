@@ -1,4 +1,4 @@
-//! Secrets are sent to targets, and come back from nowhere.
+//! Secrets reach the target and appear nowhere else.
 
 use std::fs;
 
@@ -10,8 +10,8 @@ use crate::jobs::{job, on, until, with_collection};
 use crate::target::{Reply, Target};
 
 #[test]
-fn what_a_target_echoes_of_a_secret_is_in_no_history_log_or_file() {
-    // It sends back everything that it was sent, in a header and as the body.
+fn a_secret_that_a_target_echoes_is_not_in_the_history_the_log_or_a_file() {
+    // The target echoes the request's headers and body, also in a response header.
     let target = Target::start(|seen| {
         let sent: Vec<String> =
             seen.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
@@ -37,7 +37,7 @@ fn what_a_target_echoes_of_a_secret_is_in_no_history_log_or_file() {
     let encoded = STANDARD.encode("user:Planted-Basic-1");
     let sent = target.next_n(3);
     let got = |text: &str| sent.iter().filter(|seen| format!("{seen:?}").contains(text)).count();
-    assert_eq!((got(&encoded), got("Planted-Header-2")), (2, 1), "the targets get them");
+    assert_eq!((got(&encoded), got("Planted-Header-2")), (2, 1), "the targets receive the secrets");
     let mut answers = Vec::new();
     for name in ["a", "b", "c"] {
         let path = format!("/jc/jobs/{name}");
@@ -48,16 +48,18 @@ fn what_a_target_echoes_of_a_secret_is_in_no_history_log_or_file() {
     let ended = server.stop();
     ended.is_clean();
     answers.push(ended.log);
-    // A header is no secret to who reads the job, so it is not sealed.
+    // Headers are not sealed, as the API returns them to anyone who can read the job.
     let without_files = answers.len();
     for file in fs::read_dir(dir.path()).unwrap() {
         let bytes = fs::read(file.unwrap().path()).unwrap();
         answers.push(String::from_utf8_lossy(&bytes).into_owned());
     }
-    let told = &answers[..without_files];
-    for (secret, places) in
-        [("Planted-Basic-1", &answers[..]), (&encoded, &answers[..]), ("Planted-Header-2", told)]
-    {
+    let not_files = &answers[..without_files];
+    for (secret, places) in [
+        ("Planted-Basic-1", &answers[..]),
+        (&encoded, &answers[..]),
+        ("Planted-Header-2", not_files),
+    ] {
         for text in places {
             if let Some(at) = text.find(secret) {
                 let from = (0..=at.saturating_sub(200)).rev().find(|at| text.is_char_boundary(*at));

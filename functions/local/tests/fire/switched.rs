@@ -1,4 +1,4 @@
-//! Jobs and collections that are switched off.
+//! Disabled jobs and collections.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::target::Target;
 const CLOCK: [&str; 2] = ["--clock-rate", "300"];
 
 #[test]
-fn a_disabled_job_is_silent_and_can_be_run() {
+fn a_disabled_job_does_not_fire_but_can_be_run() {
     let (target, server) = (Target::ok(), in_memory(&CLOCK));
     let often = |state: &str| json!({"state": state, "recurrence": {"frequency": "minute"}});
     server.must("PUT", "/jc/jobs/j", &job(&target.url("/j"), &often("Disabled")));
@@ -29,7 +29,7 @@ fn a_disabled_job_is_silent_and_can_be_run() {
 }
 
 #[test]
-fn a_disabled_collection_is_silent_and_goes_on_from_where_it_is_enabled() {
+fn a_disabled_collection_does_not_fire_and_continues_when_it_is_enabled() {
     let (target, server) = (Target::ok(), in_memory(&CLOCK));
     server.must("PUT", "/other", "{}");
     let often = json!({"recurrence": {"frequency": "minute"}});

@@ -1,4 +1,4 @@
-//! A target: it tells the test of each request, and answers as it was told.
+//! A target: it passes each request to the test, and answers as a handler decides.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,13 +13,13 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-/// How long a test waits for what has to come.
+/// How long a test waits for an expected event.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A request, as it arrived.
+/// A request that the target received.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    /// When, by the real clock.
+    /// When it arrived, in real time.
     pub(crate) at: DateTime<Utc>,
     pub(crate) method: String,
     pub(crate) path: String,
@@ -33,18 +33,18 @@ impl Seen {
         self.headers.get(name).unwrap_or_else(|| panic!("{name} is missing: {self:?}"))
     }
 
-    /// The same for each time that the same attempt is made.
+    /// The execution id: the same each time that the same attempt runs.
     pub(crate) fn execution_id(&self) -> &str {
         self.header("x-ms-scheduler-execution-id")
     }
 
-    /// The instant of the occurrence.
+    /// The time for which the occurrence was scheduled.
     pub(crate) fn expected_at(&self) -> DateTime<Utc> {
         self.header("x-ms-scheduler-expected-execution-time").parse().unwrap()
     }
 }
 
-/// What a target does about a request.
+/// A target's reaction to a request.
 pub(crate) enum Reply {
     Answer {
         status: &'static str,
@@ -52,19 +52,19 @@ pub(crate) enum Reply {
         body: String,
     },
     HangUp,
-    /// It keeps the connection, and says nothing.
+    /// Keeps the connection open and never answers.
     Silence,
 }
 
 pub(crate) fn status(status: &'static str) -> Reply {
-    Reply::Answer { status, headers: String::new(), body: "as it was asked".to_owned() }
+    Reply::Answer { status, headers: String::new(), body: "done".to_owned() }
 }
 
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     seen: Receiver<Seen>,
     n_connections: Arc<AtomicUsize>,
-    /// Dropped last, and with it everything that serves.
+    /// Runs the target's tasks. Dropped last, which stops them.
     _system: Runtime,
 }
 
@@ -109,23 +109,23 @@ impl Target {
     /// Waits for the next request.
     #[track_caller]
     pub(crate) fn next(&self) -> Seen {
-        self.seen.recv_timeout(PATIENCE).expect("the target is asked")
+        self.seen.recv_timeout(PATIENCE).expect("the target receives a request")
     }
 
-    /// Waits for so many.
+    /// Waits for the next `n` requests.
     #[track_caller]
     pub(crate) fn next_n(&self, n: usize) -> Vec<Seen> {
         (0..n).map(|_| self.next()).collect()
     }
 
-    /// Waits until everybody has gone, and everything that they sent is read.
+    /// Waits until all connections are closed and everything sent on them is read.
     pub(crate) fn until_left(&self) {
         while self.n_connections.load(Ordering::SeqCst) > 0 {
             std::thread::yield_now();
         }
     }
 
-    /// What has come and was not taken.
+    /// The requests that have arrived and were not taken yet.
     pub(crate) fn rest(&self) -> Vec<Seen> {
         self.seen.try_iter().collect()
     }
@@ -135,7 +135,7 @@ async fn talk(stream: TcpStream, handler: Arc<Handler>, tell: Sender<Seen>) {
     let mut stream = BufReader::new(stream);
     while let Some(seen) = read(&mut stream).await {
         let reply = handler(&seen);
-        // The test may have seen enough.
+        // Fails when the test has ended.
         let _ = tell.send(seen);
         match reply {
             Reply::Answer { status, headers, body } => {

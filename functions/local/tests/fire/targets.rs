@@ -1,4 +1,4 @@
-//! Targets that do not do what they should, and such as may not be called.
+//! Targets that fail, and targets that must not be called.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn message(item: &Value) -> &str {
 }
 
 #[test]
-fn one_that_accepts_has_done_it() {
+fn a_202_response_is_a_success() {
     let target = Target::start(|_| status("202 Accepted"));
     let item = executed(&[], &target.url("/"));
     assert!(item.get("status").is_none(), "{item}");
@@ -30,7 +30,7 @@ fn one_that_accepts_has_done_it() {
 }
 
 #[test]
-fn one_that_hangs_up_has_failed() {
+fn a_target_that_closes_the_connection_is_a_failure() {
     let target = Target::start(|_| Reply::HangUp);
     let item = executed(&[], &target.url("/"));
     assert_eq!(item["status"], "failed", "{item}");
@@ -38,14 +38,14 @@ fn one_that_hangs_up_has_failed() {
 }
 
 #[test]
-fn one_that_is_not_there_has_failed() {
+fn a_target_that_does_not_listen_is_a_failure() {
     let address = Target::ok().address;
     let item = executed(&[], &format!("http://{address}/"));
     assert_eq!(item["status"], "failed", "{item}");
 }
 
 #[test]
-fn redirects_that_do_not_end_are_a_failure_that_says_so() {
+fn endless_redirects_are_a_failure_with_a_reason() {
     let target = Target::start(|_| Reply::Answer {
         status: "302 Found",
         headers: "Location: /again\r\n".to_owned(),
@@ -54,11 +54,11 @@ fn redirects_that_do_not_end_are_a_failure_that_says_so() {
     let item = executed(&[], &target.url("/"));
     assert_eq!(item["status"], "failed", "{item}");
     assert!(message(&item).to_lowercase().contains("redirect"), "{item}");
-    assert_eq!(target.rest().len(), 6, "the first, and five that follow");
+    assert_eq!(target.rest().len(), 6, "the first request and five redirects");
 }
 
 #[test]
-fn an_address_of_this_machine_is_refused_where_only_public_ones_may_be_called() {
+fn a_local_address_is_not_called_if_only_public_targets_are_allowed() {
     let target = Target::ok();
     let port = target.address.port();
     for host in ["127.0.0.1", "localhost", "[::1]"] {
@@ -67,18 +67,18 @@ fn an_address_of_this_machine_is_refused_where_only_public_ones_may_be_called() 
         println!("{}", message(&item));
         assert!(message(&item).contains("allow-private-targets"), "{item}");
     }
-    assert_eq!(target.rest().len(), 0, "nobody was asked");
+    assert_eq!(target.rest().len(), 0, "the target received nothing");
 }
 
 #[test]
-fn an_address_of_the_metadata_service_is_never_called() {
+fn the_address_of_the_metadata_service_is_never_called() {
     let item = executed(&["--allow-private-targets"], "http://169.254.169.254/latest/meta-data");
     assert_eq!(item["status"], "failed", "{item}");
     println!("{}", message(&item));
 }
 
 #[test]
-fn tokens_come_from_the_authority_that_is_named() {
+fn oauth_tokens_come_from_the_given_authority() {
     let authority = Target::start(|_| Reply::Answer {
         status: "200 OK",
         headers: "Content-Type: application/json\r\n".to_owned(),

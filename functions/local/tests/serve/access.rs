@@ -1,4 +1,4 @@
-//! Who may call.
+//! Authentication by tokens.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,12 +12,12 @@ const FIRST: &str = "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd9954146
 const SECOND: &str = "16367aacb67a4a017c8da8ab95682ccb390863780f7114dda0a0e0c55644c7c4";
 
 #[test]
-fn a_token_is_made_at_the_first_start_printed_once_and_kept() {
+fn a_token_is_created_at_the_first_start_printed_once_and_saved() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let start = || Server::start(["--data".as_ref(), data.as_os_str()]);
     let server = start();
-    let token = server.token.clone().expect("it is printed");
+    let token = server.token.clone().expect("the token is printed");
     assert_eq!(server.status_with(Some(&token)), 200);
     let without =
         Request { method: "GET", path: &versioned(""), token: None, body: "" }.send(server.address);
@@ -46,9 +46,9 @@ fn a_token_is_made_at_the_first_start_printed_once_and_kept() {
 }
 
 #[test]
-fn a_token_comes_as_an_argument_or_from_the_environment() {
+fn a_token_can_be_an_argument_or_come_from_the_environment() {
     let server = Server::start(["--memory", "--token", "first"]);
-    assert_eq!(server.token, None, "who gave it knows it");
+    assert_eq!(server.token, None, "a given token is not printed");
     assert_eq!([Some("first"), Some("second")].map(|token| server.status_with(token)), [200, 401]);
     server.stop().is_clean();
 
@@ -59,7 +59,7 @@ fn a_token_comes_as_an_argument_or_from_the_environment() {
     server.stop().is_clean();
 }
 
-/// Replaces a file whole: one that is being written may be looked at half way.
+/// Replaces a file atomically, so that the server never reads half of it.
 fn put(file: &Path, content: &str) {
     let draft = file.with_extension("draft");
     fs::write(&draft, content).unwrap();
@@ -67,7 +67,7 @@ fn put(file: &Path, content: &str) {
 }
 
 #[test]
-fn tokens_are_exchanged_without_a_restart() {
+fn a_changed_token_file_is_reloaded_without_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("tokens");
     put(&file, &format!("# who\n{FIRST} # until the spring\n\n"));
@@ -77,25 +77,30 @@ fn tokens_are_exchanged_without_a_restart() {
     assert_eq!(statuses(&server), [200, 401]);
 
     put(&file, &format!("{FIRST}\n{}\n", SECOND.to_uppercase()));
-    server.wait_for("took the tokens of the changed file");
+    server.wait_for("token file reloaded");
     assert_eq!(statuses(&server), [200, 200]);
     put(&file, SECOND);
-    server.wait_for("took the tokens of the changed file");
+    server.wait_for("token file reloaded");
     assert_eq!(statuses(&server), [401, 200]);
 
-    // None of these lets anybody in, or keeps anybody out.
+    // An invalid file changes nothing: the previous token stays valid.
     for bad in ["", "# none\n", "first\n", &format!("{FIRST}\n{SECOND}0\n")] {
         put(&file, bad);
-        server.wait_for("the file of tokens is not good: the old ones stay");
+        server.wait_for("token file is invalid; keeping the previous tokens");
         assert_eq!(statuses(&server), [401, 200], "{bad}");
     }
     fs::remove_file(&file).unwrap();
-    server.wait_for("the file of tokens is not good: the old ones stay");
+    server.wait_for("token file is invalid; keeping the previous tokens");
     assert_eq!(statuses(&server), [401, 200]);
     put(&file, FIRST);
-    server.wait_for("took the tokens of the changed file");
+    server.wait_for("token file reloaded");
     assert_eq!(statuses(&server), [200, 401]);
     let ended = server.stop();
     ended.is_clean();
-    assert_eq!(ended.log.matches("is not good").count(), 5, "each is an error once: {}", ended.log);
+    assert_eq!(
+        ended.log.matches("token file is invalid").count(),
+        5,
+        "each is logged once: {}",
+        ended.log
+    );
 }

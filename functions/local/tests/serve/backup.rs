@@ -1,4 +1,4 @@
-//! `minutehand backup`, and serving from what it made.
+//! `minutehand backup`, and serving from the copy.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn refuses(data: &Path, target: &Path, why: &str) {
 }
 
 #[test]
-fn a_copy_is_served_like_what_it_was_made_of() {
+fn a_server_on_the_copy_has_the_same_data_and_changes_independently() {
     let dir = tempfile::tempdir().unwrap();
     let (data, target) = (dir.path().join("data"), dir.path().join("copy"));
     let server = Server::start(
@@ -32,20 +32,20 @@ fn a_copy_is_served_like_what_it_was_made_of() {
     server.must("PUT", "/jc", "{}");
     server.must("PUT", "/jc/jobs/j", &job("p"));
     refuses(&data, &target, "stop the server first");
-    // What is not in the database yet is in its log.
+    // After a kill, recent writes are only in the database's log.
     server.signal("KILL");
     server.wait();
 
     let (code, said) = backup(&data, &target);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains(" bytes are in "), "{said}");
+    assert!(said.contains("copied "), "{said}");
     for name in ["format", "key", "key.check", "store.db", "tls-cert.pem", "tls-key.pem", "token"] {
         assert!(target.join(name).exists(), "{name}");
     }
     assert!(!target.join("lock").exists());
     let copy = Server::open(&target);
     copy.must("PATCH", "/jc/jobs/j", r#"{"properties":{"startTime":"2051-01-01"}}"#);
-    // They are two from now on.
+    // From now on the two directories are independent.
     let server = Server::open(&data);
     let start = |server: &Server| {
         server.must("GET", "/jc/jobs/j", "").json()["properties"]["startTime"].clone()
@@ -57,17 +57,17 @@ fn a_copy_is_served_like_what_it_was_made_of() {
 }
 
 #[test]
-fn a_copy_is_made_of_a_data_directory_alone_and_where_nothing_is() {
+fn backup_refuses_a_wrong_source_and_an_existing_target() {
     let dir = tempfile::tempdir().unwrap();
     let (data, none) = (dir.path().join("data"), dir.path().join("none"));
     Server::open(&data).stop().is_clean();
-    refuses(&none, &dir.path().join("copy"), "is no data directory");
+    refuses(&none, &dir.path().join("copy"), "is not a data directory");
     assert!(!none.exists());
     fs::create_dir(&none).unwrap();
-    refuses(&data, &none, "is there already");
+    refuses(&data, &none, "already exists");
     refuses(&data, &data.join("copy"), "is inside the data directory");
     refuses(&data, &dir.path().join("a/b"), "cannot find the directory");
     fs::create_dir(dir.path().join("copy.partial")).unwrap();
-    refuses(&data, &dir.path().join("copy"), "copy.partial is there already");
+    refuses(&data, &dir.path().join("copy"), "copy.partial already exists");
     assert!(!dir.path().join("copy").exists());
 }

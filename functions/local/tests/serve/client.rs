@@ -1,4 +1,4 @@
-//! A small HTTP client: one request a connection, and everything that came back.
+//! A small HTTP client: one request per connection, and the raw response.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -33,7 +33,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Everything that came back, as text.
+    /// The whole response as text, head and body.
     pub(crate) fn whole(&self) -> String {
         format!("{}\r\n\r\n{}", self.head, self.body)
     }
@@ -41,12 +41,12 @@ impl Answer {
     fn read(mut stream: impl Read) -> std::io::Result<Self> {
         let mut bytes = Vec::new();
         match stream.read_to_end(&mut bytes) {
-            // A server that ends a connection of TLS may leave out the farewell.
+            // A server may close a TLS connection without a close_notify alert.
             Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => return Err(error),
             _ => {}
         }
         let text = String::from_utf8(bytes).unwrap();
-        let ended = || std::io::Error::other(format!("no whole answer: {text:?}"));
+        let ended = || std::io::Error::other(format!("incomplete response: {text:?}"));
         let (head, body) = text.split_once("\r\n\r\n").ok_or_else(ended)?;
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         Ok(Self { status: status.ok_or_else(ended)?, head: head.to_owned(), body: body.to_owned() })
@@ -62,7 +62,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// As it goes over the wire.
+    /// The bytes on the wire.
     pub(crate) fn text(&self) -> String {
         let Self { method, path, token, body } = self;
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: server\r\nConnection: close\r\n");
@@ -72,14 +72,14 @@ impl Request<'_> {
         format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
     }
 
-    /// Sends it in the clear.
+    /// Sends it without TLS.
     pub(crate) fn send(&self, to: SocketAddr) -> std::io::Result<Answer> {
         let mut stream = TcpStream::connect(to)?;
         stream.write_all(self.text().as_bytes())?;
         Answer::read(stream)
     }
 
-    /// Sends it through TLS to a server that has to show this certificate, for this name.
+    /// Sends it over TLS; the server must present this certificate for this name.
     pub(crate) fn send_tls(
         &self,
         to: SocketAddr,
@@ -101,7 +101,7 @@ impl Request<'_> {
     }
 }
 
-/// Reads the rest of an answer from a connection that was used by hand.
+/// Reads a response from a connection on which the request was sent by hand.
 pub(crate) fn read_answer(stream: TcpStream) -> std::io::Result<Answer> {
     Answer::read(stream)
 }

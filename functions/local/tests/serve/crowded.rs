@@ -1,4 +1,4 @@
-//! More connections than are served at once.
+//! More connections than the server's limit.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use crate::server::Server;
 
-/// As many as are served at once.
+/// The server's limit.
 const CONNECTIONS: usize = 512;
-/// Far less than what a connection may be idle.
+/// Far less than the time that a connection may be idle.
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
-fn whoever_comes_gets_the_place_of_the_one_that_is_idle_for_longest() {
+fn at_the_limit_a_new_connection_replaces_the_longest_idle_one() {
     let server = Server::start(["--memory", "--no-auth"]);
     let mut idle: Vec<TcpStream> = (0..CONNECTIONS)
         .map(|_| {
@@ -30,7 +30,7 @@ fn whoever_comes_gets_the_place_of_the_one_that_is_idle_for_longest() {
     }
     assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
     let mut rest = String::new();
-    // Its connection has ended, and the last one's has not.
+    // The first connection is closed, and the last one is still open.
     idle[0].read_to_string(&mut rest).unwrap();
     let last = idle.last_mut().unwrap();
     last.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();

@@ -1,6 +1,7 @@
-//! A disk that takes no writes, and answers all the same.
+//! A disk that is full: reads succeed and writes fail.
 //!
-//! A limit to the size of files stands for it: whatever writes beyond is refused, as by a full disk.
+//! The tests simulate it with a limit on the size of files: writes beyond the limit fail as on a full
+//! disk.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +9,7 @@ use std::process::Command;
 
 use crate::server::{Server, command};
 
-/// Less than the first page of a log.
+/// Less than the first page of the database's log.
 const FULL: &str = "--fsize=1024:";
 const ROOM: &str = "--fsize=unlimited:";
 
@@ -18,11 +19,11 @@ fn limit(server: &Server, limit: &str) {
 }
 
 #[test]
-fn who_watches_is_told_of_a_disk_that_takes_no_writes_until_it_does() {
+fn healthz_reports_a_full_disk_until_writes_succeed_again() {
     let dir = tempfile::tempdir().unwrap();
     let mut serving = command();
     serving.args(["--listen", "127.0.0.1:0", "--no-auth", "--data"]).arg(dir.path());
-    // A process is ended by the signal of such a limit unless whoever starts it has it ignored.
+    // The signal SIGXFSZ would end the process, so the shell that starts it ignores the signal.
     let mut shell = Command::new("sh");
     shell.args(["-c", r#"trap "" XFSZ; exec "$@""#, "sh"]);
     shell.arg(serving.get_program()).args(serving.get_args()).env_remove("MINUTEHAND_TOKEN");
@@ -35,7 +36,7 @@ fn who_watches_is_told_of_a_disk_that_takes_no_writes_until_it_does() {
     let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(message.starts_with("The disk takes no writes"), "{message}");
     server.wait_for("the disk refuses a write");
-    // What is there can be read, and what is not kept is not said to be.
+    // Existing data can be read, and a failed write is reported.
     server.must("GET", "/jc", "");
     assert!(server.ask("PUT", "/other", "{}").status >= 500);
     assert_eq!(server.send("GET", "/healthz", "").status, 503);

@@ -1,9 +1,11 @@
-//! What one run has written is there for the next.
+//! Data that one run writes and the next one reads.
+
+use serde_json::json;
 
 use crate::server::{Server, job};
 
 #[test]
-fn collections_jobs_and_secrets_outlive_the_process() {
+fn collections_jobs_and_secrets_survive_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::open(dir.path());
     server.must("PUT", "/jc", r#"{"location":"West Europe","tags":{"a":"b"}}"#);
@@ -19,7 +21,7 @@ fn collections_jobs_and_secrets_outlive_the_process() {
     );
     let after = ["/jc", "/jc/jobs/j", "/jc/jobs"].map(|path| server.must("GET", path, "").body);
     assert_eq!(before, after);
-    // The secret is needed for the change to be accepted, and is not sent again.
+    // The change is accepted without the secret, so the stored one was opened.
     let patch = r#"{"properties":{"action":{"request":{"method":"POST"}}}}"#;
     let patched = server.must("PATCH", "/jc/jobs/j", patch).json();
     let request = &patched["properties"]["action"]["request"];
@@ -31,11 +33,13 @@ fn collections_jobs_and_secrets_outlive_the_process() {
 }
 
 #[test]
-fn a_limit_of_plans_holds_unless_it_is_switched_off() {
-    let often =
-        job("p").replace("2050-01-01\"", "2050-01-01\",\"recurrence\":{\"frequency\":\"minute\"}");
-    let often =
-        often.replace(r#","authentication":{"type":"Basic","username":"u","password":"p"}"#, "");
+fn plan_limits_are_enforced_unless_they_are_switched_off() {
+    let often = json!({"properties": {
+        "startTime": "2050-01-01",
+        "recurrence": {"frequency": "minute"},
+        "action": {"type": "Http", "request": {"uri": "http://example.org", "method": "GET"}},
+    }});
+    let often = often.to_string();
     for (limits, status) in [("on", 409), ("off", 201)] {
         let server = Server::start(["--memory", "--no-auth", "--plan-limits", limits]);
         server.must("PUT", "/jc", r#"{"properties":{"sku":{"name":"Free"}}}"#);

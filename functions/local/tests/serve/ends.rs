@@ -1,4 +1,4 @@
-//! How it starts, what it says, and how it ends.
+//! Start, start-up lines, log, and shutdown.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ fn memory() -> Server {
     Server::start(["--memory", "--no-auth"])
 }
 
-/// A request to put a collection that is under way: the server waits for its body, `{}`.
+/// Begins a request to create a collection: the server waits for its body, `{}`.
 fn begun(server: &Server) -> TcpStream {
     const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
     let path = versioned("/jc");
@@ -26,7 +26,7 @@ fn begun(server: &Server) -> TcpStream {
 }
 
 #[test]
-fn it_says_where_it_listens_and_what_it_is_and_ends_with_a_signal() {
+fn the_server_prints_its_address_reports_its_version_and_stops_on_a_signal() {
     for signal in ["TERM", "INT"] {
         let server = memory();
         assert_eq!(server.notes, [format!("listening on http://{}", server.address)]);
@@ -45,11 +45,11 @@ fn it_says_where_it_listens_and_what_it_is_and_ends_with_a_signal() {
 }
 
 #[test]
-fn a_request_that_is_under_way_is_answered_before_the_end() {
+fn a_request_in_progress_is_answered_before_the_shutdown() {
     let mut server = memory();
     let mut stream = begun(&server);
     server.signal("TERM");
-    server.wait_for("ending");
+    server.wait_for("shutting down");
     stream.write_all(b"{}").unwrap();
     assert_eq!(read_answer(stream).unwrap().status, 201);
     let address = server.address;
@@ -58,7 +58,7 @@ fn a_request_that_is_under_way_is_answered_before_the_end() {
 }
 
 #[test]
-fn a_connection_that_is_kept_alive_holds_up_nothing() {
+fn an_idle_connection_does_not_delay_the_shutdown() {
     let server = memory();
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -69,33 +69,33 @@ fn a_connection_that_is_kept_alive_holds_up_nothing() {
 }
 
 #[test]
-fn a_request_that_never_ends_is_dropped_in_time() {
+fn a_request_that_never_ends_is_cancelled_at_shutdown() {
     let mut server = memory();
     let _stream = begun(&server);
     server.signal("TERM");
-    server.wait_for("what is left is dropped");
+    server.wait_for("shutdown timed out; cancelling remaining tasks");
     server.wait().is_clean();
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
+fn a_second_signal_stops_the_server_immediately() {
     let mut server = memory();
     let _stream = begun(&server);
     server.signal("TERM");
-    server.wait_for("ending");
+    server.wait_for("shutting down");
     server.signal("INT");
     let ended = server.wait();
     assert_eq!(ended.status.code(), Some(1));
     assert!(ended.took.as_secs() < 5, "{:?}", ended.took);
     assert!(
-        ended.log.ends_with("\nerror: ended at once by a second signal, SIGINT"),
+        ended.log.ends_with("\nerror: stopped immediately by a second signal, SIGINT"),
         "{}",
         ended.log
     );
 }
 
 #[test]
-fn an_answer_without_a_body_has_no_length_where_none_may_be() {
+fn a_204_response_has_no_content_length() {
     let server = memory();
     let group = server.send("HEAD", "/subscriptions/s/resourceGroups/g?api-version=2016-09-01", "");
     assert_eq!((group.status, group.header("content-length")), (204, None));
@@ -107,7 +107,7 @@ fn an_answer_without_a_body_has_no_length_where_none_may_be() {
 }
 
 #[test]
-fn a_second_process_is_kept_from_the_data_directory() {
+fn a_second_process_cannot_use_the_data_directory() {
     let dir = tempfile::tempdir().unwrap();
     let server = Server::open(dir.path());
     let mut second = command();
@@ -117,14 +117,14 @@ fn a_second_process_is_kept_from_the_data_directory() {
     assert_eq!(second.status.code(), Some(1));
     assert!(said.contains("is in use by process"), "{said}");
     assert_eq!(second.stdout, b"");
-    // The first goes on.
+    // The first process is not affected.
     assert_eq!(server.send("GET", "/healthz", "").status, 200);
     server.stop().is_clean();
     Server::open(dir.path()).stop().is_clean();
 }
 
 #[test]
-fn in_memory_it_leaves_no_file() {
+fn a_server_in_memory_leaves_no_files() {
     let dir = tempfile::tempdir().unwrap();
     for extra in [&["--log", "json"][..], &["--tls-self-signed"]] {
         let mut command = command();
@@ -143,7 +143,7 @@ fn in_memory_it_leaves_no_file() {
 }
 
 #[test]
-fn the_data_directory_is_in_the_working_directory_unless_it_is_named() {
+fn the_default_data_directory_is_in_the_working_directory() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = command();
     command.args(["--no-auth", "--listen", "127.0.0.1:0"]).current_dir(dir.path());
@@ -152,7 +152,7 @@ fn the_data_directory_is_in_the_working_directory_unless_it_is_named() {
 }
 
 #[test]
-fn the_log_is_json_if_that_is_asked_for() {
+fn the_log_can_be_json() {
     let server = Server::start(["--memory", "--no-auth", "--log", "json"]);
     server.send("GET", "/healthz", "");
     let ended = server.stop();

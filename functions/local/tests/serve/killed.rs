@@ -1,27 +1,28 @@
-//! `kill -9` in the middle of writing, again and again.
+//! `kill -9` during writes, repeatedly.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::json;
+
 use crate::client::Request;
 use crate::server::{Server, job, versioned};
 
 const ROUNDS: usize = 10;
 const WRITERS: usize = 4;
-/// The writes of a round that are answered before the kill.
+/// The number of answered writes after which a round kills the server.
 const WRITES: usize = 25;
 
-/// What was answered: each job that was put, with the method that its last change gave it; none for
-/// one that was deleted.
+/// The answered writes: for each job the HTTP method of its last version, or `None` if it was deleted.
 type Known = BTreeMap<String, Option<String>>;
 
 #[test]
-fn every_write_that_was_answered_is_there_after_a_kill() {
+fn every_answered_write_survives_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     let known = Mutex::new(Known::new());
-    // What was asked for and not answered may have happened or not.
+    // Writes without an answer may have happened or not.
     let open = Mutex::new(BTreeMap::<String, Vec<Option<String>>>::new());
     for round in 0..ROUNDS {
         let server = Server::open(dir.path());
@@ -60,7 +61,7 @@ fn every_write_that_was_answered_is_there_after_a_kill() {
     server.stop().is_clean();
 }
 
-/// Puts, patches or deletes a job; false if no answer came.
+/// Puts, patches or deletes a job; false if there was no answer.
 fn change(
     server: SocketAddr,
     name: &str,
@@ -72,7 +73,7 @@ fn change(
     let (method, body, after) = match step {
         0 => ("PUT", job("p"), Some("GET".to_owned())),
         1 => ("PATCH", other, Some("POST".to_owned())),
-        // Every other job stays.
+        // Every other job is kept.
         _ if name.ends_with(['0', '2', '4', '6', '8']) => ("DELETE", String::new(), None),
         _ => return true,
     };
@@ -88,7 +89,7 @@ fn change(
     true
 }
 
-/// Compares what is listed with what was answered, and the collection's count with the list.
+/// Compares the list with the answered writes, and the collection's job count with the list.
 fn check(server: &Server, known: &Known, open: &BTreeMap<String, Vec<Option<String>>>) {
     let list = server.must("GET", "/jc/jobs", "").json();
     assert!(list["nextLink"].is_null(), "the test has fewer jobs than a page");
@@ -112,8 +113,8 @@ fn check(server: &Server, known: &Known, open: &BTreeMap<String, Vec<Option<Stri
     }
     let count = listed.len();
     if count > 1 {
-        // A quota may be as large as what the collection counts, and not smaller.
-        let quota = |max| format!(r#"{{"properties":{{"quota":{{"maxJobCount":{max}}}}}}}"#);
+        // A quota must not be lower than the number of jobs in the collection.
+        let quota = |max| json!({"properties": {"quota": {"maxJobCount": max}}}).to_string();
         assert_eq!(server.ask("PATCH", "/jc", &quota(count - 1)).status, 409);
         server.must("PATCH", "/jc", &quota(count));
         server.must("PATCH", "/jc", r#"{"properties":{"quota":null}}"#);

@@ -1,12 +1,12 @@
-//! `minutehand serve` from the outside: the built binary, driven by arguments, HTTP and signals.
+//! `minutehand serve` from the outside: the built program, driven by arguments, HTTP and signals.
 //!
-//! Ports are free ones, read from the line that says where the server listens. Nothing sleeps: a
-//! test waits for an answer, a line of the log, or the end of the process.
+//! Each server listens on a free port, which the test reads from the last start-up line. No test
+//! sleeps: it waits for an answer, a log line, or the end of the process.
 
 #![cfg(unix)]
 
-// The attribute is always true here. It tells clippy that a module's helpers are tests too, so that
-// they may expect and index as tests do.
+// The attribute is always true here. It tells clippy to treat helper functions as tests, so that they
+// may use `expect` and indexing, too.
 #[cfg(test)]
 mod access;
 #[cfg(test)]

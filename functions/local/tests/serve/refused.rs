@@ -1,4 +1,4 @@
-//! What is refused at the start: everything that is wrong, each with what to change.
+//! Starts that fail: all problems are reported, each with what to change.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::server::{Server, command, job};
 
-/// How a start with these arguments ends that does not get far.
+/// Asserts the exit code and the errors of a start that fails.
 #[track_caller]
 fn refuses(arguments: &[&str], code: i32, errors: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
@@ -27,7 +27,7 @@ fn refuses(arguments: &[&str], code: i32, errors: &[&str]) {
 }
 
 #[test]
-fn arguments_that_do_not_go_together_are_refused() {
+fn conflicting_arguments_are_refused() {
     refuses(&["--memory", "--data", "d"], 2, &["--memory and --data exclude each other"]);
     refuses(&["--memory", "--sync", "full"], 2, &["--memory and --sync exclude each other"]);
     for other in [&["--token-file", "f"][..], &["--no-auth"]] {
@@ -35,8 +35,8 @@ fn arguments_that_do_not_go_together_are_refused() {
         let error = format!("--token and {} exclude each other", other[0]);
         refuses(&arguments, 2, &[&error]);
     }
-    refuses(&["--token", ""], 2, &["--token holds no token"]);
-    refuses(&["--token", "two words"], 2, &["--token holds no token"]);
+    refuses(&["--token", ""], 2, &["--token is not a valid token"]);
+    refuses(&["--token", "two words"], 2, &["--token is not a valid token"]);
     for url in ["login", "ftp://login", "https://"] {
         refuses(&["--oauth-authority", url], 2, &["give an http or https URL"]);
     }
@@ -51,30 +51,30 @@ fn arguments_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn a_token_from_the_environment_is_looked_at_like_one_that_is_an_argument() {
+fn an_invalid_token_from_the_environment_is_refused() {
     for bad in [&b""[..], b"two words", b"\xff"] {
         let mut command = command();
         command.arg("--memory").env("MINUTEHAND_TOKEN", OsStr::from_bytes(bad));
         let output = command.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("error: MINUTEHAND_TOKEN holds no token"), "{said}");
+        assert!(said.contains("error: MINUTEHAND_TOKEN is not a valid token"), "{said}");
     }
 }
 
 #[test]
-fn an_address_that_others_reach_needs_tls_and_tokens() {
-    let clear = "tokens would go there in the clear";
+fn an_address_that_other_machines_reach_needs_tls_and_tokens() {
+    let clear = "tokens would be sent unencrypted";
     refuses(&["--listen", "0.0.0.0:0"], 2, &[clear]);
     refuses(&["--listen", "[::]:0"], 2, &[clear]);
-    let open = "--no-auth would let everybody in who reaches 0.0.0.0:0";
+    let open = "--no-auth would give everyone who can reach 0.0.0.0:0 full access";
     let arguments = ["--listen", "0.0.0.0:0", "--no-auth", "--insecure-http"];
     refuses(&arguments, 2, &[open]);
     refuses(&["--listen", "0.0.0.0:0", "--no-auth"], 2, &[open, clear]);
 }
 
 #[test]
-fn everything_that_is_wrong_is_said_at_once() {
+fn all_problems_are_reported_at_once() {
     let arguments = ["--memory", "--data", "d", "--token", "t", "--no-auth", "--tls-key", "k"];
     let errors =
         ["--memory and --data", "--token and --no-auth", "--tls-key needs its certificate"];
@@ -82,7 +82,7 @@ fn everything_that_is_wrong_is_said_at_once() {
 }
 
 #[test]
-fn a_value_that_is_none_is_refused() {
+fn an_invalid_value_is_refused() {
     for (flag, value, error) in [
         ("--listen", "7070", "give an IP address and a port"),
         ("--clock-rate", "0", "a rate is a number from 0.1 to 100000"),
@@ -99,20 +99,37 @@ fn a_value_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_start_that_cannot_be_made_says_why() {
+fn a_start_that_fails_says_why() {
     refuses(&["--memory", "--token-file", "none"], 1, &["cannot read none"]);
     refuses(
         &["--memory", "--tls-cert", "c", "--tls-key", "k"],
         1,
         &["cannot read certificates in c"],
     );
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    refuses(&["--data", file.to_str().unwrap()], 1, &["is a file: give a directory with --data"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let error = format!("cannot listen on {address}: ");
     refuses(&["--memory", "--no-auth", "--listen", &address], 1, &[&error]);
 }
 
-/// What a server says that does not open this directory.
+#[test]
+fn a_damaged_database_is_reported_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    Server::open(dir.path()).stop().is_clean();
+    fs::write(
+        dir.path().join("store.db"),
+        "not a database, but long enough for a header".repeat(99),
+    )
+    .unwrap();
+    let said = refusal(dir.path());
+    assert!(said.contains("the database may be damaged; if so, restore"), "{said}");
+}
+
+/// The error of a server that cannot open this directory.
 fn refusal(data: &Path) -> String {
     let mut command = command();
     command.args(["--no-auth", "--listen", "127.0.0.1:0", "--data"]).arg(data);
@@ -122,7 +139,7 @@ fn refusal(data: &Path) -> String {
 }
 
 #[test]
-fn a_store_opens_with_its_own_key_alone() {
+fn a_store_opens_only_with_its_own_key() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Server::open(dir.path());
     server.must("PUT", "/jc", "{}");
@@ -134,7 +151,7 @@ fn a_store_opens_with_its_own_key_alone() {
     let ours = fs::read_to_string(&key).unwrap();
     fs::set_permissions(&key, Permissions::from_mode(0o640)).unwrap();
     let said = refusal(dir.path());
-    assert!(said.contains("is open to others than its owner (mode 0640): `chmod 600 "), "{said}");
+    assert!(said.contains("is accessible to other users (mode 0640): run `chmod 600 "), "{said}");
 
     fs::remove_file(&key).unwrap();
     let said = refusal(dir.path());
@@ -142,17 +159,17 @@ fn a_store_opens_with_its_own_key_alone() {
 
     fs::copy(other.path().join("key"), &key).unwrap();
     let said = refusal(dir.path());
-    assert!(said.contains("is not the key with which secrets here were sealed"), "{said}");
+    assert!(said.contains("is not the key that sealed the secrets in this directory"), "{said}");
 
     for damaged in ["", "beef", &ours.replace(|_: char| true, "g")] {
         fs::write(&key, damaged).unwrap();
         let said = refusal(dir.path());
-        assert!(said.contains("holds no key, which is 64 hexadecimal digits"), "{said}");
+        assert!(said.contains("does not contain a key of 64 hexadecimal digits"), "{said}");
         assert!(!said.contains(ours.trim()), "{said}");
     }
 
     fs::write(&key, ours).unwrap();
-    // What a crash may leave beside it is in nobody's way.
+    // A temporary file that a crash left is replaced.
     fs::write(dir.path().join("key.check.new"), "half").unwrap();
     fs::remove_file(dir.path().join("key.check")).unwrap();
     let server = Server::open(dir.path());
@@ -162,12 +179,12 @@ fn a_store_opens_with_its_own_key_alone() {
 }
 
 #[test]
-fn a_token_that_others_may_read_is_refused() {
+fn a_token_file_that_other_users_can_read_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     Server::start(["--data".as_ref(), dir.path().as_os_str()]).stop().is_clean();
     fs::set_permissions(dir.path().join("token"), Permissions::from_mode(0o604)).unwrap();
     let mut command = command();
     let output = command.args(["--listen", "127.0.0.1:0", "--data"]).arg(dir.path()).output();
     let said = String::from_utf8(output.unwrap().stderr).unwrap();
-    assert!(said.contains("token is open to others than its owner (mode 0604)"), "{said}");
+    assert!(said.contains("token is accessible to other users (mode 0604)"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Secrets go in and never come out: not in answers, not in the log, not in any file.
+//! Secrets that jobs contain never appear in responses, in the log, or in any file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ fn storage_queue(token: &str) -> Value {
     }})
 }
 
-/// An action for each place that a secret has, and what to look for.
+/// One action for each property that contains a secret, and the texts to search for.
 fn actions() -> (Vec<Value>, Vec<String>) {
     let pfx = STANDARD.encode(fixture());
     let actions = vec![
@@ -51,12 +51,12 @@ fn actions() -> (Vec<Value>, Vec<String>) {
         service_bus("ServiceBusQueue", "queueName", "Planted-Queue-4"),
         service_bus("ServiceBusTopic", "topicPath", "Planted-Topic-5"),
     ];
-    // Of the file, a piece from the middle, where the key is.
+    // A piece from the middle of the file, where the key is.
     let piece = pfx[pfx.len() / 2..][..40].to_owned();
     (actions, vec!["Planted-".to_owned(), PFX_PASSWORD.to_owned(), piece])
 }
 
-/// What the server is asked, each with what it answers.
+/// Sends all kinds of requests, and returns the responses.
 fn ask_everything(server: &Server, actions: &[Value]) -> Vec<(u16, String)> {
     let mut answers = Vec::new();
     let mut ask = |method: &str, path: &str, body: &str| {
@@ -67,7 +67,7 @@ fn ask_everything(server: &Server, actions: &[Value]) -> Vec<(u16, String)> {
     for (n, action) in actions.iter().enumerate() {
         let path = format!("/jc/jobs/j{n}");
         let mut action = action.clone();
-        // Each is an error action once, too.
+        // Each action is also used as an error action.
         action["errorAction"] = actions[(n + 1) % actions.len()].clone();
         let job = json!({"properties": {"startTime": "2050-01-01", "action": action}});
         let text = job.to_string();
@@ -77,7 +77,7 @@ fn ask_everything(server: &Server, actions: &[Value]) -> Vec<(u16, String)> {
         ask("PATCH", &path, r#"{"properties":{"startTime":"2051-01-01"}}"#);
         ask("PATCH", &path, &text);
         ask("POST", &format!("{path}/run"), "");
-        // What is wrong is named, and not repeated.
+        // An error names the property and must not repeat its value.
         ask("PUT", &path, &text[..text.len() - 1]);
         ask("PUT", &path, &text.replace("\"action\"", "\"action\":5,\"action\""));
         ask("PUT", &path, &text.replace("2050-01-01", "never"));
@@ -119,7 +119,7 @@ fn assert_free_of(secrets: &[String], what: &str, bytes: &[u8]) {
 }
 
 #[test]
-fn no_secret_is_answered_logged_or_written() {
+fn no_secret_appears_in_a_response_the_log_or_a_file() {
     let (actions, secrets) = actions();
     let dir = tempfile::tempdir().unwrap();
     let mut server = Server::start(
@@ -133,7 +133,7 @@ fn no_secret_is_answered_logged_or_written() {
     assert_eq!(server.status_with(Some("Planted-Wrong-Token")), 401);
     let accepted = answers.iter().filter(|(status, _)| *status < 300).count();
     assert!(accepted > 6 * actions.len(), "{accepted} of {} were accepted", answers.len());
-    assert!(answers.iter().any(|(status, _)| *status == 400), "and some were not");
+    assert!(answers.iter().any(|(status, _)| *status == 400), "some requests must fail");
     for (_, answer) in &answers {
         assert_free_of(&secrets, "an answer", answer.as_bytes());
     }
@@ -146,11 +146,11 @@ fn no_secret_is_answered_logged_or_written() {
             assert!(!bytes.windows(piece.len()).any(|window| window == piece), "{name}");
         }
     };
-    look("while it runs");
+    look("while the server runs");
     let notes = server.notes.join("\n");
     let ended = server.stop();
     ended.is_clean();
-    look("after its end");
+    look("after the shutdown");
     assert_free_of(&secrets, "standard output", notes.as_bytes());
     assert_free_of(&secrets, "the log", ended.log.as_bytes());
     assert!(ended.log.contains("answered a request"));

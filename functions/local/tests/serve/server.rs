@@ -1,4 +1,4 @@
-//! A server: the binary, started and ended.
+//! A running server process, for tests.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -9,21 +9,23 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::client::{Answer, Request};
 
-/// The collections that tests use.
+/// The path of the collections that tests use.
 pub(crate) const GROUP: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
-/// In which time a process has to end after a signal.
+/// Time limit for a shutdown after a signal.
 pub(crate) const END_MAX: Duration = Duration::from_secs(10);
 
 /// A running server.
 pub(crate) struct Server {
     child: Guard,
-    /// What it said on standard output, up to where it listens.
+    /// The start-up lines on standard output.
     pub(crate) notes: Vec<String>,
     pub(crate) address: SocketAddr,
-    /// The token to send, if one was printed.
+    /// The token to send; at first the one that was printed, if any.
     pub(crate) token: Option<String>,
     rest: JoinHandle<String>,
     log: Receiver<String>,
@@ -44,7 +46,7 @@ impl Drop for Guard {
 /// A process that has ended.
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
-    /// Standard output after the line that says where it listens.
+    /// Standard output after the start-up lines.
     pub(crate) rest: String,
     pub(crate) log: String,
     pub(crate) took: Duration,
@@ -57,7 +59,7 @@ pub(crate) fn command() -> Command {
 }
 
 impl Server {
-    /// Starts with a data directory, and lets everybody in.
+    /// Starts with a data directory and without authentication.
     pub(crate) fn open(data: &Path) -> Self {
         Self::start([OsStr::new("--no-auth"), OsStr::new("--data"), data.as_os_str()])
     }
@@ -76,7 +78,7 @@ impl Server {
         let errors = BufReader::new(child.stderr.take().unwrap());
         std::thread::spawn(move || {
             for line in errors.lines() {
-                // Whoever has gone does not want it any more.
+                // Fails when the test has ended and nothing reads the log any more.
                 let _ = lines.send(line.unwrap());
             }
         });
@@ -85,7 +87,7 @@ impl Server {
         let address = loop {
             let mut line = String::new();
             let length = out.read_line(&mut line).unwrap();
-            assert!(length > 0, "it did not start: {:#?}", log.iter().collect::<Vec<_>>());
+            assert!(length > 0, "the server did not start: {:#?}", log.iter().collect::<Vec<_>>());
             notes.push(line.trim_end().to_owned());
             if let Some((_, address)) =
                 line.strip_prefix("listening on ").and_then(|url| url.split_once("://"))
@@ -113,13 +115,13 @@ impl Server {
         Request { method, path, token: self.token.as_deref(), body }.send(self.address)
     }
 
-    /// Sends a request about collections.
+    /// Sends a request to a path below the collections, with an API version.
     #[track_caller]
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         self.send(method, &versioned(path), body)
     }
 
-    /// As [`Self::ask`], and it has to succeed.
+    /// As [`Self::ask`]; the response must be a success.
     #[track_caller]
     pub(crate) fn must(&self, method: &str, path: &str, body: &str) -> Answer {
         let answer = self.ask(method, path, body);
@@ -127,13 +129,13 @@ impl Server {
         answer
     }
 
-    /// Asks with this token.
+    /// The status of a request with this token.
     pub(crate) fn status_with(&self, token: Option<&str>) -> u16 {
         let path = &versioned("");
         Request { method: "GET", path, token, body: "" }.send(self.address).unwrap().status
     }
 
-    /// Waits for a line of the log that holds this.
+    /// Waits for a log line that contains this text.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) {
         while let Ok(line) = self.log.recv_timeout(Duration::from_mins(1)) {
@@ -155,13 +157,13 @@ impl Server {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM and waits for the end of the process.
     pub(crate) fn stop(self) -> Ended {
         self.signal("TERM");
         self.wait()
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     pub(crate) fn wait(mut self) -> Ended {
         let since = Instant::now();
         let status = self.child.0.wait().unwrap();
@@ -176,20 +178,22 @@ impl Ended {
     #[track_caller]
     pub(crate) fn is_clean(&self) {
         assert_eq!(self.status.code(), Some(0), "{}", self.log);
-        assert!(self.took < END_MAX, "it took {:?}: {}", self.took, self.log);
-        assert_eq!(self.rest, "", "the line that says where it listens is the last");
+        assert!(self.took < END_MAX, "the shutdown took {:?}: {}", self.took, self.log);
+        assert_eq!(self.rest, "", "nothing is printed after the address");
     }
 }
 
-/// A path of collections, with the version of the API.
+/// A path below the collections, with the API version.
 pub(crate) fn versioned(path: &str) -> String {
     let sign = if path.contains('?') { '&' } else { '?' };
     format!("{GROUP}{path}{sign}api-version=2016-03-01")
 }
 
-/// A job that calls somebody with a password.
+/// A job in the far future that authenticates with this password.
 pub(crate) fn job(password: &str) -> String {
-    format!(
-        r#"{{"properties":{{"startTime":"2050-01-01","action":{{"type":"Http","request":{{"uri":"http://example.org","method":"GET","authentication":{{"type":"Basic","username":"u","password":"{password}"}}}}}}}}}}"#
-    )
+    let authentication = json!({"type": "Basic", "username": "u", "password": password});
+    let request =
+        json!({"uri": "http://example.org", "method": "GET", "authentication": authentication});
+    let action = json!({"type": "Http", "request": request});
+    json!({"properties": {"startTime": "2050-01-01", "action": action}}).to_string()
 }

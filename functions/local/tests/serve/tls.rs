@@ -1,4 +1,4 @@
-//! TLS: certificates of ours, and certificates that are given.
+//! TLS with self-signed certificates and with the user's own.
 
 use std::fs;
 use std::io::Read;
@@ -15,7 +15,7 @@ fn self_signed(data: &Path) -> Server {
     Server::start(server.into_iter().chain([data.as_os_str()]))
 }
 
-/// The path and the fingerprint that were printed.
+/// The certificate's path and fingerprint from the start-up lines.
 fn certificate(server: &Server) -> (PathBuf, String) {
     let note = server.notes.iter().find_map(|line| line.strip_prefix("certificate: ")).unwrap();
     let (path, fingerprint) = note.split_once(" (SHA-256 ").unwrap();
@@ -31,7 +31,7 @@ fn health(server: &Server, name: &str, certificate: &Path) -> std::io::Result<An
 }
 
 #[test]
-fn a_certificate_of_ours_is_good_for_the_address_and_localhost_and_stays() {
+fn a_self_signed_certificate_covers_the_address_and_localhost_and_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let server = self_signed(dir.path());
     assert_eq!(server.notes.last().unwrap(), &format!("listening on https://{}", server.address));
@@ -42,7 +42,7 @@ fn a_certificate_of_ours_is_good_for_the_address_and_localhost_and_stays() {
         assert_eq!(health(&server, name, &path).unwrap().status, 200, "{name}");
     }
     assert!(health(&server, "example.org", &path).is_err());
-    // Links lead to where they can be followed.
+    // Both requests must succeed over TLS.
     for n in 0..2 {
         let put = versioned(&format!("/jc{n}"));
         Request { method: "PUT", path: &put, token: None, body: "{}" }
@@ -56,7 +56,7 @@ fn a_certificate_of_ours_is_good_for_the_address_and_localhost_and_stays() {
     assert_eq!(health(&again, "localhost", &path).unwrap().status, 200);
     again.stop().is_clean();
 
-    // A crash left half of it.
+    // A crash left only one of the two files.
     fs::remove_file(&path).unwrap();
     let anew = self_signed(dir.path());
     assert_ne!(certificate(&anew).1, fingerprint);
@@ -65,18 +65,18 @@ fn a_certificate_of_ours_is_good_for_the_address_and_localhost_and_stays() {
 }
 
 #[test]
-fn in_memory_the_certificate_is_in_a_file_for_as_long_as_it_runs() {
+fn in_memory_the_certificate_is_a_temporary_file() {
     let server = Server::start(["--no-auth", "--memory", "--tls-self-signed"]);
     let (path, _) = certificate(&server);
     assert_eq!(health(&server, "127.0.0.1", &path).unwrap().status, 200);
     let files = fs::read_dir(path.parent().unwrap()).unwrap();
-    assert_eq!(files.count(), 1, "the key is in memory alone");
+    assert_eq!(files.count(), 1, "the key is not written");
     server.stop().is_clean();
     assert!(!path.parent().unwrap().exists());
 }
 
 #[test]
-fn a_certificate_that_is_given_is_shown() {
+fn the_users_certificate_is_presented() {
     let dir = tempfile::tempdir().unwrap();
     let key = KeyPair::generate().unwrap();
     let names = ["scheduler.example".to_owned()];
@@ -98,14 +98,14 @@ fn a_certificate_that_is_given_is_shown() {
 }
 
 #[test]
-fn a_client_that_never_shakes_hands_holds_up_nobody() {
+fn clients_without_a_tls_handshake_do_not_block_others() {
     let dir = tempfile::tempdir().unwrap();
     let server = self_signed(dir.path());
     let silent: Vec<TcpStream> =
         (0..20).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     let path = certificate(&server).0;
     assert_eq!(health(&server, "localhost", &path).unwrap().status, 200);
-    // Nor does one that speaks in the clear.
+    // A client without TLS does not block others, either.
     let clear = Request { method: "GET", path: "/healthz", token: None, body: "" };
     assert!(clear.send(server.address).is_err());
     server.stop().is_clean();

@@ -1,10 +1,10 @@
-//! The key under which secrets are sealed: a file in the data directory, made at the first start.
+//! The key that seals the secrets of jobs: a file in the data directory, created at the first start.
 //!
-//! `key` is written before the store is created, so a crash leaves no store without its key; a
-//! store whose key is gone is refused, as a new one would open nothing that is sealed in it.
-//! `key.check` holds a known text, sealed with the key: another key is noticed at the start, and
-//! not when the first job asks for its secrets. It is written right after the key, and again
-//! whenever it is missing.
+//! `key` is written before the store is created, so a crash leaves no store without its key. If the
+//! store exists and the key does not, the start fails: a new key could not open any sealed secret.
+//!
+//! `key.check` contains a known text sealed with the key. It reveals a wrong key at the start, instead
+//! of when the first job needs a secret. It is written after the key, and again whenever it is missing.
 
 use anyhow::{Context, Result, anyhow, bail};
 use embedded::DataDir;
@@ -15,18 +15,22 @@ use super::private_file;
 
 const KEY_FILE: &str = "key";
 const CHECK_FILE: &str = "key.check";
-/// What is sealed in it, and for where.
+/// The known text in it, which is also the context that it is sealed for.
 const CHECK: &str = "minutehand";
 
-/// The sealer of a data directory.
-pub(super) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
+/// Opens or creates the key of a data directory.
+pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
     let path = dir.path().join(KEY_FILE);
     let key = match private_file::read(&path)? {
         Some(text) => read_key(&text).with_context(|| {
-            format!("{} holds no key, which is {} hexadecimal digits", path.display(), 2 * KEY)
+            format!(
+                "{} does not contain a key of {} hexadecimal digits: restore it from your backup",
+                path.display(),
+                2 * KEY
+            )
         })?,
         None if dir.has_store() => bail!(
-            "{} is missing, and without it the secrets in {} cannot be opened: restore it from \
+            "{} is missing, and without it the secrets in {} cannot be decrypted: restore it from \
              your backup, or choose another data directory",
             path.display(),
             dir.path().display()
@@ -38,24 +42,24 @@ pub(super) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
         }
     };
     let sealer = AesSealer::new(&key);
-    check(dir, &sealer)?;
+    check_key(dir, &sealer)?;
     Ok(sealer)
 }
 
-/// A sealer whose key is gone with the process.
-pub(super) fn passing_sealer() -> Result<AesSealer> {
+/// A sealer with a new key that is never written anywhere.
+pub(in crate::serve) fn temporary_sealer() -> Result<AesSealer> {
     Ok(AesSealer::new(&new_key()?))
 }
 
 fn new_key() -> Result<Zeroizing<[u8; KEY]>> {
-    AesSealer::new_key().context("cannot make a key")
+    AesSealer::new_key().context("cannot create a key")
 }
 
-/// Finds out whether it is the key that was used here before.
-fn check(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
+/// Checks that this is the key that was used in this directory before.
+fn check_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
     let path = dir.path().join(CHECK_FILE);
     let Some(text) = private_file::read(&path)? else {
-        let known = sealer.seal(CHECK, CHECK).context("cannot seal")?;
+        let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
         private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
         return Ok(());
     };
@@ -64,7 +68,7 @@ fn check(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{} is not the key with which secrets here were sealed: restore both it and {CHECK_FILE} \
+        "{} is not the key that sealed the secrets in this directory: restore it and {CHECK_FILE} \
          from your backup",
         dir.path().join(KEY_FILE).display()
     )
@@ -76,13 +80,13 @@ fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY]>> {
     Ok(Zeroizing::new(key))
 }
 
-/// Bytes as hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> Zeroizing<String> {
+/// Writes bytes as hexadecimal digits. The result is wiped from memory when dropped.
+fn hex(bytes: &[u8]) -> Zeroizing<String> {
     let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or_default();
     Zeroizing::new(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect())
 }
 
-/// The bytes of hexadecimal digits.
+/// Reads hexadecimal digits; `None` if the text contains anything else.
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect();

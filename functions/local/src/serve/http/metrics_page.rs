@@ -1,4 +1,4 @@
-//! The numbers for a monitor: what was counted, and how the queue stands.
+//! The page that `GET /metrics` returns: the counters of this process and the state of the queue.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,15 +11,19 @@ use ports::Clock;
 use rest::{MetricsError, MetricsPage};
 use runtime::{Metrics, gauge};
 
-/// What `GET /metrics` answers.
-pub(super) struct PrometheusPage {
+/// Renders `GET /metrics` in the text format of Prometheus.
+pub(in crate::serve) struct PrometheusPage {
     metrics: Arc<Metrics>,
     queue: Queue,
     clock: Arc<dyn Clock>,
 }
 
 impl PrometheusPage {
-    pub(super) const fn new(metrics: Arc<Metrics>, queue: Queue, clock: Arc<dyn Clock>) -> Self {
+    pub(in crate::serve) const fn new(
+        metrics: Arc<Metrics>,
+        queue: Queue,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self { metrics, queue, clock }
     }
 }
@@ -29,7 +33,7 @@ impl MetricsPage for PrometheusPage {
     async fn text(&self) -> Result<String, MetricsError> {
         let stats = self.queue.stats().await?;
         let mut text = self.metrics.text();
-        // A text in memory takes what is written.
+        // Writing to a string does not fail.
         let _ = write_queue(&mut text, &stats, self.clock.now());
         Ok(text)
     }
@@ -38,13 +42,13 @@ impl MetricsPage for PrometheusPage {
 fn write_queue(text: &mut String, stats: &QueueStats, now: DateTime<Utc>) -> fmt::Result {
     let late = stats.oldest_due_at.map_or(0, |due_at| (now - due_at).num_seconds().max(0));
     for (name, help, value) in [
-        ("queue_visible", "Messages that are due and wait for a worker.", stats.visible),
+        ("queue_visible", "Messages that are due and waiting for a worker.", stats.visible),
         ("queue_delayed", "Messages that are not due yet.", stats.delayed),
-        ("queue_hidden", "Messages that a worker has, or has put back.", stats.hidden),
-        ("dead_letters", "Messages that are not delivered any more.", stats.dead_letters),
+        ("queue_hidden", "Messages being processed or waiting for another try.", stats.hidden),
+        ("dead_letters", "Messages that will not be delivered again.", stats.dead_letters),
         (
             "queue_oldest_due_seconds",
-            "How long ago the first message that no worker has was due.",
+            "How long the oldest message waiting for a worker has been due.",
             late.unsigned_abs(),
         ),
     ] {
@@ -60,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_late_is_told_and_what_is_to_come_is_not() {
+    fn only_a_message_that_is_overdue_counts_as_late() {
         let now = DateTime::UNIX_EPOCH;
         for (late, shown) in [(90, "90"), (-90, "0")] {
             let oldest_due_at = Some(now - TimeDelta::seconds(late));

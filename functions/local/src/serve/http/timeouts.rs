@@ -1,7 +1,7 @@
-//! A stream that does not wait for ever for the other side to read.
+//! A timeout for writes to a client.
 //!
-//! Requests and their heads have limits of their own; an answer that nobody takes would otherwise
-//! hold its connection as long as the client likes.
+//! Hyper has timeouts for reading requests, but none for writing responses. Without one, a client that
+//! never reads its response would occupy a connection for as long as it likes.
 
 use std::io;
 use std::pin::Pin;
@@ -11,19 +11,19 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How long the other side may take to read anything at all.
+/// How long a client may read nothing while the server has something to write.
 const WRITE_MAX: Duration = Duration::from_secs(30);
 
 /// A stream whose writes fail when the other side stops reading.
-pub(super) struct Impatient<S> {
+pub(super) struct WriteTimeout<S> {
     stream: S,
-    /// Since a write had to wait.
-    patience: Option<Pin<Box<Sleep>>>,
+    /// Runs while a write waits for the other side; `None` after a write that made progress.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S: AsyncWrite + Unpin> Impatient<S> {
+impl<S: AsyncWrite + Unpin> WriteTimeout<S> {
     pub(super) const fn new(stream: S) -> Self {
-        Self { stream, patience: None }
+        Self { stream, timer: None }
     }
 
     fn limit<T>(
@@ -33,16 +33,16 @@ impl<S: AsyncWrite + Unpin> Impatient<S> {
     ) -> Poll<io::Result<T>> {
         let written = write(Pin::new(&mut self.stream), context);
         if written.is_ready() {
-            self.patience = None;
+            self.timer = None;
             return written;
         }
         let start = || Box::pin(sleep_until(Instant::now() + WRITE_MAX));
-        let patience = self.patience.get_or_insert_with(start);
-        patience.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let timer = self.timer.get_or_insert_with(start);
+        timer.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -72,7 +72,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -89,16 +89,16 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_that_nobody_reads_fails_in_time() {
+    async fn a_write_fails_if_the_client_reads_nothing_for_the_whole_timeout() {
         let (ours, _theirs) = duplex(8);
         let since = Instant::now();
-        let error = Impatient::new(ours).write_all(&[0; 9]).await.unwrap_err();
+        let error = WriteTimeout::new(ours).write_all(&[0; 9]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(since.elapsed().as_secs(), WRITE_MAX.as_secs());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_is_slow_gets_everything() {
+    async fn a_slow_reader_receives_everything() {
         let (ours, mut theirs) = duplex(8);
         let reading = tokio::spawn(async move {
             let mut read = Vec::new();
@@ -107,7 +107,7 @@ mod tests {
             }
             read.len()
         });
-        let mut ours = Impatient::new(ours);
+        let mut ours = WriteTimeout::new(ours);
         ours.write_all(&[0; 80]).await.unwrap();
         drop(ours);
         assert_eq!(reading.await.unwrap(), 80);

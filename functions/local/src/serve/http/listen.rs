@@ -1,9 +1,11 @@
-//! Connections: accepted, protected, served, and closed in good order.
+//! The connection loop: accepts connections, serves their requests, and closes them at shutdown.
 //!
-//! Every wait on a client has a limit, so that clients that are slow or gone hold nothing up, and
-//! there is a limit to how many are served at once: whoever comes then takes the place of the one that
-//! has been idle for longest, or waits until one is. HTTP/1.1
-//! alone is spoken: every client of the original does, and an intermediary does the rest.
+//! Every wait for a client has a timeout, so that slow or vanished clients do not occupy the server.
+//! The number of connections is limited, too: when the limit is reached, a new connection replaces the
+//! one that has been idle for longest, or waits until one becomes idle.
+//!
+//! Only HTTP/1.1 is served. All clients of Azure Scheduler speak it, and a proxy can translate for
+//! others.
 
 use std::io;
 use std::sync::Arc;
@@ -26,40 +28,40 @@ use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::impatient::Impatient;
-use super::tasks::Stop;
+use super::timeouts::WriteTimeout;
+use crate::serve::tasks::Stop;
 
-/// The most connections at once: half of the files that a process may usually have open.
+/// Limit of open connections: half of the files that a process may usually have open (1,024).
 const CONNECTIONS_MAX: usize = 512;
-/// How long a TLS handshake may take.
+/// Time limit of a TLS handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
-/// How long a connection may be idle, and a request's head take.
+/// Time limit for the next request's head to arrive, and thereby for an idle connection.
 const HEAD_MAX: Duration = Duration::from_secs(30);
-/// The most bytes of a request's head.
+/// Size limit of a request's head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// How long a request may take, its body included.
+/// Time limit of a request, including its body.
 const REQUEST_MAX: Duration = Duration::from_mins(1);
-/// How long to wait after the system refused a connection, for want of files or memory.
+/// Pause after the system could not accept a connection, for example for lack of file handles.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
-/// Serves an API until asked to stop; then ends when the requests that are under way are answered.
-pub(super) async fn listen(
+/// Serves the API until it is asked to stop; then finishes the requests in progress and returns.
+pub(in crate::serve) async fn listen(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     api: Router,
     mut stop: Stop,
 ) {
     let mut connections = JoinSet::new();
-    let room = Arc::new(Notify::new());
+    let make_room = Arc::new(Notify::new());
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
                 Ok((socket, _)) => {
-                    let until = Until { stop: stop.clone(), room: room.clone() };
+                    let until = Until { stop: stop.clone(), make_room: make_room.clone() };
                     connections.spawn(serve(socket, tls.clone(), api.clone(), until));
                     if connections.len() >= CONNECTIONS_MAX {
-                        // Those that are idle are woken in the order in which they began to be.
-                        room.notify_one();
+                        // `Notify` wakes waiters in order: the longest idle connection closes.
+                        make_room.notify_one();
                     }
                 }
                 Err(error) => pause_after(&error).await,
@@ -72,14 +74,14 @@ pub(super) async fn listen(
     while connections.join_next().await.is_some() {}
 }
 
-/// What ends a connection that its client would keep.
+/// The two reasons for which the server closes a connection that its client keeps open.
 struct Until {
     stop: Stop,
-    /// Somebody else wants to be served.
-    room: Arc<Notify>,
+    /// Another connection needs the place.
+    make_room: Arc<Notify>,
 }
 
-/// A client that went away before it was accepted is nobody's concern; any other refusal is.
+/// Logs an error of `accept` and waits a moment, unless the client merely went away.
 async fn pause_after(error: &io::Error) {
     if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
         tracing::error!(%error, "cannot accept a connection");
@@ -88,25 +90,29 @@ async fn pause_after(error: &io::Error) {
 }
 
 async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut until: Until) {
-    // An answer is written in one piece, and does not wait for another to go with it.
+    // A response is written in one piece, so delaying it for more data would gain nothing.
     let _ = socket.set_nodelay(true);
-    let socket = Impatient::new(socket);
+    let socket = WriteTimeout::new(socket);
     let Some(tls) = tls else {
-        return converse(socket, api, until).await;
+        return serve_requests(socket, api, until).await;
     };
     let handshake = timeout(HANDSHAKE_MAX, tls.accept(socket));
     tokio::select! {
         shaken = handshake => match shaken {
-            Ok(Ok(stream)) => converse(stream, api, until).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!("a TLS handshake took too long"),
+            Ok(Ok(stream)) => serve_requests(stream, api, until).await,
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake timed out"),
         },
         () = until.stop.requested() => {}
     }
 }
 
 /// Answers the requests of a connection, one after the other.
-async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, mut until: Until) {
+async fn serve_requests(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    api: Router,
+    mut until: Until,
+) {
     let api = TowerToHyperService::new(api);
     let (busy, mut is_busy) = watch::channel(false);
     let busy = Arc::new(busy);
@@ -118,8 +124,8 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, mut 
             let answered = answer.await;
             busy.send_replace(false);
             let Ok(mut answer) = answered
-                .inspect_err(|_| tracing::warn!("a request took too long: its connection ends"))?;
-            // The router gives every answer to HEAD a length, which HTTP forbids here.
+                .inspect_err(|_| tracing::warn!("request timed out; closing its connection"))?;
+            // The router adds a length to every response to HEAD; HTTP forbids it with 204.
             if answer.status() == StatusCode::NO_CONTENT {
                 answer.headers_mut().remove(CONTENT_LENGTH);
             }
@@ -135,19 +141,19 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, mut 
     let ended = loop {
         let is_idle = !*is_busy.borrow_and_update();
         tokio::select! {
-            // First of all, what has been sent is read: a request that came before the end was asked
-            // for is under way, and is answered.
+            // The connection is polled first: a request that arrived before the stop counts as in
+            // progress, and is answered.
             biased;
             ended = connection.as_mut() => break ended,
             () = until.stop.requested() => {}
-            () = until.room.notified(), if is_idle => {}
-            // It begins to be idle, or is no more.
+            () = until.make_room.notified(), if is_idle => {}
+            // The connection became idle or busy: compute `is_idle` again.
             _ = is_busy.changed() => continue,
         }
         connection.as_mut().graceful_shutdown();
         break connection.await;
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended before its time");
+        tracing::debug!(%error, "connection closed early");
     }
 }

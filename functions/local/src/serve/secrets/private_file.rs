@@ -1,8 +1,8 @@
-//! Small files with secrets: for their owner alone, and there whole or not at all.
+//! Small files with secrets: readable only by their owner, and written atomically.
 //!
-//! A file is written under another name, made durable, and renamed; then its directory is made
-//! durable. So a crash leaves the file as it was before, and at most the other name beside it, which
-//! the next try removes. One process has the data directory at a time, so nobody else writes there.
+//! A file is written under a temporary name, synced, and renamed; then its directory is synced. A crash
+//! therefore leaves the previous file, and at most a temporary file beside it, which the next write
+//! removes. Only one process uses the data directory at a time, so there is no other writer.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,13 +12,13 @@ use anyhow::{Context, Result, bail};
 use embedded::sync_entries;
 use zeroize::Zeroizing;
 
-/// More than any of these files holds.
+/// More than any of these files contains.
 const BYTES_MAX: u64 = 64 * 1024;
 
-/// Reads a file; `None` if there is none.
+/// Reads a file; `None` if it does not exist.
 ///
-/// One that others may read is refused: whoever could read it may have done so.
-pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
+/// A file that other users can access is an error, as they may have read the secret.
+pub(in crate::serve) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
     let reading = || format!("cannot read {}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
@@ -31,8 +31,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
     Ok(Some(text))
 }
 
-/// Writes a file that is not there yet, or is to be replaced.
-pub(super) fn write(dir: &Path, name: &str, content: &str) -> Result<PathBuf> {
+/// Creates or replaces a file, and returns its path.
+pub(in crate::serve) fn write(dir: &Path, name: &str, content: &str) -> Result<PathBuf> {
     let path = dir.join(name);
     let draft = dir.join(format!("{name}.new"));
     let write = || -> io::Result<()> {
@@ -64,8 +64,8 @@ fn check_mode(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     if mode & 0o077 != 0 {
         let path = path.display();
         bail!(
-            "{path} is open to others than its owner (mode {:04o}): `chmod 600 {path}`, and replace \
-             it if somebody else may have read it",
+            "{path} is accessible to other users (mode {:04o}): run `chmod 600 {path}`, and replace \
+             the secret if another user may have read it",
             mode & 0o7777
         );
     }

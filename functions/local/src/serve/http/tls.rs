@@ -1,10 +1,11 @@
-//! TLS: with a certificate that is given, or one that we make for ourselves.
+//! TLS, with the user's certificate or a self-signed one.
 //!
-//! A certificate of ours is two files, `tls-key.pem` and then `tls-cert.pem`: a crash between them
-//! leaves a key without a certificate, and the next start makes both anew. They are used again as
-//! long as they are for the address that is listened on. A store in memory keeps nothing, so there
-//! the key is never written, and the certificate goes into a directory for temporary files until
-//! the process ends.
+//! A self-signed certificate is two files, written in this order: `tls-key.pem`, `tls-cert.pem`. A
+//! crash between them leaves a key without a certificate, and the next start creates both again. Later
+//! starts use the same certificate as long as it covers the listen address.
+//!
+//! With `--memory` there is no data directory: the key is never written, and the certificate is in a
+//! temporary directory until the process ends.
 
 use std::fs::{self, DirBuilder};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -32,62 +33,67 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use zeroize::Zeroizing;
 
-use super::private_file;
-use super::settings::Tls;
+use crate::serve::secrets::{read_private_file, write_private_file};
+use crate::serve::settings::Tls;
 
 const CERTIFICATE_FILE: &str = "tls-cert.pem";
 const KEY_FILE: &str = "tls-key.pem";
-/// How long a certificate of ours is good, in years: clients are told to trust this one alone, and
-/// another would have to be brought to all of them.
+/// Validity of a self-signed certificate in years. It is long because every client has to be given a
+/// new certificate by hand.
 const YEARS: i32 = 10;
 
-/// What protects connections.
-pub(super) struct Protection {
-    pub(super) acceptor: TlsAcceptor,
-    /// What to tell the user.
-    pub(super) note: Option<String>,
-    _passing: Option<PassingDir>,
+/// The TLS side of the server.
+pub(in crate::serve) struct ServerTls {
+    pub(in crate::serve) acceptor: TlsAcceptor,
+    /// The line that tells the user where a self-signed certificate is.
+    pub(in crate::serve) note: Option<String>,
+    _temporary: Option<TemporaryDir>,
 }
 
-/// Makes ready what the settings ask for; `None` for connections in the clear.
-pub(super) fn protect(
+/// Loads or creates the certificate; `None` if the settings ask for no TLS.
+pub(in crate::serve) fn prepare_tls(
     tls: &Tls,
     listen: SocketAddr,
     dir: Option<&DataDir>,
-) -> Result<Option<Protection>> {
+) -> Result<Option<ServerTls>> {
     match tls {
         Tls::Off => Ok(None),
         Tls::Files { certificate, key } => {
             let chain = read_chain(certificate)?;
-            let private = PrivateKeyDer::from_pem_file(key)
-                .with_context(|| format!("{} holds no private key as PEM", key.display()))?;
-            let acceptor = acceptor(chain, private).with_context(|| {
-                format!("cannot use {} with {}", certificate.display(), key.display())
+            let private = PrivateKeyDer::from_pem_file(key).with_context(|| {
+                format!("{} does not contain a private key in PEM format", key.display())
             })?;
-            Ok(Some(Protection { acceptor, note: None, _passing: None }))
+            let acceptor = acceptor(chain, private).with_context(|| {
+                format!(
+                    "cannot use the certificate {} with the key {}",
+                    certificate.display(),
+                    key.display()
+                )
+            })?;
+            Ok(Some(ServerTls { acceptor, note: None, _temporary: None }))
         }
         Tls::SelfSigned => self_signed(listen.ip(), dir).map(Some),
     }
 }
 
-fn self_signed(address: IpAddr, dir: Option<&DataDir>) -> Result<Protection> {
-    let (own, path, passing) = if let Some(dir) = dir {
-        let kept = kept(dir.path())?.filter(|own| own.names(address));
-        let own = kept.map_or_else(|| make_and_keep(address, dir.path()), Ok)?;
-        (own, dir.path().join(CERTIFICATE_FILE), None)
+fn self_signed(address: IpAddr, dir: Option<&DataDir>) -> Result<ServerTls> {
+    let (identity, path, temporary) = if let Some(dir) = dir {
+        let saved = load(dir.path())?.filter(|identity| identity.covers(address));
+        let identity = saved.map_or_else(|| create_and_save(address, dir.path()), Ok)?;
+        (identity, dir.path().join(CERTIFICATE_FILE), None)
     } else {
-        let made = make(address, system_now())?;
-        let passing = PassingDir::create()?;
-        let path = passing.0.join(CERTIFICATE_FILE);
-        fs::write(&path, &made.certificate)
+        let pem = create(address, system_now())?;
+        let temporary = TemporaryDir::create()?;
+        let path = temporary.0.join(CERTIFICATE_FILE);
+        fs::write(&path, &pem.certificate)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        (made.own()?, path, Some(passing))
+        (pem.parse()?, path, Some(temporary))
     };
     let path = path.display();
-    let note = format!("certificate: {path} (SHA-256 {})", own.fingerprint());
-    let acceptor =
-        acceptor(vec![own.certificate], own.key).context("cannot use our certificate")?;
-    Ok(Protection { acceptor, note: Some(note), _passing: passing })
+    let note = format!("certificate: {path} (SHA-256 {})", identity.fingerprint());
+    let acceptor = acceptor(vec![identity.certificate], identity.key)
+        .context("cannot use the self-signed certificate")?;
+    Ok(ServerTls { acceptor, note: Some(note), _temporary: temporary })
 }
 
 fn acceptor(
@@ -107,34 +113,34 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<_, _>>);
     let chain = chain.with_context(|| format!("cannot read certificates in {}", path.display()))?;
     if chain.is_empty() {
-        bail!("{} holds no certificate as PEM", path.display());
+        bail!("{} does not contain a certificate in PEM format", path.display());
     }
     Ok(chain)
 }
 
-/// A certificate of ours, and its key.
-struct Own {
+/// A self-signed certificate and its key.
+struct Identity {
     certificate: CertificateDer<'static>,
     key: PrivateKeyDer<'static>,
 }
 
-impl Own {
-    fn read(certificate: &str, key: &str) -> Result<Self> {
+impl Identity {
+    fn parse(certificate: &str, key: &str) -> Result<Self> {
         Ok(Self {
             certificate: CertificateDer::from_pem_slice(certificate.as_bytes())?,
             key: PrivateKeyDer::from_pem_slice(key.as_bytes())?,
         })
     }
 
-    /// Its SHA-256, as tools print it.
+    /// The SHA-256 of the certificate, as tools print it.
     fn fingerprint(&self) -> String {
         let hash = Sha256::digest(&self.certificate);
         hash.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
     }
 
-    /// Whether a client that calls this address is content with it.
-    fn names(&self, address: IpAddr) -> bool {
-        // Nobody calls an address that stands for all of them.
+    /// Whether the certificate is valid for clients that call this address.
+    fn covers(&self, address: IpAddr) -> bool {
+        // Clients never call an unspecified address, such as 0.0.0.0.
         address.is_unspecified() || self.addresses().is_some_and(|all| all.contains(&address))
     }
 
@@ -153,41 +159,44 @@ impl Own {
     }
 }
 
-/// The certificate of an earlier start; `None` if there is none, or only half of one.
-fn kept(dir: &Path) -> Result<Option<Own>> {
+/// Loads the certificate of an earlier start; `None` unless both files exist.
+fn load(dir: &Path) -> Result<Option<Identity>> {
     let path = dir.join(CERTIFICATE_FILE);
-    let certificate = private_file::read(&path)?;
-    let key = private_file::read(&dir.join(KEY_FILE))?;
+    let certificate = read_private_file(&path)?;
+    let key = read_private_file(&dir.join(KEY_FILE))?;
     match (certificate, key) {
         (Some(certificate), Some(key)) => {
-            Own::read(&certificate, &key).map(Some).with_context(|| {
-                format!("cannot read {} and {KEY_FILE}: remove both for new ones", path.display())
+            Identity::parse(&certificate, &key).map(Some).with_context(|| {
+                format!(
+                    "cannot read {} and {KEY_FILE}: delete both to create new ones",
+                    path.display()
+                )
             })
         }
         _ => Ok(None),
     }
 }
 
-fn make_and_keep(address: IpAddr, dir: &Path) -> Result<Own> {
-    let made = make(address, system_now())?;
-    private_file::write(dir, KEY_FILE, &made.key)?;
-    private_file::write(dir, CERTIFICATE_FILE, &made.certificate)?;
-    made.own()
+fn create_and_save(address: IpAddr, dir: &Path) -> Result<Identity> {
+    let pem = create(address, system_now())?;
+    write_private_file(dir, KEY_FILE, &pem.key)?;
+    write_private_file(dir, CERTIFICATE_FILE, &pem.certificate)?;
+    pem.parse()
 }
 
-/// A certificate that was just made, as PEM.
-struct Made {
+/// A new certificate and its key in PEM format, as they are written to files.
+struct IdentityPem {
     certificate: String,
     key: Zeroizing<String>,
 }
 
-impl Made {
-    fn own(&self) -> Result<Own> {
-        Own::read(&self.certificate, &self.key)
+impl IdentityPem {
+    fn parse(&self) -> Result<Identity> {
+        Identity::parse(&self.certificate, &self.key)
     }
 }
 
-fn make(address: IpAddr, now: DateTime<Utc>) -> Result<Made> {
+fn create(address: IpAddr, now: DateTime<Utc>) -> Result<IdentityPem> {
     let mut params = CertificateParams::new(["localhost".to_owned()])?;
     let mut addresses = vec![IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
     if !address.is_unspecified() && !addresses.contains(&address) {
@@ -199,18 +208,18 @@ fn make(address: IpAddr, now: DateTime<Utc>) -> Result<Made> {
     params.is_ca = IsCa::ExplicitNoCa;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // From the beginning of the year, so that a client's clock may be behind.
+    // Valid from the beginning of the year, in case a client's clock is behind.
     params.not_before = date_time_ymd(now.year(), 1, 1);
     params.not_after = date_time_ymd(now.year() + YEARS, 12, 31);
     let key = KeyPair::generate()?;
     let certificate = params.self_signed(&key)?;
-    Ok(Made { certificate: certificate.pem(), key: key.serialize_pem().into() })
+    Ok(IdentityPem { certificate: certificate.pem(), key: key.serialize_pem().into() })
 }
 
-/// A directory for temporary files that is removed when the process ends in good order.
-struct PassingDir(PathBuf);
+/// A temporary directory that is removed when the process ends normally.
+struct TemporaryDir(PathBuf);
 
-impl PassingDir {
+impl TemporaryDir {
     fn create() -> Result<Self> {
         let path = std::env::temp_dir().join(format!("minutehand-{}", RandomIds.new_id()));
         let mut builder = DirBuilder::new();
@@ -221,9 +230,9 @@ impl PassingDir {
     }
 }
 
-impl Drop for PassingDir {
+impl Drop for TemporaryDir {
     fn drop(&mut self) {
-        // What is left is a certificate, which is no secret.
+        // If this fails, a certificate is left behind, which is not a secret.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

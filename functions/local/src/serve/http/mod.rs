@@ -1,0 +1,10 @@
+//! The HTTP server: connections, their timeouts, TLS, and the metrics page.
+
+mod listen;
+mod metrics_page;
+mod timeouts;
+mod tls;
+
+pub(super) use listen::listen;
+pub(super) use metrics_page::PrometheusPage;
+pub(super) use tls::{ServerTls, prepare_tls};

@@ -1,0 +1,154 @@
+//! The tokens that give access to the API: generated, given as an argument, or listed in a file.
+//!
+//! A token file is read once a second. If it has changed and is valid, it replaces all tokens. If it is
+//! invalid, the previous tokens stay and the error is logged once.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use embedded::DataDir;
+use ports::IdSource;
+use rest::Access;
+use runtime::RandomIds;
+use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
+use zeroize::Zeroizing;
+
+use super::key::unhex;
+use super::private_file;
+use crate::serve::tasks::Stop;
+
+const TOKEN_FILE: &str = "token";
+/// How often a token file is checked for changes.
+const POLL_EVERY: Duration = Duration::from_secs(1);
+/// Size limit of a token file in bytes: more than ten thousand tokens.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The token that the server created by itself.
+pub(in crate::serve) struct GeneratedToken {
+    pub(in crate::serve) access: Access,
+    /// The line that tells the user where the token is.
+    pub(in crate::serve) note: String,
+}
+
+/// Gives access to one token.
+pub(in crate::serve) fn access_of(token: &str) -> Access {
+    Access::Tokens(vec![Sha256::digest(token).into()])
+}
+
+impl GeneratedToken {
+    /// Reads the token of a data directory, or creates it at the first start. Without a directory the
+    /// token is new for each run.
+    pub(in crate::serve) fn load_or_create(dir: Option<&DataDir>) -> Result<Self> {
+        let path = dir.map(|dir| dir.path().join(TOKEN_FILE));
+        let saved = path.as_deref().map(private_file::read).transpose()?.flatten();
+        if let (Some(text), Some(path)) = (saved, &path) {
+            let token = text.trim();
+            if token.is_empty() {
+                bail!("{} is empty: delete it, and a new token is created", path.display());
+            }
+            let note = format!("the token is in {}", path.display());
+            return Ok(Self { access: access_of(token), note });
+        }
+        let token = Zeroizing::new(RandomIds.new_id());
+        let access = access_of(&token);
+        let note = match dir {
+            Some(dir) => {
+                let line = Zeroizing::new(format!("{}\n", *token));
+                let path = private_file::write(dir.path(), TOKEN_FILE, &line)?;
+                format!("token: {} (kept in {}, and not shown again)", *token, path.display())
+            }
+            None => format!("token: {} (for this run)", *token),
+        };
+        Ok(Self { access, note })
+    }
+}
+
+/// A token file that is watched for changes.
+pub(in crate::serve) struct TokenFile {
+    path: PathBuf,
+    /// The text, or the error, of the last read.
+    last: Result<String, String>,
+}
+
+impl TokenFile {
+    /// Reads the file for the first time.
+    ///
+    /// # Errors
+    ///
+    /// If the file is invalid: no client would have access.
+    pub(in crate::serve) fn open(path: PathBuf) -> Result<(Self, Access)> {
+        let text = read(&path)?;
+        let access = parse(&text).with_context(|| path.display().to_string())?;
+        Ok((Self { path, last: Ok(text) }, access))
+    }
+
+    /// Updates `access` whenever the file changes, until it is asked to stop.
+    pub(in crate::serve) async fn watch(mut self, access: Arc<RwLock<Access>>, mut stop: Stop) {
+        let mut ticks = tokio::time::interval(POLL_EVERY);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = stop.requested() => return,
+            }
+            let path = self.path.clone();
+            let Ok(found) = spawn_blocking(move || read(&path)).await else {
+                continue;
+            };
+            let found = found.map_err(|error| format!("{error:#}"));
+            if found != self.last {
+                self.apply(&found, &access);
+                self.last = found;
+            }
+        }
+    }
+
+    fn apply(&self, found: &Result<String, String>, access: &RwLock<Access>) {
+        let parsed = match found {
+            Ok(text) => parse(text).map_err(|error| format!("{error:#}")),
+            Err(error) => Err(error.clone()),
+        };
+        let path = self.path.display();
+        match parsed {
+            Ok(tokens) => {
+                *access.write().unwrap_or_else(PoisonError::into_inner) = tokens;
+                tracing::info!(%path, "token file reloaded");
+            }
+            Err(error) => {
+                tracing::error!(%path, error, "token file is invalid; keeping the previous tokens");
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String> {
+    let read = || -> std::io::Result<String> {
+        let mut text = String::new();
+        File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    read().with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Reads the hashes in a token file: one per line, `#` starts a comment.
+fn parse(text: &str) -> Result<Access> {
+    let mut hashes = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let digits = line.split('#').next().unwrap_or_default().trim();
+        if digits.is_empty() {
+            continue;
+        }
+        let hash = unhex(digits).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
+            anyhow!("line {number} is not a SHA-256 hash: write its 64 hexadecimal digits and nothing else")
+        })?;
+        hashes.push(hash);
+    }
+    if hashes.is_empty() {
+        bail!("the file contains no token: add the SHA-256 hash of at least one");
+    }
+    Ok(Access::Tokens(hashes))
+}
