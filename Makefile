@@ -19,10 +19,16 @@ TOOLS := $(CURDIR)/target/clients/aws/bin
 
 FUNCTIONS := api sweeper executor
 
-.PHONY: help run check test e2e simulate bench bench-recurrence bench-store bench-aws build size dist install deploy local-lambda
+# What `make dist` builds, and the targets after it take.
+RELEASE := $(TARGET_DIR)/release/minutehand
+
+.PHONY: help tools run fmt check test e2e ci simulate bench bench-recurrence bench-store bench-aws build size dist install package image image-test deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+tools: ## install what `make check` and `make test` need: Rust's components, Debian's packages (with sudo)
+	@.ci/tools
 
 COLLECTION := http://$(LISTEN)/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections/first
 VERSION := api-version=2016-03-01
@@ -46,7 +52,10 @@ run: ## build the binary and serve with it; prints calls to try; Ctrl-C ends it
 	@echo "$$CALLS"
 	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
 
-check: ## formatting, lints, documentation, licences and sources of dependencies, the CDK app
+fmt: ## format the Rust code
+	cargo fmt --all
+
+check: ## formatting, lints, documentation, licences and sources of dependencies, the CDK app, workflows
 	@.ci/timed fmt cargo fmt --all --check
 	@.ci/timed clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" .ci/timed doc cargo doc --no-deps --workspace --locked
@@ -60,6 +69,7 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 	else \
 		echo '== cdk: skipped, npm is not installed'; \
 	fi
+	@.ci/timed lint .ci/lint/run
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
 # build of it alone would choose other features of what it stands on, and compile that once more.
@@ -75,6 +85,9 @@ test: ## every test: the examples in the documentation, the official Azure clien
 
 e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
 	@.ci/timed e2e tests/e2e/run
+
+ci: ## everything a change has to pass, as on the servers that check it; nothing is skipped
+	@.ci/run
 
 simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
 	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::until_stopped
@@ -111,13 +124,24 @@ build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p minutehand --locked
-	@wc -c $(TARGET_DIR)/release/minutehand | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
+	@wc -c $(RELEASE) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
-install: dist ## put the binary, and a unit for systemd, below PREFIX
-	install -D -m 755 $(TARGET_DIR)/release/minutehand '$(DESTDIR)$(PREFIX)/bin/minutehand'
-	install -d '$(DESTDIR)$(PREFIX)/lib/systemd/system'
+# Nothing is built here, so that it works under sudo: root has no toolchain.
+install: ## put what `make dist` built, and a unit for systemd, below PREFIX
+	@test -x '$(RELEASE)' || { echo 'there is no $(RELEASE): run `make dist` first' >&2; exit 1; }
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/systemd/system'
+	install -m 755 '$(RELEASE)' '$(DESTDIR)$(PREFIX)/bin/minutehand'
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' infra/systemd/minutehand.service \
 		> '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
+
+package: dist ## an archive to publish, with its checksum, in target/package; TAG=v1.2.3 has to fit
+	@infra/package '$(RELEASE)' '$(TARGET_DIR)/package'
+
+image: ## the container image of what `make dist` built, in target/image; needs buildah
+	@infra/image/build
+
+image-test: ## the image, run in an empty root; of the newest binary there is
+	@.ci/timed image infra/image/test
 
 deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; infra/README.md lists them
 	'$(TOOLS)/sam' validate --lint --template infra/template.yaml

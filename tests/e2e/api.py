@@ -9,10 +9,10 @@ VERSION = "api-version=2016-03-01"
 
 
 class Api:
-    """Sends requests with a token, with a signature, or with neither."""
+    """Sends requests with a token, with a signature, or with neither; `context` says which servers to trust."""
 
-    def __init__(self, url, token=None, sign=None):
-        self.url, self.token, self.sign = url, token, sign
+    def __init__(self, url, token=None, sign=None, context=None):
+        self.url, self.token, self.sign, self.context = url, token, sign, context
 
     def call(self, method, path, body=None):
         """Returns the status and the document of the response."""
@@ -24,7 +24,8 @@ class Api:
                 request.add_header(name, value)
         data = None if body is None else json.dumps(body).encode()
         try:
-            with urllib.request.urlopen(request, data, CALL_SECONDS) as answer:
+            opened = urllib.request.urlopen(request, data, CALL_SECONDS, context=self.context)
+            with opened as answer:
                 return answer.status, json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             with error:

@@ -23,3 +23,5 @@ mod readme;
 mod simulation;
 #[cfg(test)]
 mod template;
+#[cfg(test)]
+mod workflows;

@@ -5,10 +5,12 @@ use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::{Parser, Subcommand};
 use minutehand::backup::backup;
+use minutehand::health::{self, ServerUrl};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
 use recurrence::WrittenDate;
@@ -80,6 +82,29 @@ Exit codes:
   1  failure: the data directory is in use, or a file cannot be read or written
   2  invalid argument";
 
+const HEALTH_EXAMPLES: &str = "\
+Examples:
+  minutehand health
+  minutehand health --url https://127.0.0.1:7070
+  minutehand health --url https://10.0.0.5:7070 --ca .minutehand/tls-cert.pem
+
+Environment:
+  MINUTEHAND_URL  the server, as --url; an argument comes first
+
+It asks for /healthz, which needs no token. On a loopback address the server may show any
+certificate; elsewhere the system's authorities have to know it, or those of --ca.
+
+Exit codes:
+  0  the server is healthy
+  1  it is not, or did not answer in time; standard error says why
+  2  an argument is refused";
+
+/// The variable of the environment that may hold the URL of the server to ask.
+const URL_VARIABLE: &str = "MINUTEHAND_URL";
+/// The server to ask if none is given: `serve` with its defaults.
+const URL_DEFAULT: &str = "http://127.0.0.1:7070";
+const URL_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0.0.1:7070]";
+
 /// Job scheduler: calls URLs and sends messages on a calendar, with retries and history
 #[derive(Parser)]
 #[command(name = "minutehand", version = version(), max_term_width = HELP_WIDTH_MAX)]
@@ -100,6 +125,22 @@ enum Command {
     /// Copy the data directory of a stopped server
     #[command(after_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
+    /// Ask a running server whether it is healthy
+    #[command(after_help = HEALTH_EXAMPLES)]
+    Health(HealthArgs),
+}
+
+#[derive(clap::Args)]
+struct HealthArgs {
+    /// The server.
+    #[arg(long, value_name = "URL", help = URL_HELP, value_parser = ServerUrl::parse)]
+    url: Option<ServerUrl>,
+    /// The certificates to trust instead of the system's, as PEM
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// How many seconds the answer may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=300))]
+    timeout: u64,
 }
 
 #[derive(clap::Args)]
@@ -135,6 +176,22 @@ pub(crate) fn run() -> ExitCode {
             Ok(bytes) => print(&format!("copied {bytes} bytes to {}\n", args.target.display())),
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
+        Command::Health(args) => health(args),
+    }
+}
+
+fn health(args: HealthArgs) -> ExitCode {
+    let given = args.url.map(Ok).or_else(|| {
+        let url = environment(URL_VARIABLE).filter(|url| !url.is_empty())?;
+        Some(ServerUrl::parse(&url).map_err(|why| format!("{URL_VARIABLE}: {why}")))
+    });
+    let url = match given.unwrap_or_else(|| ServerUrl::parse(URL_DEFAULT)) {
+        Ok(url) => url,
+        Err(problem) => return fail(REFUSED, problem, None),
+    };
+    match health::check(&url, args.ca.as_deref(), Duration::from_secs(args.timeout)) {
+        Ok(line) => print(&format!("{line}\n")),
+        Err(error) => fail(FAILED, format!("{error:#}"), None),
     }
 }
 

@@ -4,5 +4,6 @@
 //! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory.
 
 pub mod backup;
+pub mod health;
 pub mod preview;
 pub mod serve;

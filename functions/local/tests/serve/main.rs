@@ -24,6 +24,8 @@ mod durable;
 #[cfg(test)]
 mod ends;
 #[cfg(test)]
+mod health;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod refused;

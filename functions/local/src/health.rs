@@ -1,0 +1,295 @@
+//! `minutehand health`: asks a running server for `/healthz`, for a container or a monitor that only
+//! reads an exit code.
+//!
+//! The request carries no token and no other secret. So a server on this machine may show any
+//! certificate: its certificate names the address that clients use, not the loopback address that
+//! the health check uses. For every other address the certificate is verified.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use axum::body::Bytes;
+use axum::http::header::HOST;
+use axum::http::{Request, Response};
+use http_body_util::{BodyExt, Collected, Empty, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_platform_verifier::Verifier;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use url::{Host, Url};
+
+/// The maximum size of an answer in bytes. The answer of a server is a tenth of it.
+const ANSWER_BYTES_MAX: usize = 16 * 1024;
+
+/// The address of a server: a scheme, a host, and a path if a proxy adds one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerUrl(Url);
+
+impl ServerUrl {
+    /// Reads a URL as a user writes it.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not the URL of a server, with a sentence that shows one.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).ok().filter(|url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.has_host()
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.query().is_none()
+                && url.fragment().is_none()
+        });
+        url.map(Self).ok_or_else(|| {
+            "give the http or https URL of a server, like http://127.0.0.1:7070".to_owned()
+        })
+    }
+
+    /// The host as a connection is opened to it: an IPv6 address without brackets.
+    fn host(&self) -> String {
+        match self.0.host() {
+            Some(Host::Domain(name)) => name.to_owned(),
+            Some(Host::Ipv4(address)) => address.to_string(),
+            Some(Host::Ipv6(address)) => address.to_string(),
+            None => String::new(),
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    /// The host and the port as the header `Host` has them.
+    fn authority(&self) -> &str {
+        self.0.authority()
+    }
+
+    fn path(&self) -> String {
+        format!("{}/healthz", self.0.path().trim_end_matches('/'))
+    }
+
+    fn is_https(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    fn is_loopback(&self) -> bool {
+        match self.0.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str().trim_end_matches('/'))
+    }
+}
+
+/// Asks a server whether it is healthy; returns a line about the server.
+///
+/// `ca` names a file with the only certificates to trust, as PEM; it is read for `https` only.
+///
+/// # Errors
+///
+/// If the server is not healthy, is not reached, or does not answer within `time_max`.
+pub fn check(url: &ServerUrl, ca: Option<&Path>, time_max: Duration) -> Result<String> {
+    let tls = if url.is_https() { Some(tls(url, ca)?) } else { None };
+    let system = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start a thread")?;
+    let asked = system.block_on(async { timeout(time_max, ask(url, tls)).await });
+    // A look-up of the host's name may still wait for its name server.
+    system.shutdown_background();
+    let seconds = time_max.as_secs();
+    asked.map_err(|_| anyhow!("{url} does not answer within {seconds} s"))?
+}
+
+async fn ask(url: &ServerUrl, tls: Option<Arc<ClientConfig>>) -> Result<String> {
+    let host = url.host();
+    let socket = TcpStream::connect((host.as_str(), url.port()))
+        .await
+        .with_context(|| format!("cannot connect to {url}"))?;
+    let answer = match tls {
+        None => send(url, socket).await.with_context(|| {
+            format!("{url} does not answer in HTTP; if it uses TLS, ask for https://")
+        })?,
+        Some(config) => {
+            let name = ServerName::try_from(host).context("the host is not a name for TLS")?;
+            let connecting = TlsConnector::from(config).connect(name, socket);
+            let stream = connecting.await.with_context(|| {
+                format!("cannot use TLS with {url}; if it does not use TLS, ask for http://")
+            })?;
+            send(url, stream).await.with_context(|| format!("{url} does not answer in HTTP"))?
+        }
+    };
+    judge(url, answer).await
+}
+
+async fn send<S>(url: &ServerUrl, stream: S) -> Result<Response<Incoming>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // It ends with the connection; if it fails, so does the request.
+    tokio::spawn(connection);
+    let request = Request::get(url.path()).header(HOST, url.authority());
+    Ok(sender.send_request(request.body(Empty::<Bytes>::new())?).await?)
+}
+
+/// Only a server of ours that says that it is ready is healthy: another program may answer 200 to
+/// everything.
+async fn judge(url: &ServerUrl, answer: Response<Incoming>) -> Result<String> {
+    let status = answer.status();
+    let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+    let body = body.map(Collected::to_bytes).unwrap_or_default();
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let text = |pointer| body.pointer(pointer).and_then(Value::as_str);
+    if !status.is_success() {
+        let message = text("/error/message").map(|message| format!(": {message}"));
+        bail!("{url} answers {status}{}", message.unwrap_or_default());
+    }
+    match (text("/status"), text("/version"), text("/commit")) {
+        (Some("ready"), Some(version), Some(commit)) => {
+            Ok(format!("{url} is healthy: minutehand {version} (commit {commit})"))
+        }
+        _ => bail!("{url} answers {status}, but is not a Minutehand server"),
+    }
+}
+
+fn tls(url: &ServerUrl, ca: Option<&Path>) -> Result<Arc<ClientConfig>> {
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier(url, ca, provider)?)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+fn verifier(
+    url: &ServerUrl,
+    ca: Option<&Path>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>> {
+    let Some(path) = ca else {
+        return if url.is_loopback() {
+            Ok(Arc::new(AnyCertificate(provider)))
+        } else {
+            let system = Verifier::new(provider);
+            Ok(Arc::new(system.context("cannot read the system's certificates")?))
+        };
+    };
+    let certificates: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let certificates =
+        certificates.with_context(|| format!("cannot read certificates in {}", path.display()))?;
+    if certificates.is_empty() {
+        bail!("{} holds no certificate as PEM", path.display());
+    }
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        let added = roots.add(certificate);
+        added.with_context(|| format!("cannot trust a certificate in {}", path.display()))?;
+    }
+    Ok(WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
+}
+
+/// Accepts any certificate, if the server has its key.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_names_a_server_and_nothing_else() {
+        for text in ["http://127.0.0.1:7070", "https://[::1]:7070/", "https://example.com/jobs"] {
+            assert!(ServerUrl::parse(text).is_ok(), "{text}");
+        }
+        let refused =
+            ["", "127.0.0.1:7070", "ftp://h", "http://u:p@h", "http://h/?a", "http://h/#a"];
+        for text in refused {
+            assert!(ServerUrl::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_says_where_to_connect_and_what_to_ask_for() {
+        let read = |text| {
+            let url = ServerUrl::parse(text).unwrap();
+            (url.host(), url.port(), url.authority().to_owned(), url.path(), url.is_loopback())
+        };
+        let expected = |host: &str, port, authority: &str, path: &str, is_loopback| {
+            (host.to_owned(), port, authority.to_owned(), path.to_owned(), is_loopback)
+        };
+        assert_eq!(
+            read("http://127.0.0.1:7070"),
+            expected("127.0.0.1", 7070, "127.0.0.1:7070", "/healthz", true)
+        );
+        assert_eq!(read("https://[::1]:1/"), expected("::1", 1, "[::1]:1", "/healthz", true));
+        assert_eq!(
+            read("http://localhost"),
+            expected("localhost", 80, "localhost", "/healthz", true)
+        );
+        assert_eq!(
+            read("https://example.com/jobs/"),
+            expected("example.com", 443, "example.com", "/jobs/healthz", false)
+        );
+    }
+}
