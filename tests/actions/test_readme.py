@@ -1,4 +1,4 @@
-"""The examples of the README can be pasted."""
+"""The examples in the README are valid."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from test_every_type import TYPES
 README = Path(__file__).resolve().parents[2] / "README.md"
 
 
-def test_every_type_has_an_example_that_is_taken(scheduler):
+def test_every_type_has_a_valid_example(scheduler):
     _, _, section = README.read_text().partition("\n## Actions\n")
     section, _, _ = section.partition("\n## ")
     examples = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", section, re.DOTALL)]
     shown = set()
     for number, example in enumerate(examples):
-        # It is to be taken, not to be sent.
+        # The job must be accepted, but not run.
         example["properties"]["startTime"] = "2050-01-01T00:00:00Z"
         job = scheduler.must("PUT", f"/jobs/example-{number}", example)
         action = job["properties"]["action"]

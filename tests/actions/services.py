@@ -1,5 +1,7 @@
-"""The real parts that actions deliver to, each a process of its own on a free port of this machine,
-ready as soon as it is entered and gone when it is left."""
+"""The services that actions send to. Each is a process on a free port of this machine.
+
+A service is a context manager: it is ready when the context is entered, and ends with the context.
+"""
 
 import os
 import shutil
@@ -16,16 +18,16 @@ from server import free_port
 READY_SECONDS = 60
 STOP_SECONDS = 20
 BROKER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-# Where Erlang registers names unless it is told otherwise.
-NAMES_PORT = 4369
+# The default port of Erlang's port mapper.
+EPMD_PORT = 4369
 
 
-class Part:
+class Service:
     """A process that listens on a port."""
 
     def __init__(self, log):
         self.log = Path(log)
-        self.folder = Path(tempfile.mkdtemp(prefix="minutehand-part-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="minutehand-service-"))
         self.port = free_port()
         self.process = None
 
@@ -42,10 +44,10 @@ class Part:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self):
-        """Starts it, and waits until it answers."""
+        """Starts the process, and waits until it answers."""
         command, environment = self.command()
         with open(self.log, "a") as log:
-            # In a group of its own, which ends as a whole.
+            # A session of its own, so that the whole process group can be ended.
             self.process = subprocess.Popen(
                 [str(part) for part in command],
                 stdin=subprocess.DEVNULL,
@@ -58,13 +60,13 @@ class Part:
         deadline = time.monotonic() + READY_SECONDS
         while not self.is_ready():
             if self.process.poll() is not None:
-                raise RuntimeError(f"it ended with {self.process.returncode}: {self.log}")
+                raise RuntimeError(f"the service ended with {self.process.returncode}: {self.log}")
             if time.monotonic() > deadline:
-                raise RuntimeError(f"it was not ready within {READY_SECONDS} s: {self.log}")
+                raise RuntimeError(f"the service was not ready within {READY_SECONDS} s: {self.log}")
             time.sleep(0.05)
 
     def stop(self):
-        """Ends it, and whatever it started."""
+        """Ends the process group."""
         if self.process is None:
             return
         for sign in (signal.SIGTERM, signal.SIGKILL):
@@ -81,22 +83,22 @@ class Part:
         return answers(self.port)
 
 
-class Azurite(Part):
-    """Microsoft's emulator of Storage, of which the queues."""
+class Azurite(Service):
+    """Azurite, Microsoft's emulator of Storage: its queue service."""
 
     def command(self):
         main = self.modules / "azurite" / "dist" / "src" / "queue" / "main.js"
-        place = ["--queueHost", "127.0.0.1", "--queuePort", self.port]
-        quiet = ["--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
-        return ["node", main, *place, *quiet], {}
+        address = ["--queueHost", "127.0.0.1", "--queuePort", self.port]
+        options = ["--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
+        return ["node", main, *address, *options], {}
 
     def __init__(self, log, modules):
         super().__init__(log)
         self.modules = modules
 
 
-class Ministack(Part):
-    """A local AWS."""
+class Ministack(Service):
+    """Ministack, an emulator of AWS."""
 
     def __init__(self, log, python):
         super().__init__(log)
@@ -106,20 +108,20 @@ class Ministack(Part):
         return [self.python.parent / "ministack"], {
             "BIND_HOST": "127.0.0.1",
             "GATEWAY_PORT": str(self.port),
-            # Functions are told.
+            # Functions get this address of the emulator.
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
             "IOT_MTLS_ENABLED": "0",
         }
 
 
-class Broker(Part):
-    """RabbitMQ with AMQP 1.0, plain and over TLS."""
+class Broker(Service):
+    """RabbitMQ with AMQP 1.0, with TLS and without."""
 
     KEY_NAME, KEY = "RootManageSharedAccessKey", "Planted-Key-7+/="
 
     def __init__(self, log, certificate, key):
         super().__init__(log)
-        self.tls_port, self.dist_port, self.names_port = free_port(), free_port(), free_port()
+        self.tls_port, self.dist_port, self.epmd_port = free_port(), free_port(), free_port()
         self.name = f"minutehand{self.port}@localhost"
         (self.folder / "rabbitmq.conf").write_text(
             f"listeners.tcp.1 = 127.0.0.1:{self.port}\n"
@@ -135,7 +137,7 @@ class Broker(Part):
     def command(self):
         folder = self.folder
         return [BROKER], {
-            # Its cookie.
+            # Erlang writes its cookie into this folder.
             "HOME": str(folder),
             "RABBITMQ_NODENAME": self.name,
             "RABBITMQ_MNESIA_BASE": str(folder / "mnesia"),
@@ -143,7 +145,7 @@ class Broker(Part):
             "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq.conf"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
             "RABBITMQ_DIST_PORT": str(self.dist_port),
-            "ERL_EPMD_PORT": str(self.names_port),
+            "ERL_EPMD_PORT": str(self.epmd_port),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
         }
@@ -153,17 +155,17 @@ class Broker(Part):
 
     def stop(self):
         super().stop()
-        # The register of names outlives it, in a session of its own.
-        for pid in listeners(self.names_port):
+        # The port mapper is not in the process group, and would go on running.
+        for pid in listeners(self.epmd_port):
             os.kill(pid, signal.SIGTERM)
 
     def peers(self):
-        """Who is connected to it: the ports at the other ends."""
-        open_now = "01"
+        """The remote ports of the open connections to the broker."""
+        established = "01"
         fields = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        ends = [(field[1], field[2]) for field in fields if field[3] == open_now]
+        ends = [(field[1], field[2]) for field in fields if field[3] == established]
         ports = [tuple(int(end.rsplit(":", 1)[1], 16) for end in pair) for pair in ends]
-        return {there for here, there in ports if here == self.port}
+        return {remote for local, remote in ports if local == self.port}
 
 
 def answers(port):
@@ -172,7 +174,7 @@ def answers(port):
 
 
 def listeners(port):
-    """The processes that listen on a port, as Linux tells."""
+    """The ids of the processes that listen on a port, from Linux's /proc."""
     sockets = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
@@ -190,14 +192,14 @@ def listeners(port):
 
 
 def install_broker():
-    """Sees to it that there is a broker; why there is none, if there is none."""
+    """Installs RabbitMQ if it is missing. Returns the reason if that is impossible, else `None`."""
     if BROKER.exists():
         return None
     if shutil.which("apt-get") is None or os.geteuid() != 0:
-        return "RabbitMQ is not installed, and comes by apt-get, as root"
+        return "RabbitMQ is not installed; installing it needs apt-get and root"
     print("installing rabbitmq-server", flush=True)
-    others = listeners(NAMES_PORT)
-    # Only the program is wanted: no service is to be started.
+    others = listeners(EPMD_PORT)
+    # The package must not start a service; the tests start the program.
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     package = ["apt-get", "install", "-qq", "--no-install-recommends", "rabbitmq-server"]
     for command in (["apt-get", "update", "-qq"], package):
@@ -212,7 +214,7 @@ def install_broker():
     ):
         if shutil.which(command[0]):
             subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-    # What asks whether it runs leaves a register of names, which everybody could reach.
-    for pid in listeners(NAMES_PORT) - others:
+    # The status check of the package starts a port mapper that listens on all interfaces.
+    for pid in listeners(EPMD_PORT) - others:
         os.kill(pid, signal.SIGTERM)
-    return None if BROKER.exists() else f"there is no {BROKER} after its installation"
+    return None if BROKER.exists() else f"{BROKER} does not exist after the installation"
