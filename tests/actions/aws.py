@@ -1,4 +1,4 @@
-"""AWS, through its own client."""
+"""AWS, read with its official client, and the AWS actions of jobs."""
 
 import io
 import json
@@ -9,27 +9,26 @@ from scheduler import until
 
 REGION = "us-east-1"
 
-# Tells a queue what it was given, as whoever invokes it without waiting hears nothing.
+# Sends its input to a queue, since the caller of an asynchronous invocation gets no answer.
 FUNCTION = """
 import json, os
 import boto3
 
 def handler(event, context):
     sqs = boto3.client("sqs", endpoint_url=os.environ["AWS_ENDPOINT_URL"], region_name="us-east-1")
-    sqs.send_message(QueueUrl=os.environ["TOLD"], MessageBody=json.dumps(event))
+    sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=json.dumps(event))
 """
 
 
 class Aws:
-    def __init__(self, place):
-        self.place = place
-        known = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+    def __init__(self, url):
+        credentials = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
         for name in ("sqs", "sns", "lambda", "events"):
-            client = boto3.client(name, endpoint_url=place, region_name=REGION, **known)
+            client = boto3.client(name, endpoint_url=url, region_name=REGION, **credentials)
             setattr(self, name.replace("lambda", "functions"), client)
 
     def queue(self, name):
-        """A queue: its URL."""
+        """Creates a queue, and returns its URL."""
         fifo = {"FifoQueue": "true"} if name.endswith(".fifo") else {}
         return self.sqs.create_queue(QueueName=name, Attributes=fifo)["QueueUrl"]
 
@@ -38,18 +37,18 @@ class Aws:
         return self.sqs.get_queue_attributes(**wanted)["Attributes"]["QueueArn"]
 
     def receive(self, queue):
-        """The next message of a queue, once there is one; it is gone then."""
+        """Waits for the next message of a queue, deletes it there, and returns it."""
         wanted = {"MessageAttributeNames": ["All"], "AttributeNames": ["All"], "WaitTimeSeconds": 1}
 
         def ask():
             return self.sqs.receive_message(QueueUrl=queue, **wanted).get("Messages")
 
-        [message] = until(ask, bool, f"what is in {queue}")
+        [message] = until(ask, bool, f"the messages of {queue}")
         self.sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
         return message
 
     def topic(self, name, queue):
-        """A topic that gives its messages to a queue: its ARN."""
+        """Creates a topic that forwards its messages to a queue, and returns its ARN."""
         fifo = {"FifoTopic": "true"} if name.endswith(".fifo") else {}
         topic = self.sns.create_topic(Name=name, Attributes=fifo)["TopicArn"]
         raw = {"RawMessageDelivery": "true"}
@@ -59,7 +58,7 @@ class Aws:
         return topic
 
     def function(self, name, queue):
-        """A function that tells a queue what it is given: its ARN."""
+        """Creates a function that sends its input to a queue, and returns its ARN."""
         package = io.BytesIO()
         with zipfile.ZipFile(package, "w") as archive:
             archive.writestr("function.py", FUNCTION)
@@ -69,13 +68,13 @@ class Aws:
             Role="arn:aws:iam::000000000000:role/any",
             Handler="function.handler",
             Code={"ZipFile": package.getvalue()},
-            Environment={"Variables": {"TOLD": queue}},
+            Environment={"Variables": {"QUEUE_URL": queue}},
             Timeout=30,
         )
         return made["FunctionArn"]
 
     def bus(self, name, source, queue):
-        """A bus that gives the events of a source to a queue."""
+        """Creates a bus that forwards the events of a source to a queue."""
         self.events.create_event_bus(Name=name)
         pattern = json.dumps({"source": [source]})
         rule = {"Name": f"{name}-rule", "EventBusName": name}

@@ -1,7 +1,7 @@
-"""The HTTPS API of Service Bus for sending, as Microsoft documents it: "Send Message", "Message
-Headers and Properties", and "Service Bus access control with Shared Access Signatures".
+"""A fake of Service Bus that accepts messages over the HTTPS API.
 
-Nothing here was taken from the program that it checks.
+It follows Microsoft's documents "Send Message", "Message Headers and Properties", and "Service Bus
+access control with Shared Access Signatures". It shares no code with the program that it checks.
 """
 
 import base64
@@ -12,12 +12,12 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-# A token of an hour is what the documents show; one of a day was not meant for one message.
-LIFE_SECONDS_MAX = 24 * 60 * 60
+# The documents use tokens of an hour. A token of a day would be too long-lived for one message.
+LIFETIME_SECONDS_MAX = 24 * 60 * 60
 
 
 class Bus:
-    """Takes messages for some queues and topics, under some keys."""
+    """Accepts messages for given queues and topics, with given keys."""
 
     def __init__(self, entities, keys):
         self.entities, self.keys, self.messages = set(entities), dict(keys), []
@@ -34,34 +34,34 @@ class Bus:
         self.server.server_close()
 
     def refusal(self, authorization, url):
-        """Why a request for a URL is not authorized; `None` if it is."""
+        """The reason why a request for a URL is not authorized; `None` if it is."""
         scheme, _, fields = (authorization or "").partition(" ")
         if scheme != "SharedAccessSignature":
             return "MalformedToken: the scheme is not SharedAccessSignature"
         pairs = [field.partition("=") for field in fields.split("&")]
         sent = {name: value for name, _, value in pairs}
         if set(sent) != {"sr", "sig", "se", "skn"} or len(pairs) != 4:
-            return "MalformedToken: it has to have sr, sig, se and skn"
+            return "MalformedToken: sr, sig, se and skn are required"
         if not sent["se"].isdigit():
             return "MalformedToken: se is not a number"
         left = int(sent["se"]) - time.time()
         if left <= 0:
             return "ExpiredToken"
-        if left > LIFE_SECONDS_MAX:
+        if left > LIFETIME_SECONDS_MAX:
             return "TokenLivesTooLong"
         key = self.keys.get(urllib.parse.unquote(sent["skn"]))
         if key is None:
             return "InvalidSignature: no such key"
-        # What is signed is the resource as it is encoded in the token, a line feed, the expiry.
+        # The signature covers the resource as it is encoded in the token, a line feed, and the expiry.
         signed = f"{sent['sr']}\n{sent['se']}".encode()
         expected = base64.b64encode(hmac.new(key.encode(), signed, hashlib.sha256).digest())
         if urllib.parse.unquote(sent["sig"]).encode() != expected:
             return "InvalidSignature: The token has an invalid signature."
         resource = urllib.parse.urlsplit(urllib.parse.unquote(sent["sr"]))
-        asked = urllib.parse.urlsplit(url)
-        # A token is for a resource and for what is below it.
-        below = (asked.path + "/").startswith(resource.path.rstrip("/") + "/")
-        if resource.netloc != asked.netloc or not below:
+        requested = urllib.parse.urlsplit(url)
+        # A token is valid for a resource and everything below it.
+        below = (requested.path + "/").startswith(resource.path.rstrip("/") + "/")
+        if resource.netloc != requested.netloc or not below:
             return "InvalidAudience"
         return None
 

@@ -1,4 +1,4 @@
-"""Makes an authority, and a certificate of its for this machine, in a folder."""
+"""Creates a certificate authority and a certificate for this machine, in a folder."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -14,11 +14,11 @@ YEARS = timedelta(days=3650)
 
 
 def certificate(name, key, issuer, issuer_key, extensions):
-    def named(text):
+    def x509_name(text):
         return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
     now = datetime.now(UTC)
-    builder = x509.CertificateBuilder(named(issuer), named(name), key.public_key())
+    builder = x509.CertificateBuilder(x509_name(issuer), x509_name(name), key.public_key())
     builder = builder.serial_number(x509.random_serial_number())
     builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + YEARS)
     for extension in extensions:
@@ -31,13 +31,13 @@ def main():
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     is_authority = x509.BasicConstraints(ca=True, path_length=None)
     names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
-    of_this_machine = x509.SubjectAlternativeName(names)
+    alternative_names = x509.SubjectAlternativeName(names)
     issuer = "Minutehand tests"
     folder.joinpath("authority.pem").write_bytes(
         certificate(issuer, authority_key, issuer, authority_key, [is_authority])
     )
     folder.joinpath("certificate.pem").write_bytes(
-        certificate("localhost", key, issuer, authority_key, [of_this_machine])
+        certificate("localhost", key, issuer, authority_key, [alternative_names])
     )
     folder.joinpath("key.pem").write_bytes(
         key.private_bytes(

@@ -1,4 +1,4 @@
-"""What the tests stand on. `run` starts the parts, and says in the environment where they are."""
+"""Fixtures. `run` starts the services, and passes their addresses in an environment variable."""
 
 import json
 import os
@@ -11,23 +11,23 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import parts as real_parts  # noqa: E402
+import services  # noqa: E402
 from aws import Aws  # noqa: E402
 from bus import Bus  # noqa: E402
 from scheduler import Scheduler  # noqa: E402
 from server import Server  # noqa: E402
 
-# Whoever ends the tests wants what they started to end, too.
+# A SIGTERM raises KeyboardInterrupt, so that fixtures end the processes that they started.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 BUS_KEYS = {"RootManageSharedAccessKey": "Planted-Key-7+/="}
-NO_BROKER = "there is no broker"
+NO_BROKER = "no broker is available"
 
 
 @pytest.fixture(scope="session")
-def told():
-    """What `run` says of the parts."""
-    return json.loads(os.environ["MINUTEHAND_PARTS"])
+def setup():
+    """The addresses of the services, and other values from `run`."""
+    return json.loads(os.environ["MINUTEHAND_SERVICES"])
 
 
 @pytest.fixture(scope="session")
@@ -37,52 +37,52 @@ def bus():
 
 
 @pytest.fixture(scope="session")
-def aws(told):
-    return Aws(told["aws"])
+def aws(setup):
+    return Aws(setup["aws"])
 
 
 @pytest.fixture(scope="session")
-def broker(told):
-    if told["broker"] is None:
+def broker(setup):
+    if setup["broker"] is None:
         pytest.skip(NO_BROKER)
-    log = Path(told["logs"]) / "broker.log"
-    with real_parts.Broker(log, told["certificate"], told["key"]) as broker:
+    log = Path(setup["logs"]) / "broker.log"
+    with services.Broker(log, setup["certificate"], setup["key"]) as broker:
         yield broker
 
 
-def serving(told, name, arguments):
-    log = Path(told["logs"]) / f"{name}.server.log"
+def serving(setup, name, arguments):
+    log = Path(setup["logs"]) / f"{name}.server.log"
     arguments = [*arguments, "--log-level", "debug"]
-    # Whose certificates the program trusts, beside its own system's: the tests' authority.
-    environment = {"SSL_CERT_FILE": told["authority"], **told["credentials"]}
-    return Server(told["binary"], log, arguments=arguments, environment=environment)
+    # The program trusts the tests' certificate authority in addition to those of the system.
+    environment = {"SSL_CERT_FILE": setup["authority"], **setup["credentials"]}
+    return Server(setup["binary"], log, arguments=arguments, environment=environment)
 
 
 @pytest.fixture(scope="session")
-def scheduler(told, bus, request):
-    """A server that knows every part."""
+def scheduler(setup, bus, request):
+    """A server with the addresses of all services."""
     arguments = [
-        *["--storage-endpoint", told["storage"]],
+        *["--storage-endpoint", setup["storage"]],
         *["--service-bus-endpoint", bus.url],
-        *["--aws-endpoint", told["aws"]],
+        *["--aws-endpoint", setup["aws"]],
     ]
-    if told["broker"] is not None:
+    if setup["broker"] is not None:
         port = request.getfixturevalue("broker").port
         arguments += ["--service-bus-amqp-endpoint", f"amqp://127.0.0.1:{port}"]
-    with serving(told, "all", arguments) as server:
+    with serving(setup, "all", arguments) as server:
         yield Scheduler(server.url, server.token, server.log)
 
 
 @pytest.fixture(scope="session")
-def scheduler_tls(told, broker):
-    """A server that reaches the broker over TLS alone."""
-    place = f"amqps://localhost:{broker.tls_port}"
-    with serving(told, "tls", ["--service-bus-amqp-endpoint", place]) as server:
+def scheduler_tls(setup, broker):
+    """A server that reaches the broker only over TLS."""
+    endpoint = f"amqps://localhost:{broker.tls_port}"
+    with serving(setup, "tls", ["--service-bus-amqp-endpoint", endpoint]) as server:
         yield Scheduler(server.url, server.token, server.log)
 
 
 @pytest.fixture(scope="session")
-def scheduler_alone(told):
-    """A server that was told of nothing."""
-    with serving(told, "alone", []) as server:
+def scheduler_alone(setup):
+    """A server without the address of any service."""
+    with serving(setup, "alone", []) as server:
         yield Scheduler(server.url, server.token, server.log)

@@ -1,4 +1,4 @@
-"""Jobs over the API, as the tests create them, and what their history says."""
+"""Creates jobs over the API, and reads their history."""
 
 import json
 import time
@@ -6,20 +6,20 @@ import urllib.error
 import urllib.request
 from itertools import count
 
-PATIENCE_SECONDS = 30
+WAIT_SECONDS = 30
 GROUP = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc"
 _NUMBERS = count(1)
 
 
 class Scheduler:
-    """A running `minutehand serve`, with a collection."""
+    """A running `minutehand serve` with one job collection."""
 
     def __init__(self, url, token, log):
         self.url, self.token, self.log = url, token, log
         self.must("PUT", "", {"properties": {"sku": {"name": "P20Premium"}}})
 
     def ask(self, method, path, body=None):
-        """What is answered: the status, and the text."""
+        """Sends a request, and returns the status and the body."""
         request = urllib.request.Request(
             f"{self.url}{GROUP}{path}?api-version=2016-03-01",
             method=method,
@@ -27,25 +27,26 @@ class Scheduler:
             data=None if body is None else json.dumps(body).encode(),
         )
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+            with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
     def must(self, method, path, body=None):
+        """Sends a request that has to succeed, and returns the body as JSON."""
         status, text = self.ask(method, path, body)
         assert status < 300, f"{method} {path}: {status} {text}"
         return json.loads(text) if text else None
 
     def put(self, action, **properties):
-        """Creates a job of this action, which fails at once if it fails; answers its path."""
+        """Creates a job without retries, and returns its path."""
         path = f"/jobs/j{next(_NUMBERS)}"
         action = {"retryPolicy": {"retryType": "None"}, **action}
         self.must("PUT", path, {"properties": {"action": action, **properties}})
         return path
 
     def history(self, job, items=1):
-        """The newest items of a job's history, once there are so many; the newest first."""
+        """Waits until a job's history has a number of items, and returns it, the newest first."""
         return until(
             lambda: self._items(job), lambda found: len(found) >= items, f"the history of {job}"
         )
@@ -54,7 +55,7 @@ class Scheduler:
         return [item["properties"] for item in self.must("GET", f"{job}/history")["value"]]
 
     def run(self, action):
-        """Runs an action once: whether it succeeded, and the message of its history."""
+        """Runs an action once. Returns whether it succeeded, and the message in the history."""
         return outcome(self.history(self.put(action))[0])
 
     def succeeds(self, action):
@@ -72,12 +73,12 @@ def outcome(item):
     return item.get("status") != "failed", item["message"]
 
 
-def until(ask, is_so, what):
-    """Asks until an answer is as it has to become, for as long as patience lasts."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def until(ask, is_done, what):
+    """Calls `ask` until its result satisfies `is_done`, within a time limit."""
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         answer = ask()
-        if is_so(answer):
+        if is_done(answer):
             return answer
         assert time.monotonic() < deadline, f"{what} stays {answer!r}"
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Storage queues, through Microsoft's own client."""
+"""Storage queues, read with Microsoft's client, and the action of jobs."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from azure.storage.queue import (
     generate_queue_sas,
 )
 
-# Those that every emulator of Storage has.
+# The account and key of all emulators of Storage.
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 HOUR = timedelta(hours=1)
@@ -22,19 +22,19 @@ def now():
 
 
 class Storage:
-    def __init__(self, place):
-        self.service = QueueServiceClient(f"{place}/{ACCOUNT}", credential=KEY)
+    def __init__(self, url):
+        self.service = QueueServiceClient(f"{url}/{ACCOUNT}", credential=KEY)
 
     def queue(self, name):
         return self.service.create_queue(name)
 
     @staticmethod
-    def sas(queue, ends_in=HOUR):
+    def sas(queue, lifetime=HOUR):
         """A token for one queue."""
         may_add = QueueSasPermissions(add=True)
         start = now() - 2 * HOUR
         return generate_queue_sas(
-            ACCOUNT, queue, KEY, permission=may_add, expiry=now() + ends_in, start=start
+            ACCOUNT, queue, KEY, permission=may_add, expiry=now() + lifetime, start=start
         )
 
     @staticmethod
@@ -46,7 +46,7 @@ class Storage:
 
 
 def texts(queue):
-    """What a queue holds."""
+    """The texts of the messages in a queue."""
     return [message.content for message in queue.receive_messages()]
 
 

@@ -1,4 +1,4 @@
-"""Service Bus over its HTTPS API, on a stand-in that was written from Microsoft's documents."""
+"""Service Bus over its HTTPS API, with a fake that was written from Microsoft's documents."""
 
 import re
 
@@ -22,7 +22,7 @@ BROKERED = {
     "to": "some\"one\"",
     "viaPartitionKey": "via",
 }
-# As the documents write it: durations in seconds, instants as HTTP has them, JSON in ASCII.
+# The format of the documents: durations in seconds, instants in the format of HTTP, ASCII.
 BROKER_PROPERTIES = (
     '{"CorrelationId":"correlation","ForcePersistence":true,"Label":"Gr\\u00fc\\u00dfe",'
     '"MessageId":"own identity","PartitionKey":"key","ReplyTo":"reply",'
@@ -32,11 +32,11 @@ BROKER_PROPERTIES = (
 
 
 def action(kind, entity, message, key=KEY, key_name=KEY_NAME, **more):
-    place = {"Queue": "queueName", "Topic": "topicPath"}[kind]
+    property_name = {"Queue": "queueName", "Topic": "topicPath"}[kind]
     return {
         "type": f"ServiceBus{kind}",
         f"serviceBus{kind}Message": {
-            place: entity,
+            property_name: entity,
             "namespace": "contoso",
             "message": message,
             "authentication": {"sasKeyName": key_name, "sasKey": key},
@@ -54,24 +54,24 @@ def headers(message, name):
 
 
 @pytest.mark.parametrize("transport", [None, "NotSpecified", "netMessaging"])
-def test_a_message_that_says_nothing_goes_over_https(scheduler, bus, transport):
+def test_the_default_transport_is_https(scheduler, bus, transport):
     more = {"transportType": transport} if transport else {}
-    told = scheduler.succeeds(action("Queue", "orders", '{"key":"value"}', **more))
-    assert told == (
+    result = scheduler.succeeds(action("Queue", "orders", '{"key":"value"}', **more))
+    assert result == (
         "ServiceBusQueue Action - Succeeded: message to 'orders' in namespace 'contoso' was taken "
         "with 'Created'"
     )
     message = newest(bus)
     assert message["path"] == "/orders/messages"
-    # As .NET serializes a string, which is what the original sent.
+    # A serialized .NET string, as Azure sent it.
     assert message["body"] == SERIALIZED + b'\x0f{"key":"value"}'
     [identity] = headers(message, "BrokerProperties")
     assert re.fullmatch(r'\{"MessageId":"[0-9a-f]+\.\d+\.\d+\.m0"\}', identity)
 
 
-def test_every_property_arrives_byte_for_byte(scheduler, bus):
+def test_all_properties_arrive_byte_for_byte(scheduler, bus):
     custom = {"Priority": "High", "customer": "12345,\"ABC\" ä"}
-    told = scheduler.succeeds(
+    result = scheduler.succeeds(
         action(
             *("Topic", "some/topic", "Grüße"),
             messageFormat="raw",
@@ -79,7 +79,7 @@ def test_every_property_arrives_byte_for_byte(scheduler, bus):
             customMessageProperties=custom,
         )
     )
-    assert told.startswith("ServiceBusTopic Action - Succeeded: message to 'some/topic' in ")
+    assert result.startswith("ServiceBusTopic Action - Succeeded: message to 'some/topic' in ")
     message = newest(bus)
     assert message["path"] == "/some/topic/messages"
     assert message["body"] == "Grüße".encode()
@@ -96,24 +96,24 @@ def test_every_property_arrives_byte_for_byte(scheduler, bus):
         ({"key_name": "somebody else"}, "Unauthorized InvalidSignature: no such key"),
     ],
 )
-def test_a_wrong_key_is_told_and_not_shown(scheduler, bus, more, expected):
+def test_a_wrong_key_fails_without_being_revealed(scheduler, bus, more, expected):
     before = len(bus.messages)
-    told = scheduler.fails(action("Queue", "orders", "x", **more))
-    assert told.startswith(
+    result = scheduler.fails(action("Queue", "orders", "x", **more))
+    assert result.startswith(
         "ServiceBusQueue Action - Failed: message to 'orders' in namespace 'contoso' failed: "
         + expected
     )
     assert len(bus.messages) == before
-    for text in (told, scheduler.log.read_text()):
+    for text in (result, scheduler.log.read_text()):
         assert "Planted" not in text and "sig=" not in text
 
 
-def test_a_missing_queue_is_told(scheduler):
-    told = scheduler.fails(action("Queue", "absent", "x"))
-    assert "failed: NotFound Entity 'absent' was not found." in told
+def test_a_missing_queue_is_named(scheduler):
+    result = scheduler.fails(action("Queue", "absent", "x"))
+    assert "failed: NotFound Entity 'absent' was not found." in result
 
 
-def test_what_cannot_be_a_header_is_refused_at_creation(scheduler):
+def test_the_api_refuses_properties_that_are_not_valid_headers(scheduler):
     for name in ("a b", "Authorization", "BrokerProperties", "ä"):
         wanted = action("Queue", "orders", "x", customMessageProperties={name: "1"})
         status, text = scheduler.ask("PUT", "/jobs/no", {"properties": {"action": wanted}})

@@ -1,4 +1,4 @@
-"""Every type of action, as the main action and as the error action of each other's failure."""
+"""Every type of action, as the main action, and as the error action of another type."""
 
 import http.server
 import json
@@ -9,8 +9,8 @@ from threading import Thread
 import pytest
 import test_bus
 from aws import event, function, sns, sqs
-from parts import Broker
 from scheduler import outcome, until
+from services import Broker
 from storage import Storage, texts
 from storage import action as storage_action
 from test_amqp import message, reading
@@ -32,9 +32,9 @@ NOWHERE = {"uri": "http://127.0.0.1:9/", "method": "GET"}
 
 
 class Web:
-    """A server that remembers what it was sent."""
+    """A server that remembers the bodies of requests."""
 
-    def __init__(self, told, is_tls):
+    def __init__(self, setup, is_tls):
         self.bodies = bodies = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,19 +51,19 @@ class Web:
         if is_tls:
             scheme = "https"
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(told["certificate"], told["key"])
+            context.load_cert_chain(setup["certificate"], setup["key"])
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.url = f"{scheme}://127.0.0.1:{self.server.server_port}/"
         Thread(target=self.server.serve_forever, daemon=True).start()
 
 
-class Places:
-    """For each type an action that succeeds, one that fails, and what arrived at its place."""
+class Targets:
+    """For each type: an action that succeeds, an action that fails, and the text that arrived."""
 
-    def __init__(self, told, bus, aws, broker):
-        self.web = {name: Web(told, name == "Https") for name in ("Http", "Https")}
+    def __init__(self, setup, bus, aws, broker):
+        self.web = {name: Web(setup, name == "Https") for name in ("Http", "Https")}
         self.bus, self.aws = bus, aws
-        self.storage = Storage(told["storage"])
+        self.storage = Storage(setup["storage"])
         self.queue = self.storage.queue("every-type")
         names = ("Sqs", "Sns", "Lambda", "EventBridge")
         self.queues = {name: aws.queue(f"every-{name}") for name in names}
@@ -111,7 +111,7 @@ class Places:
             case "Http":
                 return {"type": kind, "request": NOWHERE}
             case "Https":
-                # No certificate, and nobody there.
+                # The server has no certificate, and does not exist.
                 return {"type": kind, "request": {**NOWHERE, "uri": "https://127.0.0.1:9/"}}
             case "StorageQueue":
                 return storage_action("every-type", "sv=1&sig=x", "x")
@@ -134,17 +134,17 @@ class Places:
                 return event("every.type", "{}", eventBusName=no_bus)
 
     def arrived(self, kind):
-        """The next text that arrived."""
+        """The next text that arrived at the target of a type."""
         match kind:
             case "Http" | "Https":
                 bodies = self.web[kind].bodies
-                return until(lambda: bodies[-1:], bool, f"what came over {kind}")[0]
+                return until(lambda: bodies[-1:], bool, f"the bodies over {kind}")[0]
             case "StorageQueue":
                 return texts(self.queue)[0]
             case "ServiceBusQueue" | "ServiceBusTopic":
                 return self.bus.messages[-1]["body"].decode()
             case "ServiceBusQueue over AMQP" | "ServiceBusTopic over AMQP":
-                # Its body is gone when it is.
+                # The body has to be read before the message is released.
                 found = self.listening[kind].receive(timeout=30)
                 return bytes(found.body).decode()
             case "Lambda":
@@ -156,42 +156,42 @@ class Places:
 
 
 @pytest.fixture(scope="module")
-def places(told, bus, aws, request):
-    broker = request.getfixturevalue("broker") if told["broker"] else None
-    return Places(told, bus, aws, broker)
+def targets(setup, bus, aws, request):
+    broker = request.getfixturevalue("broker") if setup["broker"] else None
+    return Targets(setup, bus, aws, broker)
 
 
-def check_that_it_can_be(kind, told):
-    if kind.endswith("AMQP") and not told["broker"]:
-        pytest.skip("there is no broker")
+def skip_without_broker(kind, setup):
+    if kind.endswith("AMQP") and not setup["broker"]:
+        pytest.skip("no broker is available")
 
 
-def marker(kind):
-    """With what the messages of a type begin."""
+def prefix(kind):
+    """The first word of the messages of a type."""
     return "Http" if kind == "Https" else kind.split()[0]
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_as_main_action(scheduler, places, told, kind):
-    check_that_it_can_be(kind, told)
+def test_as_main_action(scheduler, targets, setup, kind):
+    skip_without_broker(kind, setup)
     text = f"main {kind}"
-    scheduler.succeeds(places.good(kind, text))
-    assert places.arrived(kind) == text
+    scheduler.succeeds(targets.good(kind, text))
+    assert targets.arrived(kind) == text
 
 
-# Each after the failure of another.
+# Each type follows the failure of another one.
 @pytest.mark.parametrize(("failing", "kind"), [*pairwise([TYPES[-1], *TYPES])])
-def test_as_error_action(scheduler, places, told, kind, failing):
-    check_that_it_can_be(kind, told)
-    check_that_it_can_be(failing, told)
+def test_as_error_action(scheduler, targets, setup, kind, failing):
+    skip_without_broker(kind, setup)
+    skip_without_broker(failing, setup)
     text = f"error {kind}"
-    job = scheduler.put({**places.bad(failing), "errorAction": places.good(kind, text)})
+    job = scheduler.put({**targets.bad(failing), "errorAction": targets.good(kind, text)})
     error, main = scheduler.history(job, 2)
     assert (main["actionName"], error["actionName"]) == ("MainAction", "ErrorAction")
     assert outcome(main)[0] is False and outcome(error)[0] is True, (main, error)
-    assert main["message"].startswith(f"{marker(failing)} Action - ")
-    assert error["message"].startswith(f"{marker(kind)} Action - ")
-    assert places.arrived(kind) == text
+    assert main["message"].startswith(f"{prefix(failing)} Action - ")
+    assert error["message"].startswith(f"{prefix(kind)} Action - ")
+    assert targets.arrived(kind) == text
     counters = scheduler.must("GET", job)["properties"]["status"]
     names = ("executionCount", "failureCount", "faultedCount")
     assert [counters[name] for name in names] == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""Storage queues, on Azurite."""
+"""Storage queues, with Azurite."""
 
 import re
 import xml.etree.ElementTree as XML
@@ -12,11 +12,11 @@ TEXT = "Grüße <b> & \"c\" ]]> 🔑\r\n\tend "
 
 
 @pytest.fixture(scope="session")
-def storage(told):
-    return Storage(told["storage"])
+def storage(setup):
+    return Storage(setup["storage"])
 
 
-def test_the_bare_text_arrives_as_it_was_written(scheduler, storage):
+def test_a_raw_message_arrives_unchanged(scheduler, storage):
     queue = storage.queue("raw-orders")
     sas = storage.sas("raw-orders")
     message = scheduler.succeeds(action("raw-orders", sas, TEXT, messageFormat="raw"))
@@ -24,9 +24,9 @@ def test_the_bare_text_arrives_as_it_was_written(scheduler, storage):
     assert texts(queue) == [TEXT]
 
 
-def test_the_envelope_tells_of_the_execution_with_the_text_inside(scheduler, storage):
+def test_the_envelope_describes_the_execution_and_contains_the_text(scheduler, storage):
     queue = storage.queue("orders")
-    # A token is taken with the question mark that the portal shows it with, too.
+    # The portal shows tokens with a question mark, which is accepted.
     job = scheduler.put(action("orders", f"?{storage.sas('orders')}", TEXT))
     item = scheduler.history(job)[0]
     assert item["message"] == SUCCEEDED.format("orders")
@@ -53,14 +53,14 @@ def test_the_envelope_tells_of_the_execution_with_the_text_inside(scheduler, sto
     assert re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", found["ClientRequestId"])
 
 
-def test_an_empty_text_is_a_message_too(scheduler, storage):
+def test_an_empty_text_is_a_message(scheduler, storage):
     queue = storage.queue("empty")
     scheduler.succeeds(action("empty", storage.sas("empty"), ""))
     [text] = texts(queue)
     assert "<Message></Message>" in text
 
 
-def test_a_wrong_token_is_told_and_not_shown(scheduler, storage):
+def test_a_wrong_token_fails_without_being_revealed(scheduler, storage):
     storage.queue("closed")
     good = storage.sas("closed")
     signature = re.search("sig=([^&]+)", good)[1]
@@ -73,11 +73,11 @@ def test_a_wrong_token_is_told_and_not_shown(scheduler, storage):
     expired = scheduler.fails(action("closed", storage.sas("closed", timedelta(0) - HOUR), "x"))
     assert "failed: Forbidden AuthenticationFailed" in expired
     log = scheduler.log.read_text()
-    for told in (message, expired, log):
-        assert signature not in told and "UGxhbnRlZC1TaWduYXR1cmUt" not in told
+    for text in (message, expired, log):
+        assert signature not in text and "UGxhbnRlZC1TaWduYXR1cmUt" not in text
 
 
-def test_a_missing_queue_is_told_in_the_words_that_clients_know(scheduler, storage):
+def test_a_missing_queue_has_the_message_that_clients_parse(scheduler, storage):
     message = scheduler.fails(action("absent", storage.account_sas(), "x"))
     assert message == (
         "StorageQueue Action - The queue 'absent' does not exist in the storage account "
@@ -85,15 +85,15 @@ def test_a_missing_queue_is_told_in_the_words_that_clients_know(scheduler, stora
     )
 
 
-def test_a_text_that_is_too_large_is_told(scheduler, storage):
+def test_a_text_that_is_too_large_fails(scheduler, storage):
     queue = storage.queue("large")
-    # What is escaped twice grows sevenfold.
+    # The text is escaped twice, which makes it about seven times as long.
     message = scheduler.fails(action("large", storage.sas("large"), "&" * 15_000))
     assert "failed: RequestEntityTooLarge RequestBodyTooLarge" in message
     assert texts(queue) == []
 
 
-def test_what_xml_cannot_hold_is_refused_at_creation(scheduler):
+def test_the_api_refuses_characters_that_are_invalid_in_xml(scheduler):
     refused = scheduler.ask(
         "PUT", "/jobs/control", {"properties": {"action": action("q-1", "s", "a\u0001b")}}
     )

@@ -1,7 +1,7 @@
-"""Installs what is not ours, once, into ignored folders of the project.
+"""Installs packages of others, once, into ignored folders of the project.
 
-A stamp beside each installation says what it was made of; with another list, or another Python or
-Node, it is made anew.
+A stamp in each installation is a hash of its requirements. If the requirements change, or the
+version of Python or Node does, the installation is made again.
 """
 
 import hashlib
@@ -15,11 +15,11 @@ FOLDER = HERE.parent.parent / "target" / "clients"
 
 
 class Failed(Exception):
-    """An installation that did not work, and what it printed."""
+    """A failed installation, with the output of its command."""
 
 
 def python(name, requirements):
-    """The interpreter of an environment of its own that has these requirements."""
+    """Installs requirements into a virtual environment, and returns its interpreter."""
     folder = FOLDER / name
     interpreter = folder / "bin" / "python"
 
@@ -33,7 +33,7 @@ def python(name, requirements):
 
 
 def node(name, package):
-    """The folder of modules that a package's lock file names."""
+    """Installs the modules in a package's lock file, and returns their folder."""
     folder = FOLDER / name
     files = [package / "package.json", package / "package-lock.json"]
 
@@ -48,12 +48,12 @@ def node(name, package):
     return folder / "node_modules"
 
 
-def _once(folder, made_of, install):
+def _once(folder, requirements, install):
     stamp = folder / "installed"
-    wanted = hashlib.sha256("\n".join(made_of).encode()).hexdigest()
+    wanted = hashlib.sha256("\n".join(requirements).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    # What is installed may be told on standard output.
+    # Standard output is left to the results of the caller.
     print(f"installing {folder.name} into {folder}", file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     install()

@@ -1,4 +1,4 @@
-"""`minutehand serve`, started on a free port of this machine and ended with whoever started it."""
+"""Runs `minutehand serve` on a free port of this machine."""
 
 import os
 import re
@@ -12,13 +12,13 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-# The tests know what the next execution is, from here.
+# The tests compute the next executions from this time.
 CLOCK_START = "2027-01-01T00:00:00Z"
 READY_SECONDS = 60
 STOP_SECONDS = 15
 
 
-# What the clients of the API need: nothing fires, and jobs of every type are taken.
+# Arguments for tests of the API: no job runs, and jobs of every type are accepted.
 API_ALONE = [
     *["--roles", "api", "--clock-start", CLOCK_START],
     *["--aws-endpoint", "http://127.0.0.1:9"],
@@ -26,7 +26,7 @@ API_ALONE = [
 
 
 class Server:
-    """One server, ready as soon as it is entered and gone when it is left."""
+    """A server as a context manager: it is ready when the context is entered, and ends with it."""
 
     def __init__(self, binary, log, tls=False, arguments=API_ALONE, environment=None):
         self.log = Path(log)
@@ -40,7 +40,7 @@ class Server:
         self.command = [
             *[str(binary), "serve", "--listen", self.address, "--token", self.token],
             *arguments,
-            # One on a file and one in memory, so that the clients see both.
+            # The clients test both stores: one on a file, and one in memory.
             *(["--data", data, "--tls-self-signed"] if tls else ["--memory"]),
         ]
 
@@ -74,21 +74,21 @@ class Server:
 
     @property
     def environment(self):
-        """What a suite is told."""
-        told = {"MINUTEHAND_URL": self.url, "MINUTEHAND_TOKEN": self.token}
+        """The environment variables for a suite."""
+        variables = {"MINUTEHAND_URL": self.url, "MINUTEHAND_TOKEN": self.token}
         if self.tls:
-            told["MINUTEHAND_CERT"] = self._certificate()
-        return told
+            variables["MINUTEHAND_CERT"] = self._certificate()
+        return variables
 
     def _certificate(self):
-        """The path of the certificate that it made, which it prints."""
+        """The path of the server's certificate, from its output."""
         found = re.search(r"\S*cert\S*\.pem", self.log.read_text())
         if not found:
             raise RuntimeError(f"the server names no certificate: {self.log}")
         return str(Path(self.folder.name) / found[0])
 
     def _wait_until_ready(self):
-        # Whose certificate it is, the tests ask.
+        # The clients verify the certificate; this only waits.
         context = ssl._create_unverified_context() if self.tls else None
         deadline = time.monotonic() + READY_SECONDS
         while time.monotonic() < deadline:

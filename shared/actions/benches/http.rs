@@ -1,10 +1,11 @@
-//! Requests per second to a target on loopback, by how many are in flight.
+//! Measures requests per second to a target on the loopback interface, by the number of requests in
+//! flight.
 //!
-//! The target runs on a thread of its own and answers each request with the same bytes, so that what
-//! is measured is the sender; both share the machine.
+//! The target runs on a thread of its own, and answers each request with the same bytes. It is much
+//! cheaper than the sender, which is what the benchmark measures. Both share the machine.
 
-#![expect(clippy::print_stdout, reason = "a bench prints its table")]
-#![expect(clippy::expect_used, reason = "a bench that meets what it did not expect has to stop")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+#![expect(clippy::expect_used, reason = "a benchmark has to stop when something is unexpected")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,11 +21,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// Executions in flight at once.
+/// The numbers of requests in flight.
 const IN_FLIGHT: [usize; 4] = [1, 64, 256, 1_024];
-/// Executions that fall due at one instant.
-const N_DUE: usize = 10_000;
-/// Rounds, of which the best and the median are printed: the machine has other work.
+/// The number of requests in a round.
+const N_REQUESTS: usize = 10_000;
+/// The number of rounds. The best and the median are printed, since the machine has other work.
 const ROUNDS: usize = 7;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
 
@@ -36,14 +37,14 @@ fn main() {
         .build()
         .expect("a runtime");
     let start = Instant::now();
-    Actions::new(&ActionSettings::new(TargetPolicy::PublicOnly)).expect("settings that make sense");
-    println!("made ready in {:.1?}", start.elapsed());
-    println!("{N_DUE} POSTs with a body of 100 bytes, {ROUNDS} rounds");
+    Actions::new(&ActionSettings::new(TargetPolicy::PublicOnly)).expect("valid settings");
+    println!("set up in {:.1?}", start.elapsed());
+    println!("{N_REQUESTS} POSTs with a body of 100 bytes, {ROUNDS} rounds");
     println!("in flight |  first/s | median/s |   best/s | median for all");
     for in_flight in IN_FLIGHT {
-        // With connections of its own; the first round opens them.
+        // Each number has connections of its own, which the first round opens.
         let settings = ActionSettings::new(TargetPolicy::AllowPrivate);
-        let actions = Arc::new(Actions::new(&settings).expect("settings that make sense"));
+        let actions = Arc::new(Actions::new(&settings).expect("valid settings"));
         let mut times: Vec<Duration> =
             (0..ROUNDS).map(|_| runtime.block_on(round(&actions, address, in_flight))).collect();
         let first = times.first().copied().expect("a round");
@@ -61,7 +62,7 @@ fn main() {
 
 #[expect(clippy::cast_precision_loss, reason = "a count of a few thousand")]
 fn per_second(time: Duration) -> f64 {
-    N_DUE as f64 / time.as_secs_f64()
+    N_REQUESTS as f64 / time.as_secs_f64()
 }
 
 async fn round(actions: &Arc<Actions>, address: SocketAddr, in_flight: usize) -> Duration {
@@ -81,10 +82,10 @@ async fn round(actions: &Arc<Actions>, address: SocketAddr, in_flight: usize) ->
         tasks.spawn(async move {
             loop {
                 let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= N_DUE {
+                if n >= N_REQUESTS {
                     return;
                 }
-                let sent = actions.send(&target, &occasion(n)).await;
+                let sent = actions.send(&target, &context(n)).await;
                 assert_eq!(sent.outcome, Outcome::Succeeded, "{}", sent.message);
             }
         });
@@ -95,7 +96,7 @@ async fn round(actions: &Arc<Actions>, address: SocketAddr, in_flight: usize) ->
     start.elapsed()
 }
 
-fn occasion(n: usize) -> AttemptContext {
+fn context(n: usize) -> AttemptContext {
     AttemptContext {
         execution_id: format!("4f7c1d2e/1.{n}.m0"),
         job: "job".to_owned(),
@@ -107,14 +108,14 @@ fn occasion(n: usize) -> AttemptContext {
     }
 }
 
-/// Starts the target.
+/// Starts the target, and returns its address.
 fn target() -> SocketAddr {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async move {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-            tell.send(listener.local_addr().expect("an address")).expect("somebody waits");
+            tell.send(listener.local_addr().expect("an address")).expect("a receiver");
             loop {
                 let (stream, _) = listener.accept().await.expect("a connection");
                 tokio::spawn(serve(stream));
@@ -124,7 +125,7 @@ fn target() -> SocketAddr {
     told.recv().expect("the target starts")
 }
 
-/// Answers whatever comes in one piece, as a short request does.
+/// Answers each chunk of bytes that arrives: a short request arrives as one chunk.
 async fn serve(mut stream: TcpStream) {
     let mut buffer = vec![0; 8 * 1024];
     stream.set_nodelay(true).expect("a socket");

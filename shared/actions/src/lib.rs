@@ -1,42 +1,37 @@
-//! Performing actions: calling URLs, and putting messages into queues.
+//! Performs actions: calls URLs, and sends messages to queues, topics, functions and buses.
 //!
-//! [`Actions`] implements the port by the type of the target. Whatever goes wrong is an outcome with
-//! a message in the words of the original service; the clients take the messages apart.
+//! [`Actions`] implements the port [`ActionSender`]. Each type of action is one file, and one row of
+//! the dispatch by type in this file. Failures are outcomes, not errors: their messages have the
+//! words of Azure Scheduler, since its clients parse them.
 //!
-//! The HTTP action, in short:
+//! | Module | Contents |
+//! | --- | --- |
+//! | `net` | connections: allowed addresses, name resolution, TLS, clients |
+//! | `outcome` | messages of the history: words of .NET, and the removal of secrets |
+//! | `http` | the actions `Http` and `Https`, and requests to services |
+//! | `azure` | the actions for Storage queues and Service Bus |
+//! | `aws` | the actions for SQS, SNS, Lambda and `EventBridge` |
 //!
-//! - the request as it was stored, with what tells the target which execution it is;
-//! - one time limit for everything, and bounds for everything that is read;
-//! - connections that are kept and shared, but never by two identities;
-//! - addresses that may not be reached are refused where the connection is opened ([`TargetPolicy`]);
-//! - redirects are followed by hand, and credentials stay with their origin;
-//! - no secret that was sent is in a message.
+//! Modules further down use those above them.
 //!
-//! Retrying, waiting, recording and bounding how many run at once are the caller's.
+//! All actions share these rules:
+//!
+//! - one time limit covers everything, and everything that is read has a limit;
+//! - connections are reused, but never by two identities;
+//! - forbidden addresses are refused when a connection is opened ([`TargetPolicy`]);
+//! - redirects are followed here, and credentials are sent only to the job's origin;
+//! - messages contain no secret that was sent.
+//!
+//! The caller retries, waits, records outcomes, and limits the number of concurrent attempts.
 
 mod aws;
-mod body;
-mod bus;
-mod cache;
-mod client;
-mod dial;
-mod endpoint;
-mod envelope;
-mod failure;
-mod hop;
+mod azure;
+mod context;
 mod http;
-mod message;
-mod occasion;
-mod policy;
-mod post;
-mod redact;
-mod resolve;
+mod lru;
+mod net;
+mod outcome;
 mod settings;
-mod status;
-mod storage;
-mod tls;
-mod token;
-mod xml;
 
 use std::sync::Arc;
 
@@ -45,43 +40,39 @@ use async_trait::async_trait;
 use domain::action::Target;
 use ports::{ActionSender, AttemptContext, Sent};
 
-use crate::aws::{Account, Services};
-use crate::bus::{Amqp, Buses};
-use crate::client::HttpClients;
-use crate::http::Http;
-use crate::post::Poster;
-use crate::storage::StorageQueues;
-use crate::token::Tokens;
+use crate::aws::{Account, AwsSender};
+use crate::azure::{AmqpSender, ServiceBusSender, StorageQueueSender};
+use crate::http::{HttpSender, ServiceClient, TokenSource};
+use crate::net::{HttpClients, NetSettings};
 
-pub use crate::endpoint::{Endpoint, EndpointError};
-pub use crate::http::REDIRECTS_MAX;
-pub use crate::policy::{Forbidden, TargetPolicy};
-pub use crate::resolve::{Resolver, SystemResolver};
+pub use crate::http::{REDIRECTS_MAX, is_authority};
+pub use crate::net::{
+    Endpoint, EndpointError, Forbidden, Resolver, Roots, SystemResolver, TargetPolicy,
+};
 pub use crate::settings::{
-    AUTHORITY, ActionSettings, Aws, CONNECT_TIME_MAX, Roots, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX,
+    AUTHORITY, ActionSettings, Aws, CONNECT_TIME_MAX, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX,
     SendLimits, SettingsError, TOTAL_TIME_MAX,
 };
-pub use crate::token::is_authority;
 
-/// Performs actions. It holds the connections, so there is one of it.
+/// Performs actions. A process has one of it, since it holds the connections.
 pub struct Actions {
-    http: Http,
-    storage: StorageQueues,
-    buses: Buses,
-    services: Services,
+    http: HttpSender,
+    storage: StorageQueueSender,
+    service_bus: ServiceBusSender,
+    aws: AwsSender,
 }
 
 impl Actions {
-    /// Performs actions under these settings; names are resolved as the system does.
+    /// Creates a sender that resolves names as the operating system does.
     ///
     /// # Errors
     ///
-    /// If a setting makes no sense; the error says which.
+    /// If a setting is invalid. The error names the setting.
     pub fn new(settings: &ActionSettings) -> Result<Self, SettingsError> {
         Self::with_resolver(settings, Arc::new(SystemResolver))
     }
 
-    /// The same, with names resolved by somebody else.
+    /// Creates a sender that resolves names with `resolver`.
     ///
     /// # Errors
     ///
@@ -90,53 +81,56 @@ impl Actions {
         settings: &ActionSettings,
         resolver: Arc<dyn Resolver>,
     ) -> Result<Self, SettingsError> {
+        let ActionSettings { targets, limits, .. } = *settings;
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
-        let clients = Arc::new(HttpClients::new(settings, resolver)?);
-        let http = Http {
+        let net = NetSettings { targets, roots: &settings.roots, connect_time_max: limits.connect };
+        let clients = Arc::new(HttpClients::new(&net, resolver)?);
+        let http = HttpSender {
             clients: Arc::clone(&clients),
-            tokens: Tokens::new(&settings.authority)?,
-            limits: settings.limits,
-            targets: settings.targets,
+            tokens: TokenSource::new(&settings.authority)?,
+            limits,
+            targets,
             user_agent: user_agent.clone(),
         };
         let amqp = settings.service_bus_amqp.clone();
-        let amqp = amqp.unwrap_or_else(|| settings.service_bus.amqp_beside());
-        let amqp = Amqp::new(clients.dialer()?, amqp);
-        let post = Poster { clients, targets: settings.targets, user_agent };
-        let storage = StorageQueues {
-            post: post.clone(),
+        let amqp = amqp.unwrap_or_else(|| settings.service_bus.default_amqp());
+        let amqp = AmqpSender::new(clients.dialer()?, amqp);
+        let client = ServiceClient { clients, targets, user_agent };
+        let storage = StorageQueueSender {
+            client: client.clone(),
             endpoint: settings.storage.clone(),
-            time_max: settings.limits.total,
+            time_max: limits.total,
         };
-        let services = Services {
-            post: post.clone(),
+        let aws = AwsSender {
+            client: client.clone(),
             account: settings.aws.as_ref().map(Account::new),
-            time_max: settings.limits.total,
+            time_max: limits.total,
         };
-        let buses = Buses {
-            post,
+        let service_bus = ServiceBusSender {
+            client,
             https: settings.service_bus.clone(),
             amqp,
-            time_max: settings.limits.total,
+            time_max: limits.total,
         };
-        Ok(Self { http, storage, buses, services })
+        Ok(Self { http, storage, service_bus, aws })
     }
 }
 
 #[async_trait]
 impl ActionSender for Actions {
-    async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
+    async fn send(&self, target: &Target, context: &AttemptContext) -> Sent {
         match target {
-            Target::Http(request) => self.http.send(request, false, occasion).await,
-            Target::Https(request) => self.http.send(request, true, occasion).await,
-            Target::StorageQueue(queue) => self.storage.send(target, queue, occasion).await,
-            Target::ServiceBusQueue(bus) | Target::ServiceBusTopic(bus) => {
-                self.buses.send(target, bus, occasion).await
+            Target::Http(request) => self.http.send(request, false, context).await,
+            Target::Https(request) => self.http.send(request, true, context).await,
+            Target::StorageQueue(queue) => self.storage.send(target, queue, context).await,
+            Target::ServiceBusQueue(message) | Target::ServiceBusTopic(message) => {
+                self.service_bus.send(target, message, context).await
             }
-            Target::Sqs(_) | Target::Sns(_) | Target::Lambda(_) | Target::EventBridge(_) => {
-                self.services.send(target, occasion).await
-            }
+            Target::Sqs(message) => self.aws.send(target, message, context).await,
+            Target::Sns(message) => self.aws.send(target, message, context).await,
+            Target::Lambda(invocation) => self.aws.send(target, invocation, context).await,
+            Target::EventBridge(event) => self.aws.send(target, event, context).await,
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What whoever starts the process decides.
+//! The settings of the process that performs actions.
 
+use std::error::Error;
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -7,16 +8,15 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::firing::limits::ACTION;
 use url::Url;
 
-use crate::endpoint::Endpoint;
-use crate::policy::TargetPolicy;
+use crate::net::{Endpoint, NetError, Roots, TargetPolicy};
 
-/// The most time that one execution may take, from finding the address to the last byte.
+/// The time limit of one attempt, from the resolution of the name to the last byte of the answer.
 pub const TOTAL_TIME_MAX: Duration = Duration::from_secs(ACTION.num_seconds().unsigned_abs());
 
-/// The most time for finding, reaching and greeting a server: what was recorded of the original.
+/// The time limit for opening one connection. It is the limit in recordings of Azure.
 pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(21);
 
-/// Whom the tokens of Active Directory come from.
+/// The authority that issues access tokens of Active Directory in the public cloud.
 pub const AUTHORITY: &str = "https://login.microsoftonline.com";
 
 /// The suffix of Storage accounts in the public cloud.
@@ -28,28 +28,29 @@ pub const SERVICE_BUS_SUFFIX: &str = "servicebus.windows.net";
 /// The settings of [`Actions`](crate::Actions).
 #[derive(Debug, Clone)]
 pub struct ActionSettings {
-    /// Which addresses may be reached.
+    /// The addresses that jobs may reach.
     pub targets: TargetPolicy,
-    /// How long things may take.
+    /// The time limits.
     pub limits: SendLimits,
-    /// Whose certificates are trusted.
+    /// The certificate authorities that are trusted.
     pub roots: Roots,
-    /// The base URL of whoever gives tokens. It may be private: it is not a user who names it.
+    /// The base URL of the authority that issues access tokens. It may be private, since it does not
+    /// come from a job.
     pub authority: String,
-    /// Where Storage queues are.
+    /// The endpoint of Storage queues.
     pub storage: Endpoint,
-    /// Where Service Bus takes messages over HTTPS.
+    /// The HTTPS endpoint of Service Bus.
     pub service_bus: Endpoint,
-    /// Where it takes them over AMQP; `None` is beside that, at the port of AMQP.
+    /// The AMQP endpoint of Service Bus; `None` for the same hosts as over HTTPS, with AMQP's port.
     pub service_bus_amqp: Option<Endpoint>,
-    /// In whose name services of AWS are asked; `None` where there is no AWS.
+    /// The access to AWS; `None` if there is none.
     pub aws: Option<Aws>,
-    /// The `User-Agent` of requests that have none of their own.
+    /// The `User-Agent` of requests for which the job sets none.
     pub user_agent: String,
 }
 
 impl ActionSettings {
-    /// The usual ones.
+    /// The default settings.
     #[must_use]
     pub fn new(targets: TargetPolicy) -> Self {
         Self {
@@ -57,8 +58,8 @@ impl ActionSettings {
             limits: SendLimits::DEFAULT,
             roots: Roots::default(),
             authority: AUTHORITY.to_owned(),
-            storage: Endpoint::below(STORAGE_SUFFIX),
-            service_bus: Endpoint::below(SERVICE_BUS_SUFFIX),
+            storage: Endpoint::with_suffix(STORAGE_SUFFIX),
+            service_bus: Endpoint::with_suffix(SERVICE_BUS_SUFFIX),
             service_bus_amqp: None,
             aws: None,
             user_agent: concat!("minutehand/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -66,19 +67,19 @@ impl ActionSettings {
     }
 }
 
-/// In whose name services of AWS are asked, and where.
+/// The access to AWS.
 #[derive(Debug, Clone)]
 pub struct Aws {
-    /// Where all of them are, as with an emulator; `None` for AWS itself.
+    /// The URL of all services, if they are those of an emulator; `None` for AWS itself.
     pub endpoint: Option<Url>,
-    /// The region of what names none.
+    /// The region of resources whose name does not contain one.
     pub region: String,
-    /// Who signs; it shows its secrets to nobody else.
+    /// The credentials with which requests are signed. Their `Debug` output has no secrets.
     pub credentials: SharedCredentialsProvider,
 }
 
 impl Aws {
-    /// As whom the process itself asks.
+    /// Access with the credentials of the process.
     ///
     /// # Errors
     ///
@@ -95,7 +96,7 @@ impl Aws {
         Ok(Self { endpoint: endpoint.transpose()?, region: region.into(), credentials })
     }
 
-    /// Keys that do not change, with a token if they have one.
+    /// Access with fixed keys, and optionally a session token.
     #[must_use]
     pub fn with_keys(
         endpoint: Option<Url>,
@@ -110,52 +111,46 @@ impl Aws {
     }
 }
 
-/// How long things may take, in real time.
+/// Time limits, in real time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendLimits {
-    /// All of one execution, redirects and tokens included.
+    /// The limit of one attempt, including redirects and requests for access tokens.
     pub total: Duration,
-    /// Finding, reaching and greeting one server.
+    /// The limit for opening one connection: name resolution, TCP and TLS.
     pub connect: Duration,
 }
 
 impl SendLimits {
-    /// The usual ones.
+    /// The default limits.
     pub const DEFAULT: Self = Self { total: TOTAL_TIME_MAX, connect: CONNECT_TIME_MAX };
 }
 
-/// Whose certificates are trusted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roots {
-    /// Those that the system trusts.
-    pub system: bool,
-    /// More of them, as PEM.
-    pub extra_pem: String,
-}
-
-impl Default for Roots {
-    fn default() -> Self {
-        Self { system: true, extra_pem: String::new() }
-    }
-}
-
-/// A setting with which nothing can be sent.
+/// Settings with which actions cannot be performed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// The additional authorities cannot be read.
+    /// The additional certificate authorities are not valid PEM.
     #[error("the additional certificate authorities are not certificates in PEM")]
     ExtraRoots,
     /// The authority is not a URL.
-    #[error("the authority that gives tokens is not an http or https URL: '{0}'")]
+    #[error("the authority that issues tokens is not an http or https URL: '{0}'")]
     Authority(String),
-    /// The address of AWS is not a URL.
+    /// The endpoint of AWS is not a URL.
     #[error("the endpoint of AWS is not an http or https URL: '{0}'")]
     AwsEndpoint(String),
-    /// The user agent is not text for a header.
-    #[error("the user agent holds what a header cannot: '{0}'")]
+    /// The user agent is not valid in a header.
+    #[error("the user agent contains characters that are not valid in a header: '{0}'")]
     UserAgent(String),
-    /// TLS, or the client, refuses them.
+    /// The TLS library or the HTTP library refuses the settings.
     #[error("the HTTP client cannot be set up")]
-    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Client(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl From<NetError> for SettingsError {
+    fn from(error: NetError) -> Self {
+        match error {
+            NetError::ExtraRoots => Self::ExtraRoots,
+            NetError::Client(source) => Self::Client(source),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 'use strict';
 
-// Actions of every type: how each is sent, and all that comes back. Secrets do not.
+// Actions of every type, as they are sent and as answers contain them, without secrets.
 
 const moment = require('moment');
 

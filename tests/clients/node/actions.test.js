@@ -1,6 +1,6 @@
 'use strict';
 
-// Every type of action, each with an error action of every type: sent, and read back.
+// Round trips of every type of action, each with an error action of every type.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -10,7 +10,7 @@ const { GROUP, World, read } = require('./world.js');
 
 for (const type of Object.keys(SENT)) {
   for (const errorType of Object.keys(SENT)) {
-    test(`${type} and its error action ${errorType} come back`, async () => {
+    test(`${type} and its error action ${errorType} survive a round trip`, async () => {
       const world = new World();
       const collection = await world.standard();
       const action = { ...SENT[type], errorAction: SENT[errorType] };
@@ -23,7 +23,7 @@ for (const type of Object.keys(SENT)) {
   }
 }
 
-test('a put with another action leaves nothing of the first', async () => {
+test('a put with another action removes the first one', async () => {
   const world = new World();
   const collection = await world.standard();
   for (const action of [SENT.ServiceBusQueue, SENT.Http]) {

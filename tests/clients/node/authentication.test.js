@@ -1,6 +1,6 @@
 'use strict';
 
-// Every type of outbound authentication: what is sent, what comes back, and what never does.
+// Every type of outbound authentication: round trips, and secrets that answers never contain.
 
 const assert = require('node:assert/strict');
 const { readFileSync } = require('node:fs');
@@ -14,7 +14,7 @@ const SECRET = 'a secret that is never answered';
 const PFX_PASSWORD = 'minutehand';
 const PFX_FILES = join(__dirname, '../../../shared/pfx/tests/fixtures');
 
-// What comes back of an authentication, wherever a job is answered.
+// The authentication in answers, which is the same for create, get, patch and list.
 async function authenticationRead(authentication, secret = SECRET) {
   const world = new World();
   const collection = await world.standard();
@@ -45,8 +45,8 @@ for (const file of ['ec-old.p12', 'ec-new.p12']) {
     const pfx = readFileSync(join(PFX_FILES, file)).toString('base64');
     const sent = { type: 'ClientCertificate', pfx, password: PFX_PASSWORD };
     const found = await authenticationRead(sent, pfx);
-    // The original answered 'certificateExpiration', which no client reads: they were generated to
-    // read 'certificateExpirationDate'.
+    // Azure answered 'certificateExpiration', which no client reads: they were generated to read
+    // 'certificateExpirationDate'.
     assert.deepEqual(found, {
       type: 'ClientCertificate',
       certificateThumbprint: '51A978930D75C2CB8B3F4F0C888E879A6AB1E2F2',
@@ -55,7 +55,7 @@ for (const file of ['ec-old.p12', 'ec-new.p12']) {
   });
 }
 
-test('a pfx that the password does not open is refused', async () => {
+test('a pfx with a wrong password is refused', async () => {
   const world = new World();
   const collection = await world.standard();
   const pfx = readFileSync(join(PFX_FILES, 'ec-new.p12')).toString('base64');
@@ -64,7 +64,7 @@ test('a pfx that the password does not open is refused', async () => {
   assert.ok(!(await refused(put, 400, 'BadRequest')).includes(pfx));
 });
 
-test('basic without a password is refused in the original words', async () => {
+test('basic without a password is refused in the words of Azure', async () => {
   const world = new World();
   const collection = await world.standard();
   const action = http({ authentication: { type: 'Basic', username: 'user' } });
@@ -75,7 +75,7 @@ test('basic without a password is refused in the original words', async () => {
   );
 });
 
-test('a put without it takes it away', async () => {
+test('a put without authentication removes it', async () => {
   const world = new World();
   const collection = await world.standard();
   const authentication = { type: 'Basic', username: 'user', password: SECRET };

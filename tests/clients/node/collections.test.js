@@ -1,6 +1,6 @@
 'use strict';
 
-// The life of a collection.
+// The life cycle of a collection.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -8,7 +8,7 @@ const { test } = require('node:test');
 const { http } = require('./actions.js');
 const { GROUP, World, read, refused } = require('./world.js');
 
-test('what is sent comes back', async () => {
+test('a collection survives a round trip', async () => {
   const world = new World();
   const properties = {
     sku: { name: 'Standard' },
@@ -25,7 +25,7 @@ test('what is sent comes back', async () => {
   const created = await world.collections.createOrUpdate(GROUP, 'First', sent);
   assert.deepEqual(read(created), expected);
   assert.deepEqual(read(await world.collections.get(GROUP, 'First')), expected);
-  // Any case finds it; it is answered as it was first written.
+  // Names match in any case; answers have the first spelling.
   assert.deepEqual(read(await world.collections.get(GROUP, 'fIRST')), expected);
 });
 
@@ -46,7 +46,7 @@ test('a put replaces and a patch merges', async () => {
   assert.deepEqual(read(await world.collections.get(GROUP, 'first')), replaced);
 });
 
-test('it is switched off and on', async () => {
+test('a collection is disabled and enabled', async () => {
   const world = new World();
   const collection = await world.standard();
   const state = async () => (await world.collections.get(GROUP, collection)).properties.state;
@@ -56,7 +56,7 @@ test('it is switched off and on', async () => {
   assert.equal(await state(), 'Enabled');
 });
 
-test('deleted, it is gone with its jobs', async () => {
+test('deleting a collection deletes its jobs', async () => {
   const world = new World();
   const collection = await world.standard();
   const job = { properties: { action: http() } };
@@ -74,12 +74,12 @@ test('deleted, it is gone with its jobs', async () => {
     );
   }
   assert.deepEqual(read(await world.collections.listByResourceGroup(GROUP)), []);
-  // A collection of the same name begins anew.
+  // A new collection with the same name is empty.
   await world.standard();
   assert.deepEqual(read(await world.jobs.list(GROUP, collection)), []);
 });
 
-test('lists are by name and by place', async () => {
+test('lists are ordered by name and limited to their scope', async () => {
   const world = new World();
   for (const name of ['b', 'C', 'a']) {
     await world.collections.createOrUpdate(GROUP, name, { location: 'westus' });

@@ -1,6 +1,6 @@
 'use strict';
 
-// History of a job that has never fired: lists that are empty, whatever is asked of them.
+// The history of a job that has never run: every list is empty.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -8,7 +8,7 @@ const { test } = require('node:test');
 const { http } = require('./actions.js');
 const { GROUP, World, read, refused } = require('./world.js');
 
-test('a job that never fired has none', async () => {
+test('a job that never ran has no history', async () => {
   const world = new World();
   const collection = await world.standard();
   const job = { properties: { action: http(), state: 'Disabled' } };
@@ -29,7 +29,7 @@ test('a job that never fired has none', async () => {
   await refused(refusal, 400, 'BadRequest');
 });
 
-test('a job that is not there has none to ask for', async () => {
+test('the history of a missing job is not found', async () => {
   const world = new World();
   const collection = await world.standard();
   await refused(world.jobs.listJobHistory(GROUP, collection, 'job'), 404, 'NotFound');

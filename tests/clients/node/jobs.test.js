@@ -1,6 +1,6 @@
 'use strict';
 
-// The life of a job.
+// The life cycle of a job.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -10,7 +10,7 @@ const { GROUP, World, read, refused } = require('./world.js');
 
 const COUNTERS = { executionCount: 0, failureCount: 0, faultedCount: 0 };
 
-test('what is sent comes back', async () => {
+test('a job survives a round trip', async () => {
   const world = new World();
   const collection = await world.standard();
   const startTime = '2027-06-01T12:30:45.123Z';
@@ -35,7 +35,7 @@ test('what is sent comes back', async () => {
   assert.deepEqual(read(await world.jobs.list(GROUP, collection)), [expected]);
 });
 
-test('disabled it has no status, and enabled it has', async () => {
+test('only an enabled job has a status', async () => {
   const world = new World();
   const collection = await world.standard();
   const startTime = '2027-06-01T00:00:00.000Z';
@@ -51,7 +51,7 @@ test('disabled it has no status, and enabled it has', async () => {
   assert.deepEqual(await patch('Enabled'), { ...disabled, state: 'enabled', status });
 });
 
-test('a patch keeps what it does not name, and a put does not', async () => {
+test('a patch keeps missing properties, and a put removes them', async () => {
   const world = new World();
   const collection = await world.standard();
   const startTime = new Date('2027-07-13T00:00:00Z');
@@ -76,7 +76,7 @@ test('a patch keeps what it does not name, and a put does not', async () => {
   assert.deepEqual(replaced, { action: http(), state: 'disabled' });
 });
 
-test('it runs when told, unless its collection is disabled', async () => {
+test('a job can be run unless its collection is disabled', async () => {
   const world = new World();
   const collection = await world.standard();
   const job = { properties: { action: http(), state: 'Disabled' } };
@@ -86,7 +86,7 @@ test('it runs when told, unless its collection is disabled', async () => {
   await refused(world.jobs.run(GROUP, collection, 'job'), 409, 'JobCollectionDisabled');
 });
 
-test('deleted, it is gone', async () => {
+test('a deleted job is not found', async () => {
   const world = new World();
   const collection = await world.standard();
   await world.jobs.createOrUpdate(GROUP, collection, 'job', { properties: { action: http() } });
@@ -98,7 +98,7 @@ test('deleted, it is gone', async () => {
   }
 });
 
-test('a token that is not ours opens nothing', async () => {
+test('an unknown token is refused', async () => {
   const world = new World();
   const collection = await world.standard();
   const get = world.stranger().jobCollections.get(GROUP, collection);

@@ -8,7 +8,7 @@ const { test } = require('node:test');
 const { http } = require('./actions.js');
 const { GROUP, World, refused } = require('./world.js');
 
-// As many requests at once, to fill a collection.
+// The number of concurrent requests that fill a collection.
 const HANDS = 4;
 
 async function fill(world, collection, nJobs, { everyEnabled = Infinity, request } = {}) {
@@ -25,7 +25,7 @@ async function fill(world, collection, nJobs, { everyEnabled = Infinity, request
   return names;
 }
 
-// The names of jobs, without their collection's.
+// The names of jobs, without that of their collection.
 const namesOf = (jobs) => jobs.map(({ name }) => name.split('/')[1]);
 
 test('windows and filters', async () => {
@@ -50,14 +50,14 @@ test('windows and filters', async () => {
   }
 });
 
-test('another filter is refused', async () => {
+test('an invalid filter is refused', async () => {
   const world = new World();
   const collection = await world.standard();
   const list = world.jobs.list(GROUP, collection, { filter: 'state ne Enabled' });
   assert.match(await refused(list, 400, 'BadRequest'), /'\$filter'/);
 });
 
-test('more jobs than a page holds are followed to the end', async () => {
+test('links lead through all pages', async () => {
   const world = new World();
   const collection = await world.big();
   const names = await fill(world, collection, 503, { everyEnabled: 10 });
@@ -65,18 +65,18 @@ test('more jobs than a page holds are followed to the end', async () => {
   assert.ok(pages.length > 1);
   assert.ok(pages.every((page) => page.length <= 500));
   assert.deepEqual(namesOf(pages.flat()), names);
-  // The link to the next page carries the filter.
+  // The link to the next page repeats the filter.
   const enabled = await world.pages(collection, { filter: 'state eq Enabled' });
   assert.deepEqual(namesOf(enabled.flat()), names.filter((_, n) => n % 10 === 0));
 });
 
-test('long jobs are paged by their bytes', async () => {
+test('the size of jobs limits a page', async () => {
   const world = new World();
   const collection = await world.big();
   const request = { body: 'b'.repeat(8_000), headers: { 'X-Long': 'h'.repeat(4_000) } };
   const names = await fill(world, collection, 340, { request });
   const pages = await world.pages(collection);
-  // Some 4.2 MB, in pages of at most 4.
+  // The jobs have about 4.2 MB, and a page has at most 4 MB.
   assert.ok(pages.length > 1);
   assert.ok(pages.every((page) => page.length * 12_400 <= 4_000_000));
   assert.deepEqual(namesOf(pages.flat()), names);

@@ -1,6 +1,6 @@
 'use strict';
 
-// Every frequency and every kind of schedule: read back, and the next execution that follows.
+// Round trips of every frequency and every kind of schedule, and their next executions.
 // The server's clock begins on Friday, 2027-01-01T00:00:00Z.
 
 const assert = require('node:assert/strict');
@@ -12,7 +12,7 @@ const { GROUP, World, read, refused } = require('./world.js');
 // A Thursday.
 const START = '2027-07-01T08:15:30Z';
 
-// What is read of a recurrence, and of the next execution: wherever a job is answered.
+// The recurrence and the next execution, which are the same in every answer.
 async function recur(recurrence, start = START) {
   const world = new World();
   const collection = await world.standard();
@@ -24,7 +24,7 @@ async function recur(recurrence, start = START) {
 }
 
 for (const frequency of ['Minute', 'Hour', 'Day', 'Week', 'Month']) {
-  test(`every three of ${frequency}`, async () => {
+  test(`an interval of 3 with frequency ${frequency}`, async () => {
     assert.deepEqual(await recur({ frequency, interval: 3 }), [
       { frequency: frequency.toLowerCase(), interval: 3 },
       '2027-07-01T08:15:30.000Z',
@@ -70,18 +70,18 @@ for (const [kind, [frequency, schedule, next]] of Object.entries(SCHEDULES)) {
   });
 }
 
-test('count and end come back, and the interval is filled in', async () => {
+test('count and end survive a round trip, and the interval has a default', async () => {
   const endTime = '2030-01-01T00:00:00.000Z';
   const [found] = await recur({ frequency: 'Hour', count: 7, endTime: new Date(endTime) });
   assert.deepEqual(found, { frequency: 'hour', interval: 1, count: 7, endTime });
 });
 
-test('a start in the past fixes the phase', async () => {
+test('a start in the past determines the phase', async () => {
   const [, next] = await recur({ frequency: 'Week' }, '2026-07-13T00:00:00Z');
   assert.equal(next, '2027-01-04T00:00:00.000Z');
 });
 
-test('days of a month in a week are refused in the original words', async () => {
+test('days of a month with frequency week are refused in the words of Azure', async () => {
   const world = new World();
   const collection = await world.standard();
   const recurrence = { frequency: 'Week', schedule: { monthDays: [1] } };

@@ -1,6 +1,6 @@
 'use strict';
 
-// Retry policies. This client sends ISO 8601 and reads what the original answered, TimeSpan.
+// Retry policies. This client sends ISO 8601, and reads TimeSpan, which Azure answered.
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
@@ -13,7 +13,7 @@ const { GROUP, World, read } = require('./world.js');
 const fixed = (retryInterval) => ({ retryType: 'fixed', retryInterval, retryCount: 2 });
 
 for (const interval of ['PT1M', 'PT15S', 'PT23H59M59S', 'P30DT1M']) {
-  test(`an interval of ${interval} comes back wherever a job is answered`, async () => {
+  test(`an interval of ${interval} is the same in every answer`, async () => {
     const world = new World();
     const collection = await world.standard();
     const retryPolicy = fixed(moment.duration(interval));
@@ -41,7 +41,7 @@ test('a patch changes an interval and keeps the rest', async () => {
   }
 });
 
-test('no retries, and none invented', async () => {
+test('no retries, and answers add no retry policy', async () => {
   const world = new World();
   const collection = await world.standard();
   for (const retryPolicy of [{ retryType: 'none' }, undefined]) {

@@ -1,6 +1,6 @@
 'use strict';
 
-// What the tests share: a client whose subscription, and so whose world, is its own.
+// A client with a subscription of its own for each test, so that tests do not affect each other.
 
 const assert = require('node:assert/strict');
 const { randomUUID } = require('node:crypto');
@@ -33,20 +33,20 @@ class World {
     return job === undefined ? id : `${id}/jobs/${job}`;
   }
 
-  // A collection's name.
+  // Creates a collection with the plan Standard, and returns its name.
   async standard() {
     await this.collections.createOrUpdate(GROUP, 'Collection', { location: 'westus' });
     return 'Collection';
   }
 
-  // The name of a collection with room for a thousand jobs.
+  // Creates a collection with room for a thousand jobs, and returns its name.
   async big() {
     const properties = { sku: { name: 'P20Premium' } };
     await this.collections.createOrUpdate(GROUP, 'Big', { location: 'westus', properties });
     return 'Big';
   }
 
-  // The answers of create, get, patch and list for one job; the patch names what does not change.
+  // The answers of create, get, patch and list for one job. The patch changes nothing.
   async everywhere(collection, properties) {
     const state = properties.state ?? 'Enabled';
     return {
@@ -57,7 +57,7 @@ class World {
     };
   }
 
-  // The jobs of a collection, a list for each answer.
+  // The jobs of a collection, with one list for each page.
   async pages(collection, options) {
     const pages = [await this.jobs.list(GROUP, collection, options)];
     while (pages.at(-1).nextLink) {
@@ -67,7 +67,7 @@ class World {
   }
 }
 
-// All that a client read of an answer. It gives durations as moment's, and dates as Date.
+// The properties that the client read from an answer, with durations and dates as ISO 8601.
 function read(value) {
   if (moment.isDuration(value)) return value.toISOString();
   if (value instanceof Date) return value.toISOString();
@@ -79,7 +79,7 @@ function read(value) {
 
 async function refused(promise, status, code) {
   const error = await promise.then(
-    () => assert.fail('it was not refused'),
+    () => assert.fail('the request was not refused'),
     (error) => error,
   );
   assert.deepEqual([error.statusCode, error.body?.code ?? error.code], [status, code]);

@@ -1,7 +1,7 @@
-"""Asks the API whatever its description allows, and what it does not, and checks every answer.
+"""Sends requests that the API's description allows, and others, and checks every answer.
 
-It fails if schemathesis does, and if too little was asked: it is no test to be told 404 for ever.
-SCHEMATHESIS_SEED repeats a run, SCHEMATHESIS_EXAMPLES changes how many cases there are.
+It fails if schemathesis fails, or if the requests covered too little: answers that are all 404 test
+nothing. SCHEMATHESIS_SEED repeats a run, and SCHEMATHESIS_EXAMPLES changes the number of cases.
 """
 
 import json
@@ -46,7 +46,7 @@ def run_schemathesis(seed, folder, counts):
         *["--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing"],
         *["--seed", seed, "--max-examples", os.environ.get("SCHEMATHESIS_EXAMPLES", "60")],
         *["--generation-database", "none", "--warnings", "off", "--no-color"],
-        # Any case that the server answers slowly is found by other means.
+        # Slow answers are not what this suite looks for.
         *["--suppress-health-check", "all", "--continue-on-failure"],
     ]
     environment = {
@@ -55,12 +55,12 @@ def run_schemathesis(seed, folder, counts):
         "SCHEMATHESIS_HOOKS": "hooks",
         "MINUTEHAND_COUNTS": str(counts),
     }
-    # What it keeps in its working directory is not for the next run.
+    # The temporary working directory keeps no state for the next run.
     return subprocess.run(map(str, command), cwd=folder, env=environment).returncode == 0
 
 
 def report(answers):
-    """Prints what each operation was asked and how it answered; whether that was enough."""
+    """Prints the number of cases and successes of each operation. Returns whether they suffice."""
     cases, good = Counter(), Counter()
     for operation, status, count in answers:
         cases[operation] += count

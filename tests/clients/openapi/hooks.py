@@ -1,7 +1,7 @@
-"""What schemathesis does beyond reading the description: it asks for what is there, and counts.
+"""Hooks of schemathesis: they use names of existing resources, and count the answers.
 
-Names that it makes up are of nothing. So half of the requests are for collections and jobs that are
-there, and half of the patches say something of a resource.
+Random names match no resource. Therefore half of the requests name existing collections and jobs,
+and half of the patches have properties of a resource.
 """
 
 import atexit
@@ -29,12 +29,12 @@ STORED = st.fixed_dictionaries(
 
 @schemathesis.hook
 def flatmap_path_parameters(context, path_parameters):
-    """Half of the names are of what is there."""
+    """Half of the names are those of existing resources."""
     if not isinstance(path_parameters, dict):
         return st.just(path_parameters)
     names = set(path_parameters)
-    there = STORED.map(lambda found: {name: found[name] for name in found if name in names})
-    return st.one_of(st.just(path_parameters), there)
+    existing = STORED.map(lambda found: {name: found[name] for name in found if name in names})
+    return st.one_of(st.just(path_parameters), existing)
 
 
 STATES = st.sampled_from(["enabled", "DISABLED", "completed", "odd"])
@@ -111,7 +111,7 @@ COLLECTION_PATCHES = st.fixed_dictionaries(
 
 @schemathesis.hook
 def flatmap_body(context, body):
-    """Half of the patches are of what a resource has."""
+    """Half of the patches have properties of the resource."""
     if context.operation.method != "patch":
         return st.just(body)
     patches = JOB_PATCHES if "{jobName}" in context.operation.path else COLLECTION_PATCHES
@@ -123,7 +123,7 @@ def after_call(context, case, response):
     answers[f"{case.operation.method.upper()} {case.operation.path}", response.status_code] += 1
     if response.status_code < 300 and case.operation.method == "delete":
         stored.store()
-    # Written each time: nothing tells a hook that it was called for the last time.
+    # Written regularly, since no hook runs at the end.
     if sum(answers.values()) % 50 == 0:
         write()
 

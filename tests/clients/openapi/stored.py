@@ -1,4 +1,4 @@
-"""The collections and jobs that are there while schemathesis asks, one job of each kind in each."""
+"""The collections that exist while schemathesis runs. Each has one job of each kind."""
 
 import json
 import os
@@ -74,7 +74,7 @@ JOBS = list(PROPERTIES)
 
 
 def store():
-    """Puts back whatever was changed or deleted."""
+    """Creates the collections and jobs, or restores those that were changed or deleted."""
     for collection in COLLECTIONS:
         path = (
             f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{GROUP}"

@@ -1,4 +1,4 @@
-"""Actions of every type: how each is sent, and all that comes back. Secrets do not."""
+"""Actions of every type, as they are sent and as answers contain them, without secrets."""
 
 from datetime import datetime, timedelta, timezone
 

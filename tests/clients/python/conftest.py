@@ -1,4 +1,4 @@
-"""What the tests share. Each has a subscription of its own, and so a world of its own."""
+"""Fixtures. Each test has a subscription of its own, so that tests do not affect each other."""
 
 import uuid
 
@@ -13,11 +13,11 @@ def pytest_report_header():
 
 
 def pytest_configure(config):
-    clock = "clock: knows what a clock says that starts at 2027-01-01, as the server's does here"
+    clock = "clock: depends on the server's clock, which starts at 2027-01-01"
     config.addinivalue_line("markers", clock)
 
 
-# What only one of the clients does.
+# Each client has one file with tests of its own.
 collect_ignore = ["test_only_7_0_0.py" if scheduler.IS_2 else "test_only_2_0_0.py"]
 
 

@@ -1,7 +1,7 @@
-"""One face for both generations of the official client, so that the same tests run against each.
+"""One interface for both generations of the official client, so that both run the same tests.
 
-What differs between them is here and nowhere else: how a job is handed over, the names of what runs
-long, the exceptions, and the way to a page.
+All differences between the generations are in this file: the parameter for a job, the names of long
+operations, the exceptions, and the paging.
 """
 
 import enum
@@ -17,8 +17,8 @@ TOKEN = os.environ["MINUTEHAND_TOKEN"]
 CERTIFICATE = os.environ.get("MINUTEHAND_CERT")
 GROUP = "Group 1"
 
-# What is an enum to 2.0.0, which reads it in its own case, and a text to 7.0.0; compared in lower
-# case. The case in answers is recorded, and the API's own tests hold it.
+# Properties that are enums in 2.0.0, which changes their case, and texts in 7.0.0. The tests here
+# compare them in lower case; the tests of the API check the case in answers.
 ENUMS = {"day", "frequency", "retry_type", "state", "transport_type", "type", "week_days"}
 
 
@@ -81,11 +81,11 @@ class Scheduler:
 
     def put_job(self, collection, name, **fields):
         jobs = self.client.jobs
-        job = hand_over(models.JobProperties(**fields))
+        job = job_parameter(models.JobProperties(**fields))
         return self._call(jobs.create_or_update, GROUP, collection, name, job)
 
     def patch_job(self, collection, name, **fields):
-        job = hand_over(models.JobProperties(**fields))
+        job = job_parameter(models.JobProperties(**fields))
         return self._call(self.client.jobs.patch, GROUP, collection, name, job)
 
     def get_job(self, collection, name):
@@ -105,7 +105,7 @@ class Scheduler:
         return self._call(list, history)
 
     def job_pages(self, collection, **window):
-        """The jobs of a collection, a list for each answer."""
+        """The jobs of a collection, with one list for each page."""
         jobs = self.client.jobs.list(GROUP, collection, **window)
         if not IS_2:
             return [list(page) for page in jobs.by_page()]
@@ -115,7 +115,7 @@ class Scheduler:
         return pages
 
     def _finish(self, what, name):
-        """Does what the specification says may run long."""
+        """Runs an operation that is a long operation in the specification."""
         method = what if IS_2 else f"begin_{what}"
         poller = self._call(getattr(self.client.job_collections, method), GROUP, name)
         return self._call(poller.result)
@@ -139,12 +139,12 @@ class Scheduler:
             raise Refused(error.status_code, error.error.code, error.error.message) from error
 
 
-def hand_over(properties):
+def job_parameter(properties):
     return properties if IS_2 else models.JobDefinition(properties=properties)
 
 
 def read(model):
-    """All that a client read of an answer, by its own names; what it did not read is not there."""
+    """The properties that a client read from an answer, with the client's names."""
     return _plain(None, model.as_dict())
 
 

@@ -1,4 +1,4 @@
-"""Every type of outbound authentication: what is sent, what comes back, and what never does."""
+"""Every type of outbound authentication: round trips, and secrets that answers never contain."""
 
 import base64
 from datetime import datetime, timedelta, timezone
@@ -18,11 +18,11 @@ SECRET = "a secret that is never answered"
 
 
 def authentication_read(client, collection, authentication):
-    """What comes back of an authentication: the same through create, get, patch and list."""
+    """The authentication in answers, which is the same for create, get, patch and list."""
     action = models.JobAction(**http(authentication=authentication))
     answers = [client.put_job(collection, "job", action=action)]
     answers += [client.get_job(collection, "job")]
-    # A patch that says nothing of it keeps it, secrets included.
+    # A patch without the authentication keeps it, including its secrets.
     patch = models.JobAction(request=models.HttpRequest(method="DELETE"))
     answers += [client.patch_job(collection, "job", action=patch)]
     answers += client.list_jobs(collection)
@@ -49,8 +49,8 @@ def test_client_certificate(client, collection):
     pfx, certificate = make_pfx(SECRET)
     sent = models.ClientCertAuthentication(pfx=pfx, password=SECRET)
     found = authentication_read(client, collection, sent)
-    # The original answered 'certificateExpiration', which no client reads: they were generated to
-    # read 'certificateExpirationDate'.
+    # Azure answered 'certificateExpiration', which no client reads: they were generated to read
+    # 'certificateExpirationDate'.
     assert found == {
         "type": "clientcertificate",
         "certificate_thumbprint": certificate.fingerprint(hashes.SHA1()).hex().upper(),
@@ -58,7 +58,7 @@ def test_client_certificate(client, collection):
     }
 
 
-def test_a_pfx_that_the_password_does_not_open_is_refused(client, collection):
+def test_a_pfx_with_a_wrong_password_is_refused(client, collection):
     pfx, _ = make_pfx(SECRET)
     sent = models.ClientCertAuthentication(pfx=pfx, password="another")
     with pytest.raises(Refused) as refused:
@@ -67,7 +67,7 @@ def test_a_pfx_that_the_password_does_not_open_is_refused(client, collection):
     assert pfx not in refused.value.message
 
 
-def test_basic_without_a_password_is_refused_in_the_original_words(client, collection):
+def test_basic_without_a_password_is_refused_in_the_words_of_azure(client, collection):
     sent = models.BasicAuthentication(username="user")
     with pytest.raises(Refused) as refused:
         client.put_job(collection, "job", action=models.JobAction(**http(authentication=sent)))
@@ -77,7 +77,7 @@ def test_basic_without_a_password_is_refused_in_the_original_words(client, colle
     )
 
 
-def test_a_put_without_it_takes_it_away(client, collection):
+def test_a_put_without_authentication_removes_it(client, collection):
     sent = models.BasicAuthentication(username="user", password=SECRET)
     client.put_job(collection, "job", action=models.JobAction(**http(authentication=sent)))
     client.put_job(collection, "job", action=models.JobAction(**http()))

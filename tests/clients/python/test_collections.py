@@ -1,4 +1,4 @@
-"""The life of a collection."""
+"""The life cycle of a collection."""
 
 import pytest
 from azure.mgmt.scheduler import models
@@ -11,7 +11,7 @@ def quota(jobs, frequency, interval):
     return models.JobCollectionQuota(max_job_count=jobs, max_recurrence=recurrence)
 
 
-def test_what_is_sent_comes_back(client):
+def test_a_collection_survives_a_round_trip(client):
     created = client.put_collection(
         "First",
         name="First",
@@ -38,11 +38,11 @@ def test_what_is_sent_comes_back(client):
     }
     assert read(created) == expected
     assert read(client.get_collection("First")) == expected
-    # Any case finds it; it is answered as it was first written.
+    # Names match in any case; answers have the first spelling.
     assert read(client.get_collection("fIRST")) == expected
 
 
-def test_what_is_left_out_is_enabled_and_standard(client):
+def test_the_defaults_are_enabled_and_standard(client):
     created = client.put_collection("first", location="West US")
     expected = {"sku": {"name": "Standard"}, "state": "enabled"}
     assert read(created)["properties"] == expected
@@ -63,7 +63,7 @@ def test_a_put_replaces_and_a_patch_merges(client):
     assert read(client.get_collection("first")) == replaced
 
 
-def test_it_is_switched_off_and_on(client, collection):
+def test_a_collection_is_disabled_and_enabled(client, collection):
     def state():
         return read(client.get_collection(collection))["properties"]["state"]
 
@@ -73,7 +73,7 @@ def test_it_is_switched_off_and_on(client, collection):
     assert state() == "enabled"
 
 
-def test_deleted_it_is_gone_with_its_jobs(client, collection):
+def test_deleting_a_collection_deletes_its_jobs(client, collection):
     action = models.JobAction(
         type="Http", request=models.HttpRequest(uri="http://example.org", method="GET")
     )
@@ -96,12 +96,12 @@ def test_deleted_it_is_gone_with_its_jobs(client, collection):
         assert refused.value.message.lower() == missing.lower()
     assert client.list_collections_of_group() == []
 
-    # A collection of the same name begins anew.
+    # A new collection with the same name is empty.
     client.put_collection(collection, location="westus")
     assert client.list_jobs(collection) == []
 
 
-def test_lists_are_by_name_and_by_place(client):
+def test_lists_are_ordered_by_name_and_limited_to_their_scope(client):
     for name in ["b", "C", "a"]:
         client.put_collection(name, location="westus")
     names = [found.name for found in client.list_collections_of_group()]

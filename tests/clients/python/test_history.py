@@ -1,4 +1,4 @@
-"""History of a job that has never fired: lists that are empty, whatever is asked of them."""
+"""The history of a job that has never run: every list is empty."""
 
 import pytest
 from azure.mgmt.scheduler import models
@@ -18,13 +18,13 @@ from scheduler import Refused
     ],
     ids=str,
 )
-def test_a_job_that_never_fired_has_none(client, collection, window):
+def test_a_job_that_never_ran_has_no_history(client, collection, window):
     action = models.JobAction(**http())
     client.put_job(collection, "job", action=action, state="Disabled")
     assert client.list_history(collection, "job", **window) == []
 
 
-def test_another_filter_is_refused(client, collection):
+def test_an_invalid_filter_is_refused(client, collection):
     action = models.JobAction(**http())
     client.put_job(collection, "job", action=action, state="Disabled")
     with pytest.raises(Refused) as refused:
@@ -32,7 +32,7 @@ def test_another_filter_is_refused(client, collection):
     assert refused.value.status == 400
 
 
-def test_a_job_that_is_not_there_has_none_to_ask_for(client, collection):
+def test_the_history_of_a_missing_job_is_not_found(client, collection):
     with pytest.raises(Refused) as refused:
         client.list_history(collection, "job")
     assert (refused.value.status, refused.value.code) == (404, "NotFound")

@@ -1,4 +1,4 @@
-"""The life of a job."""
+"""The life cycle of a job."""
 
 import pytest
 from azure.mgmt.scheduler import models
@@ -14,7 +14,7 @@ def action():
 
 
 @pytest.mark.clock
-def test_what_is_sent_comes_back(client, collection):
+def test_a_job_survives_a_round_trip(client, collection):
     recurrence = models.JobRecurrence(frequency="Day", count=3)
     created = client.put_job(
         collection,
@@ -28,7 +28,7 @@ def test_what_is_sent_comes_back(client, collection):
         "type": "microsoft.scheduler/jobcollections/jobs",
         "name": "Collection/Job-1",
         "properties": {
-            # The clients' dates end with the microsecond.
+            # Dates of the clients have microseconds.
             "start_time": "2027-06-01T12:30:45.123456Z",
             "action": READ["Http"],
             "recurrence": {"frequency": "day", "interval": 1, "count": 3},
@@ -43,7 +43,7 @@ def test_what_is_sent_comes_back(client, collection):
 
 
 @pytest.mark.clock
-def test_disabled_it_has_no_status_and_enabled_it_has(client, collection):
+def test_only_an_enabled_job_has_a_status(client, collection):
     client.put_job(collection, "job", start_time="2027-06-01T00:00:00Z", action=action())
     disabled = read(client.patch_job(collection, "job", state="Disabled"))["properties"]
     assert disabled == {
@@ -59,7 +59,7 @@ def test_disabled_it_has_no_status_and_enabled_it_has(client, collection):
     }
 
 
-def test_a_patch_keeps_what_it_does_not_name_and_a_put_does_not(client, collection):
+def test_a_patch_keeps_missing_properties_and_a_put_removes_them(client, collection):
     recurrence = models.JobRecurrence(
         frequency="Week", interval=2, count=10000, end_time="2040-10-10T10:10:10Z"
     )
@@ -83,7 +83,7 @@ def test_a_patch_keeps_what_it_does_not_name_and_a_put_does_not(client, collecti
     assert properties == {"action": READ["Http"], "state": "disabled"}
 
 
-def test_it_runs_when_told_unless_its_collection_is_disabled(client, collection):
+def test_a_job_can_be_run_unless_its_collection_is_disabled(client, collection):
     client.put_job(collection, "job", action=action(), state="Disabled")
     assert client.run_job(collection, "job") is None
     client.disable_collection(collection)
@@ -92,7 +92,7 @@ def test_it_runs_when_told_unless_its_collection_is_disabled(client, collection)
     assert (refused.value.status, refused.value.code) == (409, "JobCollectionDisabled")
 
 
-def test_deleted_it_is_gone(client, collection):
+def test_a_deleted_job_is_not_found(client, collection):
     client.put_job(collection, "job", action=action())
     assert client.delete_job(collection, "job") is None
     assert client.list_jobs(collection) == []
@@ -103,7 +103,7 @@ def test_deleted_it_is_gone(client, collection):
         assert refused.value.message == "Job 'job' cannot be found."
 
 
-def test_a_token_that_is_not_ours_opens_nothing(client, collection):
+def test_an_unknown_token_is_refused(client, collection):
     stranger = Scheduler(client.subscription, token="another")
     with pytest.raises(Refused) as refused:
         stranger.get_collection(collection)

@@ -8,7 +8,7 @@ from azure.mgmt.scheduler import models
 from actions import http
 from scheduler import Refused
 
-# As many requests at once, to fill a collection.
+# The number of concurrent requests that fill a collection.
 HANDS = 4
 
 
@@ -25,7 +25,7 @@ def fill(client, collection, n_jobs, state_of=lambda n: "Disabled", **action):
 
 
 def names_of(collection, jobs):
-    """The names of jobs, without their collection's."""
+    """The names of jobs, without that of their collection."""
     parts = [job.name.split("/") for job in jobs]
     assert all(part[0] == collection for part in parts)
     return [part[1] for part in parts]
@@ -51,29 +51,29 @@ def test_windows_and_filters(client, collection):
 
 
 @pytest.mark.parametrize("filter", ["state ne Enabled", "name eq job", "state eq Odd"])
-def test_another_filter_is_refused(client, collection, filter):
+def test_an_invalid_filter_is_refused(client, collection, filter):
     with pytest.raises(Refused) as refused:
         client.list_jobs(collection, filter=filter)
     assert refused.value.status == 400
     assert "'$filter'" in refused.value.message
 
 
-def test_more_jobs_than_a_page_holds_are_followed_to_the_end(client, big_collection):
+def test_links_lead_through_all_pages(client, big_collection):
     names = fill(client, big_collection, 503, lambda n: "Disabled" if n % 10 else "Enabled")
     pages = client.job_pages(big_collection)
     assert len(pages) > 1
     assert max(map(len, pages)) <= 500
     assert names_of(big_collection, sum(pages, [])) == names
-    # The link to the next page carries the filter.
+    # The link to the next page repeats the filter.
     enabled = client.job_pages(big_collection, filter="state eq Enabled")
     assert names_of(big_collection, sum(enabled, [])) == names[0::10]
 
 
-def test_long_jobs_are_paged_by_their_bytes(client, big_collection):
+def test_the_size_of_jobs_limits_a_page(client, big_collection):
     body, headers = "b" * 8_000, {"X-Long": "h" * 4_000}
     names = fill(client, big_collection, 340, body=body, headers=headers)
     pages = client.job_pages(big_collection)
-    # Some 4.2 MB, in pages of at most 4.
+    # The jobs have about 4.2 MB, and a page has at most 4 MB.
     assert len(pages) > 1
     assert max(map(len, pages)) * 12_400 <= 4_000_000
     found = sum(pages, [])

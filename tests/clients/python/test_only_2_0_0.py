@@ -1,4 +1,4 @@
-"""What is particular to azure-mgmt-scheduler 2.0.0."""
+"""Behaviour that only azure-mgmt-scheduler 2.0.0 has."""
 
 from datetime import timedelta
 
@@ -7,8 +7,8 @@ from azure.mgmt.scheduler import models
 from actions import http
 
 
-def test_a_day_is_thirty_to_this_client_except_in_lists(client, collection):
-    """Its `patch.py` sends a day as 30, and reads 30 as one; lists it reads as they are.
+def test_the_client_treats_a_day_as_thirty_except_in_lists(client, collection):
+    """The client's `patch.py` sends one day as 30 days, and reads 30 days as one, but not in lists.
 
     The example in that file's own comment is "2 days => 60.00:00:00".
     """
@@ -26,5 +26,5 @@ def test_a_day_is_thirty_to_this_client_except_in_lists(client, collection):
     assert interval(listed) == timedelta(days=30, minutes=1)
 
 
-def test_it_calls_itself_what_we_know_it_by(client):
+def test_the_user_agent_is_the_one_that_the_api_recognises(client):
     assert "azure-mgmt-scheduler/2.0.0" in client.client.config.user_agent

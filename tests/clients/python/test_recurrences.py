@@ -1,4 +1,4 @@
-"""Every frequency and every kind of schedule: read back, and the next execution that follows.
+"""Round trips of every frequency and every kind of schedule, and their next executions.
 
 The server's clock begins on Friday, 2027-01-01T00:00:00Z.
 """
@@ -17,7 +17,7 @@ OCCURRENCE = models.JobRecurrenceScheduleMonthlyOccurrence
 
 
 def recur(client, collection, recurrence, start=START):
-    """What is read of a recurrence, and of the next execution: wherever a job is answered."""
+    """The recurrence and the next execution, which are the same in every answer."""
     action = models.JobAction(**http())
     answers = [
         client.put_job(collection, "job", start_time=start, action=action, recurrence=recurrence),
@@ -96,7 +96,7 @@ def test_every_schedule(client, collection, kind):
     assert next_found == next_execution
 
 
-def test_count_and_end_come_back_and_the_interval_is_filled_in(client, collection):
+def test_count_and_end_survive_a_round_trip_and_the_interval_has_a_default(client, collection):
     sent = models.JobRecurrence(frequency="Hour", count=7, end_time="2030-01-01T00:00:00Z")
     found, _ = recur(client, collection, sent)
     assert found == {
@@ -107,13 +107,13 @@ def test_count_and_end_come_back_and_the_interval_is_filled_in(client, collectio
     }
 
 
-def test_a_start_in_the_past_fixes_the_phase(client, collection):
+def test_a_start_in_the_past_determines_the_phase(client, collection):
     sent = models.JobRecurrence(frequency="Week", interval=1)
     _, next_found = recur(client, collection, sent, start="2026-07-13T00:00:00Z")
     assert next_found == "2027-01-04T00:00:00.000Z"
 
 
-def test_days_of_a_month_in_a_week_are_refused_in_the_original_words(client, collection):
+def test_days_of_a_month_with_frequency_week_are_refused_in_the_words_of_azure(client, collection):
     schedule = models.JobRecurrenceSchedule(month_days=[1])
     recurrence = models.JobRecurrence(frequency="Week", schedule=schedule)
     with pytest.raises(Refused) as refused:

@@ -1,4 +1,4 @@
-"""Retry policies: their intervals are written as each client, and each call of it, reads them."""
+"""Retry policies. Answers have intervals in the format that each client, and each call, reads."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ def policies(job):
 
 
 def answers(client, collection, action):
-    """A job wherever one is answered."""
+    """A job in every kind of answer."""
     return {
         "create": client.put_job(collection, "job", action=action, state="Disabled"),
         "get": client.get_job(collection, "job"),
@@ -34,7 +34,7 @@ def answers(client, collection, action):
     [timedelta(minutes=1), timedelta(seconds=15), timedelta(hours=23, minutes=59, seconds=59)],
     ids=str,
 )
-def test_an_interval_comes_back_wherever_a_job_is_answered(client, collection, interval):
+def test_an_interval_is_the_same_in_every_answer(client, collection, interval):
     retry = models.RetryPolicy(retry_type="Fixed", retry_interval=interval, retry_count=2)
     for where, job in answers(client, collection, action(retry, retry)).items():
         for found in policies(job):
@@ -66,6 +66,6 @@ def test_no_retries(client, collection):
         assert found["error_action"]["retry_policy"] == {"retry_type": "none"}, where
 
 
-def test_none_is_invented(client, collection):
+def test_answers_add_no_retry_policy(client, collection):
     for where, job in answers(client, collection, models.JobAction(**http())).items():
         assert job.properties.action.retry_policy is None, where

@@ -34,7 +34,7 @@ fn healthz_reports_a_full_disk_until_writes_succeed_again() {
     let refused = server.send("GET", "/healthz", "");
     assert_eq!(refused.status, 503, "{refused:?}");
     let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
-    assert!(message.starts_with("The disk takes no writes"), "{message}");
+    assert!(message.starts_with("The disk is full or read-only"), "{message}");
     server.wait_for("the disk refuses a write");
     // Existing data can be read, and a failed write is reported.
     server.must("GET", "/jc", "");

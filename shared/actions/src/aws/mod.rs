@@ -1,61 +1,186 @@
-//! Messages, invocations and events for services of AWS, in the name of whoever runs us.
+//! The actions for services of AWS, with the credentials of the process.
 //!
-//! Each is one signed request, sent by the clients that everything else goes through: four operations
-//! are less than four SDKs, whose code would be several times that of the executor.
+//! Each service is one file, which implements [`Service`]: the request, and the meaning of the
+//! answer. This module finds the host, signs the request and sends it.
 //!
-//! A job names a queue, a topic, a function or a bus, and never a host: the region is part of the
-//! name, and the host follows from it, or the settings name an emulator's for all.
+//! The requests use the HTTP client of all other actions. Four operations are much less code than
+//! four SDKs, which would be several times the size of the executor.
+//!
+//! A job names a queue, a topic, a function or a bus, but never a host. The region is part of the
+//! name, and the host follows from the region. If the settings name an emulator, it is the host of
+//! all services.
 
-mod requests;
+mod event_bridge;
+mod lambda;
 mod sign;
+mod sns;
+mod sqs;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use aws_credential_types::provider::SharedCredentialsProvider;
-use domain::action::{Lambda, Sqs, Target};
+use domain::action::Target;
 use domain::arn::{Arn, is_region};
-use domain::attempt::Outcome;
-use domain::message::failed;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use ports::{AttemptContext, Sent};
 use serde_json::Value;
-use url::{Host, Url};
+use url::Url;
 
-use crate::endpoint::ResolvedUrl;
-use crate::failure::ActionFailure;
-use crate::message::shown_text;
-use crate::post::{PostAnswer, PostRequest, Poster};
-use crate::redact::SecretForms;
+use crate::http::{ServiceClient, ServiceRequest, ServiceResponse, element_text};
+use crate::net::ResolvedUrl;
+use crate::outcome::{self, ActionFailure, SecretForms, printable, status_name};
 use crate::settings::Aws;
-use crate::status;
-use crate::xml::element;
 
-use requests::Ask;
 use sign::{Scope, Signer};
 
-/// The most characters that are told of what a service says.
-const SAID_CHARS_MAX: usize = 1_024;
+/// The attribute of a message that names the execution.
+const EXECUTION_ATTRIBUTE: &str = "x-ms-scheduler-execution-id";
 
-/// A service, as hosts and signatures name it.
-struct Service {
-    host: &'static str,
-    signs: &'static str,
+/// The maximum length of the ids by which SQS and SNS detect duplicates.
+const DEDUPLICATION_ID_CHARS_MAX: usize = 128;
+
+/// A service of AWS, implemented by the payload of its action.
+pub(crate) trait Service: Sync {
+    /// The service's name in host names and signatures.
+    const NAME: &'static str;
+
+    /// The region of the resource.
+    fn region(&self, account: &Account) -> Result<String, ActionFailure>;
+
+    /// The request.
+    fn call(&self, context: &AttemptContext) -> ApiCall;
+
+    /// What the request asked for, as the beginning of the message about its success.
+    fn description(&self) -> String;
+
+    /// The id that the service gave to the message in an answer with a status of success. The logs
+    /// of the service have the same id.
+    ///
+    /// # Errors
+    ///
+    /// If the answer says that the service did not accept the message after all.
+    fn accepted_id(&self, answer: &Answer<'_>) -> Result<Option<String>, ActionFailure>;
 }
 
-const SQS: Service = Service { host: "sqs", signs: "sqs" };
-const SNS: Service = Service { host: "sns", signs: "sns" };
-const LAMBDA: Service = Service { host: "lambda", signs: "lambda" };
-const EVENTS: Service = Service { host: "events", signs: "events" };
+/// A request to a service before it is signed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ApiCall {
+    path: String,
+    headers: Vec<(&'static str, &'static str)>,
+    body: String,
+}
 
-/// Sends to services of AWS.
-pub(crate) struct Services {
-    pub(crate) post: Poster,
+impl ApiCall {
+    /// An operation of a JSON protocol.
+    fn json(content_type: &'static str, operation: &'static str, body: &Value) -> Self {
+        Self {
+            path: "/".to_owned(),
+            headers: vec![("content-type", content_type), ("x-amz-target", operation)],
+            body: body.to_string(),
+        }
+    }
+}
+
+/// The answer of a service.
+pub(crate) struct Answer<'a> {
+    headers: &'a HeaderMap,
+    text: &'a str,
+    /// The text as JSON; null if it is not JSON.
+    json: Value,
+}
+
+impl Answer<'_> {
+    fn header(&self, name: &str) -> Option<String> {
+        let value = self.headers.get(name)?.to_str().ok()?;
+        Some(value.to_owned())
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        self.json.get(name).and_then(Value::as_str).map(str::to_owned)
+    }
+}
+
+/// Sends requests to services of AWS.
+pub(crate) struct AwsSender {
+    pub(crate) client: ServiceClient,
     pub(crate) account: Option<Account>,
     pub(crate) time_max: Duration,
 }
 
-/// In whose name, and where.
+impl AwsSender {
+    /// Sends a request to a service within the time limit.
+    pub(crate) async fn send<S: Service>(
+        &self,
+        target: &Target,
+        service: &S,
+        context: &AttemptContext,
+    ) -> Sent {
+        let mut secrets = SecretForms::default();
+        let limit = self.time_max;
+        let sent = tokio::time::timeout(limit, self.request(service, context, &mut secrets)).await;
+        match sent.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit))) {
+            Ok(result) => {
+                let (kind, description) = (target.type_name(), service.description());
+                outcome::succeeded(format!("{kind} Action - {description} succeeded: {result}"))
+            }
+            Err(failure) => outcome::not_sent(target, &failure, &secrets),
+        }
+    }
+
+    /// Sends a request. Returns the status of the answer, and the id that the service gave to the
+    /// message.
+    async fn request<S: Service>(
+        &self,
+        service: &S,
+        context: &AttemptContext,
+        secrets: &mut SecretForms,
+    ) -> Result<String, ActionFailure> {
+        let account = self.account.as_ref().ok_or_else(|| {
+            ActionFailure::canceled("Access to AWS is not configured; see --aws-endpoint.")
+        })?;
+        let region = service.region(account)?;
+        let ApiCall { path, headers: names, body } = service.call(context);
+        let url = account.url::<S>(&region, &path)?;
+        let mut headers = HeaderMap::with_capacity(8);
+        for (name, value) in names {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        let to = ResolvedUrl { url, is_from_settings: true };
+        let mut request = ServiceRequest { to, headers, body: body.into_bytes() };
+        let scope = Scope { service: S::NAME, region: &region, now: context.sent_at };
+        account.signer.sign(&scope, &mut request, secrets).await?;
+        let response = self.client.send(request).await?;
+        result(service, &response)
+    }
+}
+
+/// The result of a request, as the message about its success quotes it.
+fn result<S: Service>(service: &S, response: &ServiceResponse) -> Result<String, ActionFailure> {
+    let text = String::from_utf8_lossy(&response.body.bytes);
+    let json: Value = serde_json::from_str(&text).unwrap_or_default();
+    let answer = Answer { headers: &response.headers, text: &text, json };
+    let status = status_name(response.status);
+    if !response.status.is_success() {
+        return Err(rejected(status, &answer));
+    }
+    let id = service.accepted_id(&answer)?;
+    let id = id.map(|id| format!(", as '{}'", printable(&id))).unwrap_or_default();
+    Ok(format!("'{status}'{id}"))
+}
+
+/// The error in the answer of a service. Services use different protocols for it.
+fn rejected(status: String, answer: &Answer<'_>) -> ActionFailure {
+    let kind = answer.header("x-amzn-errortype").or_else(|| answer.field("__type"));
+    let kind = kind.or_else(|| element_text(answer.text, "Code")).unwrap_or(status);
+    // `com.amazonaws.sqs#QueueDoesNotExist`, `ResourceNotFoundException:http://…`
+    let kind = kind.rsplit('#').next().and_then(|kind| kind.split(':').next()).unwrap_or(&kind);
+    let message = answer.field("message").or_else(|| answer.field("Message"));
+    let message = message.or_else(|| element_text(answer.text, "Message")).unwrap_or_default();
+    ActionFailure::rejected(kind.to_owned(), message)
+}
+
+/// The account that requests are signed for, and the hosts of its services.
 pub(crate) struct Account {
     endpoint: Option<Url>,
     region: String,
@@ -72,76 +197,15 @@ impl Account {
             signer: Arc::new(Signer::new(provider)),
         }
     }
-}
 
-impl Services {
-    /// Sends to a service within the time limit.
-    pub(crate) async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
-        let mut secrets = SecretForms::default();
-        let limit = self.time_max;
-        let sent = tokio::time::timeout(limit, self.ask(target, occasion, &mut secrets)).await;
-        match sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit))) {
-            Ok(said) => Sent { outcome: Outcome::Succeeded, message: succeeded(target, &said) },
-            Err(ActionFailure { word, text }) => {
-                let text = shown_text(&secrets.redact(&text));
-                let text: String = text.chars().take(SAID_CHARS_MAX).collect();
-                Sent { outcome: Outcome::Failed, message: failed(target, &word, &text) }
-            }
-        }
-    }
-
-    /// Asks a service; answers what it says of what it took.
-    async fn ask(
-        &self,
-        target: &Target,
-        occasion: &AttemptContext,
-        secrets: &mut SecretForms,
-    ) -> Result<String, ActionFailure> {
-        let account = self.account.as_ref().ok_or_else(|| {
-            ActionFailure::canceled("There is no AWS here; --aws-endpoint names one.")
-        })?;
-        let (service, region, ask) = match target {
-            Target::Sqs(sqs) => (SQS, account.region_of_queue(sqs)?, requests::sqs(sqs, occasion)),
-            Target::Sns(sns) => (SNS, sns.topic.region().to_owned(), requests::sns(sns, occasion)),
-            Target::Lambda(lambda) => {
-                (LAMBDA, account.region_of_function(lambda), requests::lambda(lambda))
-            }
-            Target::EventBridge(event) => {
-                let bus = event.bus.as_deref().and_then(|bus| Arn::read(bus, "events"));
-                let region = account.region_of(bus.as_ref());
-                (EVENTS, region, requests::event_bridge(event, occasion))
-            }
-            Target::Http(_)
-            | Target::Https(_)
-            | Target::StorageQueue(_)
-            | Target::ServiceBusQueue(_)
-            | Target::ServiceBusTopic(_) => {
-                return Err(ActionFailure::canceled("This is no service of AWS."));
-            }
-        };
-        let Ask { path, headers: asked, body } = ask;
-        let url = account.url(&service, &region, &path)?;
-        let mut headers = HeaderMap::with_capacity(8);
-        for (name, value) in asked {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-        }
-        let to = ResolvedUrl { url, is_ours: true };
-        let mut parcel = PostRequest { to, headers, body: body.into_bytes() };
-        let scope = Scope { service: service.signs, region: &region, now: occasion.sent_at };
-        account.signer.sign(&scope, &mut parcel, secrets).await?;
-        let receipt = self.post.send(parcel).await?;
-        answer(target, &receipt)
-    }
-}
-
-impl Account {
-    /// Where a service takes requests. A region is letters, digits and dashes: it names no other host.
-    fn url(&self, service: &Service, region: &str, path: &str) -> Result<Url, ActionFailure> {
+    /// The URL of a service. A region consists of letters, digits and dashes, so that it cannot lead
+    /// to another host.
+    fn url<S: Service>(&self, region: &str, path: &str) -> Result<Url, ActionFailure> {
         let base = match &self.endpoint {
             Some(endpoint) => endpoint.as_str().trim_end_matches('/').to_owned(),
             None if is_region(region) => {
                 let china = if region.starts_with("cn-") { ".cn" } else { "" };
-                format!("https://{}.{region}.amazonaws.com{china}", service.host)
+                format!("https://{}.{region}.amazonaws.com{china}", S::NAME)
             }
             None => String::new(),
         };
@@ -149,102 +213,52 @@ impl Account {
             .map_err(|_| ActionFailure::canceled(format!("'{region}' is not a region of AWS.")))
     }
 
-    /// The region that a queue's URL names. An emulator's does not have to name any.
-    fn region_of_queue(&self, sqs: &Sqs) -> Result<String, ActionFailure> {
-        let named = Url::parse(&sqs.queue_url).ok().and_then(|url| match url.host() {
-            Some(Host::Domain(host)) => region_of_host(host).map(str::to_owned),
-            Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => None,
-        });
-        match named {
-            Some(region) => Ok(region),
-            None if self.endpoint.is_some() => Ok(self.region.clone()),
-            None => Err(ActionFailure::canceled(
-                "The URL is not that of a queue of SQS: its host is not sqs.{region}.amazonaws.com.",
-            )),
-        }
-    }
-
-    fn region_of_function(&self, lambda: &Lambda) -> String {
-        self.region_of(Arn::read(&lambda.function, "lambda").as_ref())
-    }
-
+    /// The region of a resource, if it has an ARN; otherwise the region of the account.
     fn region_of(&self, arn: Option<&Arn>) -> String {
         arn.map_or(self.region.as_str(), Arn::region).to_owned()
     }
 }
 
-/// The region of `sqs.{region}.amazonaws.com`, or of `{region}.queue.amazonaws.com`, its old name.
-fn region_of_host(host: &str) -> Option<&str> {
-    let host = host.strip_suffix(".cn").unwrap_or(host).strip_suffix(".amazonaws.com")?;
-    let region = host.strip_prefix("sqs.").or_else(|| host.strip_suffix(".queue"))?;
-    Some(region).filter(|region| is_region(region))
+/// The message group of a FIFO queue or topic. The default is a group for each job, so that the
+/// messages of a job keep their order.
+fn message_group<'a>(
+    given: Option<&'a str>,
+    is_fifo: bool,
+    context: &'a AttemptContext,
+) -> Option<&'a str> {
+    given.or(is_fifo.then_some(context.job_uid.as_str()))
 }
 
-/// What a service says of a request.
-fn answer(target: &Target, receipt: &PostAnswer) -> Result<String, ActionFailure> {
-    let text = String::from_utf8_lossy(&receipt.body.bytes);
-    let json: Value = serde_json::from_str(&text).unwrap_or_default();
-    let said = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
-    let status = status::name(receipt.status);
-    if !receipt.status.is_success() {
-        let header = receipt.headers.get("x-amzn-errortype").and_then(|value| value.to_str().ok());
-        let kind = header.map(str::to_owned).or_else(|| said("__type"));
-        let kind = kind.or_else(|| element(&text, "Code"));
-        // `com.amazonaws.sqs#QueueDoesNotExist`, `ResourceNotFoundException:http://…`
-        let kind = kind.unwrap_or(status);
-        let kind = kind.rsplit('#').next().and_then(|kind| kind.split(':').next()).unwrap_or(&kind);
-        let message = said("message").or_else(|| said("Message"));
-        let message = message.or_else(|| element(&text, "Message")).unwrap_or_default();
-        return Err(ActionFailure::answered(kind.to_owned(), message));
-    }
-    let entry = json.pointer("/Entries/0");
-    let of_entry = |name| entry.and_then(|entry| entry.get(name)).and_then(Value::as_str);
-    if let Some(code) = of_entry("ErrorCode") {
-        let message = of_entry("ErrorMessage").unwrap_or_default();
-        return Err(ActionFailure::answered(code.to_owned(), message));
-    }
-    let id = match target {
-        Target::Sns(_) => element(&text, "MessageId"),
-        Target::EventBridge(_) => of_entry("EventId").map(str::to_owned),
-        Target::Lambda(_) => {
-            let id = receipt.headers.get("x-amzn-requestid").and_then(|value| value.to_str().ok());
-            id.map(str::to_owned)
-        }
-        _ => said("MessageId"),
-    };
-    // The service's own name for it, by which its logs find it.
-    let id = id.map(|id| format!(", as '{}'", shown_text(&id))).unwrap_or_default();
-    Ok(format!("'{status}'{id}"))
-}
-
-fn succeeded(target: &Target, said: &str) -> String {
-    let kind = target.type_name();
-    let what = match target {
-        Target::Sqs(sqs) => format!("Message to queue '{}'", sqs.queue_url),
-        Target::Sns(sns) => format!("Message to topic '{}'", sns.topic),
-        Target::Lambda(lambda) => format!("Invocation of '{}'", lambda.function),
-        Target::EventBridge(event) => format!("Event to bus '{}'", event.bus_name()),
-        _ => String::new(),
-    };
-    format!("{kind} Action - {what} succeeded: {said}")
+/// The id by which a FIFO queue or topic detects duplicates.
+fn deduplication_id(context: &AttemptContext) -> &str {
+    let id = context.execution_id.as_str();
+    // Ids are ASCII. The end of the id distinguishes the executions of a job.
+    id.get(id.len().saturating_sub(DEDUPLICATION_ID_CHARS_MAX)..).unwrap_or(id)
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
     use super::*;
 
-    #[test]
-    fn a_queue_names_its_region_and_never_another_host() {
-        for (host, expected) in [
-            ("sqs.eu-west-1.amazonaws.com", Some("eu-west-1")),
-            ("sqs.cn-north-1.amazonaws.com.cn", Some("cn-north-1")),
-            ("us-east-1.queue.amazonaws.com", Some("us-east-1")),
-            ("queue.amazonaws.com", None),
-            ("sqs.evil.test", None),
-            ("sqs.a.b.amazonaws.com", None),
-            ("s3.eu-west-1.amazonaws.com", None),
-        ] {
-            assert_eq!(region_of_host(host), expected, "{host}");
+    /// An attempt of the occurrence at 1,700,000,000 seconds.
+    pub(super) fn context() -> AttemptContext {
+        AttemptContext {
+            execution_id: "u1.1.2.m0".to_owned(),
+            job: "nightly".to_owned(),
+            job_uid: "u1".to_owned(),
+            collection_uid: "c1".to_owned(),
+            expected_at: DateTime::from_timestamp(1_700_000_000, 500).unwrap(),
+            sent_at: DateTime::UNIX_EPOCH,
+            region: "local".to_owned(),
         }
+    }
+
+    #[test]
+    fn deduplication_ids_are_cut_at_the_limit_of_the_services() {
+        let long = AttemptContext { execution_id: format!("{}end", "x".repeat(200)), ..context() };
+        assert_eq!(deduplication_id(&long).len(), DEDUPLICATION_ID_CHARS_MAX);
+        assert!(deduplication_id(&long).ends_with("end"));
     }
 }

@@ -1,4 +1,4 @@
-//! Requests in the name of whoever runs us: signed with version 4 of AWS's signatures.
+//! Signs requests with the credentials of the process, in version 4 of AWS's signatures.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,24 +12,23 @@ use http::header::{HOST, HeaderName, HeaderValue};
 use tokio::sync::Mutex;
 use url::Position;
 
-use crate::endpoint::ResolvedUrl;
-use crate::failure::ActionFailure;
-use crate::post::PostRequest;
-use crate::redact::SecretForms;
+use crate::http::ServiceRequest;
+use crate::net::ResolvedUrl;
+use crate::outcome::{ActionFailure, SecretForms};
 
-/// How long credentials are kept that do not say when they end.
-const KEPT_FOR: Duration = Duration::from_mins(1);
+/// How long credentials without an expiry are cached.
+const CACHE_TIME: Duration = Duration::from_mins(1);
 
-/// How long before their end credentials are asked for anew.
-const MARGIN: Duration = Duration::from_mins(5);
+/// How long before their expiry credentials are requested again.
+const EXPIRY_MARGIN: Duration = Duration::from_mins(5);
 
 /// Signs requests.
 pub(super) struct Signer {
     provider: SharedCredentialsProvider,
-    kept: Mutex<Option<(Credentials, Instant)>>,
+    cached: Mutex<Option<(Credentials, Instant)>>,
 }
 
-/// What a signature is for.
+/// The service, the region and the time for which a signature is valid.
 pub(super) struct Scope<'a> {
     pub(super) service: &'static str,
     pub(super) region: &'a str,
@@ -38,17 +37,17 @@ pub(super) struct Scope<'a> {
 
 impl Signer {
     pub(super) fn new(provider: SharedCredentialsProvider) -> Self {
-        Self { provider, kept: Mutex::new(None) }
+        Self { provider, cached: Mutex::new(None) }
     }
 
-    /// Adds to a request what signs it.
+    /// Adds the headers of the signature to a request.
     pub(super) async fn sign(
         &self,
         scope: &Scope<'_>,
-        parcel: &mut PostRequest,
+        request: &mut ServiceRequest,
         secrets: &mut SecretForms,
     ) -> Result<(), ActionFailure> {
-        let PostRequest { to: ResolvedUrl { url, .. }, headers, body } = parcel;
+        let ServiceRequest { to: ResolvedUrl { url, .. }, headers, body } = request;
         let credentials = self.credentials(scope.now).await?;
         secrets.add(credentials.secret_access_key());
         if let Some(token) = credentials.session_token() {
@@ -65,20 +64,20 @@ impl Signer {
             .build()
             .map_err(|_| ActionFailure::canceled("The request to AWS cannot be signed."))?
             .into();
-        // The connection adds it, in these words.
+        // The HTTP client adds the Host header with this value when it sends the request.
         let host = url[Position::BeforeHost..Position::AfterPort].to_owned();
         let texts =
             headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         let texts = texts.chain([(HOST.as_str(), host.as_str())]);
-        let request = SignableRequest::new("POST", url.as_str(), texts, SignableBody::Bytes(body))
+        let signable = SignableRequest::new("POST", url.as_str(), texts, SignableBody::Bytes(body))
             .map_err(unsigned)?;
-        let (instructions, _) = sign(request, &params).map_err(unsigned)?.into_parts();
+        let (instructions, _) = sign(signable, &params).map_err(unsigned)?.into_parts();
         for (name, value) in instructions.headers() {
             let (Ok(name), Ok(mut value)) =
                 (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
             else {
                 return Err(ActionFailure::canceled(
-                    "The credentials for AWS cannot stand in a header.",
+                    "The credentials for AWS are not valid in a header.",
                 ));
             };
             value.set_sensitive(true);
@@ -88,24 +87,24 @@ impl Signer {
     }
 
     async fn credentials(&self, now: DateTime<Utc>) -> Result<Credentials, ActionFailure> {
-        let mut kept = self.kept.lock().await;
-        let fresh = kept.as_ref().filter(|(_, use_until)| Instant::now() < *use_until);
+        let mut cached = self.cached.lock().await;
+        let fresh = cached.as_ref().filter(|(_, use_until)| Instant::now() < *use_until);
         if let Some((credentials, _)) = fresh {
             return Ok(credentials.clone());
         }
         let credentials = self.provider.provide_credentials().await.map_err(|_| {
             ActionFailure::canceled(
-                "There are no credentials for AWS; the log of the start says more.",
+                "No credentials for AWS are available; see the log of the start-up.",
             )
         })?;
         let left = credentials.expiry().and_then(|end| end.duration_since(system_time(now)).ok());
-        let life = left.map_or(KEPT_FOR, |left| left.saturating_sub(MARGIN));
-        *kept = Some((credentials.clone(), Instant::now() + life));
+        let lifetime = left.map_or(CACHE_TIME, |left| left.saturating_sub(EXPIRY_MARGIN));
+        *cached = Some((credentials.clone(), Instant::now() + lifetime));
         Ok(credentials)
     }
 }
 
 fn system_time(at: DateTime<Utc>) -> SystemTime {
-    let since = u64::try_from(at.timestamp_millis()).unwrap_or_default();
-    SystemTime::UNIX_EPOCH + Duration::from_millis(since)
+    let millis = u64::try_from(at.timestamp_millis()).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
 }

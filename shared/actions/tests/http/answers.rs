@@ -1,4 +1,4 @@
-//! What is told of an answer.
+//! Messages about answers.
 
 use domain::action::HttpRequest;
 
@@ -6,7 +6,7 @@ use crate::sender::{actions, failed, get, send, succeeded};
 use crate::server::{Reply, Server, ok, reply};
 
 #[tokio::test]
-async fn an_answer_is_told_in_the_original_form() {
+async fn the_message_has_the_form_of_azure() {
     let server = Server::start(|_| {
         reply(
             "200 Whatever",
@@ -25,7 +25,7 @@ async fn an_answer_is_told_in_the_original_form() {
 }
 
 #[tokio::test]
-async fn two_hundred_and_something_is_success_and_all_else_is_not() {
+async fn only_statuses_of_2xx_are_successes() {
     let actions = actions();
     for (status, is_success, name) in [
         ("200 OK", true, "OK"),
@@ -55,9 +55,9 @@ fn body_of(message: &str) -> &str {
 }
 
 #[tokio::test]
-async fn a_body_is_told_up_to_1024_characters() {
+async fn the_message_has_at_most_1024_characters_of_a_body() {
     let actions = actions();
-    for (sent, told) in [
+    for (sent, expected) in [
         ("€".repeat(1_024), "€".repeat(1_024)),
         ("€".repeat(1_025), "€".repeat(1_024)),
         ("x".repeat(60_000), "x".repeat(1_024)),
@@ -65,12 +65,12 @@ async fn a_body_is_told_up_to_1024_characters() {
     ] {
         let server = Server::start(move |_| ok(&sent)).await;
         let message = succeeded(send(&actions, get(server.url("/"))).await);
-        assert_eq!(body_of(&message), told);
+        assert_eq!(body_of(&message), expected);
     }
 }
 
 #[tokio::test]
-async fn an_endless_body_is_success() {
+async fn an_endless_body_is_a_success() {
     let chunk = format!("1000\r\n{}\r\n", "y".repeat(0x1000));
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let server = Server::start(move |_| Reply::Endless(head.to_owned(), chunk.clone())).await;
@@ -79,7 +79,7 @@ async fn an_endless_body_is_success() {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_after_what_is_told_is_success() {
+async fn a_body_that_stalls_after_the_part_in_the_message_is_a_success() {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n{}", "z".repeat(6_000));
     let server = Server::start(move |_| Reply::Stall(head.clone())).await;
     let message = succeeded(send(&actions(), get(server.url("/"))).await);
@@ -87,7 +87,7 @@ async fn a_body_that_stops_after_what_is_told_is_success() {
 }
 
 #[tokio::test]
-async fn a_body_up_to_the_end_of_the_connection_is_told() {
+async fn a_body_can_end_with_the_connection() {
     let server =
         Server::start(|_| Reply::Close("HTTP/1.1 200 OK\r\n\r\nall of it".to_owned())).await;
     let message = succeeded(send(&actions(), get(server.url("/"))).await);
@@ -95,7 +95,7 @@ async fn a_body_up_to_the_end_of_the_connection_is_told() {
 }
 
 #[tokio::test]
-async fn a_compressed_body_is_told_as_received() {
+async fn a_compressed_body_is_not_decompressed() {
     let server = Server::start(|_| reply("200 OK", "Content-Encoding: gzip\r\n", "\u{1f}gz")).await;
     let message = succeeded(send(&actions(), get(server.url("/"))).await);
     assert_eq!(body_of(&message), "\u{FFFD}gz");
@@ -112,7 +112,7 @@ async fn an_answer_to_head_has_no_body() {
 }
 
 #[tokio::test]
-async fn an_interim_answer_is_not_the_answer() {
+async fn an_interim_answer_is_not_the_final_answer() {
     let server = Server::start(|_| {
         let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
         Reply::Keep(format!("{interim}HTTP/1.1 204 No Content\r\n\r\n"))

@@ -1,4 +1,4 @@
-//! An authority of the test's own, and the certificates it gives.
+//! A certificate authority for tests, and the certificates that it issues.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ impl Authority {
         self.0.pem()
     }
 
-    /// A server of that name, whose certificate is good until a year.
+    /// The configuration of a server with a certificate for a name, valid until a year.
     pub(crate) fn server(&self, name: &str, until: i32) -> ServerConfig {
         self.server_with(name, until, None)
     }
 
-    /// One that accepts nobody who does not show this certificate.
+    /// The configuration of a server that accepts only clients with this certificate.
     pub(crate) fn server_for(&self, name: &str, client: CertificateDer<'static>) -> ServerConfig {
         self.server_with(name, 2100, Some(Arc::new(Only(client))))
     }
@@ -59,7 +59,7 @@ impl Authority {
     }
 }
 
-/// Accepts one client, whoever issued its certificate.
+/// Accepts one client certificate, from any issuer.
 #[derive(Debug)]
 struct Only(CertificateDer<'static>);
 

@@ -1,11 +1,11 @@
-//! Connections are kept.
+//! Reuse of connections.
 
 use crate::sender::{actions, failed, get, post, send, succeeded};
 use crate::server::{Reply, Server, ok, reply};
 
 #[tokio::test]
-async fn a_connection_serves_one_execution_after_another() {
-    // Success, failure, long bodies that are worth reading to the end, redirects.
+async fn a_connection_serves_many_requests() {
+    // Successes, failures, redirects, and long bodies that are still read to their end.
     let server = Server::start(|seen| match seen.path() {
         "/long" => ok(&"x".repeat(30_000)),
         "/sorry" => reply("500 Sorry", "", "sorry"),
@@ -25,7 +25,7 @@ async fn a_connection_serves_one_execution_after_another() {
 }
 
 #[tokio::test]
-async fn a_connection_is_given_up_for_a_body_that_is_too_long() {
+async fn a_connection_is_closed_if_the_body_is_too_long() {
     let server = Server::start(|_| ok(&"x".repeat(1_000_000))).await;
     let actions = actions();
     for _ in 0..2 {
@@ -35,7 +35,7 @@ async fn a_connection_is_given_up_for_a_body_that_is_too_long() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_server_has_closed_is_not_used_again() {
+async fn a_connection_that_the_server_closed_is_not_used_again() {
     let server =
         Server::start(|_| Reply::Close("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned()))
             .await;
@@ -47,7 +47,7 @@ async fn a_connection_that_the_server_has_closed_is_not_used_again() {
 }
 
 #[tokio::test]
-async fn many_at_once_share_what_comes_free() {
+async fn concurrent_requests_share_idle_connections() {
     const IN_FLIGHT: usize = 32;
     let server = Server::start(|_| ok("")).await;
     let actions = std::sync::Arc::new(actions());
@@ -65,6 +65,7 @@ async fn many_at_once_share_what_comes_free() {
         task.await.unwrap();
     }
     assert_eq!(server.seen().len(), IN_FLIGHT * 20);
-    // Who finds none free dials, and may meanwhile be given one: some are dialled in vain.
+    // A request that finds no idle connection dials, but uses one that becomes idle before. Some
+    // connections are therefore dialled without need.
     assert!(server.n_connections() <= 2 * IN_FLIGHT, "{}", server.n_connections());
 }

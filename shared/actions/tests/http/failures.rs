@@ -1,4 +1,4 @@
-//! Requests without an answer.
+//! Requests that fail without an answer.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::authority::Authority;
 use crate::sender::{actions, failed, get, post, send, settings, succeeded, with};
 use crate::server::{Reply, Server, ok};
 
-/// A port on which nobody listens.
+/// A port on which no server listens.
 async fn closed_port() -> u16 {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     listener.local_addr().unwrap().port()
 }
 
 #[tokio::test]
-async fn a_name_without_address_is_told_as_recorded() {
+async fn an_unresolved_name_has_the_recorded_message() {
     let message = failed(send(&actions(), get("http://www.bing1111.com/")).await);
     assert_eq!(
         message,
@@ -27,7 +27,7 @@ async fn a_name_without_address_is_told_as_recorded() {
 }
 
 #[tokio::test]
-async fn a_closed_port_is_told_as_recorded() {
+async fn a_closed_port_has_the_recorded_message() {
     for scheme in ["http", "https"] {
         let uri = format!("{scheme}://127.0.0.1:{}/", closed_port().await);
         let message = failed(send(&actions(), get(uri)).await);
@@ -39,25 +39,25 @@ async fn a_closed_port_is_told_as_recorded() {
     }
 }
 
-fn hurried() -> ActionSettings {
+fn short_timeout() -> ActionSettings {
     let total = Duration::from_millis(300);
     ActionSettings { limits: SendLimits { total, ..SendLimits::DEFAULT }, ..settings() }
 }
 
 #[tokio::test]
-async fn a_server_that_is_too_slow_is_told() {
+async fn a_slow_server_times_out() {
     let expected = "Http Action - Request to host '127.0.0.1' failed: Timeout The operation has \
                     timed out; the limit is 0.3 seconds.";
     for start in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"] {
         let server = Server::start(move |_| Reply::Stall(start.to_owned())).await;
-        let message = failed(send(&with(&hurried()), get(server.url("/"))).await);
+        let message = failed(send(&with(&short_timeout()), get(server.url("/"))).await);
         assert_eq!(message, expected);
     }
 }
 
 #[tokio::test]
-async fn the_time_limit_is_for_all_hops_together() {
-    // Each answers at once, and leads to the next; the last never does.
+async fn the_time_limit_covers_all_redirects() {
+    // The first three answers are redirects without delay. The last one never comes.
     let server = Server::start(|seen| match seen.path() {
         "/3" => Reply::Stall(String::new()),
         path => {
@@ -66,14 +66,14 @@ async fn the_time_limit_is_for_all_hops_together() {
         }
     })
     .await;
-    let message = failed(send(&with(&hurried()), get(server.url("/0"))).await);
+    let message = failed(send(&with(&short_timeout()), get(server.url("/0"))).await);
     assert!(message.contains("failed: Timeout "), "{message}");
     assert_eq!(server.seen().len(), 4);
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_reached_in_time_is_not_reached() {
-    // It takes connections, and never greets.
+async fn a_slow_handshake_is_a_failure_to_connect() {
+    // The listener accepts TCP connections, but never begins the TLS handshake.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("https://{}/", listener.local_addr().unwrap());
     let limits = SendLimits { connect: Duration::from_millis(200), ..settings().limits };
@@ -86,7 +86,7 @@ async fn a_server_that_cannot_be_reached_in_time_is_not_reached() {
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_too_soon_is_told() {
+async fn an_incomplete_answer_is_a_closed_connection() {
     for start in [
         "",
         "HTTP/1.1 200 OK\r\nContent-",
@@ -105,13 +105,13 @@ async fn a_connection_that_ends_too_soon_is_told() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_reset_is_told() {
+async fn a_reset_connection_is_a_failure_to_receive() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}/", listener.local_addr().unwrap());
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let _ = stream.read(&mut [0; 4_096]).await;
-        // Closing drops what was not sent, and tells the other side so.
+        // Without lingering, closing the socket sends a reset.
         stream.set_zero_linger().unwrap();
     });
     let message = failed(send(&actions(), get(uri)).await);
@@ -123,14 +123,14 @@ async fn a_connection_that_is_reset_is_told() {
 }
 
 #[tokio::test]
-async fn what_may_have_been_done_is_not_sent_again() {
+async fn a_request_that_may_have_arrived_is_not_repeated() {
     let server = Server::start(|_| Reply::Close(String::new())).await;
     failed(send(&actions(), post(server.url("/"), "once")).await);
     assert_eq!(server.seen().len(), 1);
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_told() {
+async fn an_answer_that_is_not_http_is_a_protocol_violation() {
     for answer in ["220 smtp.example ESMTP\r\n", "HTTP/1.1 abc\r\n\r\n"] {
         let server = Server::start(move |_| Reply::Stall(answer.to_owned())).await;
         let message = failed(send(&actions(), get(server.url("/"))).await);
@@ -143,7 +143,7 @@ async fn what_is_not_http_is_told() {
 }
 
 #[tokio::test]
-async fn a_port_without_tls_is_told() {
+async fn a_port_without_tls_is_a_failed_handshake() {
     let server = Server::start(|_| ok("")).await;
     let uri = server.url_by("https", "target.test", "/");
     let message = failed(send(&actions(), get(uri)).await);
@@ -153,7 +153,7 @@ async fn a_port_without_tls_is_told() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_good_is_told() {
+async fn an_invalid_server_certificate_names_the_reason() {
     let (trusted, other) = (Authority::new("trusted"), Authority::new("other"));
     let roots = Roots { system: false, extra_pem: trusted.pem() };
     let actions = with(&ActionSettings { roots, ..settings() });
@@ -181,7 +181,7 @@ async fn a_certificate_that_is_not_good_is_told() {
 }
 
 #[tokio::test]
-async fn without_any_authority_http_still_works_and_https_says_why_not() {
+async fn without_any_authority_https_fails_with_the_reason() {
     let authority = Authority::new("trusted");
     let server = Server::start_tls(authority.server("target.test", 2100), |_| ok("")).await;
     let uri = server.url_by("https", "target.test", "/");
@@ -190,28 +190,28 @@ async fn without_any_authority_http_still_works_and_https_says_why_not() {
 }
 
 #[tokio::test]
-async fn the_systems_authorities_and_more_of_them_are_trusted_together() {
+async fn additional_authorities_are_trusted_beside_those_of_the_system() {
     let authority = Authority::new("trusted");
     let server = Server::start_tls(authority.server("target.test", 2100), |_| ok("")).await;
     let uri = server.url_by("https", "target.test", "/");
     let with_roots = |extra_pem| {
         with(&ActionSettings { roots: Roots { system: true, extra_pem }, ..settings() })
     };
-    // Whether this machine has authorities or none, this is not one of them.
+    // The test's authority is not one of the machine's.
     let message = failed(send(&with_roots(String::new()), get(uri.clone())).await);
     assert!(message.contains("failed: TrustFailure "), "{message}");
     succeeded(send(&with_roots(authority.pem()), get(uri)).await);
 }
 
 #[test]
-fn an_execution_has_a_minute() {
+fn the_default_time_limit_is_a_minute() {
     let settings = ActionSettings::new(minutehand_actions::TargetPolicy::PublicOnly);
     assert_eq!(settings.limits.total, Duration::from_mins(1));
 }
 
 #[tokio::test]
-async fn a_stored_request_that_is_none_is_told() {
-    // Nothing of this kind is stored; what was is not trusted to be right.
+async fn an_invalid_stored_request_is_a_failure() {
+    // The API refuses such requests, but the executor does not rely on that.
     for request in [
         get("not a url"),
         HttpRequest { method: "A B".to_owned(), ..get("http://target.test/") },

@@ -1,6 +1,6 @@
-//! Actions against real servers on loopback.
+//! Actions with real servers on the loopback interface.
 
-// The attribute is always true here; it tells clippy that helpers are tests too.
+// The attribute is always true here. It tells clippy that the helpers are test code.
 #[cfg(test)]
 mod answers;
 #[cfg(test)]

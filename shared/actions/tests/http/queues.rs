@@ -1,4 +1,4 @@
-//! Messages for queues: where they go, what may be reached, and how long it may take.
+//! Actions that send messages: hosts, allowed addresses and time limits.
 
 use std::time::Duration;
 
@@ -9,11 +9,12 @@ use domain::arn::Arn;
 use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Aws, Endpoint, Roots, SendLimits, TargetPolicy};
 use ports::{ActionSender as _, Sent};
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::authority::Authority;
-use crate::sender::{Names, failed, occasion, settings, succeeded};
+use crate::sender::{Names, context, failed, settings, succeeded};
 use crate::server::{Reply, Server, reply};
 
 fn storage_queue() -> Target {
@@ -50,11 +51,11 @@ fn names() -> std::sync::Arc<Names> {
 }
 
 async fn send(settings: &ActionSettings, target: &Target) -> Sent {
-    Actions::with_resolver(settings, names()).unwrap().send(target, &occasion()).await
+    Actions::with_resolver(settings, names()).unwrap().send(target, &context()).await
 }
 
-/// The settings of services below a suffix, at the port of a server of this authority.
-fn below(authority: &Authority, server: &Server) -> ActionSettings {
+/// Settings for services below a suffix, which reach a server with a certificate of the authority.
+fn below_suffix(authority: &Authority, server: &Server) -> ActionSettings {
     let port = server.address.port();
     ActionSettings {
         roots: Roots { system: false, extra_pem: authority.pem() },
@@ -66,20 +67,20 @@ fn below(authority: &Authority, server: &Server) -> ActionSettings {
 }
 
 #[tokio::test]
-async fn an_account_and_a_namespace_are_hosts_below_a_suffix() {
+async fn accounts_and_namespaces_are_hosts_below_a_suffix() {
     let authority = Authority::new("here");
-    let taken = |_: &_| reply("201 Created", "", "");
+    let accept = |_: &_| reply("201 Created", "", "");
     let server =
-        Server::start_tls(authority.server("contoso.queue.storage.test", 2100), taken).await;
-    succeeded(send(&below(&authority, &server), &storage_queue()).await);
+        Server::start_tls(authority.server("contoso.queue.storage.test", 2100), accept).await;
+    succeeded(send(&below_suffix(&authority, &server), &storage_queue()).await);
     let seen = server.only();
     assert_eq!(seen.path(), "/orders/messages?sv=2025-01-05&sig=Planted%2BSecret%3D");
     let host = format!("contoso.queue.storage.test:{}", server.address.port());
     assert_eq!(seen.header("host"), Some(host));
     assert_eq!(seen.body, "<QueueMessage><MessageText>text</MessageText></QueueMessage>");
 
-    let server = Server::start_tls(authority.server("contoso.bus.test", 2100), taken).await;
-    let settings = below(&authority, &server);
+    let server = Server::start_tls(authority.server("contoso.bus.test", 2100), accept).await;
+    let settings = below_suffix(&authority, &server);
     succeeded(send(&settings, &service_bus(Transport::NetMessaging)).await);
     let seen = server.only();
     assert_eq!((seen.path(), seen.body.as_str()), ("/orders/messages", "text"));
@@ -90,12 +91,12 @@ async fn an_account_and_a_namespace_are_hosts_below_a_suffix() {
 }
 
 #[tokio::test]
-async fn no_connection_is_made_without_a_certificate_for_the_name() {
+async fn a_server_needs_a_certificate_for_its_name() {
     let authority = Authority::new("here");
     let server =
         Server::start_tls(authority.server("other.test", 2100), |_| reply("201 Created", "", ""))
             .await;
-    let settings = below(&authority, &server);
+    let settings = below_suffix(&authority, &server);
     for target in
         [storage_queue(), service_bus(Transport::NetMessaging), service_bus(Transport::Amqp)]
     {
@@ -107,10 +108,11 @@ async fn no_connection_is_made_without_a_certificate_for_the_name() {
 }
 
 #[tokio::test]
-async fn addresses_are_judged_however_a_message_goes() {
+async fn forbidden_addresses_are_refused_over_every_transport() {
     let authority = Authority::new("here");
     let server = Server::start(|_| reply("201 Created", "", "")).await;
-    let public = ActionSettings { targets: TargetPolicy::PublicOnly, ..below(&authority, &server) };
+    let public =
+        ActionSettings { targets: TargetPolicy::PublicOnly, ..below_suffix(&authority, &server) };
     let metadata = ActionSettings {
         storage: Endpoint::http("metadata.test").unwrap(),
         service_bus: Endpoint::http("metadata.test").unwrap(),
@@ -129,7 +131,7 @@ async fn addresses_are_judged_however_a_message_goes() {
 }
 
 #[tokio::test]
-async fn an_account_or_a_namespace_that_is_not_there_is_told() {
+async fn a_missing_account_or_namespace_is_named() {
     let nowhere = ActionSettings {
         storage: Endpoint::http("nowhere.test").unwrap(),
         service_bus: Endpoint::http("nowhere.test").unwrap(),
@@ -150,7 +152,7 @@ async fn an_account_or_a_namespace_that_is_not_there_is_told() {
 }
 
 #[tokio::test]
-async fn who_does_not_answer_in_time_may_have_the_message() {
+async fn after_a_timeout_the_message_may_have_arrived() {
     let silent = Server::start(|_| Reply::Stall(String::new())).await;
     let settings = ActionSettings {
         limits: SendLimits { total: Duration::from_millis(300), ..settings().limits },
@@ -170,7 +172,7 @@ async fn who_does_not_answer_in_time_may_have_the_message() {
 }
 
 #[tokio::test]
-async fn who_does_not_speak_amqp_is_told_and_leaves_no_line_behind() {
+async fn a_server_without_amqp_fails_and_its_connection_is_not_kept() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let served = tokio::spawn(async move {
@@ -178,7 +180,7 @@ async fn who_does_not_speak_amqp_is_told_and_leaves_no_line_behind() {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut greeting = [0; 8];
             stream.read_exact(&mut greeting).await.unwrap();
-            // The header of AMQP, with SASL.
+            // The protocol header of AMQP with SASL.
             assert_eq!(&greeting, b"AMQP\x03\x01\x00\x00");
             stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
         }
@@ -190,7 +192,7 @@ async fn who_does_not_speak_amqp_is_told_and_leaves_no_line_behind() {
     let actions = Actions::new(&settings).unwrap();
     for _ in 0..2 {
         let target = service_bus(Transport::Amqp);
-        let message = failed(actions.send(&target, &occasion()).await);
+        let message = failed(actions.send(&target, &context()).await);
         let expected = "ServiceBusQueue Action - Failed: message to 'orders' in namespace 'contoso' \
                         failed: ";
         assert!(message.starts_with(expected), "{message}");
@@ -200,11 +202,11 @@ async fn who_does_not_speak_amqp_is_told_and_leaves_no_line_behind() {
 }
 
 #[tokio::test]
-async fn what_a_service_echoes_of_a_secret_is_not_told() {
+async fn secrets_in_the_answer_of_a_service_are_redacted() {
     let server = Server::start(|seen| {
-        let told = format!("{} {:?}", seen.path(), seen.header("authorization"));
+        let echo = format!("{} {:?}", seen.path(), seen.header("authorization"));
         let xml = format!(
-            "<Error><Code>Odd</Code><Message>{told}</Message><Detail>{told}</Detail></Error>"
+            "<Error><Code>Odd</Code><Message>{echo}</Message><Detail>{echo}</Detail></Error>"
         );
         reply("400 Bad Request", "", &xml)
     })
@@ -241,12 +243,13 @@ fn sqs(queue_url: &str) -> Target {
 }
 
 #[tokio::test]
-async fn requests_to_aws_are_signed_for_the_region_that_the_name_holds() {
+async fn requests_to_aws_are_signed_for_the_region_of_the_resource() {
     let server = Server::start(|seen| {
         let token = seen.header("x-amz-security-token").unwrap_or_default();
         let authorization = seen.header("authorization").unwrap_or_default();
-        let said = format!(r#"{{"__type":"odd#Odd","message":"{token} {}"}}"#, authorization.len());
-        reply("400 Bad Request", "", &said)
+        let message = format!("{token} {}", authorization.len());
+        let error = json!({"__type": "odd#Odd", "message": message});
+        reply("400 Bad Request", "", &error.to_string())
     })
     .await;
     let settings = aws(Some(&server.url("/")));
@@ -277,12 +280,12 @@ async fn requests_to_aws_are_signed_for_the_region_that_the_name_holds() {
 }
 
 #[tokio::test]
-async fn a_queue_of_another_host_is_never_signed_for() {
+async fn a_queue_on_another_host_gets_no_signed_request() {
     let message = failed(send(&aws(None), &sqs("https://sqs.evil.test/123456789012/q")).await);
     assert!(
-        message.contains("failed: RequestCanceled The URL is not that of a queue"),
+        message.contains("failed: RequestCanceled The queue's URL is not one of SQS"),
         "{message}"
     );
     let message = failed(send(&settings(), &sqs("https://sqs.evil.test/1/q")).await);
-    assert!(message.contains("There is no AWS here; --aws-endpoint names one."), "{message}");
+    assert!(message.contains("Access to AWS is not configured; see --aws-endpoint."), "{message}");
 }

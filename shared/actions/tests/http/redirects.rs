@@ -6,12 +6,12 @@ use ports::ActionSender as _;
 
 use crate::authority::Authority;
 use crate::sender::{
-    actions, basic, failed, get, headers, occasion, post, send, settings, succeeded, with,
+    actions, basic, context, failed, get, headers, post, send, settings, succeeded, with,
 };
 use crate::server::{Reply, Server, ok, redirect, reply};
 
 #[tokio::test]
-async fn some_redirects_repeat_the_request_and_others_look_at_the_result() {
+async fn the_status_decides_whether_a_redirect_repeats_the_request() {
     let actions = actions();
     for (status, method, expected, body) in [
         ("301 Moved", "POST", "GET", ""),
@@ -43,7 +43,7 @@ async fn some_redirects_repeat_the_request_and_others_look_at_the_result() {
 }
 
 #[tokio::test]
-async fn a_look_at_the_head_stays_one() {
+async fn a_head_request_stays_a_head_request() {
     let server = Server::start(|seen| match seen.path() {
         "/" => Reply::Keep("HTTP/1.1 303 Other\r\nLocation: /b\r\n\r\n".to_owned()),
         _ => Reply::Keep("HTTP/1.1 204 No Content\r\n\r\n".to_owned()),
@@ -55,7 +55,7 @@ async fn a_look_at_the_head_stays_one() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_followed_though_its_own_body_does_not_end() {
+async fn a_redirect_with_an_endless_body_is_followed() {
     let head = "HTTP/1.1 302 Found\r\nLocation: /to\r\nContent-Length: 9\r\n\r\n";
     let server = Server::start(move |seen| match seen.path() {
         "/to" => ok(""),
@@ -70,7 +70,7 @@ async fn a_redirect_is_followed_though_its_own_body_does_not_end() {
 }
 
 #[tokio::test]
-async fn five_redirects_are_followed_and_not_a_sixth() {
+async fn at_most_five_redirects_are_followed() {
     let server = Server::start(|seen| {
         let n: u32 = seen.path().trim_start_matches('/').parse().unwrap();
         if n == 0 { ok("there") } else { redirect("302 Found", &format!("/{}", n - 1)) }
@@ -90,16 +90,16 @@ async fn five_redirects_are_followed_and_not_a_sixth() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_nowhere_is_told() {
+async fn a_redirect_without_a_valid_location_is_a_failure() {
     for (header, reason) in [
-        ("", "The answer 'Found' does not say where to: it has no Location header."),
+        ("", "The answer 'Found' is a redirect, but has no Location header."),
         (
             "Location: ftp://x/y\r\n",
-            "The answer 'Found' leads to no http or https URL: 'ftp://x/y'.",
+            "The answer 'Found' redirects to 'ftp://x/y', which is not an http or https URL.",
         ),
         (
             "Location: http://[::\r\n",
-            "The answer 'Found' leads to no http or https URL: 'http://[::'.",
+            "The answer 'Found' redirects to 'http://[::', which is not an http or https URL.",
         ),
     ] {
         let server = Server::start(move |_| reply("302 Found", header, "")).await;
@@ -109,7 +109,7 @@ async fn a_redirect_to_nowhere_is_told() {
     }
 }
 
-const SHOWN: [&str; 4] = ["authorization", "cookie", "x-api-key", "host"];
+const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "x-api-key", "host"];
 
 fn with_credentials(uri: String) -> HttpRequest {
     HttpRequest {
@@ -125,7 +125,7 @@ fn with_credentials(uri: String) -> HttpRequest {
 }
 
 #[tokio::test]
-async fn credentials_stay_with_their_origin() {
+async fn credentials_are_sent_only_to_the_origin() {
     let elsewhere = Server::start(|_| ok("")).await;
     let there = elsewhere.url("/there");
     let server = Server::start(move |seen| match seen.path() {
@@ -135,18 +135,18 @@ async fn credentials_stay_with_their_origin() {
     .await;
     succeeded(send(&actions(), with_credentials(server.url("/1"))).await);
     for seen in server.seen() {
-        assert!(SHOWN.iter().all(|name| seen.header(name).is_some()), "{seen:?}");
+        assert!(CREDENTIALS.iter().all(|name| seen.header(name).is_some()), "{seen:?}");
         assert_eq!(seen.header("host").as_deref(), Some("virtual.test"));
     }
     let seen = elsewhere.only();
     assert_eq!(seen.header("host"), Some(elsewhere.address.to_string()));
-    assert!(SHOWN[..3].iter().all(|name| seen.header(name).is_none()), "{seen:?}");
+    assert!(CREDENTIALS[..3].iter().all(|name| seen.header(name).is_none()), "{seen:?}");
     assert_eq!(seen.header("x-other").as_deref(), Some("2"));
     assert_eq!(seen.body, "text");
 }
 
 #[tokio::test]
-async fn credentials_do_not_come_back_with_whoever_leads_back() {
+async fn credentials_are_not_restored_if_a_redirect_returns_to_the_origin() {
     let server = Server::start(|seen| {
         let port = seen.header("x-port").unwrap();
         match seen.path() {
@@ -165,7 +165,7 @@ async fn credentials_do_not_come_back_with_whoever_leads_back() {
 }
 
 #[tokio::test]
-async fn a_name_and_password_in_a_location_are_not_sent() {
+async fn a_user_name_and_password_in_a_location_are_not_sent() {
     let elsewhere = Server::start(|_| ok("")).await;
     let there = format!("http://mallory:pass@{}/", elsewhere.address);
     let server = Server::start(move |_| redirect("302 Found", &there)).await;
@@ -174,7 +174,7 @@ async fn a_name_and_password_in_a_location_are_not_sent() {
 }
 
 #[tokio::test]
-async fn from_https_to_http_no_credentials_go_and_of_type_https_nothing() {
+async fn a_redirect_from_https_to_http_drops_credentials_and_fails_for_type_https() {
     let authority = Authority::new("trusted");
     let plain = Server::start(|_| ok("")).await;
     let there = plain.url_by("http", "target.test", "/there");
@@ -186,21 +186,21 @@ async fn from_https_to_http_no_credentials_go_and_of_type_https_nothing() {
     let roots = Roots { system: false, extra_pem: authority.pem() };
     let actions = with(&ActionSettings { roots, ..settings() });
     let request = with_credentials(secure.url_by("https", "target.test", "/"));
-    let message = failed(actions.send(&Target::Https(request.clone()), &occasion()).await);
+    let message = failed(actions.send(&Target::Https(request.clone()), &context()).await);
     assert_eq!(
         message,
         format!(
             "Http Action - Request to host 'target.test' failed: ProtocolError The answer \
-             'TemporaryRedirect' leads from https to '{there}', and the action is of type Https."
+             'TemporaryRedirect' redirects to '{there}', but an action of type Https requires https."
         )
     );
     assert_eq!(plain.seen().len(), 0);
     succeeded(send(&actions, request).await);
-    assert!(SHOWN[..3].iter().all(|name| plain.only().header(name).is_none()));
+    assert!(CREDENTIALS[..3].iter().all(|name| plain.only().header(name).is_none()));
 }
 
 #[tokio::test]
-async fn the_host_of_the_last_answer_is_told() {
+async fn the_message_names_the_host_of_the_last_request() {
     let server = Server::start(|_| redirect("302 Found", "http://nowhere.test/")).await;
     let message = failed(send(&actions(), get(server.url("/"))).await);
     assert!(message.contains("Request to host 'nowhere.test' failed: NameResolution"), "{message}");

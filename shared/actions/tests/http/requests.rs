@@ -1,14 +1,12 @@
-//! What is sent.
+//! Requests as the target receives them.
 
 use domain::action::HttpRequest;
 
-use crate::sender::{
-    actions, basic, get, headers, occasion, post, send, settings, succeeded, with,
-};
+use crate::sender::{actions, basic, context, get, headers, post, send, settings, succeeded, with};
 use crate::server::{Server, ok};
 
 #[tokio::test]
-async fn a_request_is_sent_as_it_is_stored_with_what_tells_the_execution() {
+async fn a_stored_request_is_sent_with_the_headers_of_the_execution() {
     let server = Server::start(|_| ok("")).await;
     let request = HttpRequest {
         headers: Some(headers(&[
@@ -23,9 +21,9 @@ async fn a_request_is_sent_as_it_is_stored_with_what_tells_the_execution() {
     let seen = server.only();
     assert_eq!(seen.line, "POST /a%2db/%2fc?d=e%3df&g HTTP/1.1");
     assert_eq!(seen.body, "<ä/>");
-    let told: Vec<String> = seen.headers.iter().map(|(n, v)| format!("{n}: {v}")).collect();
+    let received: Vec<String> = seen.headers.iter().map(|(n, v)| format!("{n}: {v}")).collect();
     assert_eq!(
-        told,
+        received,
         [
             "Content-Type: application/xml",
             "X-One: 1",
@@ -47,7 +45,7 @@ async fn a_request_is_sent_as_it_is_stored_with_what_tells_the_execution() {
 }
 
 #[tokio::test]
-async fn methods_are_sent_in_capitals_with_or_without_a_body() {
+async fn methods_are_sent_in_upper_case() {
     let server = Server::start(|_| ok("")).await;
     let actions = actions();
     for method in ["get", "PUT", "Post", "delete", "Patch", "options", "HEAD"] {
@@ -70,7 +68,7 @@ async fn methods_are_sent_in_capitals_with_or_without_a_body() {
 }
 
 #[tokio::test]
-async fn stored_headers_stand_before_added_ones() {
+async fn stored_headers_replace_those_of_the_scheduler() {
     let server = Server::start(|_| ok("")).await;
     let request = HttpRequest {
         headers: Some(headers(&[
@@ -94,16 +92,16 @@ async fn stored_headers_stand_before_added_ones() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_is_made_twice_says_so_and_another_is_another() {
+async fn a_repeated_attempt_has_the_same_ids_and_another_attempt_has_others() {
     use ports::ActionSender as _;
 
     let server = Server::start(|_| ok("")).await;
     let actions = actions();
     let target = domain::action::Target::Http(get(server.url("/")));
-    let mut other = occasion();
+    let mut other = context();
     other.execution_id.push('1');
-    for occasion in [occasion(), occasion(), other] {
-        succeeded(actions.send(&target, &occasion).await);
+    for context in [context(), context(), other] {
+        succeeded(actions.send(&target, &context).await);
     }
     for name in ["x-ms-execution-tag", "x-ms-client-request-id", "x-ms-scheduler-execution-id"] {
         let sent: Vec<_> = server.seen().iter().map(|seen| seen.header(name).unwrap()).collect();
@@ -113,7 +111,7 @@ async fn an_attempt_that_is_made_twice_says_so_and_another_is_another() {
 }
 
 #[tokio::test]
-async fn basic_authentication_goes_before_a_stored_header() {
+async fn basic_authentication_replaces_a_stored_header() {
     let server = Server::start(|_| ok("")).await;
     let request = HttpRequest {
         headers: Some(headers(&[("Authorization", "Bearer stored")])),

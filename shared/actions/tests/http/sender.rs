@@ -1,4 +1,4 @@
-//! What the tests send, and with what.
+//! Requests and settings of the tests.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,7 +14,7 @@ use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Resolver, Roots, SendLimits, TargetPolicy};
 use ports::{ActionSender as _, AttemptContext, Sent};
 
-/// Names that only a test has.
+/// A resolver with the names of a test.
 pub(crate) struct Names(HashMap<&'static str, Vec<IpAddr>>);
 
 impl Names {
@@ -31,13 +31,13 @@ impl Resolver for Names {
     }
 }
 
-/// Long enough for a busy machine.
-const PLENTY: Duration = Duration::from_secs(20);
+/// A time limit that is long enough for a busy machine.
+const TIME_MAX: Duration = Duration::from_secs(20);
 
-/// Settings that reach loopback and trust nobody.
+/// Settings that allow private addresses and trust no certificate authority.
 pub(crate) fn settings() -> ActionSettings {
     ActionSettings {
-        limits: SendLimits { total: PLENTY, connect: PLENTY },
+        limits: SendLimits { total: TIME_MAX, connect: TIME_MAX },
         roots: Roots { system: false, extra_pem: String::new() },
         user_agent: "minutehand/test".to_owned(),
         ..ActionSettings::new(TargetPolicy::AllowPrivate)
@@ -60,7 +60,7 @@ pub(crate) fn actions() -> Actions {
     with(&settings())
 }
 
-pub(crate) fn occasion() -> AttemptContext {
+pub(crate) fn context() -> AttemptContext {
     AttemptContext {
         execution_id: "u1/3.600000000.m0".to_owned(),
         job: "nightly".to_owned(),
@@ -95,17 +95,17 @@ pub(crate) fn basic(username: &str, password: &str) -> Authentication {
 }
 
 pub(crate) async fn send(actions: &Actions, request: HttpRequest) -> Sent {
-    actions.send(&Target::Http(request), &occasion()).await
+    actions.send(&Target::Http(request), &context()).await
 }
 
-/// Sends what succeeds.
+/// Checks that an attempt succeeded, and returns its message.
 #[track_caller]
 pub(crate) fn succeeded(sent: Sent) -> String {
     assert_eq!(sent.outcome, Outcome::Succeeded, "{}", sent.message);
     sent.message
 }
 
-/// Sends what fails.
+/// Checks that an attempt failed, and returns its message.
 #[track_caller]
 pub(crate) fn failed(sent: Sent) -> String {
     assert_eq!(sent.outcome, Outcome::Failed, "{}", sent.message);

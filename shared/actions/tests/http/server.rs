@@ -1,4 +1,4 @@
-//! A server that answers as a test says, byte by byte, and remembers what it was asked.
+//! A server that sends the bytes that a test chooses, and remembers the requests.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,13 +9,13 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// A request, as it arrived.
+/// A received request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     pub(crate) line: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
-    /// The certificate that the client showed.
+    /// The certificate of the client.
     pub(crate) peer: Option<Vec<u8>>,
 }
 
@@ -24,7 +24,7 @@ impl Seen {
         self.line.split(' ').nth(1).unwrap()
     }
 
-    /// All values of a header, joined.
+    /// All values of a header, joined by commas.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let of_name = |(known, _): &&(String, String)| known.eq_ignore_ascii_case(name);
         let values: Vec<_> =
@@ -33,15 +33,15 @@ impl Seen {
     }
 }
 
-/// What is answered.
+/// The answer to a request.
 pub(crate) enum Reply {
-    /// These bytes, and the connection is ready for more.
+    /// These bytes; then the connection waits for the next request.
     Keep(String),
-    /// These bytes, and the end.
+    /// These bytes; then the connection is closed.
     Close(String),
-    /// These bytes, then nothing, for ever.
+    /// These bytes; then nothing more, and the connection stays open.
     Stall(String),
-    /// These bytes, then others again and again.
+    /// The first bytes once, then the second again and again.
     Endless(String, String),
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn ok(body: &str) -> Reply {
     reply("200 OK", "", body)
 }
 
-/// An answer that leads elsewhere.
+/// A redirect.
 pub(crate) fn redirect(status: &str, location: &str) -> Reply {
     reply(status, &format!("Location: {location}\r\n"), "moved")
 }
@@ -104,12 +104,12 @@ impl Server {
         server
     }
 
-    /// A URL by its address.
+    /// A URL with the server's address.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// A URL by a name.
+    /// A URL with a name as its host.
     pub(crate) fn url_by(&self, scheme: &str, name: &str, path: &str) -> String {
         format!("{scheme}://{name}:{}{path}", self.address.port())
     }
@@ -118,7 +118,7 @@ impl Server {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The only request.
+    /// The request, if there is exactly one.
     #[track_caller]
     pub(crate) fn only(&self) -> Seen {
         let seen = self.seen();

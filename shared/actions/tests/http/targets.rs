@@ -1,4 +1,4 @@
-//! Which addresses are reached.
+//! Allowed and forbidden addresses.
 
 use minutehand_actions::{ActionSettings, Actions, TargetPolicy};
 
@@ -26,7 +26,7 @@ fn names() -> std::sync::Arc<Names> {
 }
 
 #[tokio::test]
-async fn private_addresses_are_refused_however_they_are_written() {
+async fn private_addresses_are_refused_in_every_notation() {
     let server = Server::start(|_| ok("")).await;
     let actions = public_only();
     for host in [
@@ -57,7 +57,7 @@ async fn private_addresses_are_refused_however_they_are_written() {
 }
 
 #[tokio::test]
-async fn a_refusal_names_the_address_the_rule_and_what_changes_it() {
+async fn a_refusal_names_the_address_the_rule_and_the_flag() {
     let message = failed(send(&public_only(), get("http://private.test/")).await);
     assert_eq!(
         message,
@@ -75,7 +75,7 @@ async fn a_refusal_names_the_address_the_rule_and_what_changes_it() {
 }
 
 #[tokio::test]
-async fn metadata_addresses_are_refused_where_private_ones_are_not() {
+async fn metadata_addresses_are_refused_even_if_private_ones_are_allowed() {
     let actions = allow_private();
     for host in
         ["169.254.169.254", "2852039166", "[fe80::1]", "[fd00:ec2::254]", "[::ffff:a9fe:a9fe]"]
@@ -86,7 +86,7 @@ async fn metadata_addresses_are_refused_where_private_ones_are_not() {
 }
 
 #[tokio::test]
-async fn of_several_addresses_those_are_tried_that_may_be_reached() {
+async fn only_the_allowed_addresses_of_a_name_are_tried() {
     let server = Server::start(|_| ok("")).await;
     let uri = server.url_by("http", "mixed.test", "/");
     succeeded(send(&allow_private(), get(uri.clone())).await);
@@ -95,13 +95,13 @@ async fn of_several_addresses_those_are_tried_that_may_be_reached() {
 }
 
 #[tokio::test]
-async fn a_name_with_no_address_at_all_is_not_resolved() {
+async fn a_name_without_addresses_is_unresolved() {
     let message = failed(send(&allow_private(), get("http://empty.test/")).await);
     assert!(message.contains("failed: NameResolutionFailure "), "{message}");
 }
 
 #[tokio::test]
-async fn every_hop_is_checked() {
+async fn every_redirect_is_checked() {
     for location in ["http://169.254.169.254/latest", "http://metadata.test/latest", "//[fe80::1]/"]
     {
         let server = Server::start(move |_| redirect("302 Found", location)).await;
@@ -111,7 +111,7 @@ async fn every_hop_is_checked() {
 }
 
 #[tokio::test]
-async fn the_system_resolves_names() {
+async fn the_default_resolver_is_the_operating_system() {
     let server = Server::start(|_| ok("")).await;
     let uri = server.url_by("http", "localhost", "/");
     succeeded(send(&Actions::new(&settings()).unwrap(), get(uri.clone())).await);
@@ -121,7 +121,7 @@ async fn the_system_resolves_names() {
 }
 
 #[tokio::test]
-async fn version_six_is_reached() {
+async fn ipv6_addresses_are_reached() {
     let server = Server::start_at("[::1]:0", None, |_| ok("six")).await;
     let message = succeeded(send(&actions(), get(server.url("/"))).await);
     assert!(message.starts_with("Http Action - Response from host '[::1]': 'OK' "), "{message}");

@@ -1,0 +1,85 @@
+//! The headers and ids by which a target identifies the execution that it serves.
+
+use http::{HeaderName, HeaderValue};
+use ports::AttemptContext;
+use sha2::{Digest as _, Sha256};
+
+/// The headers that the scheduler adds to a stored request.
+///
+/// `x-ms-execution-tag` and `x-ms-client-request-id` are derived from the id of the execution. If an
+/// attempt is made twice, both requests have the same values.
+pub(crate) fn headers(context: &AttemptContext) -> [(HeaderName, HeaderValue); 7] {
+    let expected_at = recurrence::format_instant(context.expected_at);
+    [
+        ("x-ms-execution-tag", execution_tag(context)),
+        ("x-ms-client-request-id", client_request_id(context)),
+        ("x-ms-scheduler-expected-execution-time", expected_at),
+        ("x-ms-scheduler-execution-region", context.region.clone()),
+        ("x-ms-scheduler-jobid", context.job_uid.clone()),
+        ("x-ms-scheduler-jobcollectionid", context.collection_uid.clone()),
+        ("x-ms-scheduler-execution-id", context.execution_id.clone()),
+    ]
+    .map(|(name, value)| (HeaderName::from_static(name), header_value(&value)))
+}
+
+/// The execution's tag: 32 hexadecimal digits.
+pub(crate) fn execution_tag(context: &AttemptContext) -> String {
+    hex(digest("tag", &context.execution_id), None)
+}
+
+/// The execution's GUID.
+pub(crate) fn client_request_id(context: &AttemptContext) -> String {
+    guid(digest("request", &context.execution_id))
+}
+
+/// A text as the value of a header. Characters that are not valid in a header are left out: the name
+/// of a region, for example, is a free text.
+pub(crate) fn header_value(text: &str) -> HeaderValue {
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    HeaderValue::from_bytes(text.as_bytes()).unwrap_or(HeaderValue::from_static(""))
+}
+
+fn digest(purpose: &str, id: &str) -> u128 {
+    let digest = Sha256::new().chain_update(purpose).chain_update(":").chain_update(id).finalize();
+    digest.iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte))
+}
+
+/// Formats a number as 32 hexadecimal digits, optionally with the dashes of a GUID.
+fn hex(number: u128, dash: Option<char>) -> String {
+    let digits = format!("{number:032x}");
+    let Some(dash) = dash else {
+        return digits;
+    };
+    let mut text = String::with_capacity(digits.len() + 4);
+    for (at, digit) in digits.chars().enumerate() {
+        if matches!(at, 8 | 12 | 16 | 20) {
+            text.push(dash);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A GUID of version 8, which leaves the layout of its bits to the application.
+fn guid(number: u128) -> String {
+    let number = number & !(0xf << 76) | (8 << 76);
+    let number = number & !(0b11 << 62) | (0b10 << 62);
+    hex(number, Some('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guids_have_version_8_and_the_standard_variant() {
+        assert_eq!(guid(0), "00000000-0000-8000-8000-000000000000");
+        assert_eq!(guid(u128::MAX), "ffffffff-ffff-8fff-bfff-ffffffffffff");
+    }
+
+    #[test]
+    fn invalid_characters_are_left_out_of_headers() {
+        assert_eq!(header_value("West Europe"), "West Europe");
+        assert_eq!(header_value("Zürich\r\n\0!").as_bytes(), "Zürich!".as_bytes());
+    }
+}

@@ -1,0 +1,23 @@
+//! Connections: the addresses that may be reached, the resolution of names, TLS, and the clients
+//! that keep connections open.
+//!
+//! This module knows nothing about actions and their outcomes. Its errors are types of its own,
+//! which `outcome` turns into failures.
+
+mod client;
+mod dial;
+mod endpoint;
+mod policy;
+mod resolve;
+mod tls;
+
+pub use endpoint::{Endpoint, EndpointError};
+pub use policy::{Forbidden, TargetPolicy};
+pub use resolve::{Resolver, SystemResolver};
+pub use tls::Roots;
+
+pub(crate) use client::{HttpClients, NetSettings};
+pub(crate) use dial::Dialer;
+pub(crate) use endpoint::ResolvedUrl;
+pub(crate) use resolve::Unresolved;
+pub(crate) use tls::NetError;

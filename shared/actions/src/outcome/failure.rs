@@ -1,0 +1,210 @@
+//! Failures of requests, in the words of .NET's `WebExceptionStatus`. Azure Scheduler used them, and
+//! its clients parse them.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use rustls::CertificateError;
+
+use crate::net::{Forbidden, Unresolved};
+
+/// The word for a name that has no address.
+const UNRESOLVED: &str = "NameResolutionFailure";
+
+/// A request without an answer, or with an answer that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ActionFailure {
+    /// The word of .NET for the failure, or the word in the answer.
+    pub(crate) word: Cow<'static, str>,
+    /// The description.
+    pub(crate) text: String,
+}
+
+impl ActionFailure {
+    fn new(word: &'static str, text: impl Into<String>) -> Self {
+        Self { word: word.into(), text: text.into() }
+    }
+
+    /// The request was not sent, because it is forbidden or impossible.
+    pub(crate) fn canceled(text: impl Into<String>) -> Self {
+        Self::new("RequestCanceled", text)
+    }
+
+    /// The policy forbids the address.
+    pub(crate) fn forbidden(host: &str, forbidden: &Forbidden) -> Self {
+        Self::canceled(format!("The target '{host}' is not allowed: {forbidden}."))
+    }
+
+    /// The answer violates the protocol.
+    pub(crate) fn protocol(text: impl Into<String>) -> Self {
+        Self::new("ProtocolError", text)
+    }
+
+    /// The time limit was exceeded.
+    pub(crate) fn timeout(limit: Duration) -> Self {
+        Self::new(
+            "Timeout",
+            format!("The operation has timed out; the limit is {} seconds.", limit.as_secs_f64()),
+        )
+    }
+
+    /// The time limit was exceeded after the message may have been sent.
+    pub(crate) fn message_timeout(limit: Duration) -> Self {
+        let Self { word, text } = Self::timeout(limit);
+        Self { word, text: format!("{text} Whether the message arrived is not known.") }
+    }
+
+    /// The target answered that it did not accept the request.
+    pub(crate) fn rejected(word: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
+        Self { word: word.into(), text: text.into() }
+    }
+
+    /// An error of the HTTP client.
+    pub(crate) fn from_http_error(error: &reqwest::Error, host: &str, is_https: bool) -> Self {
+        match Self::from_sources(error.source(), host) {
+            Ok(failure) => failure,
+            Err(kind) if error.is_connect() => Self::connecting(kind.filter(|_| is_https)),
+            Err(_) if error.is_builder() => Self::canceled("The URL cannot be requested."),
+            Err(kind) => Self::receiving(kind),
+        }
+    }
+
+    /// An error while a connection was opened.
+    pub(crate) fn from_dial_error(error: &(dyn Error + 'static), host: &str, is_tls: bool) -> Self {
+        Self::from_sources(Some(error), host)
+            .unwrap_or_else(|kind| Self::connecting(kind.filter(|_| is_tls)))
+    }
+
+    /// An error of an open connection.
+    pub(crate) fn from_connection_error(error: &(dyn Error + 'static), host: &str) -> Self {
+        Self::from_sources(Some(error), host).unwrap_or_else(Self::receiving)
+    }
+
+    /// The failure for the first known error in a chain of sources; otherwise the kind of the I/O
+    /// error in the chain.
+    fn from_sources(
+        mut source: Option<&(dyn Error + 'static)>,
+        host: &str,
+    ) -> Result<Self, Option<ErrorKind>> {
+        let mut kind = None;
+        while let Some(cause) = source {
+            if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
+                return Ok(Self::forbidden(host, forbidden));
+            }
+            if cause.is::<Unresolved>() {
+                return Ok(Self::unresolved(host));
+            }
+            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+                return Ok(Self::from_tls(error));
+            }
+            if let Some(error) = cause.downcast_ref::<hyper::Error>()
+                && let Some(failure) = Self::from_hyper(error)
+            {
+                return Ok(failure);
+            }
+            if let Some(error) = cause.downcast_ref::<io::Error>() {
+                // The innermost error is the most specific; wrappers have the kind `Other`.
+                kind = Some(error.kind()).filter(|kind| *kind != ErrorKind::Other).or(kind);
+                // `source` of an I/O error skips the error that it wraps.
+                if let Some(inner) = error.get_ref() {
+                    source = Some(inner);
+                    continue;
+                }
+            }
+            source = cause.source();
+        }
+        Err(kind)
+    }
+
+    /// Whether the name of the host has no address.
+    pub(crate) fn is_unresolved(&self) -> bool {
+        self.word == UNRESOLVED
+    }
+
+    fn unresolved(host: &str) -> Self {
+        let text = format!("The remote name could not be resolved: '{host}'");
+        Self::new(UNRESOLVED, text)
+    }
+
+    fn connecting(over_tls: Option<ErrorKind>) -> Self {
+        match over_tls {
+            // The server ended the handshake: typically a port that is open, but without TLS.
+            Some(
+                ErrorKind::UnexpectedEof
+                | ErrorKind::ConnectionReset
+                | ErrorKind::BrokenPipe
+                | ErrorKind::InvalidData,
+            ) => Self::secure_channel("The server broke off the handshake"),
+            _ => Self::new("ConnectFailure", "Unable to connect to the remote server"),
+        }
+    }
+
+    fn receiving(kind: Option<ErrorKind>) -> Self {
+        match kind {
+            Some(ErrorKind::UnexpectedEof) => Self::closed(),
+            _ => Self::new(
+                "ReceiveFailure",
+                "The underlying connection was closed: An unexpected error occurred on a receive.",
+            ),
+        }
+    }
+
+    fn closed() -> Self {
+        Self::new(
+            "ConnectionClosed",
+            "The underlying connection was closed: The connection was closed unexpectedly.",
+        )
+    }
+
+    fn from_hyper(error: &hyper::Error) -> Option<Self> {
+        if error.is_parse() {
+            let text = "The server committed a protocol violation.";
+            Some(Self::new("ServerProtocolViolation", text))
+        } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+            Some(Self::closed())
+        } else {
+            None
+        }
+    }
+
+    fn secure_channel(reason: &str) -> Self {
+        let text = "The request was aborted: Could not create SSL/TLS secure channel.";
+        Self::new("SecureChannelFailure", format!("{text} {reason}."))
+    }
+
+    fn from_tls(error: &rustls::Error) -> Self {
+        let rustls::Error::InvalidCertificate(reason) = error else {
+            return match error {
+                rustls::Error::AlertReceived(alert) => {
+                    Self::secure_channel(&format!("The server answered the alert {alert:?}"))
+                }
+                rustls::Error::General(reason) => Self::trust(reason),
+                other => Self::secure_channel(&format!("The handshake failed: {other}")),
+            };
+        };
+        match reason {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                Self::trust("The certificate has expired")
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                Self::trust("The certificate is not valid yet")
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                Self::trust("The certificate is for another name")
+            }
+            CertificateError::UnknownIssuer => {
+                Self::trust("The certificate is of an authority that is not trusted here")
+            }
+            CertificateError::Revoked => Self::trust("The certificate has been revoked"),
+            other => Self::trust(&format!("The certificate is not accepted: {other}")),
+        }
+    }
+
+    fn trust(reason: &str) -> Self {
+        let text = "The underlying connection was closed: Could not establish trust relationship \
+                    for the SSL/TLS secure channel.";
+        Self::new("TrustFailure", format!("{text} {reason}."))
+    }
+}

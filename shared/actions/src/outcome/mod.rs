@@ -1,0 +1,40 @@
+//! Outcomes: what an attempt's history says about the answer of a target, or about its failure.
+//!
+//! The history has the words of Azure Scheduler, whose clients parse them. It contains no secret that
+//! was sent.
+
+mod failure;
+mod message;
+mod redact;
+mod status;
+
+use domain::action::Target;
+use domain::attempt::Outcome;
+use domain::message::failed as failed_message;
+use ports::Sent;
+
+pub(crate) use failure::ActionFailure;
+pub(crate) use message::{ReadBody, body_bytes, failure_message, printable, response_message};
+pub(crate) use redact::SecretForms;
+pub(crate) use status::status_name;
+
+/// The maximum number of characters that the history quotes from a service's error message.
+const SERVICE_TEXT_CHARS_MAX: usize = 1_024;
+
+/// An attempt that succeeded.
+pub(crate) const fn succeeded(message: String) -> Sent {
+    Sent { outcome: Outcome::Succeeded, message }
+}
+
+/// An attempt that failed.
+pub(crate) const fn failed(message: String) -> Sent {
+    Sent { outcome: Outcome::Failed, message }
+}
+
+/// An attempt to send a message to a service that failed.
+pub(crate) fn not_sent(target: &Target, failure: &ActionFailure, secrets: &SecretForms) -> Sent {
+    let ActionFailure { word, text } = failure;
+    let text = printable(&secrets.redact(text));
+    let text: String = text.chars().take(SERVICE_TEXT_CHARS_MAX).collect();
+    failed(failed_message(target, word, &text))
+}
