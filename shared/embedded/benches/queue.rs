@@ -46,7 +46,7 @@ struct Subject {
 async fn main() {
     let dir = new_dir();
     let (median, p99) = fsync_micros(dir.path());
-    let message = ports::encode(&message(0).work_item);
+    let message = domain::work_item::encode(&message(0).work_item);
     println!("one fsync of an appended page: median {median} us, p99 {p99} us");
     println!("a message has {} bytes\n", message.len());
     print!("{:<9} |", "sent/s");
@@ -162,7 +162,7 @@ fn message(n: usize) -> QueueMessage {
         key: format!("subscription/group/collection/job-{n}"),
     };
     let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: now() });
-    QueueMessage { work_item: WorkItem::Execute { job, attempts: vec![first] }, due_at: now() }
+    QueueMessage { work_item: WorkItem::Attempt { job, attempt: first }, due_at: now() }
 }
 
 const fn now() -> DateTime<Utc> {

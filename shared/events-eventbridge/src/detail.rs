@@ -68,7 +68,9 @@ pub(crate) fn told(event: Event<'_>) -> Option<Told> {
             why: SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled,
             ..
         }
-        | Event::Retried { .. } => None,
+        | Event::Retried { .. }
+        | Event::MessageUnreadable
+        | Event::DeadLetter => None,
     }
 }
 

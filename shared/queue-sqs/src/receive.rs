@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use domain::work_item::WorkItem;
-use ports::{UnreadableMessage, decode};
+use domain::work_item::{UnreadableMessage, WorkItem, decode};
 use serde::{Deserialize, Serialize};
 
 /// The messages of an invocation.
@@ -40,8 +39,8 @@ pub struct SqsDelivery {
     pub receipt: SqsReceipt,
     /// How often it was delivered, this time included.
     pub receives: u32,
-    /// What it asks for.
-    pub work_item: Result<WorkItem, UnreadableMessage>,
+    /// What the message asks for: at least one work item.
+    pub work_items: Result<Vec<WorkItem>, UnreadableMessage>,
 }
 
 /// What the queue knows a delivery by. It is long and says nothing, so it is not shown.
@@ -71,7 +70,7 @@ impl SqsDelivery {
             receipt: SqsReceipt(receipt_handle),
             // What does not say how often it came has come once.
             receives: receives.and_then(|count| count.parse().ok()).unwrap_or(1),
-            work_item: decode(&body.unwrap_or_default()),
+            work_items: decode(&body.unwrap_or_default()),
         }
     }
 }
@@ -111,7 +110,7 @@ mod tests {
     fn a_batch_is_read_message_by_message() {
         let deliveries = fixture("sqs-good");
         assert_eq!(deliveries.len(), 3);
-        assert!(deliveries.iter().all(|delivery| delivery.work_item.is_ok()));
+        assert!(deliveries.iter().all(|delivery| delivery.work_items.is_ok()));
         let receives: Vec<u32> = deliveries.iter().map(|delivery| delivery.receives).collect();
         assert_eq!(receives, [1, 1, 2]);
         let ids: Vec<&str> = deliveries.iter().map(|it| it.message_id.as_str()).collect();
@@ -120,9 +119,9 @@ mod tests {
 
     #[test]
     fn one_that_cannot_be_read_does_not_spoil_the_others() {
-        let work_items: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.work_item).collect();
+        let work_items: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.work_items).collect();
         assert!(work_items[0].is_ok());
-        assert!(matches!(work_items[1], Err(UnreadableMessage::Malformed(_))));
+        assert!(matches!(work_items[1], Err(UnreadableMessage::NotJson(_))));
         assert!(matches!(work_items[2], Err(UnreadableMessage::Newer { found: 2 })));
         assert!(work_items[3].is_ok());
     }
@@ -133,19 +132,19 @@ mod tests {
         assert_eq!(bad.len(), 4);
         assert!(bad.iter().all(|it| {
             matches!(
-                it.work_item,
-                Err(UnreadableMessage::Malformed(_) | UnreadableMessage::Nonsense(_))
+                it.work_items,
+                Err(UnreadableMessage::NotJson(_) | UnreadableMessage::NotAWorkItem(_))
             )
         }));
         let newer = fixture("sqs-newer-version");
         assert!(
-            newer.iter().all(|it| matches!(it.work_item, Err(UnreadableMessage::Newer { .. })))
+            newer.iter().all(|it| matches!(it.work_items, Err(UnreadableMessage::Newer { .. })))
         );
     }
 
     #[test]
     fn the_first_version_is_read_as_long_as_there_are_messages() {
-        assert!(fixture("sqs-first-version").iter().all(|it| it.work_item.is_ok()));
+        assert!(fixture("sqs-first-version").iter().all(|it| it.work_items.is_ok()));
     }
 
     #[test]

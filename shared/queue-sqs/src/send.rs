@@ -8,8 +8,9 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
 use chrono::{DateTime, Utc};
+use domain::work_item::encode;
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
-use ports::{Clock, DispatchQueue, QueueError, QueueMessage, encode};
+use ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 
 use crate::error::{asks_for_patience, queue_error};
 use crate::receive::SqsReceipt;

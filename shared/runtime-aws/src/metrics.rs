@@ -122,6 +122,8 @@ impl EventSink for Tally {
             Event::Overtaken { occurrences, .. } => self.add(Metric::Skipped, occurrences),
             Event::Retried { .. } => self.add(Metric::Retried, 1),
             Event::Finished { .. } => self.add(Metric::Finished, 1),
+            Event::MessageUnreadable => self.add(Metric::MessagesUnreadable, 1),
+            Event::DeadLetter => self.add(Metric::DeadLetters, 1),
         }
     }
 }

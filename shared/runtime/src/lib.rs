@@ -15,5 +15,6 @@ pub use certificate::PfxReader;
 pub use clock::{Rate, RateError, SystemClock, TestClock, system_now};
 pub use grouped::{Advanced, Grouped};
 pub use id::RandomIds;
-pub use log::{LogFormat, LogLevel, chain, start_log};
+pub use log::{LogFormat, LogLevel, start_log};
 pub use metrics::{Metrics, gauge};
+pub use ports::chain;

@@ -5,9 +5,7 @@
 //! For the same reason a panic is logged with its place, and with its message only where that is
 //! written out in the program: one that is put together may quote what was being worked on.
 
-use std::error::Error;
 use std::io;
-use std::iter::successors;
 use std::panic::PanicHookInfo;
 
 use tracing::Level;
@@ -80,13 +78,6 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(place, said, thread, "the program tripped over itself: please report this");
 }
 
-/// An error with everything that led to it, in a line.
-#[must_use]
-pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let errors = successors(Some(error), |error| (*error).source());
-    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,12 +99,5 @@ mod tests {
         assert!(debug.would_enable("hyper::proto", &Level::WARN));
         assert!(!debug.would_enable("hyper::proto", &Level::INFO));
         assert!(!wanted(LogLevel::Error).would_enable("hyper::proto", &Level::WARN));
-    }
-
-    #[test]
-    fn a_chain_is_one_line() {
-        let inner = io::Error::other("inner");
-        let outer = ports::StoreError::Unavailable(Box::new(inner));
-        assert_eq!(chain(&outer), "the store is not available: inner");
     }
 }

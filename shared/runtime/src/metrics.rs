@@ -43,6 +43,8 @@ impl EventSink for Metrics {
             Event::Overtaken { occurrences, .. } => add(&self.skipped, occurrences),
             Event::Retried { .. } => add(&self.retried, 1),
             Event::Finished { .. } => add(&self.finished, 1),
+            // The queue counts its dead letters, and buries unreadable messages at once.
+            Event::MessageUnreadable | Event::DeadLetter => {}
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use chrono::TimeDelta;
 use domain::firing::limits::{LEASE, RECEIVES_MAX};
-use domain::work_item::WorkItem;
+use domain::work_item::{WorkItem, decode};
+use ports::Clock;
 use ports::firing::{Claim, Claimed, FiringStore};
-use ports::{Clock, decode};
 use queue_sqs::Batch;
 use serde_json::{Value, json};
 
@@ -88,11 +88,12 @@ async fn two_executors_with_the_same_message_fire_once() {
 async fn a_lease_that_is_over_is_taken_over() {
     let mut world = World::new().await;
     let sent = due(&mut world, "once").await;
-    let Ok(WorkItem::Execute { job, attempts }) = decode(&sent[0].body) else { panic!("{sent:?}") };
+    let work_items = decode(&sent[0].body).unwrap();
+    let [WorkItem::Attempt { job, attempt }] = &work_items[..] else { panic!("{sent:?}") };
     let now = world.clock.work_now();
     let claim = Claim {
-        job_uid: job.uid,
-        attempt: attempts[0].clone(),
+        job_uid: job.uid.clone(),
+        attempt: attempt.clone(),
         claim_id: "of one that is dead".to_owned(),
         now,
         lease_until: now + LEASE,

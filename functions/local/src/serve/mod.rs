@@ -27,7 +27,7 @@ mod sweep;
 mod tasks;
 mod tls;
 mod token;
-mod work;
+mod worker;
 
 pub use args::ServeArgs;
 pub use run::{BUILD, Build, serve};

@@ -6,8 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::attempt::Attempt;
-use domain::work_item::{JobRef, WorkItem};
+use domain::work_item::WorkItem;
 use ports::QueueMessage;
 
 use super::{FirePorts, FireSettings};
@@ -27,16 +26,6 @@ pub enum Performed {
     Done,
     /// Another has it, or will have it: its message comes back after this time of work.
     Again(Duration),
-}
-
-impl Performed {
-    /// What becomes of a message that asked for both.
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Done, other) | (other, Self::Done) => other,
-            (Self::Again(one), Self::Again(other)) => Self::Again(one.min(other)),
-        }
-    }
 }
 
 impl Executor {
@@ -59,16 +48,16 @@ impl Executor {
     /// If the store, the queue or the key did not do their part: the message comes back by itself.
     pub async fn perform(&self, work_item: &WorkItem) -> Result<Performed, AppError> {
         match work_item {
-            WorkItem::Execute { job, attempts } => self.attempts(job, attempts).await,
-            WorkItem::Conclude { job, generation } => {
+            WorkItem::Attempt { job, attempt } => self.attempt(job, attempt).await,
+            WorkItem::CheckFinished { job, generation } => {
                 self.conclude_stuck(job, *generation).await?;
                 Ok(Performed::Done)
             }
-            WorkItem::Delete { job, generation } => {
+            WorkItem::DeleteJob { job, generation } => {
                 self.ports.store.delete_finished(job, *generation).await?;
                 Ok(Performed::Done)
             }
-            WorkItem::Purge { collection_uid } => {
+            WorkItem::PurgeCollection { collection_uid } => {
                 if !self.ports.store.purge(collection_uid).await? {
                     // The rest by another message, so that no worker is at it for long.
                     let due_at = self.ports.clock.now();
@@ -78,17 +67,5 @@ impl Executor {
                 Ok(Performed::Done)
             }
         }
-    }
-
-    async fn attempts(&self, job: &JobRef, attempts: &[Attempt]) -> Result<Performed, AppError> {
-        if let [attempt] = attempts {
-            return self.attempt(job, attempt).await;
-        }
-        let each = attempts.iter().map(|attempt| self.attempt(job, attempt));
-        let mut performed = Performed::Done;
-        for one in futures_util::future::join_all(each).await {
-            performed = performed.and(one?);
-        }
-        Ok(performed)
     }
 }

@@ -51,8 +51,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::firing::limits;
 use domain::tick::ticks;
-use domain::work_item::WorkItem;
-use ports::{Clock, DispatchQueue, QueueError, UnreadableMessage};
+use domain::work_item::{self, UnreadableMessage, WorkItem};
+use ports::{Clock, DispatchQueue, QueueError};
 use rusqlite::Connection;
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -116,8 +116,8 @@ pub struct Queue {
 pub struct TakenMessage {
     /// With which it is finished, put back or buried.
     pub receipt: ReceiptHandle,
-    /// What is to be done. What cannot be read is for the worker to bury.
-    pub work_item: Result<WorkItem, UnreadableMessage>,
+    /// What the message asks for: at least one work item.
+    pub work_items: Result<Vec<WorkItem>, UnreadableMessage>,
     /// When, at the earliest: up to [`DELIVER_AHEAD`] from now.
     pub due_at: DateTime<Utc>,
     /// When it was sent.
@@ -232,7 +232,7 @@ impl Queue {
         drop(turn);
         let read = |letter: table::Delivered| TakenMessage {
             receipt: letter.receipt,
-            work_item: ports::decode(&letter.body),
+            work_items: work_item::decode(&letter.body),
             due_at: letter.due_at,
             sent_at: letter.sent_at,
             receive_count: letter.receive_count,
@@ -440,7 +440,7 @@ impl fmt::Debug for Queue {
 }
 
 fn letter(message: &ports::QueueMessage, now: DateTime<Utc>) -> Result<StoredMessage, QueueError> {
-    let body = ports::encode(&message.work_item);
+    let body = work_item::encode(&message.work_item);
     if body.len() > BODY_BYTES_MAX {
         return Err(QueueError::Refused(TooLong { bytes: body.len() }.into()));
     }

@@ -29,14 +29,14 @@ async fn a_message_comes_as_it_was_sent_and_is_gone_when_it_is_finished() {
     let (queue, _clock) = world();
     let job =
         JobRef { uid: "u".to_owned(), collection_uid: "c".to_owned(), key: "Grüße".to_owned() };
-    let attempts = vec![Attempt::first(7, Occurrence::Scheduled { nominal_at: at(1) })];
-    let work_item = WorkItem::Execute { job, attempts };
+    let attempt = Attempt::first(7, Occurrence::Scheduled { nominal_at: at(1) });
+    let work_item = WorkItem::Attempt { job, attempt };
     queue
         .send(&[QueueMessage { work_item: work_item.clone(), due_at: at(1) }], at(-5))
         .await
         .unwrap();
     let delivery = receive_one(&queue).await;
-    assert_eq!(delivery.work_item.unwrap(), work_item);
+    assert_eq!(delivery.work_items.unwrap(), [work_item]);
     assert_eq!((delivery.due_at, delivery.sent_at), (at(1), at(-5)));
     assert_eq!(delivery.receive_count, 1);
     assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
@@ -163,7 +163,7 @@ async fn the_dead_keep_all_that_was_known_of_them_the_latest_first() {
     let reasons: Vec<_> = dead.iter().map(|letter| letter.reason.as_str()).collect();
     assert_eq!(reasons, ["no b", "no a"]);
     let a = &dead[1];
-    assert_eq!(a.body, ports::encode(&message("a", 0).work_item));
+    assert_eq!(a.body, domain::work_item::encode(&message("a", 0).work_item));
     assert_eq!((a.due_at, a.sent_at, a.buried_at), (at(-2), at(0), at(1)));
     assert_eq!(a.receive_count, 1);
     assert!(a.number < dead[0].number);

@@ -135,7 +135,7 @@ async fn what_cannot_be_read_is_delivered_as_that_and_can_be_buried() {
     let queue = open(dir.path());
     let received = receive(&queue).await;
     for (delivery, expected) in received.iter().zip(["version 2", "EOF", "expected value"]) {
-        let why = delivery.work_item.as_ref().unwrap_err().to_string();
+        let why = delivery.work_items.as_ref().unwrap_err().to_string();
         assert!(why.contains(expected), "{why}");
         queue.bury(&[delivery.receipt], &why).await.unwrap();
     }

@@ -107,7 +107,10 @@ pub(crate) fn seconds(seconds: i64) -> TimeDelta {
 
 /// A message with a name, due at that second.
 pub(crate) fn message(name: impl Into<String>, due: i64) -> QueueMessage {
-    QueueMessage { work_item: WorkItem::Purge { collection_uid: name.into() }, due_at: at(due) }
+    QueueMessage {
+        work_item: WorkItem::PurgeCollection { collection_uid: name.into() },
+        due_at: at(due),
+    }
 }
 
 pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
@@ -116,8 +119,8 @@ pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
 }
 
 pub(crate) fn name(delivery: &TakenMessage) -> &str {
-    match delivery.work_item.as_ref().unwrap() {
-        WorkItem::Purge { collection_uid } => collection_uid,
+    match &delivery.work_items.as_ref().unwrap()[..] {
+        [WorkItem::PurgeCollection { collection_uid }] => collection_uid,
         other => panic!("not sent by a test: {other:?}"),
     }
 }

@@ -23,7 +23,7 @@ fn queue(aws: &FakeAws) -> (SqsQueue, SetClock) {
 
 fn messages(n: usize) -> Vec<QueueMessage> {
     let message = |n: usize| QueueMessage {
-        work_item: WorkItem::Purge { collection_uid: format!("c{n}") },
+        work_item: WorkItem::PurgeCollection { collection_uid: format!("c{n}") },
         due_at: now() + TimeDelta::seconds(i64::try_from(n).unwrap()),
     };
     (0..n).map(message).collect()
