@@ -46,6 +46,28 @@ async fn messages_of_the_first_version_are_performed() {
     }
 }
 
+/// No version sends one, but the format allows it.
+#[tokio::test]
+async fn a_message_with_several_attempts_is_performed_completely() {
+    let mut world = World::new().await;
+    let recurrence = json!({"frequency": "minute", "count": 2});
+    let start = "2030-01-01T00:00:30Z";
+    world.put_job("twice", json!({"startTime": start, "recurrence": recurrence})).await;
+    let sent = world.sent();
+    assert_eq!(sent.len(), 2);
+    let mut both: Value = serde_json::from_str(&sent[0].body).unwrap();
+    let second: Value = serde_json::from_str(&sent[1].body).unwrap();
+    both["a"].as_array_mut().unwrap().push(second["a"][0].clone());
+    world.advance(90);
+    let both = [Sent { body: both.to_string(), delay: 0 }];
+    assert!(world.deliver(&both).await.is_empty());
+    assert_eq!(world.target.calls(), 2);
+    assert_eq!(world.history("twice").await.len(), 2);
+    // Neither is done again.
+    assert!(world.deliver(&both).await.is_empty());
+    assert_eq!(world.target.calls(), 2);
+}
+
 #[tokio::test]
 async fn one_that_came_for_the_last_time_is_counted_as_a_dead_letter() {
     let world = World::new().await;

@@ -148,6 +148,21 @@ async fn what_cannot_be_read_is_delivered_as_that_and_can_be_buried() {
 }
 
 #[tokio::test]
+async fn a_message_with_several_attempts_is_several_work_items() {
+    let dir = new_dir();
+    let queue = open(dir.path());
+    send(&queue, &[("a", 0)]).await;
+    queue.close().await;
+    let database = Connection::open(dir.path().join("queue.db")).unwrap();
+    let several = "UPDATE message SET body =
+        '{\"v\":1,\"do\":\"x\",\"j\":{\"u\":\"u\",\"c\":\"c\",\"k\":\"k\"},\"a\":[{\"g\":1,\"n\":0},{\"g\":1,\"n\":7}]}'";
+    assert_eq!(database.execute(several, []).unwrap(), 1);
+    database.close().unwrap();
+    let queue = open(dir.path());
+    assert_eq!(receive_one(&queue).await.work_items.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn a_queue_of_a_newer_version_is_refused_and_left_as_it_is() {
     let dir = new_dir();
     open(dir.path()).close().await;
