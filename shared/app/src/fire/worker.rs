@@ -123,16 +123,17 @@ impl<P: Performer> Worker<P> {
     /// Handles one delivery. Never panics, and never takes longer than until `deadline`.
     pub async fn handle(&self, delivery: Delivery<'_>, deadline: Deadline) -> Disposition {
         let disposition = match delivery.work_items {
-            Err(error) => self.conclude(delivery, &Ending::Unreadable(error)),
-            // Nearly every message. What waits for its instant stays small: there may be thousands.
+            Err(error) => self.log_and_decide(delivery, &Ending::Unreadable(error)),
+            // Nearly every message. Thousands of these may wait for their instant, so no allocation.
             Ok([work_item]) => {
                 let ending = self.perform(work_item, deadline).await;
-                self.conclude(delivery, &ending)
+                self.log_and_decide(delivery, &ending)
             }
             Ok(work_items) => {
                 let each = work_items.iter().map(|work_item| self.perform(work_item, deadline));
                 let endings = Box::pin(join_all(each)).await;
-                let dispositions = endings.iter().map(|ending| self.conclude(delivery, ending));
+                let dispositions =
+                    endings.iter().map(|ending| self.log_and_decide(delivery, ending));
                 dispositions.min().unwrap_or(Disposition::Delete)
             }
         };
@@ -156,7 +157,7 @@ impl<P: Performer> Worker<P> {
         }
     }
 
-    fn conclude(&self, delivery: Delivery<'_>, ending: &Ending<'_>) -> Disposition {
+    fn log_and_decide(&self, delivery: Delivery<'_>, ending: &Ending<'_>) -> Disposition {
         self.log(delivery, ending);
         decide(ending, delivery.receives)
     }
