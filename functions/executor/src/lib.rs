@@ -1,20 +1,19 @@
-//! The executor: a batch of messages, each performed by itself, with an outcome of its own.
+//! The executor: handles batches of messages, each message with an outcome of its own.
 //!
-//! All messages of a batch are under way at once, so that a slow target holds up nobody; what they
-//! ask of the store gathers, and is read together. Lambda is told which messages come back, and
-//! deletes the others. Before, those that know when to come back are told to the queue:
+//! All messages of a batch are handled concurrently, so a slow target delays no other message, and
+//! their requests to the store are grouped. `app::fire` decides what becomes of each message; this
+//! function tells Lambda and the queue:
 //!
-//! | outcome | the message |
+//! | disposition | what the function does |
 //! |---|---|
-//! | done | is deleted |
-//! | another worker has it | comes back when that one's lease is over |
-//! | the store, the queue or the key failed | comes back soon, and later each time |
-//! | it took too long, or tripped over itself | comes back when the queue says: its lease is over then |
-//! | it cannot be read | comes back at once, until it goes to the dead letters |
-//! | a newer version wrote it | comes back when the queue says: a newer worker may be on its way |
+//! | delete | leaves the message out of the answer; Lambda deletes it |
+//! | retry after a time | changes the visibility of the message to that time, and reports it as failed |
+//! | retry at the visibility timeout | reports the message as failed |
+//! | bury | makes the message visible at once, and reports it as failed: SQS moves it to the dead letters after its last delivery |
 //!
-//! What a crash leaves in the store is said in `app::fire`; in the queue it leaves all messages of the
-//! batch, which come back when the queue says, and find in the store how far they came.
+//! `app::fire` says what a crash leaves in the store. In the queue it leaves all messages of the
+//! batch. They are delivered again at their visibility timeout, and find in the store how far their
+//! work came.
 
 mod batch;
 mod settings;

@@ -12,7 +12,7 @@ use queue_sqs::Batch;
 use runtime::SystemClock;
 use runtime_aws::{Started, dynamodb_client, serve};
 
-/// A request to AWS is hundreds of small allocations, and these are the cheaper ones.
+/// A request to AWS makes hundreds of small allocations, which this allocator does faster.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -28,7 +28,7 @@ async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(),
         kms: aws_sdk_kms::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };
-    // Jobs that send to AWS do so in the executor's own name.
+    // Actions on AWS use the executor's own credentials.
     let aws = Aws::new(config.endpoint_url(), aws.region.clone(), aws.credentials())?;
     let function = Function::new(&settings, aws, clients, Arc::new(SystemClock))?;
     let function = Arc::new(function);
@@ -43,7 +43,7 @@ async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(),
     Runtime::new(handle).run().await
 }
 
-/// The end of an invocation, from milliseconds since 1970.
+/// The end of an invocation, given in milliseconds since 1970.
 fn deadline(ms: u64) -> DateTime<Utc> {
     let at = i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis);
     at.unwrap_or(DateTime::<Utc>::MAX_UTC)

@@ -1,4 +1,4 @@
-//! What the executor reads from its environment.
+//! The settings of the executor, read from its environment.
 
 use actions::{AUTHORITY, TargetPolicy, is_authority};
 use runtime_aws::Variables;
@@ -6,22 +6,22 @@ use runtime_aws::Variables;
 /// The executor's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutorSettings {
-    /// The table in which everything is kept.
+    /// The table that stores everything.
     pub table: String,
-    /// Where messages come from, and what follows goes.
+    /// The queue from which messages come, and to which follow-up messages go.
     pub queue_url: String,
-    /// Who is told what happens to jobs.
+    /// The event bus that receives events of jobs.
     pub event_bus: Option<String>,
-    /// The key under which secrets are sealed.
+    /// The key with which secrets are sealed.
     pub key_id: String,
-    /// Which addresses jobs may reach.
+    /// Which addresses actions may reach.
     pub targets: TargetPolicy,
-    /// The base URL of whoever gives tokens.
+    /// The base URL of the authority that issues tokens.
     pub authority: String,
 }
 
 impl ExecutorSettings {
-    /// Reads them.
+    /// Reads the settings.
     pub fn read(variables: &mut Variables) -> Self {
         let targets =
             [("public", TargetPolicy::PublicOnly), ("private", TargetPolicy::AllowPrivate)];

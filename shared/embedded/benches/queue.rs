@@ -1,11 +1,11 @@
-//! Messages sent and worked off in a second: one run, one table.
+//! Measures how many messages the queue sends and receives in a second. Prints one table.
 //!
-//! A send is a call with one message or a batch of them, and every one is on the disk before it is
-//! answered, so the cost of one `fsync` on this machine is printed first. At the end stands what
-//! the firing of ten thousand jobs at one instant asks of the queue.
+//! A call sends one message or a batch. Every message is on the disk before its call is answered, so the
+//! bench prints the cost of one `fsync` on this machine first. The last table shows the load of ten
+//! thousand jobs that fire at one instant.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
-#![expect(clippy::expect_used, reason = "a bench that meets what it did not expect has to stop")]
+#![expect(clippy::expect_used, reason = "a bench stops at an unexpected result")]
 
 mod disk;
 
@@ -23,17 +23,17 @@ use ports::{Clock, DispatchQueue as _, QueueMessage};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-/// One measurement.
+/// The duration of one measurement.
 const ROUND: Duration = Duration::from_millis(500);
-/// Calls under way at once.
+/// Numbers of concurrent calls.
 const IN_FLIGHT: [usize; 3] = [1, 16, 64];
-/// Messages of one call.
+/// Numbers of messages in one call.
 const BATCHES: [usize; 3] = [1, 10, 100];
-/// Messages of the burst, and of the batches in which it is worked off.
+/// Messages of the burst, and of the batches that receive and finish it.
 const N_BURST: usize = 10_000;
 const BATCH: usize = 100;
 
-/// Stands still: everything here is due.
+/// A clock that stands still: every message is due.
 struct Standing;
 
 struct Subject {
@@ -46,14 +46,14 @@ struct Subject {
 async fn main() {
     let dir = new_dir();
     let (median, p99) = fsync_micros(dir.path());
-    let message = ports::encode(&message(0).work_item);
+    let message = domain::work_item::encode(&message(0).work_item);
     println!("one fsync of an appended page: median {median} us, p99 {p99} us");
     println!("a message has {} bytes\n", message.len());
     print!("{:<9} |", "sent/s");
     for batch in BATCHES {
         print!(" {:^26} |", format!("calls of {batch}"));
     }
-    print!("\n{:<9} |", "under way");
+    print!("\n{:<9} |", "in flight");
     for _ in BATCHES {
         for in_flight in IN_FLIGHT {
             print!(" {in_flight:>8}");
@@ -103,7 +103,7 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// Messages sent in a second, with so many calls under way at any time.
+/// Messages sent in a second, with this many concurrent calls.
 async fn rate(queue: &Queue, in_flight: usize, batch: usize) -> f64 {
     let start = Instant::now();
     let mut senders = JoinSet::new();
@@ -123,7 +123,7 @@ async fn rate(queue: &Queue, in_flight: usize, batch: usize) -> f64 {
     f64::from(n_sent) / start.elapsed().as_secs_f64()
 }
 
-/// Sends the burst, all of its calls at once.
+/// Sends the burst with concurrent calls.
 async fn burst(queue: &Queue, batch: usize) -> Duration {
     let start = Instant::now();
     let mut senders = JoinSet::new();
@@ -154,7 +154,7 @@ async fn work_off(queue: &Queue) -> (Duration, Duration) {
     (receiving, start.elapsed())
 }
 
-/// What the usual occurrence is sent as.
+/// The message of a typical occurrence.
 fn message(n: usize) -> QueueMessage {
     let job = JobRef {
         uid: format!("0123456789abcdef01234567{n:08x}"),
@@ -162,7 +162,7 @@ fn message(n: usize) -> QueueMessage {
         key: format!("subscription/group/collection/job-{n}"),
     };
     let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: now() });
-    QueueMessage { work_item: WorkItem::Execute { job, attempts: vec![first] }, due_at: now() }
+    QueueMessage { work_item: WorkItem::Attempt { job, attempt: first }, due_at: now() }
 }
 
 const fn now() -> DateTime<Utc> {

@@ -1,11 +1,11 @@
-//! Conditional puts and batch reads per second: one run, one table.
+//! Measures conditional puts and batch reads per second. Prints one table.
 //!
-//! The connector stands beside the way it replaces, HTTP over loopback to dynoxide's own server,
-//! through the same SDK, on the same runtime. The cost of one `fsync` on this machine is printed
-//! first: on a file it is what `full` waits for.
+//! The bench compares the connector with the way that it replaces: HTTP over loopback to dynoxide's own
+//! server, with the same SDK on the same runtime. It prints the cost of one `fsync` on this machine
+//! first, because the mode `full` waits for one.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
-#![expect(clippy::expect_used, reason = "a bench that meets what it did not expect has to stop")]
+#![expect(clippy::expect_used, reason = "a bench stops at an unexpected result")]
 
 mod disk;
 
@@ -27,19 +27,19 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// One measurement.
+/// The duration of one measurement.
 const ROUND: Duration = Duration::from_millis(700);
-/// Requests under way at once.
+/// Numbers of concurrent requests.
 const IN_FLIGHT: [usize; 3] = [1, 16, 64];
-/// Items of a batch read: a batch of the executor.
+/// Items of a batch read: as many as the executor has messages in a batch.
 const BATCH: u64 = 10;
 /// Items that batch reads choose from.
 const N_STORED: u64 = 1_000;
-/// What an item carries beside its keys: a timer has about so much.
+/// Bytes of an item beside its keys: about as many as a timer has.
 const PAYLOAD_BYTES: usize = 400;
 const TABLE: &str = "bench";
 
-/// Something to measure, with what has to stay alive meanwhile.
+/// A client to measure, and the directory of its store.
 struct Subject {
     name: &'static str,
     client: Client,
@@ -106,7 +106,7 @@ async fn subjects() -> Vec<Subject> {
         };
         let database = database.expect("a new database");
         if !is_full {
-            // dynoxide's only way to `synchronous = NORMAL`, named for what it comes back from.
+            // dynoxide has no other way to set `synchronous = NORMAL`; it does so after bulk loads.
             database.disable_bulk_loading().expect("a setting");
         }
         subjects.push(Subject { name, client: loopback(database).await, _dir: dir });
@@ -129,7 +129,7 @@ async fn loopback(database: Database) -> Client {
     Client::from_conf(config)
 }
 
-/// Requests answered in a second, with so many under way at any time.
+/// Requests answered in a second, with this many concurrent requests.
 async fn rate<F: Future<Output = ()> + Send + 'static>(
     client: &Client,
     ids: &Arc<AtomicU64>,

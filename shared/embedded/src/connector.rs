@@ -1,9 +1,8 @@
-//! The SDK's HTTP client, without HTTP: a request goes to the store's thread, its answer comes
-//! back as a response.
+//! The SDK's HTTP client, without HTTP: passes requests to the store's thread, and its answers back.
 //!
-//! The SDK has serialized, signed and addressed the request; of all that only the operation's name
-//! and the body matter here. What it reads from a response are the status, the body, in which
-//! `__type` names an error, and the id of the request.
+//! The SDK serializes, signs and addresses a request; only the operation's name and the body matter
+//! here. From a response the SDK reads the status, the id of the request, and the body, in which
+//! `__type` names an error.
 
 use std::io;
 use std::sync::Arc;
@@ -28,12 +27,12 @@ const TARGET_HEADER: &str = "x-amz-target";
 const REQUEST_ID_HEADER: &str = "x-amzn-requestid";
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
-/// Carries requests to the store. Clones share its places.
+/// Passes requests to the store. Clones share its permits.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
     messages: Sender<ThreadMessage<StoreRequest>>,
-    /// One for each request that may be under way.
-    places: Arc<Semaphore>,
+    /// One permit for each concurrent request.
+    permits: Arc<Semaphore>,
     /// Numbers the requests of a store.
     n_requests: Arc<AtomicU64>,
 }
@@ -41,9 +40,9 @@ pub(crate) struct Connector {
 impl Connector {
     pub(crate) fn new(
         messages: Sender<ThreadMessage<StoreRequest>>,
-        places: Arc<Semaphore>,
+        permits: Arc<Semaphore>,
     ) -> Self {
-        Self { messages, places, n_requests: Arc::default() }
+        Self { messages, permits, n_requests: Arc::default() }
     }
 
     async fn answer(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
@@ -56,11 +55,11 @@ impl Connector {
                 ConnectorError::user("a request without the name of an operation".into())
             })?;
         let body = request.into_body();
-        let place = self.places.acquire_owned().await.map_err(|_| closed())?;
+        let permit = self.permits.acquire_owned().await.map_err(|_| closed())?;
         let (reply, answer) = oneshot::channel();
-        let call = StoreRequest { operation, body, reply, place };
+        let call = StoreRequest { operation, body, reply, permit };
         self.messages.send(ThreadMessage::Request(call)).map_err(|_| closed())?;
-        // The reply is dropped unanswered by a store that stopped before this request's turn.
+        // A store that stops before it gets to this request drops the reply.
         let answer = answer.await.map_err(|_| closed())?;
         let number = self.n_requests.fetch_add(1, Ordering::Relaxed);
         respond(answer, number)

@@ -1,38 +1,39 @@
-//! The directory everything durable is in: one process at a time, and a format with a version.
+//! The data directory: holds everything durable, belongs to one process at a time, and has a format
+//! with a version.
 //!
 //! Opening takes three steps, in this order:
 //!
-//! 1. the directory is created, if it is missing, for its owner alone;
-//! 2. `lock` is locked, for as long as the [`DataDir`] or anything opened in it lives;
-//! 3. `format` is read, or written into a directory that is new.
+//! 1. Create the directory if it is missing, accessible to its owner only.
+//! 2. Lock the file `lock`, for as long as the [`DataDir`] or anything opened in it lives.
+//! 3. Read the file `format`, or write it into a new directory.
 //!
-//! A crash after step 1 leaves an empty directory, after step 2 one with a `lock` that nobody
-//! holds: the lock is the operating system's, and ends with the process. `format` is renamed into
-//! place before anything else is created, so data without it was damaged, and is refused rather
-//! than guessed at.
+//! A crash after step 1 leaves an empty directory. A crash after step 2 leaves a file `lock` without a
+//! lock on it: the operating system releases locks when a process ends. `format` is renamed into place
+//! before anything else is created. A directory with data but without `format` was damaged, and is
+//! refused.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The version of the directory's format that this build writes, and the newest it reads.
+/// The version of the directory's format that this build writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
-/// `format` before it is renamed into place.
+/// The name of `format` before it is renamed into place.
 const FORMAT_DRAFT: &str = "format.new";
 const STORE_FILE: &str = "store.db";
 const QUEUE_FILE: &str = "queue.db";
 
-/// More than a lock or format file ever holds.
+/// More bytes than a lock or format file ever has.
 const SMALL_FILE_BYTES_MAX: u64 = 64;
 
-/// A data directory that this process has to itself.
+/// A data directory that this process has locked.
 ///
-/// Cheap to clone; the directory is free again when the last clone is gone. A
-/// [`Store`](crate::Store) and a [`Queue`](crate::Queue) keep one for as long as their threads run.
+/// Cheap to clone. Dropping the last clone releases the lock. A [`Store`](crate::Store) and a
+/// [`Queue`](crate::Queue) keep a clone for as long as their threads run.
 #[derive(Debug, Clone)]
 pub struct DataDir(Arc<DirLock>);
 
@@ -43,8 +44,8 @@ struct DirLock {
 }
 
 impl Drop for DirLock {
-    /// Closing the file would do, but for a process that is just being started by this one: it has
-    /// a copy of every open file until it becomes another program.
+    /// Unlocks the file instead of only closing it: a child process that is just being started has a
+    /// copy of every open file until it executes its program.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
@@ -56,11 +57,11 @@ pub enum DataDirError {
     /// A file or the directory could not be created, read or written.
     #[error("cannot {what} {}", path.display())]
     Io {
-        /// What was being done to it.
+        /// The operation that failed.
         what: &'static str,
-        /// What it was done to.
+        /// The file or directory.
         path: PathBuf,
-        /// Why that failed.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another process has the directory open, or this one has it open twice.
@@ -72,7 +73,7 @@ pub enum DataDirError {
     InUse {
         /// The directory.
         path: PathBuf,
-        /// Who has it, as far as the lock file tells.
+        /// The process that holds it, if the lock file names one.
         pid: Option<u32>,
     },
     /// A newer version wrote the directory.
@@ -84,10 +85,10 @@ pub enum DataDirError {
     Newer {
         /// The directory.
         path: PathBuf,
-        /// The version it has.
+        /// The version of the directory.
         found: u32,
     },
-    /// The directory has data but no format version that can be read.
+    /// The directory has data but no readable format version.
     #[error(
         "the data directory {} has no readable format version: restore its file `{FORMAT_FILE}`, \
          which holds a number, or restore the directory from a backup",
@@ -104,10 +105,11 @@ impl DataDir {
     ///
     /// # Errors
     ///
-    /// If another process has it, if a newer version wrote it, or if the file system refuses.
+    /// Returns an error if another process uses the directory, if a newer version wrote it, or if the
+    /// file system refuses access.
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
         create(path).map_err(io_error("create", path))?;
-        // Absolute, because SQLite takes a relative path that begins with `file:` for a URI.
+        // SQLite would treat a relative path that begins with `file:` as a URI.
         let path = &fs::canonicalize(path).map_err(io_error("resolve", path))?;
         let lock = lock(path)?;
         match read_format(path)? {
@@ -115,7 +117,7 @@ impl DataDir {
             Some(found) if found > FORMAT => {
                 return Err(DataDirError::Newer { path: path.clone(), found });
             }
-            // Format 1 is the first: there is nothing older to bring up to date.
+            // Format 1 is the first, so there is no older format to migrate.
             Some(_) => return Err(DataDirError::Damaged { path: path.clone() }),
             None => write_format(path)?,
         }
@@ -144,13 +146,13 @@ impl DataDir {
         self.path().join(QUEUE_FILE)
     }
 
-    /// Makes the directory's entries durable: that a file exists is written apart from the file.
+    /// Makes the directory's entries durable: they are written separately from the files.
     pub(crate) fn sync(&self) -> io::Result<()> {
         sync_entries(self.path())
     }
 }
 
-/// Options to open a file that nobody but its owner may read.
+/// Options to open a file that only its owner may read.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -169,7 +171,7 @@ fn create(path: &Path) -> io::Result<()> {
 
 fn lock(dir: &Path) -> Result<File, DataDirError> {
     let path = dir.join(LOCK_FILE);
-    // Not truncated before it is ours: it names who holds it.
+    // Do not truncate the file before it is locked: it names the process that holds the lock.
     let mut file =
         private().create(true).truncate(false).open(&path).map_err(io_error("open", &path))?;
     match file.try_lock() {
@@ -186,7 +188,7 @@ fn lock(dir: &Path) -> Result<File, DataDirError> {
     Ok(file)
 }
 
-/// Reads the format's version; `None` for a directory that is new.
+/// Reads the format's version; `None` for a new directory.
 fn read_format(dir: &Path) -> Result<Option<u32>, DataDirError> {
     let path = dir.join(FORMAT_FILE);
     let damaged = || DataDirError::Damaged { path: dir.to_owned() };
@@ -215,20 +217,20 @@ fn write_format(dir: &Path) -> Result<(), DataDirError> {
         file.sync_all()?;
         fs::rename(&draft, dir.join(FORMAT_FILE))?;
         sync_entries(dir)?;
-        // That the directory itself is there is an entry of its parent, which may not be ours to
-        // open; then it is not ours to have been created in either.
+        // The directory's own entry is in its parent, which this process may not be allowed to open.
+        // Then this process did not create the directory there either.
         let _ = dir.parent().map(sync_entries);
         Ok(())
     };
     write().map_err(io_error("write", &dir.join(FORMAT_FILE)))
 }
 
-/// Waits until the entries of a directory are on the disk: that a file is there is written apart from
-/// the file. Where a directory cannot be opened its entries are the file system's own care.
+/// Makes the entries of a directory durable: they are written separately from the files. Does nothing
+/// on systems where a directory cannot be opened.
 ///
 /// # Errors
 ///
-/// If the file system refuses.
+/// Returns an error if the file system refuses.
 pub fn sync_entries(dir: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }

@@ -1,8 +1,8 @@
-//! dynoxide on its one SQLite connection, and what makes that durable.
+//! dynoxide on its SQLite connection, and what makes that connection durable.
 //!
-//! dynoxide has an entry point of its own, `Database`, which hides the connection; one level below,
-//! its `Storage` and the functions in its `actions` are public too. They are used here because
-//! durability is a matter of the connection: `synchronous`, checkpoints, what has changed.
+//! dynoxide's own entry point, `Database`, hides the connection. Its `Storage` and the functions in its
+//! `actions` are public too. This module uses those, because durability needs the connection:
+//! `synchronous`, checkpoints, and the number of changes.
 //!
 //! SQLite runs at `synchronous = NORMAL` in both modes; [`SyncMode::Full`](crate::SyncMode) adds a
 //! [`Log::sync`] before an answer.
@@ -18,13 +18,13 @@ use crate::error::OpenError;
 use crate::log::{self, Log, NoWrites};
 use crate::operation::{self, OperationAnswer};
 
-/// Pages of the database that SQLite keeps in memory, in KiB: its own 2 MiB are for small devices.
+/// The page cache of SQLite in KiB: its default of 2 MiB is meant for small devices.
 const CACHE_KIB: i32 = 32 * 1024;
-/// Compiled statements that are kept: some for each table and index, and rusqlite keeps 16.
+/// Compiled statements that are kept: several for each table and index. The default is 16.
 const STATEMENTS_MAX: usize = 64;
-/// How it is called in errors, and its thread.
+/// The name of the store in errors, and of its thread.
 pub(crate) const STORE: &str = "store";
-/// What a request gets from a store whose disk has failed.
+/// The answer of a store whose disk has failed.
 const FAILED: &str = "the disk refused a write of the embedded store: start it again";
 
 /// The status and the body of an answer.
@@ -35,10 +35,10 @@ pub(crate) struct StoreAnswer {
 }
 
 pub(crate) struct Database {
-    // Fields are dropped in this order: SQLite closes its files, then the directory is let go.
+    // The order of the fields matters: SQLite closes its files before the directory is released.
     storage: Storage,
     log: Log,
-    /// Table operations ask for it; no table here has a vector index.
+    /// A parameter of dynoxide's table operations; no table here has a vector index.
     vectors: VectorIndexLifecycle,
 }
 
@@ -67,7 +67,7 @@ impl Database {
         Ok(Self { storage, log, vectors: VectorIndexLifecycle::new() })
     }
 
-    /// Performs one request; what it wrote is committed, and in the log, when this returns.
+    /// Performs one request. Its writes are committed to the log when this returns.
     pub(crate) fn answer(&self, operation: &str, body: &[u8]) -> StoreAnswer {
         if self.log.has_failed() {
             return Self::failed();
@@ -80,13 +80,13 @@ impl Database {
         }
     }
 
-    /// One request that trips over itself is one failed request, and no more.
+    /// Performs a request. A panic in dynoxide fails this request only.
     fn guard(&self, perform: impl FnOnce() -> OperationAnswer) -> OperationAnswer {
         let outcome = catch_unwind(AssertUnwindSafe(perform)).unwrap_or_else(|_| {
             Err(operation::internal_error("the embedded store panicked on this request"))
         });
-        // Left open, its transaction would swallow the requests that follow. A disk that refuses a
-        // commit may leave one, too.
+        // A transaction that stays open would contain the requests that follow. A refused commit may
+        // leave one open, too.
         if outcome.is_err() && !self.storage.conn().is_autocommit() {
             let _ = self.storage.rollback();
         }
@@ -99,18 +99,18 @@ impl Database {
         StoreAnswer { status, body }
     }
 
-    /// Whether a power cut would lose something.
+    /// Returns whether a power cut would lose commits.
     pub(crate) fn is_ahead_of_disk(&self) -> bool {
         self.log.is_ahead_of_disk(self.storage.conn())
     }
 
-    /// Whether a checkpoint would find something to do.
+    /// Returns whether a checkpoint would have anything to do.
     pub(crate) fn is_ahead_of_checkpoint(&self) -> bool {
         self.log.is_ahead_of_checkpoint(self.storage.conn())
     }
 
-    /// Puts everything that was committed on the disk. False if the disk refuses; the store then
-    /// has failed.
+    /// Writes everything that was committed to the disk. Returns false if the disk fails; the store
+    /// has failed then.
     #[must_use]
     pub(crate) fn sync(&mut self) -> bool {
         self.log.sync(self.storage.conn())
@@ -121,7 +121,7 @@ impl Database {
         self.log.checkpoint(self.storage.conn());
     }
 
-    /// Whether the disk takes writes.
+    /// Checks whether the disk accepts writes.
     pub(crate) fn takes_writes(&mut self) -> Result<(), NoWrites> {
         self.log.takes_writes(self.storage.conn())
     }
@@ -172,7 +172,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_checkpoint_leaves_nothing_that_is_in_the_log_alone() {
+    fn after_a_checkpoint_the_database_does_not_need_its_log() {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
         database.answer("PutItem", PUT.as_bytes());
@@ -188,7 +188,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_a_reader_elsewhere_holds_back_is_durable_in_the_log() {
+    fn what_a_reader_in_another_process_holds_back_is_durable_in_the_log() {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
         database.checkpoint();
@@ -205,7 +205,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn sqlite_itself_never_waits_for_the_disk_on_a_commit() {
+    fn sqlite_does_not_wait_for_the_disk_on_a_commit() {
         let dir = tempfile::tempdir().unwrap();
         let database = with_table(dir.path());
         let read = |pragma: &str| -> i64 {
@@ -218,7 +218,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_panic_in_the_middle_of_a_transaction_takes_only_that_with_it() {
+    fn a_panic_in_a_transaction_rolls_back_only_that_transaction() {
         let dir = tempfile::tempdir().unwrap();
         let database = with_table(dir.path());
         let outcome = database.guard(|| {
@@ -231,7 +231,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_disk_that_refuses_writes_is_known_until_it_takes_one_again() {
+    fn refused_writes_are_reported_until_a_write_succeeds() {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
         let refuses = |database: &Database, refuses: bool| {
@@ -239,22 +239,22 @@ pub(crate) mod tests {
         };
         refuses(&database, true);
         assert!(matches!(database.takes_writes(), Err(NoWrites::Refused(_))));
-        assert!(!has_item(&database), "it answers all the same");
+        assert!(!has_item(&database), "reads still succeed");
         assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 500);
-        assert!(database.takes_writes().is_err(), "it is tried each time");
+        assert!(database.takes_writes().is_err(), "each check tries a write");
         refuses(&database, false);
         database.takes_writes().unwrap();
         assert_eq!(database.answer("PutItem", PUT.as_bytes()).status, 200);
         assert!(has_item(&database));
 
-        // What was tried a moment ago is not tried again.
+        // A recent success is not checked again.
         refuses(&database, true);
         database.takes_writes().unwrap();
         assert!(Database::in_memory().unwrap().takes_writes().is_ok());
     }
 
     #[test]
-    fn a_write_that_was_tried_leaves_nothing_in_the_log_alone() {
+    fn a_check_for_writes_moves_the_log_into_the_database() {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
         database.answer("PutItem", PUT.as_bytes());
@@ -265,13 +265,13 @@ pub(crate) mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_disk_that_refuses_once_fails_every_further_request() {
+    fn after_a_failed_sync_every_request_fails() {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
         break_disk(&mut database);
         assert!(!database.sync());
         assert_eq!(database.answer("GetItem", GET.as_bytes()).status, 500);
-        assert!(!database.is_ahead_of_checkpoint(), "nothing is tried a second time");
+        assert!(!database.is_ahead_of_checkpoint(), "a failed disk is not used again");
         assert!(matches!(database.takes_writes(), Err(NoWrites::Failed)));
     }
 }

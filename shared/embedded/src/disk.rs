@@ -1,4 +1,4 @@
-//! Whether what is answered can be kept.
+//! Checks whether the disk accepts writes.
 
 use std::sync::mpsc::Sender;
 
@@ -12,20 +12,20 @@ use crate::serving::ThreadMessage;
 use crate::store::Store;
 use crate::thread::StoreRequest;
 
-/// The disk under a store and a queue.
+/// Checks the disk under a store and a queue.
 #[derive(Debug, Clone)]
 pub struct WriteProbe {
     store: Sender<ThreadMessage<StoreRequest>>,
     queue: Sender<ThreadMessage<QueueCommand>>,
 }
 
-/// Its thread has ended.
+/// The thread of the store or the queue has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("it is closed")]
 struct Closed;
 
 impl WriteProbe {
-    /// The disk under these.
+    /// A probe of the disk under this store and queue.
     #[must_use]
     pub fn under(store: &Store, queue: &Queue) -> Self {
         Self { store: store.messages(), queue: queue.messages() }
@@ -42,7 +42,7 @@ impl ports::Disk for WriteProbe {
 
 async fn takes_writes<R: Send>(messages: &Sender<ThreadMessage<R>>) -> Result<(), StoreError> {
     let (reply, answer) = oneshot::channel();
-    // If it cannot be asked the answer says so, too.
+    // If the thread has ended, so has the channel of the answer.
     let _ = messages.send(ThreadMessage::Try(reply));
     let answer: Result<Result<(), NoWrites>, _> = answer.await;
     match answer {

@@ -1,4 +1,4 @@
-//! Why a database could not be opened.
+//! Errors when a database is opened.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,62 +6,62 @@ use std::path::PathBuf;
 /// Why the store or the queue could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The database is not one, was written by a newer version, or cannot be read.
+    /// The file is not a database, a newer version wrote it, or it cannot be read.
     #[error("cannot open the {what} {}", path.display())]
     Database {
-        /// The store, or the queue.
+        /// "store" or "queue".
         what: &'static str,
-        /// The database.
+        /// The path of the database.
         path: PathBuf,
-        /// What SQLite, or what stands on it, says.
+        /// The error of SQLite or dynoxide.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A newer version wrote it.
+    /// A newer version wrote the database.
     #[error(
         "the {what} {} has version {found}, and this version reads up to {newest}: it was written \
          by a newer version, use that one",
         path.display()
     )]
     Newer {
-        /// The queue: the store looks after its own.
+        /// Always "queue": the store checks the version of its tables itself.
         what: &'static str,
-        /// The database.
+        /// The path of the database.
         path: PathBuf,
-        /// The version it has.
+        /// The version of the database.
         found: u32,
-        /// The newest that is read.
+        /// The newest version that this build reads.
         newest: u32,
     },
     /// A file beside the database could not be created or made durable.
     #[error("cannot prepare the files of the {what} {}", path.display())]
     Io {
-        /// The store, or the queue.
+        /// "store" or "queue".
         what: &'static str,
-        /// The database.
+        /// The path of the database.
         path: PathBuf,
-        /// Why not.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A database in memory could not be made.
-    #[error("cannot make a {what} in memory")]
+    /// A database in memory could not be created.
+    #[error("cannot create a {what} in memory")]
     Memory {
-        /// The store, or the queue.
+        /// "store" or "queue".
         what: &'static str,
-        /// What SQLite, or what stands on it, says.
+        /// The error of SQLite or dynoxide.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// SQLite takes paths in UTF-8 only.
+    /// SQLite accepts paths in UTF-8 only.
     #[error("the path {} is not UTF-8: choose another data directory", path.display())]
     Path {
-        /// The database.
+        /// The path of the database.
         path: PathBuf,
     },
-    /// The operating system gave no thread.
+    /// The operating system refused to start a thread.
     #[error("cannot start the thread of the {what}")]
     Thread {
-        /// The store, or the queue.
+        /// "store" or "queue".
         what: &'static str,
-        /// Why not.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -1,17 +1,17 @@
-//! The back end on one machine: a DynamoDB-compatible store and a durable queue in the process.
+//! The back end on one machine: a DynamoDB-compatible store and a durable queue, in the process.
 //!
 //! # The store
 //!
-//! There is one storage implementation, and it speaks to the AWS SDK. On AWS the SDK's requests
-//! leave by HTTPS; here they reach [dynoxide], a DynamoDB on SQLite, without a socket:
+//! Minutehand has one storage implementation, which uses the AWS SDK. On AWS the SDK sends its
+//! requests over HTTPS. Here they reach [dynoxide], a DynamoDB on SQLite, without a socket:
 //!
 //! ```text
 //! aws-sdk-dynamodb -> Connector -> channel -> the store's thread -> dynoxide -> SQLite
 //!                                  <- oneshot, the answer as an HTTP response <-
 //! ```
 //!
-//! So every line above the SDK's HTTP client is the one that runs on AWS, and this crate offers
-//! no second way into the store: [`Store::client`] is all there is.
+//! So all code above the SDK's HTTP client is the code that runs on AWS. [`Store::client`] is the only
+//! way into the store.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -26,34 +26,34 @@
 //!
 //! # The queue
 //!
-//! [`Queue`] is where the sweeper and the API leave what is due soon, and where the workers take it
-//! from. What it promises, and what a crash leaves of it, is said in [`queue`].
+//! The sweeper and the API send work that is due soon to the [`Queue`], and the workers receive it
+//! from there. The module [`queue`] says what the queue guarantees, and what a crash leaves.
 //!
-//! # What of the store is durable, and when
+//! # What the store makes durable, and when
 //!
-//! SQLite writes ahead to a log, `store.db-wal`. A request is answered after its commit is in that
-//! log, so a process that is killed loses nothing that was answered. What a power cut takes is
-//! [`SyncMode`]'s choice; it never takes consistency, since SQLite runs at `synchronous = NORMAL`
-//! and orders what it writes.
+//! SQLite has a write-ahead log, `store.db-wal`. A request is answered after its commit is in that
+//! log, so a killed process loses nothing that was answered. [`SyncMode`] decides what a power cut may
+//! lose. The database stays consistent in both modes, because SQLite runs at `synchronous = NORMAL`
+//! and orders its writes.
 //!
 //! | after this step | a kill leaves | a power cut leaves |
 //! |---|---|---|
-//! | request accepted | nothing of it | nothing of it |
-//! | committed, not answered | the write; the caller does not know, as with a lost answer on AWS | all of it or nothing |
-//! | answered, [`SyncMode::Normal`] | the write | nothing, for at most [`CHECKPOINT_EVERY`] and the request that was running |
+//! | request accepted | nothing | nothing |
+//! | committed, not answered | the write; the caller does not know, as with a lost answer on AWS | all of the write, or nothing |
+//! | answered, [`SyncMode::Normal`] | the write | the write, unless it is younger than [`CHECKPOINT_EVERY`] and the request that was running |
 //! | answered, [`SyncMode::Full`] | the write | the write |
-//! | in the middle of a checkpoint | the log, from which the next start repeats it | the same |
+//! | during a checkpoint | the log; the next start repeats the checkpoint | the same |
 //!
-//! If the disk refuses to make something durable, the store answers every further request with an
-//! `InternalServerError`: what is in the log is then unknown, and only a new start can find out.
+//! If the disk fails to make something durable, the store answers every further request with an
+//! `InternalServerError`: what the log holds is unknown then, and only a restart can find out.
 //!
-//! A disk that is full, or may only be read, still answers: [`WriteProbe`] tries a write, so that somebody
-//! is told before one is lost.
+//! A disk that is full or read-only still answers reads. [`WriteProbe`] tries a write, so that a health
+//! check reports such a disk before a write is lost.
 //!
 //! # What the store does not do
 //!
-//! It does not throttle, its indexes are never stale, transactions never conflict, and items do
-//! not expire by themselves: who needs to see those tests them at the ports.
+//! The store does not throttle, its indexes are never stale, its transactions never conflict, and its
+//! items do not expire by themselves. Tests of those cases use fakes of the ports.
 
 mod connector;
 mod data_dir;

@@ -1,13 +1,12 @@
-//! SQLite's log, and how much of it is where.
+//! SQLite's write-ahead log, and how much of it is durable.
 //!
-//! What is committed is in the log, `*.db-wal`, first; from there a checkpoint moves it into the
-//! database. SQLite runs at `synchronous = NORMAL`: commits go to the log without waiting for the
-//! disk, checkpoints wait. What `synchronous = FULL` would add, the log's way to the disk before an
-//! answer, is done from outside: [`Log::sync`] once for as many commits as came together, where
-//! SQLite would wait for each, and only for those that somebody was promised.
+//! A commit goes into the log, `*.db-wal`, first; a checkpoint moves it from there into the database.
+//! SQLite runs at `synchronous = NORMAL`: commits do not wait for the disk, checkpoints do.
+//! `synchronous = FULL` would sync the log at every commit. [`Log::sync`] does so instead: once for all
+//! commits that came together, and only for those that were promised to be durable.
 //!
-//! A crash before `sync` loses commits that were not promised; during it, the same or fewer. The
-//! log's frames carry a running checksum, so what is half written is not there.
+//! A power cut before `sync` loses commits that were not promised, and during `sync` the same or
+//! fewer. The frames of the log have a running checksum, so half-written frames do not count.
 
 use std::fs::File;
 use std::io;
@@ -18,28 +17,28 @@ use rusqlite::{Connection, ffi};
 
 use crate::data_dir::{DataDir, private};
 
-/// When a write is on the disk.
+/// When a write becomes durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SyncMode {
-    /// Within [`CHECKPOINT_EVERY`](crate::CHECKPOINT_EVERY): a power cut loses at most that. What
-    /// must not be lost even then, a message of the [`Queue`](crate::Queue), is on the disk before
-    /// it is answered in this mode too.
+    /// Within [`CHECKPOINT_EVERY`](crate::CHECKPOINT_EVERY), which is the most that a power cut loses.
+    /// Messages that are sent to the [`Queue`](crate::Queue) must not be lost: in this mode, too, they
+    /// are on the disk before the send is answered.
     #[default]
     Normal,
-    /// Before it is answered: a power cut loses nothing.
+    /// Before the write is answered. A power cut loses nothing.
     Full,
 }
 
-/// For how long a write that was tried tells that the disk takes others.
+/// How long a successful write proves that the disk accepts writes.
 const TRIED_FOR: Duration = Duration::from_secs(10);
 
-/// Why the disk takes no writes.
+/// Why the disk does not accept writes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoWrites {
-    /// It refuses them; when there is room again, or whatever it is, it will take them.
+    /// The disk refuses writes, because it is full for instance. It may accept them again later.
     #[error("the disk refuses a write")]
     Refused(#[source] rusqlite::Error),
-    /// It could not make something durable.
+    /// The disk failed to make something durable.
     #[error("the disk has failed, and only a new start can find out what it has: start it again")]
     Failed,
 }
@@ -47,36 +46,35 @@ pub(crate) enum NoWrites {
 /// The log of one connection.
 #[derive(Debug)]
 pub(crate) struct Log {
-    /// A database in memory has none.
+    /// `None` for a database in memory.
     disk: Option<LogFile>,
     has_failed: bool,
-    /// When the disk last took a write that was tried, if it has refused none since.
+    /// When a write last succeeded, if none was refused since.
     tried_at: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct LogFile {
-    /// The log, opened a second time. SQLite's locks are on other files, which must never be
-    /// opened here: POSIX drops a process's locks on a file when *any* of its handles is closed.
+    /// The log, opened a second time. SQLite's locks are on other files, which must never be opened
+    /// here: POSIX releases a process's locks on a file when *any* of its handles is closed.
     log: File,
-    /// SQLite's count of changed rows when the log was last known to be on the disk.
+    /// SQLite's count of changed rows when the log was last synced.
     synced_changes: u64,
-    /// The same, when all of the log was last in the database.
+    /// SQLite's count of changed rows at the last complete checkpoint.
     checkpointed_changes: u64,
     _data_dir: DataDir,
 }
 
-/// Creates the file of a database, unless it is there: an empty file is an empty database, and the
-/// log takes its mode from it.
+/// Creates the file of a database if it is missing. An empty file is an empty database, and SQLite
+/// creates the log with the file's mode.
 pub(crate) fn create(database: &Path) -> io::Result<()> {
     private().create(true).truncate(false).open(database).map(drop)
 }
 
-/// Tells SQLite to leave waiting for the disk to the [`Log`], and how much of the database to keep
-/// in memory.
+/// Leaves syncs to the [`Log`], and sets the size of the page cache.
 pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    // A negative number of pages is a number of KiB.
+    // SQLite reads a negative number as KiB instead of pages.
     connection.pragma_update(None, "cache_size", -cache_kib)
 }
 
@@ -85,9 +83,9 @@ impl Log {
         Self { disk: None, has_failed: false, tried_at: None }
     }
 
-    /// Opens the log of a database, and makes durable that both exist.
+    /// Opens the log of a database, and makes the existence of both files durable.
     ///
-    /// The log exists since the connection's first look into the database, and is the same file
+    /// SQLite creates the log when the connection first reads the database, and keeps the same file
     /// until the connection is closed.
     pub(crate) fn open(
         connection: &Connection,
@@ -109,27 +107,27 @@ impl Log {
         Ok(Self { disk: Some(disk), has_failed: false, tried_at: None })
     }
 
-    /// Whether the disk has refused once. What is in the log is then unknown, and only a new start
-    /// can find out.
+    /// Returns whether a sync has failed. What the log holds is unknown then, and only a restart can
+    /// find out.
     pub(crate) const fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// Whether a power cut would lose something.
+    /// Returns whether a power cut would lose commits.
     pub(crate) fn is_ahead_of_disk(&self, connection: &Connection) -> bool {
         let changes = connection.total_changes();
         self.disk.as_ref().is_some_and(|disk| disk.synced_changes != changes)
     }
 
-    /// Whether a checkpoint would find something to do.
+    /// Returns whether a checkpoint would have anything to do.
     pub(crate) fn is_ahead_of_checkpoint(&self, connection: &Connection) -> bool {
         let changes = connection.total_changes();
         let is_ahead = |disk: &LogFile| disk.checkpointed_changes != changes;
         !self.has_failed && self.disk.as_ref().is_some_and(is_ahead)
     }
 
-    /// Puts everything that was committed on the disk. False if the disk refuses; it then has
-    /// failed, since a second try would succeed without having written what the first lost.
+    /// Writes everything that was committed to the disk. Returns false if that fails. The log has
+    /// failed then, because a second sync would succeed without writing what the first one lost.
     #[must_use]
     pub(crate) fn sync(&mut self, connection: &Connection) -> bool {
         let changes = connection.total_changes();
@@ -142,19 +140,18 @@ impl Log {
         !self.has_failed
     }
 
-    /// Moves the log into the database, and in any case puts everything on the disk.
+    /// Moves the log into the database, and syncs the log in any case.
     ///
-    /// A reader in another process can hold a part back, a full disk all of it. It stays in the
-    /// log for the next time, and there it is as durable as was promised.
+    /// A reader in another process can hold back a part of the log, a full disk all of it. That part
+    /// stays in the log until the next checkpoint, and is durable there.
     pub(crate) fn checkpoint(&mut self, connection: &Connection) {
         if self.try_checkpoint(connection).is_err() {
             self.tried_at = None;
         }
     }
 
-    /// Whether the disk takes writes. Unless that was tried a moment ago, this writes what is there
-    /// already, and moves it all the way into the database: a disk may be full, or be mounted for
-    /// reading only, and still answer every question.
+    /// Checks whether the disk accepts writes: a full or read-only disk still answers reads. Unless a
+    /// recent write succeeded, this writes a value that is already there, and makes a checkpoint.
     pub(crate) fn takes_writes(&mut self, connection: &Connection) -> Result<(), NoWrites> {
         if self.disk.is_none() || self.tried_at.is_some_and(|at| at.elapsed() < TRIED_FOR) {
             return Ok(());
@@ -180,7 +177,7 @@ impl Log {
                     disk.checkpointed_changes = changes;
                 }
             }
-            // Tried again, it would succeed, and the log be written over.
+            // A second try would succeed, and SQLite would overwrite the log.
             Err(error) if is_refused_sync(&error) => {
                 self.has_failed = true;
                 return Err(NoWrites::Failed);
@@ -196,20 +193,20 @@ impl Log {
         Ok(())
     }
 
-    /// A device takes what is written to it, and cannot be synced.
+    /// Replaces the log by a device that accepts writes and cannot be synced.
     #[cfg(test)]
     pub(crate) fn break_disk(&mut self) {
         self.disk.as_mut().unwrap().log = File::open("/dev/null").unwrap();
     }
 }
 
-/// A transaction that changes nothing and is written all the same: a number in the first page.
+/// Writes a transaction that changes nothing: a number in the first page.
 fn write_again(connection: &Connection) -> rusqlite::Result<()> {
     let number: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     connection.pragma_update(None, "user_version", number)
 }
 
-/// Returns whether all of the log is now in the database.
+/// Makes a checkpoint. Returns whether the database now contains all of the log.
 fn checkpoint(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
         let (is_busy, in_log, moved): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);

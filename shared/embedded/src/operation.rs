@@ -1,9 +1,9 @@
-//! From the name and body of a request to the body of its answer.
+//! Performs operations: takes the name and body of a request, returns the body of the answer.
 //!
-//! dynoxide's own server has such a table too, but keeps it to itself and reaches it over a
-//! socket only. Ours goes to the same public functions. Missing are streams, tags, PartiQL and
-//! vector search, which nothing here uses, and the server's imitation of how DynamoDB words its
-//! refusal of JSON whose types are wrong, which the SDK cannot send.
+//! dynoxide's own server has such a table too, but it is private and needs a socket. This table calls
+//! the same public functions. It leaves out streams, tags, PartiQL and vector search, which Minutehand
+//! does not use. It also leaves out the exact wording with which DynamoDB refuses JSON of wrong types,
+//! because the SDK cannot send such JSON.
 
 use std::future::Future;
 
@@ -19,10 +19,10 @@ use dynoxide::storage::Storage;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What DynamoDB answers to a name it does not know.
+/// The answer to an unknown operation, in the form of DynamoDB.
 const UNKNOWN_OPERATION: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"the embedded store does not offer this operation"}"#;
 
-/// The body of an answer; the error has its status beside it.
+/// The body of an answer; an error also has a status.
 pub(crate) type OperationAnswer = Result<Vec<u8>, (u16, Vec<u8>)>;
 
 /// Performs the operation with that name.
@@ -47,9 +47,9 @@ pub(crate) fn perform(
         "Query" => run(body, |request| query::execute(s, request)),
         "Scan" => run(body, |request| scan::execute(s, request)),
         "TransactGetItems" => run(body, |request| transact_get_items::execute(s, request)),
-        // The token that makes a repetition harmless is not looked at. The SDK puts a new one into
-        // every request, and dynoxide's ten-minute memory of them is walked from end to end by
-        // each further one. Nothing is repeated here: no answer is lost, and no client retries.
+        // The idempotency token is ignored. The SDK puts a new one into every request, and dynoxide
+        // would scan its ten-minute list of them for each further one. Nothing is repeated here: no
+        // answer is lost, and no client retries.
         "TransactWriteItems" => run(body, |request: TransactWriteItemsRequest| {
             transact_write_items::execute(s, request)
         }),
@@ -60,7 +60,7 @@ pub(crate) fn perform(
     }
 }
 
-/// Returns the answer to a request that failed here, and not because of what it asked for.
+/// Returns the answer to a request that failed because of an internal error.
 pub(crate) fn internal_error(message: &str) -> (u16, Vec<u8>) {
     refusal(&DynoxideError::InternalServerError(message.to_owned()))
 }
@@ -72,7 +72,7 @@ where
     F: Future<Output = dynoxide::Result<A>>,
 {
     let request = serde_json::from_slice(body).map_err(|error| refusal(&unreadable(&error)))?;
-    // On SQLite these futures never wait for anything: the first poll ends them.
+    // On SQLite these futures never wait; they complete at the first poll.
     let answer = pollster::block_on(execute(request)).map_err(|error| refusal(&error))?;
     serde_json::to_vec(&answer).map_err(|error| internal_error(&error.to_string()))
 }
@@ -81,7 +81,7 @@ fn refusal(error: &DynoxideError) -> (u16, Vec<u8>) {
     (error.status_code(), error.to_json().into_bytes())
 }
 
-/// dynoxide's readers say by a prefix what kind of error a value is.
+/// Reads the prefix with which dynoxide marks the kind of an error.
 fn unreadable(error: &serde_json::Error) -> DynoxideError {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_that_cannot_be_read_is_refused_in_dynamodbs_words() {
+    fn an_unreadable_body_is_refused_with_dynamodbs_error_types() {
         let storage = Storage::memory().unwrap();
         let perform = |body: &str| {
             let vectors = VectorIndexLifecycle::new();

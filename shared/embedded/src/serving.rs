@@ -1,13 +1,13 @@
-//! A thread that serves requests from a channel, in passes, and looks after its log.
+//! A thread that serves requests from a channel in passes, and makes checkpoints.
 //!
-//! SQLite is synchronous and has one connection here, so one thread is all it can use, and on a
-//! thread of its own it never holds up the runtime. A pass is what waits in the channel, up to a
-//! limit: whoever serves it makes one wait for the disk of it. Checkpoints are made between passes,
-//! on this thread, so that none contends for a lock.
+//! SQLite is synchronous and has one connection here, so one thread suffices, and a thread of its own
+//! never blocks the async runtime. A pass serves the requests that wait in the channel, up to a limit,
+//! and waits for the disk at most once. Checkpoints run between passes on the same thread, so they
+//! contend for no lock.
 //!
-//! The thread ends when the last sender is gone, or after [`ThreadMessage::Close`], with everything it
-//! had accepted before answered. SQLite then makes a last checkpoint and removes its log. A crash
-//! before the end leaves the log, and with it everything that was answered.
+//! The thread ends when the last sender is dropped, or after [`ThreadMessage::Close`]. It answers all
+//! requests that it accepted before. SQLite then makes a last checkpoint and removes its log. A crash
+//! before that leaves the log, which contains everything that was answered.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::Builder;
@@ -18,45 +18,45 @@ use tokio::sync::oneshot;
 use crate::error::OpenError;
 use crate::log::NoWrites;
 
-/// Requests that may wait in a channel; further callers wait for a place.
+/// The most requests that wait in a channel; further callers wait for a permit.
 pub const IN_FLIGHT_MAX: usize = 1024;
 
-/// What a thread is asked.
+/// A message to a thread.
 pub(crate) enum ThreadMessage<R> {
     Request(R),
-    /// Say whether the disk takes writes.
+    /// Check whether the disk accepts writes.
     Try(oneshot::Sender<Result<(), NoWrites>>),
-    /// Stop, drop the database, and say so. What comes after is not answered.
+    /// Stop, drop the database, and reply. Later requests are not answered.
     Close(oneshot::Sender<()>),
 }
 
-/// Who serves the requests.
+/// Serves the requests of a thread.
 pub(crate) trait Server: Send + 'static {
-    /// What it is asked.
+    /// The requests that this server serves.
     type Request: Send + 'static;
 
-    /// How long something that was written may stay in the log alone.
+    /// How long a write may stay in the log only.
     const CHECKPOINT_EVERY: Duration;
 
-    /// Serves a request and as many of those that wait behind it as it takes together.
+    /// Serves a request, together with requests that wait behind it.
     fn pass(&mut self, first: Self::Request, waiting: &mut Waiting<'_, Self::Request>);
 
-    /// Whether a checkpoint would find something to do.
+    /// Returns whether a checkpoint would have anything to do.
     fn is_ahead_of_checkpoint(&self) -> bool;
 
     /// Moves the log into the database.
     fn checkpoint(&mut self);
 
-    /// Whether the disk takes writes; it tries one.
+    /// Checks whether the disk accepts writes, by trying one.
     fn takes_writes(&mut self) -> Result<(), NoWrites>;
 }
 
-/// What waits in the channel behind a request.
+/// The requests that wait in the channel behind the first one of a pass.
 pub(crate) struct Waiting<'a, R> {
     messages: &'a Receiver<ThreadMessage<R>>,
-    /// Who wants to know whether the disk takes writes.
+    /// The reply to a caller that checks the disk.
     trying: Option<oneshot::Sender<Result<(), NoWrites>>>,
-    /// Whom to tell when the thread has stopped, once it was told to.
+    /// The reply to the caller that stops the thread.
     closing: Option<oneshot::Sender<()>>,
 }
 
@@ -65,7 +65,7 @@ impl<'a, R> Waiting<'a, R> {
         Self { messages, trying: None, closing: None }
     }
 
-    /// Takes the next one; `None` if none waits, or the thread is told something else.
+    /// Takes the next request. Returns `None` if none waits, or if another message came first.
     pub(crate) fn take(&mut self) -> Option<R> {
         if self.closing.is_some() || self.trying.is_some() {
             return None;
@@ -80,7 +80,7 @@ impl<'a, R> Waiting<'a, R> {
                 self.closing = Some(reply);
                 None
             }
-            // Nothing waits, or nobody is left to send: the next wait tells which.
+            // Nothing waits, or all senders are gone; the next wait finds out which.
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
         }
     }
@@ -99,17 +99,17 @@ pub(crate) fn start<S: Server>(
     Ok(messages)
 }
 
-/// Stops a thread once what it has accepted is answered, and waits until it has dropped its
+/// Lets a thread answer all accepted requests and stop, and waits until it has dropped its
 /// database.
 pub(crate) async fn close<R>(messages: Sender<ThreadMessage<R>>) {
     let (reply, closed) = oneshot::channel();
-    // If either fails the thread has ended by itself, which is what was wanted.
+    // If either fails, the thread has already ended.
     if messages.send(ThreadMessage::Close(reply)).is_ok() {
         let _ = closed.await;
     }
 }
 
-/// Serves until there is nobody left to serve.
+/// Serves until all senders are gone or the thread is closed.
 pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<ThreadMessage<S::Request>>) {
     let mut waiting = Waiting::on(messages);
     let mut checkpoint_at = None;
@@ -122,7 +122,7 @@ pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<ThreadMessage<
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if let Some(reply) = waiting.trying.take() {
-            // Who asked may have stopped waiting.
+            // The caller may have been cancelled.
             let _ = reply.send(server.takes_writes());
         }
         let now = Instant::now();
@@ -136,12 +136,12 @@ pub(crate) fn serve<S: Server>(mut server: S, messages: &Receiver<ThreadMessage<
     }
     drop(server);
     if let Some(closed) = waiting.closing {
-        // Who asked may have stopped waiting.
+        // The caller may have been cancelled.
         let _ = closed.send(());
     }
 }
 
-/// Waits for a message; without something to write back, for as long as it takes.
+/// Waits for a message, until the next checkpoint is due if there is one.
 fn wait<R>(
     messages: &Receiver<ThreadMessage<R>>,
     until: Option<Instant>,

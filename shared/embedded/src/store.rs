@@ -1,4 +1,4 @@
-//! Opening, using and closing a store.
+//! Opens, provides and closes a store.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -17,13 +17,13 @@ use crate::log::SyncMode;
 use crate::serving::{self, IN_FLIGHT_MAX, ThreadMessage};
 use crate::thread::{StoreRequest, StoreServer};
 
-/// Where the SDK believes its requests go; the name is reserved for things that do not exist.
+/// The endpoint of the SDK's requests; the top-level domain is reserved and never resolves.
 const ENDPOINT: &str = "http://embedded.invalid";
 const REGION: &str = "local";
 
 /// A running store.
 ///
-/// It runs until it and every client made from it are dropped, or until it is closed.
+/// The store runs until it and every client of it are dropped, or until it is closed.
 #[derive(Debug)]
 pub struct Store {
     connector: Connector,
@@ -33,29 +33,29 @@ pub struct Store {
 impl Store {
     /// Opens the store in a data directory, and creates it if it is missing.
     ///
-    /// Waits for the disk, so it belongs into a program's start.
+    /// This blocks on the disk, so call it while the program starts.
     ///
     /// # Errors
     ///
-    /// If the database cannot be opened.
+    /// Returns an error if the database cannot be opened.
     pub fn open(data_dir: &DataDir, sync: SyncMode) -> Result<Self, OpenError> {
         Self::start(Database::open(data_dir)?, sync)
     }
 
-    /// Makes a store that is gone when it stops.
+    /// Creates a store in memory; its items are lost when it stops.
     ///
     /// # Errors
     ///
-    /// If there is no memory, or no thread, for it.
+    /// Returns an error if there is not enough memory, or if its thread cannot be started.
     pub fn in_memory() -> Result<Self, OpenError> {
         Self::start(Database::in_memory()?, SyncMode::Normal)
     }
 
-    /// Returns an SDK client whose requests come here.
+    /// Returns an SDK client of this store.
     ///
-    /// It has no credentials and signs nothing, never retries, has no timeouts, and reads nothing
-    /// from the environment. A request that was sent is performed, whether or not anybody
-    /// still waits for its answer.
+    /// The client has no credentials and signs nothing, never retries, has no timeouts, and reads
+    /// nothing from the environment. A request that was sent is performed even if its caller is
+    /// cancelled.
     #[must_use]
     pub fn client(&self) -> Client {
         let config = Config::builder()
@@ -63,33 +63,32 @@ impl Store {
             .http_client(self.connector.clone())
             .endpoint_url(ENDPOINT)
             .region(Region::from_static(REGION))
-            // With no credentials beside it this is the only scheme left, and a signature that
-            // nobody checks is a sixth of what a small request costs.
+            // A signature would never be checked, and takes a sixth of the time of a small request.
             .allow_no_auth()
-            // An answer cannot be lost on the way, and what failed would only fail again.
+            // No answer can be lost on the way, and a failed request would only fail again.
             .retry_config(RetryConfig::disabled())
-            // Nothing here waits for anybody else; a wait would end with the store.
+            // A request waits for nothing outside this process, and closing the store ends the wait.
             .timeout_config(TimeoutConfig::disabled())
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
         Client::from_conf(config)
     }
 
-    /// Stops the store once what it has accepted is answered, and lets its directory go.
+    /// Answers all accepted requests, then stops the store and releases its directory.
     ///
-    /// Clients that are still there get errors from then on.
+    /// From then on, clients of the store get errors.
     pub async fn close(self) {
         serving::close(self.messages).await;
     }
 
-    /// Where its thread is asked.
+    /// The channel to the store's thread.
     pub(crate) fn messages(&self) -> Sender<ThreadMessage<StoreRequest>> {
         self.messages.clone()
     }
 
     fn start(database: Database, sync: SyncMode) -> Result<Self, OpenError> {
         let messages = serving::start(STORE, StoreServer { database, sync })?;
-        let places = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
-        Ok(Self { connector: Connector::new(messages.clone(), places), messages })
+        let permits = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
+        Ok(Self { connector: Connector::new(messages.clone(), permits), messages })
     }
 }

@@ -1,9 +1,9 @@
-//! What the store's thread does with the requests that wait for it.
+//! The store's thread: performs the requests that wait for it.
 //!
-//! In [`SyncMode::Full`] the answers of a pass, from its first write on, wait for one `fsync`:
-//! nobody, not even a reader, is told of a write that a power cut could take back. Each request is
-//! still a transaction of its own in SQLite, since dynoxide begins and ends it, so a pass shares
-//! the wait for the disk and not the commit.
+//! In [`SyncMode::Full`] the answers of a pass, from its first write on, wait for one `fsync`. So no
+//! caller, not even a reader, learns of a write that a power cut could undo. Each request is still a
+//! transaction of its own in SQLite, because dynoxide begins and ends it: the requests of a pass share
+//! the `fsync`, but not the commit.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::database::{Database, StoreAnswer};
 use crate::log::{NoWrites, SyncMode};
 use crate::serving::{Server, Waiting};
 
-/// How long something that was written to the store may stay in the log alone.
+/// How long a write to the store may stay in the log only.
 ///
-/// With [`SyncMode::Normal`] it is also what a power cut can take.
+/// With [`SyncMode::Normal`] this is also the most that a power cut can lose.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_millis(100);
 
-/// Requests that are served before their writes are synced and answered together.
+/// Requests of a pass, whose writes are synced and answered together.
 ///
-/// Sixty-four writes take a few milliseconds, about what a disk takes to sync them: more would only
-/// make the first wait for the last.
+/// Sixty-four writes take a few milliseconds, about as long as the disk takes to sync them. More would
+/// only make the first request wait for the last.
 pub const PASS_MAX: usize = 64;
 
 /// One request of the SDK.
@@ -30,11 +30,11 @@ pub(crate) struct StoreRequest {
     pub(crate) operation: String,
     pub(crate) body: SdkBody,
     pub(crate) reply: oneshot::Sender<StoreAnswer>,
-    /// The place in the channel, free again when the request is answered.
-    pub(crate) place: OwnedSemaphorePermit,
+    /// The caller's permit, released when the request is answered.
+    pub(crate) permit: OwnedSemaphorePermit,
 }
 
-/// The store's end of the channel.
+/// Serves the requests of the store's channel.
 pub(crate) struct StoreServer {
     pub(crate) database: Database,
     pub(crate) sync: SyncMode,
@@ -52,10 +52,10 @@ impl Server for StoreServer {
         let mut next = Some(first);
         while let Some(call) = next {
             let answer = database.answer(&call.operation, call.body.bytes().unwrap_or_default());
-            // A caller that has stopped waiting has also stopped caring: its request was performed,
-            // as one would be whose answer was lost on the way from AWS.
+            // The caller may have been cancelled. Its request was performed anyway, like a request
+            // whose answer is lost on the way from AWS.
             if *sync == SyncMode::Full && database.is_ahead_of_disk() {
-                held.push((call.reply, answer, call.place));
+                held.push((call.reply, answer, call.permit));
             } else {
                 let _ = call.reply.send(answer);
             }
@@ -64,7 +64,7 @@ impl Server for StoreServer {
         }
         if !held.is_empty() {
             let is_durable = database.sync();
-            for (reply, answer, _place) in held {
+            for (reply, answer, _permit) in held {
                 let _ = reply.send(if is_durable { answer } else { Database::failed() });
             }
         }
@@ -99,15 +99,15 @@ mod tests {
 
     /// Queues the requests and a request to stop, serves them, and returns the statuses answered.
     fn serve_all(database: Database, sync: SyncMode, requests: &[(&str, &str)]) -> Vec<u16> {
-        let places = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
+        let permits = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
         let (messages, received) = channel();
         let mut answers = Vec::new();
         for (operation, body) in requests {
             let (reply, answer) = oneshot::channel();
-            let place = Arc::clone(&places).try_acquire_owned().unwrap();
+            let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
             let (operation, body) = ((*operation).to_owned(), SdkBody::from(*body));
             messages
-                .send(ThreadMessage::Request(StoreRequest { operation, body, reply, place }))
+                .send(ThreadMessage::Request(StoreRequest { operation, body, reply, permit }))
                 .unwrap();
             answers.push(answer);
         }
@@ -115,12 +115,12 @@ mod tests {
         messages.send(ThreadMessage::Close(reply)).unwrap();
         serve(StoreServer { database, sync }, &received);
         closed.try_recv().unwrap();
-        assert_eq!(places.available_permits(), IN_FLIGHT_MAX, "every place is free again");
+        assert_eq!(permits.available_permits(), IN_FLIGHT_MAX, "every permit is released");
         answers.iter_mut().map(|answer| answer.try_recv().unwrap().status).collect()
     }
 
     #[test]
-    fn what_was_accepted_before_the_end_is_answered() {
+    fn requests_that_were_accepted_before_a_close_are_answered() {
         let dir = tempfile::tempdir().unwrap();
         let requests = [("PutItem", PUT); 3 * PASS_MAX];
         let answers = serve_all(with_table(dir.path()), SyncMode::Full, &requests);
@@ -129,13 +129,13 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn in_full_mode_nobody_is_told_of_a_write_that_is_not_on_the_disk() {
+    fn in_full_mode_no_answer_reveals_a_write_that_is_not_on_the_disk() {
         let dir = tempfile::tempdir().unwrap();
         let mut database = with_table(dir.path());
         assert!(database.sync());
         break_disk(&mut database);
         let requests = [("GetItem", GET), ("PutItem", PUT), ("GetItem", GET)];
-        // The first read knows nothing of the write; the second would have told of it.
+        // The first read comes before the write; the second would reveal it.
         assert_eq!(serve_all(database, SyncMode::Full, &requests), [200, 500, 500]);
     }
 

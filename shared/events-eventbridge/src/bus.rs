@@ -1,4 +1,4 @@
-//! Events that wait, and the bus that takes them.
+//! The bus, and the events that wait to be put on it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,18 +9,18 @@ use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use ports::{Clock, Event, EventSink};
 
 use crate::SOURCE;
-use crate::detail::{Told, told};
+use crate::detail::{BusEvent, bus_event};
 
 /// The most events of a request. Each is well below a kilobyte, and a request may have 256.
 const BATCH_MAX: usize = 10;
-/// How often what a bus took in part is put on it.
+/// How often a batch is put on the bus that accepts it only in part.
 const TRIES_MAX: u32 = 3;
-/// The wait before the second try; each further one is twice as long.
+/// The pause before the second try; each further pause is twice as long.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-/// The most events that wait; of what comes beyond it is only said that it was lost.
+/// The most events that wait. Further events are counted and lost.
 const WAITING_MAX: usize = 10_000;
 
-/// A bus, and what waits to be put on it.
+/// A bus, and the events that wait to be put on it.
 pub struct Bus {
     client: Client,
     name: String,
@@ -30,26 +30,26 @@ pub struct Bus {
 
 #[derive(Default)]
 struct Waiting {
-    events: Vec<Told>,
+    events: Vec<BusEvent>,
     beyond: usize,
 }
 
-/// Events that the bus did not take.
+/// Events that the bus did not accept.
 #[derive(Debug, thiserror::Error)]
 #[error("{events} events could not be put on the bus: {why}")]
 pub struct EventsLost {
-    /// How many.
+    /// How many events are lost.
     pub events: usize,
-    /// Why the last of them.
+    /// Why the last of them was not accepted.
     pub why: String,
 }
 
 impl EventSink for Bus {
     fn note(&self, event: Event<'_>) {
-        let Some(told) = told(event) else { return };
+        let Some(event) = bus_event(event) else { return };
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.events.len() < WAITING_MAX {
-            waiting.events.push(told);
+            waiting.events.push(event);
         } else {
             waiting.beyond += 1;
         }
@@ -57,17 +57,17 @@ impl EventSink for Bus {
 }
 
 impl Bus {
-    /// The bus of this name, or ARN.
+    /// The bus with this name or ARN.
     #[must_use]
     pub fn new(client: Client, name: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
         Self { client, name: name.into(), clock, waiting: Mutex::default() }
     }
 
-    /// Puts what waits on the bus.
+    /// Puts the waiting events on the bus.
     ///
     /// # Errors
     ///
-    /// If some of it was not taken. It is gone then.
+    /// Returns an error if the bus did not accept some events, which are lost then.
     pub async fn flush(&self) -> Result<(), EventsLost> {
         let waiting =
             std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
@@ -84,15 +84,15 @@ impl Bus {
         if lost.events == 0 { Ok(()) } else { Err(lost) }
     }
 
-    async fn put_batch(&self, mut left: Vec<Told>) -> Result<(), EventsLost> {
+    async fn put_batch(&self, mut left: Vec<BusEvent>) -> Result<(), EventsLost> {
         let mut backoff = FIRST_BACKOFF;
         for attempt in 1.. {
             let why = match self.put_once(&left).await {
-                Ok(fates) => {
+                Ok(results) => {
                     let mut last = String::new();
-                    let mut fates = fates.into_iter();
-                    // What nothing is said of was not taken.
-                    left.retain(|_| match fates.next() {
+                    let mut results = results.into_iter();
+                    // An event that the answer does not mention was not accepted.
+                    left.retain(|_| match results.next() {
                         Some(None) => false,
                         Some(Some(code)) => {
                             last = code;
@@ -102,7 +102,7 @@ impl Bus {
                     });
                     last
                 }
-                // It was tried again by then, if that was of any use.
+                // The SDK has already retried where that could help.
                 Err(why) => return Err(EventsLost { events: left.len(), why }),
             };
             if left.is_empty() {
@@ -117,8 +117,8 @@ impl Bus {
         Ok(())
     }
 
-    /// Puts events once. In their order: nothing, or the code of why not.
-    async fn put_once(&self, events: &[Told]) -> Result<Vec<Option<String>>, String> {
+    /// Puts events on the bus once. Returns for each, in order, `None` or the code of its error.
+    async fn put_once(&self, events: &[BusEvent]) -> Result<Vec<Option<String>>, String> {
         let entries = events.iter().map(|event| {
             PutEventsRequestEntry::builder()
                 .source(SOURCE)

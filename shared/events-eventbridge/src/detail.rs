@@ -1,4 +1,4 @@
-//! An event of ours as one of the bus.
+//! Converts an event into the form of the bus.
 
 use chrono::{DateTime, Utc};
 use domain::attempt::{Occurrence, Outcome, Role};
@@ -8,19 +8,19 @@ use ports::Event;
 use recurrence::format_instant;
 use serde_json::{Map, Value, json};
 
-/// An event as the bus takes it.
+/// An event in the form of the bus.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Told {
-    /// What kind of thing happened.
+pub(crate) struct BusEvent {
+    /// What happened.
     pub(crate) detail_type: &'static str,
-    /// What exactly.
+    /// The details, as JSON.
     pub(crate) detail: Value,
-    /// When, if it says so itself.
+    /// When it happened, if the event has an instant.
     pub(crate) at: Option<DateTime<Utc>>,
 }
 
-/// What the bus is told of an event; `None` if nothing.
-pub(crate) fn told(event: Event<'_>) -> Option<Told> {
+/// Converts an event; `None` for events that are not put on the bus.
+pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
     match event {
         Event::Executed { job, attempt, record, late } => {
             if record.outcome == Outcome::Succeeded {
@@ -42,7 +42,7 @@ pub(crate) fn told(event: Event<'_>) -> Option<Told> {
                 "lateMs": late.num_milliseconds(),
                 "repeatCount": record.repeat_count,
             });
-            Some(of("Execution Failed", job, detail, Some(record.ended_at)))
+            Some(about_job("Execution Failed", job, detail, Some(record.ended_at)))
         }
         Event::Dropped {
             job,
@@ -52,27 +52,34 @@ pub(crate) fn told(event: Event<'_>) -> Option<Told> {
             let reason = if why == SkipReason::Overtaken { "Overtaken" } else { "CollectionOff" };
             let occurrence = format_instant(attempt.occurrence.nominal_at());
             let detail = json!({"occurrences": 1, "reason": reason, "occurrence": occurrence});
-            Some(of("Occurrences Skipped", job, detail, None))
+            Some(about_job("Occurrences Skipped", job, detail, None))
         }
         Event::Overtaken { job, occurrences } => {
             let detail = json!({"occurrences": occurrences, "reason": "Overtaken"});
-            Some(of("Occurrences Skipped", job, detail, None))
+            Some(about_job("Occurrences Skipped", job, detail, None))
         }
         Event::Finished { job, state } => {
             let faulted = state == domain::job::JobState::Faulted;
             let detail_type = if faulted { "Job Faulted" } else { "Job Completed" };
-            Some(of(detail_type, job, json!({"state": state.name()}), None))
+            Some(about_job(detail_type, job, json!({"state": state.name()}), None))
         }
-        // The user's own doing, and what the failure that led to it has told.
+        // The user caused these skips, and a retry follows an event of its failure.
         Event::Dropped {
             why: SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled,
             ..
         }
-        | Event::Retried { .. } => None,
+        | Event::Retried { .. }
+        | Event::MessageUnreadable
+        | Event::DeadLetter => None,
     }
 }
 
-fn of(detail_type: &'static str, job: &JobRef, more: Value, at: Option<DateTime<Utc>>) -> Told {
+fn about_job(
+    detail_type: &'static str,
+    job: &JobRef,
+    more: Value,
+    at: Option<DateTime<Utc>>,
+) -> BusEvent {
     let mut detail = Map::new();
     detail.insert("jobUid".to_owned(), json!(job.uid));
     detail.insert("collectionUid".to_owned(), json!(job.collection_uid));
@@ -80,5 +87,5 @@ fn of(detail_type: &'static str, job: &JobRef, more: Value, at: Option<DateTime<
     if let Value::Object(more) = more {
         detail.extend(more);
     }
-    Told { detail_type, detail: Value::Object(detail), at }
+    BusEvent { detail_type, detail: Value::Object(detail), at }
 }

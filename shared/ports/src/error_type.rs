@@ -1,87 +1,69 @@
-//! By what alarms and filters know errors: a field `error_type` of whatever is logged as one.
+//! Types of errors, by which alarms and filters recognize them in the log.
 
+use std::error::Error;
 use std::fmt;
+use std::iter::successors;
 
-/// The type of an error, as the log and the answers of functions have it. It stays as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorType {
-    /// The environment does not say what the function has to know.
-    SettingsInvalid,
-    /// The function could not go on, and its process ended.
-    FunctionEnded,
-    /// What Lambda handed over is not what the function is for.
-    EventUnreadable,
-    /// A message is not one of ours, or damaged.
-    MessageUnreadable,
-    /// A message was written by a newer version.
-    MessageNewer,
-    /// The store, the queue or the key did not do their part; the message comes back.
-    MessageFailed,
-    /// A message took longer than the function may; it comes back.
-    MessageTimedOut,
-    /// A message made the function trip over itself; it comes back.
-    MessagePanicked,
-    /// A message came back for the last time, and goes to the dead letters.
-    DeadLetter,
-    /// No shard of the index was swept.
-    SweepFailed,
-    /// A shard of the index was not swept to its end; the next pass goes on there.
-    ShardFailed,
-    /// Events of jobs could not be put on the bus.
-    EventsLost,
-    /// A job cannot be read, and what is due of it fails.
-    JobUnreadable,
-    /// A timer cannot be read, and what it stands for does not fire.
-    TimerUnreadable,
-    /// A request failed for a reason of ours.
-    RequestFailed,
-    /// A request made the program trip over itself.
-    RequestPanicked,
+/// Declares [`ErrorType`] from one list: a variant's name is the word in the log.
+macro_rules! error_types {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// The value of the field `error_type` of a line in the log, and of an error that a function
+        /// returns.
+        ///
+        /// Alarms and filters of operators use these words, so they never change.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ErrorType {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl ErrorType {
+            /// All types.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The word in the log.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
 }
 
-impl ErrorType {
-    /// All of them.
-    pub const ALL: [Self; 16] = [
-        Self::SettingsInvalid,
-        Self::FunctionEnded,
-        Self::EventUnreadable,
-        Self::MessageUnreadable,
-        Self::MessageNewer,
-        Self::MessageFailed,
-        Self::MessageTimedOut,
-        Self::MessagePanicked,
-        Self::DeadLetter,
-        Self::SweepFailed,
-        Self::ShardFailed,
-        Self::EventsLost,
-        Self::JobUnreadable,
-        Self::TimerUnreadable,
-        Self::RequestFailed,
-        Self::RequestPanicked,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SettingsInvalid => "SettingsInvalid",
-            Self::FunctionEnded => "FunctionEnded",
-            Self::EventUnreadable => "EventUnreadable",
-            Self::MessageUnreadable => "MessageUnreadable",
-            Self::MessageNewer => "MessageNewer",
-            Self::MessageFailed => "MessageFailed",
-            Self::MessageTimedOut => "MessageTimedOut",
-            Self::MessagePanicked => "MessagePanicked",
-            Self::DeadLetter => "DeadLetter",
-            Self::SweepFailed => "SweepFailed",
-            Self::ShardFailed => "ShardFailed",
-            Self::EventsLost => "EventsLost",
-            Self::JobUnreadable => "JobUnreadable",
-            Self::TimerUnreadable => "TimerUnreadable",
-            Self::RequestFailed => "RequestFailed",
-            Self::RequestPanicked => "RequestPanicked",
-        }
-    }
+error_types! {
+    /// The environment of a function is incomplete or invalid.
+    SettingsInvalid,
+    /// A function could not continue, and its process ended.
+    FunctionEnded,
+    /// Lambda passed an event that the function does not handle.
+    EventUnreadable,
+    /// A message is damaged, or another program wrote it.
+    MessageUnreadable,
+    /// A newer version wrote a message.
+    MessageNewer,
+    /// The store, the queue or the key failed while a message was handled; it will be retried.
+    MessageFailed,
+    /// A message took longer than a function may; it will be retried.
+    MessageTimedOut,
+    /// The handler of a message panicked; the message will be retried.
+    MessagePanicked,
+    /// A message was delivered for the last time without success; it goes to the dead letters.
+    DeadLetter,
+    /// A sweep could not read any shard of the index.
+    SweepFailed,
+    /// A sweep could not read a shard to its end; the next sweep continues there.
+    ShardFailed,
+    /// The event bus did not accept some events.
+    EventsLost,
+    /// The stored definition of a job cannot be read; its attempts fail.
+    JobUnreadable,
+    /// A stored timer cannot be read; its occurrences do not fire.
+    TimerUnreadable,
+    /// A request failed because of an internal error.
+    RequestFailed,
+    /// The handler of a request panicked.
+    RequestPanicked,
 }
 
 impl fmt::Display for ErrorType {
@@ -90,12 +72,20 @@ impl fmt::Display for ErrorType {
     }
 }
 
+/// Writes an error and all its sources in one line, for the log.
+#[must_use]
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let errors = successors(Some(error), |error| (*error).source());
+    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::StoreError;
 
     #[test]
-    fn the_table_of_types_is_the_enum() {
+    fn the_document_explains_each_type_in_the_order_of_the_list() {
         let page = include_str!("../../docs/operations.md");
         let rows = page.lines().skip_while(|line| !line.starts_with("| `error_type` in the log |"));
         let rows = rows.skip(2).take_while(|line| line.starts_with("| `"));
@@ -108,6 +98,13 @@ mod tests {
             Some(name.trim().trim_matches('`'))
         });
         let documented: Vec<&str> = first.collect();
-        assert_eq!(documented, ErrorType::ALL.map(ErrorType::as_str));
+        let types: Vec<&str> = ErrorType::ALL.iter().map(|it| it.as_str()).collect();
+        assert_eq!(documented, types);
+    }
+
+    #[test]
+    fn a_chain_is_one_line() {
+        let outer = StoreError::Unavailable("inner".into());
+        assert_eq!(chain(&outer), "the store is not available: inner");
     }
 }

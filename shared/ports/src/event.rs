@@ -1,4 +1,6 @@
-//! Telling the world what fired and what did not.
+//! Events: what fired, what did not, and which messages could not be handled.
+
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Record};
@@ -6,61 +8,66 @@ use domain::firing::SkipReason;
 use domain::job::JobState;
 use domain::work_item::JobRef;
 
-/// Something that happened to a job.
+/// An event that is counted, or sent to subscribers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
-    /// An attempt was made, and is recorded.
+    /// An attempt was made and recorded.
     Executed {
-        /// Whose.
+        /// The job of the attempt.
         job: &'a JobRef,
-        /// Which.
+        /// The attempt.
         attempt: &'a Attempt,
-        /// How it ended.
+        /// How the attempt ended.
         record: &'a Record,
-        /// How long after it was due it started.
+        /// How long after its due time the attempt started.
         late: TimeDelta,
     },
     /// An attempt was not made.
     Dropped {
-        /// Whose.
+        /// The job of the attempt.
         job: &'a JobRef,
-        /// Which.
+        /// The attempt.
         attempt: &'a Attempt,
-        /// Why.
+        /// Why the attempt was not made.
         why: SkipReason,
     },
-    /// Occurrences were overtaken before they were handed over.
+    /// Occurrences were overtaken before they were dispatched.
     Overtaken {
-        /// Whose.
+        /// The job of the occurrences.
         job: &'a JobRef,
-        /// How many.
+        /// How many occurrences were overtaken.
         occurrences: u64,
     },
-    /// A retry is on its way.
+    /// A retry was scheduled.
     Retried {
-        /// Whose.
+        /// The job of the retry.
         job: &'a JobRef,
-        /// Which.
+        /// The retry.
         attempt: &'a Attempt,
     },
-    /// A job is over.
+    /// A job finished.
     Finished {
-        /// Which.
+        /// The job.
         job: &'a JobRef,
-        /// Completed or faulted.
+        /// The final state: completed or faulted.
         state: JobState,
     },
+    /// A message is damaged, or a newer version wrote it.
+    MessageUnreadable,
+    /// A message was delivered for the last time without success.
+    DeadLetter,
 }
 
-/// Takes note of events: counts them, or sends them on.
+/// Receives events: counts them, or sends them on.
 ///
-/// It answers at once, and cannot fail: what it has to send it keeps until its process sends it.
+/// A sink returns at once and cannot fail. A sink that sends events keeps them until its process
+/// flushes it.
 pub trait EventSink: Send + Sync {
-    /// Takes note.
+    /// Receives an event.
     fn note(&self, event: Event<'_>);
 }
 
-/// Both take note.
+/// Passes each event to both sinks.
 impl<A: EventSink, B: EventSink> EventSink for (A, B) {
     fn note(&self, event: Event<'_>) {
         self.0.note(event);
@@ -68,14 +75,13 @@ impl<A: EventSink, B: EventSink> EventSink for (A, B) {
     }
 }
 
-/// Whoever shares it takes note.
-impl<T: EventSink + ?Sized> EventSink for std::sync::Arc<T> {
+impl<T: EventSink + ?Sized> EventSink for Arc<T> {
     fn note(&self, event: Event<'_>) {
         self.as_ref().note(event);
     }
 }
 
-/// Whoever is there takes note.
+/// `None` ignores all events.
 impl<T: EventSink> EventSink for Option<T> {
     fn note(&self, event: Event<'_>) {
         if let Some(sink) = self {
@@ -84,7 +90,7 @@ impl<T: EventSink> EventSink for Option<T> {
     }
 }
 
-/// Takes no note.
+/// Ignores all events.
 impl EventSink for () {
     fn note(&self, _event: Event<'_>) {}
 }

@@ -1,17 +1,17 @@
 //! The dispatch queue on SQS.
 //!
-//! Sending is a port, [`SqsQueue`]: ten messages go in a request, several requests at once, each
-//! message with the delay that it has until it is due. Receiving is Lambda's: it takes messages from
-//! the queue and hands them over as an event, a [`Batch`]; what is left undone of it goes back as a
-//! [`BatchAnswer`].
+//! [`SqsQueue`] implements the port for sending. It sends ten messages in a request and several requests
+//! concurrently, and delays each message until it is due. Lambda receives the messages and passes them
+//! as an event, a [`Batch`]. The function answers with a [`BatchAnswer`], which names the messages that
+//! failed.
 //!
 //! What a crash leaves:
 //!
 //! | after | leaves | repaired by |
 //! |---|---|---|
-//! | a part of the batches is sent | messages whose sender does not know it | the sender sends all again: an attempt is claimed once |
-//! | a message is received | it, hidden for as long as the queue's visibility | it comes back by itself |
-//! | its visibility is changed | it, hidden for that long | the same |
+//! | some batches are sent | messages that the sender does not know of | the sender, which sends all again: an attempt is claimed once |
+//! | a message is received | the message, hidden for its visibility timeout | SQS, which delivers it again |
+//! | its visibility is changed | the message, hidden for that time | the same |
 
 mod error;
 mod receive;

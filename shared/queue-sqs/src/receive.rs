@@ -1,9 +1,8 @@
-//! What Lambda hands over, and what it is told.
+//! The event that Lambda passes, and the answer to it.
 
 use std::fmt;
 
-use domain::work_item::WorkItem;
-use ports::{UnreadableMessage, decode};
+use domain::work_item::{UnreadableMessage, WorkItem, decode};
 use serde::{Deserialize, Serialize};
 
 /// The messages of an invocation.
@@ -31,20 +30,20 @@ struct Attributes {
     approximate_receive_count: Option<String>,
 }
 
-/// A message that was handed over.
+/// One delivery of one message.
 #[derive(Debug)]
 pub struct SqsDelivery {
-    /// What Lambda knows it by.
+    /// Identifies the message in the answer to Lambda.
     pub message_id: String,
-    /// What the queue knows this delivery of it by.
+    /// Identifies this delivery in requests to the queue.
     pub receipt: SqsReceipt,
-    /// How often it was delivered, this time included.
+    /// How often the message was delivered, this time included.
     pub receives: u32,
-    /// What it asks for.
-    pub work_item: Result<WorkItem, UnreadableMessage>,
+    /// What the message asks for: at least one work item.
+    pub work_items: Result<Vec<WorkItem>, UnreadableMessage>,
 }
 
-/// What the queue knows a delivery by. It is long and says nothing, so it is not shown.
+/// Identifies a delivery in requests to the queue. `Debug` hides it, because it is long and opaque.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SqsReceipt(pub(crate) String);
 
@@ -55,28 +54,28 @@ impl fmt::Debug for SqsReceipt {
 }
 
 impl Batch {
-    /// The messages, each read.
+    /// Decodes the messages.
     #[must_use]
     pub fn deliveries(self) -> Vec<SqsDelivery> {
-        self.records.into_iter().map(SqsDelivery::of).collect()
+        self.records.into_iter().map(SqsDelivery::new).collect()
     }
 }
 
 impl SqsDelivery {
-    fn of(record: SqsRecord) -> Self {
+    fn new(record: SqsRecord) -> Self {
         let SqsRecord { message_id, receipt_handle, body, attributes } = record;
         let receives = attributes.approximate_receive_count;
         Self {
             message_id,
             receipt: SqsReceipt(receipt_handle),
-            // What does not say how often it came has come once.
+            // Without a count, assume the first delivery.
             receives: receives.and_then(|count| count.parse().ok()).unwrap_or(1),
-            work_item: decode(&body.unwrap_or_default()),
+            work_items: decode(&body.unwrap_or_default()),
         }
     }
 }
 
-/// Which messages come back.
+/// The answer to Lambda: the messages that failed, and are delivered again.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchAnswer {
@@ -90,7 +89,7 @@ struct ItemFailure {
 }
 
 impl FromIterator<String> for BatchAnswer {
-    /// These come back; all others are finished.
+    /// Reports these messages as failed. Lambda deletes all others.
     fn from_iter<T: IntoIterator<Item = String>>(message_ids: T) -> Self {
         let failure = |item_identifier| ItemFailure { item_identifier };
         Self { batch_item_failures: message_ids.into_iter().map(failure).collect() }
@@ -108,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_read_message_by_message() {
+    fn each_message_of_a_batch_is_decoded() {
         let deliveries = fixture("sqs-good");
         assert_eq!(deliveries.len(), 3);
-        assert!(deliveries.iter().all(|delivery| delivery.work_item.is_ok()));
+        assert!(deliveries.iter().all(|delivery| delivery.work_items.is_ok()));
         let receives: Vec<u32> = deliveries.iter().map(|delivery| delivery.receives).collect();
         assert_eq!(receives, [1, 1, 2]);
         let ids: Vec<&str> = deliveries.iter().map(|it| it.message_id.as_str()).collect();
@@ -119,37 +118,37 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_read_does_not_spoil_the_others() {
-        let work_items: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.work_item).collect();
+    fn an_unreadable_message_does_not_affect_the_others() {
+        let work_items: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.work_items).collect();
         assert!(work_items[0].is_ok());
-        assert!(matches!(work_items[1], Err(UnreadableMessage::Malformed(_))));
+        assert!(matches!(work_items[1], Err(UnreadableMessage::NotJson(_))));
         assert!(matches!(work_items[2], Err(UnreadableMessage::Newer { found: 2 })));
         assert!(work_items[3].is_ok());
     }
 
     #[test]
-    fn what_is_no_errand_is_told_from_what_is_of_a_newer_version() {
+    fn malformed_messages_and_newer_versions_are_different_errors() {
         let bad = fixture("sqs-bad");
         assert_eq!(bad.len(), 4);
         assert!(bad.iter().all(|it| {
             matches!(
-                it.work_item,
-                Err(UnreadableMessage::Malformed(_) | UnreadableMessage::Nonsense(_))
+                it.work_items,
+                Err(UnreadableMessage::NotJson(_) | UnreadableMessage::NotAWorkItem(_))
             )
         }));
         let newer = fixture("sqs-newer-version");
         assert!(
-            newer.iter().all(|it| matches!(it.work_item, Err(UnreadableMessage::Newer { .. })))
+            newer.iter().all(|it| matches!(it.work_items, Err(UnreadableMessage::Newer { .. })))
         );
     }
 
     #[test]
-    fn the_first_version_is_read_as_long_as_there_are_messages() {
-        assert!(fixture("sqs-first-version").iter().all(|it| it.work_item.is_ok()));
+    fn messages_of_the_first_version_are_readable() {
+        assert!(fixture("sqs-first-version").iter().all(|it| it.work_items.is_ok()));
     }
 
     #[test]
-    fn the_answer_is_the_one_that_lambda_reads() {
+    fn the_answer_has_the_form_that_lambda_reads() {
         let answer = BatchAnswer::from_iter(["a".to_owned()]);
         let text = serde_json::to_string(&answer).unwrap();
         assert_eq!(text, r#"{"batchItemFailures":[{"itemIdentifier":"a"}]}"#);

@@ -1,4 +1,4 @@
-//! Sending in batches, and putting back what was received.
+//! Sends messages in batches, and puts received messages back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,28 +8,29 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
 use chrono::{DateTime, Utc};
+use domain::work_item::encode;
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
-use ports::{Clock, DispatchQueue, QueueError, QueueMessage, encode};
+use ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 
-use crate::error::{asks_for_patience, queue_error};
+use crate::error::{is_temporary, queue_error};
 use crate::receive::SqsReceipt;
 
 /// The most messages of a request.
 const BATCH_MAX: usize = 10;
-/// The most bytes of a request: a quarter of what SQS takes, and all of what its imitations do.
+/// The most bytes of a request: a quarter of the limit of SQS, and the limit of its emulators.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
-/// The most requests of one [`send`](DispatchQueue::send) under way at once.
+/// The most concurrent requests of one [`send`](DispatchQueue::send).
 pub const IN_FLIGHT_MAX: usize = 16;
 /// The longest delay of a message.
 const DELAY_SECONDS_MAX: i64 = 900;
-/// How often what a queue took in part is sent.
+/// How often a batch is sent that the queue accepts only in part.
 const TRIES_MAX: u32 = 4;
-/// The wait before the second try; each further one is twice as long.
+/// The pause before the second try; each further pause is twice as long.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-/// The longest that a message may stay away, twelve hours.
-const AWAY_SECONDS_MAX: i32 = 12 * 60 * 60;
+/// The longest visibility timeout: twelve hours.
+const HIDDEN_SECONDS_MAX: i32 = 12 * 60 * 60;
 
-/// A queue of SQS.
+/// A queue in SQS.
 #[derive(Clone)]
 pub struct SqsQueue {
     client: Client,
@@ -37,24 +38,25 @@ pub struct SqsQueue {
     clock: Arc<dyn Clock>,
 }
 
-/// A message as it is sent.
+/// A message in the form of SQS.
 struct OutgoingMessage {
     body: String,
     delay_seconds: i32,
 }
 
 impl SqsQueue {
-    /// The queue at this URL. It waits by this clock before it sends again.
+    /// The queue at this URL. The clock is used for pauses between tries.
     #[must_use]
     pub fn new(client: Client, url: impl Into<String>, clock: Arc<dyn Clock>) -> Self {
         Self { client, url: url.into(), clock }
     }
 
-    /// Lets messages come back after such a time, instead of the queue's own.
+    /// Delivers messages again after these times, instead of their visibility timeout.
     ///
     /// # Errors
     ///
-    /// If the queue does not answer, or not for all: those come back when it says.
+    /// Returns an error if the queue does not change all messages. The others are delivered again at
+    /// their visibility timeout.
     pub async fn put_back(&self, receipts: &[(SqsReceipt, Duration)]) -> Result<(), QueueError> {
         let mut refused = None;
         for batch in receipts.chunks(BATCH_MAX) {
@@ -62,7 +64,7 @@ impl SqsQueue {
                 ChangeMessageVisibilityBatchRequestEntry::builder()
                     .id(n.to_string())
                     .receipt_handle(&receipt.0)
-                    .visibility_timeout(away_seconds(*after))
+                    .visibility_timeout(hidden_seconds(*after))
                     .build()
             });
             let entries = entries.collect::<Result<Vec<_>, _>>().map_err(unbuilt)?;
@@ -91,14 +93,14 @@ impl SqsQueue {
             let sent = self.send_once(&left).await?;
             let mut again = Vec::new();
             let mut code = String::new();
-            for (letter, fate) in left.into_iter().zip(sent) {
-                match fate {
-                    Fate::Taken => {}
-                    Fate::Later(why) => {
+            for (message, result) in left.into_iter().zip(sent) {
+                match result {
+                    EntryResult::Accepted => {}
+                    EntryResult::TryAgain(why) => {
                         code = why;
-                        again.push(letter);
+                        again.push(message);
                     }
-                    Fate::Refused(why) => refused = Some(why),
+                    EntryResult::Refused(why) => refused = Some(why),
                 }
             }
             left = again;
@@ -107,7 +109,7 @@ impl SqsQueue {
             }
             if attempt == TRIES_MAX {
                 return Err(QueueError::Unavailable(
-                    format!("{} messages of a batch were not taken: {code}", left.len()).into(),
+                    format!("{} messages of a batch were not accepted: {code}", left.len()).into(),
                 ));
             }
             self.clock.wait(backoff).await;
@@ -119,13 +121,16 @@ impl SqsQueue {
         }
     }
 
-    /// Sends a batch once; what became of each letter is in its order.
-    async fn send_once(&self, letters: &[OutgoingMessage]) -> Result<Vec<Fate>, QueueError> {
-        let entries = letters.iter().enumerate().map(|(n, letter)| {
+    /// Sends a batch once. Returns a result for each message, in order.
+    async fn send_once(
+        &self,
+        messages: &[OutgoingMessage],
+    ) -> Result<Vec<EntryResult>, QueueError> {
+        let entries = messages.iter().enumerate().map(|(n, message)| {
             SendMessageBatchRequestEntry::builder()
                 .id(n.to_string())
-                .message_body(&letter.body)
-                .delay_seconds(letter.delay_seconds)
+                .message_body(&message.body)
+                .delay_seconds(message.delay_seconds)
                 .build()
         });
         let sent = self
@@ -136,44 +141,44 @@ impl SqsQueue {
             .send()
             .await
             .map_err(queue_error)?;
-        // What is not said to be taken is not taken.
-        let silent = || Fate::Later("the queue says nothing of them".to_owned());
-        let mut fates: Vec<Fate> = letters.iter().map(|_| silent()).collect();
-        let taken = sent.successful().iter().map(|entry| (entry.id(), Fate::Taken));
+        // A message that the answer does not mention was not accepted.
+        let missing = || EntryResult::TryAgain("the answer does not mention them".to_owned());
+        let mut results: Vec<EntryResult> = messages.iter().map(|_| missing()).collect();
+        let accepted = sent.successful().iter().map(|entry| (entry.id(), EntryResult::Accepted));
         let failed = sent.failed().iter().map(|entry| {
             let code = entry.code().to_owned();
-            let fate = if entry.sender_fault() && !asks_for_patience(&code) {
-                Fate::Refused(code)
+            let result = if entry.sender_fault() && !is_temporary(&code) {
+                EntryResult::Refused(code)
             } else {
-                Fate::Later(code)
+                EntryResult::TryAgain(code)
             };
-            (entry.id(), fate)
+            (entry.id(), result)
         });
-        for (id, fate) in taken.chain(failed) {
-            let slot = id.parse().ok().and_then(|n: usize| fates.get_mut(n));
+        for (id, result) in accepted.chain(failed) {
+            let slot = id.parse().ok().and_then(|n: usize| results.get_mut(n));
             if let Some(slot) = slot {
-                *slot = fate;
+                *slot = result;
             }
         }
-        Ok(fates)
+        Ok(results)
     }
 }
 
-/// What became of a letter.
-enum Fate {
-    Taken,
-    Later(String),
+/// The result of one message of a batch.
+enum EntryResult {
+    Accepted,
+    TryAgain(String),
     Refused(String),
 }
 
 #[async_trait]
 impl DispatchQueue for SqsQueue {
     async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
-        let letters = messages.iter().map(|message| OutgoingMessage {
+        let outgoing = messages.iter().map(|message| OutgoingMessage {
             body: encode(&message.work_item),
             delay_seconds: delay_seconds(message.due_at, now),
         });
-        iter(batches(letters))
+        iter(batches(outgoing))
             .map(|batch| self.send_batch(batch))
             .buffer_unordered(IN_FLIGHT_MAX)
             .try_collect::<()>()
@@ -181,30 +186,31 @@ impl DispatchQueue for SqsQueue {
     }
 }
 
-/// How long the queue shall hold a message: never longer than until it is due.
+/// How long the queue delays a message: never longer than until it is due.
 fn delay_seconds(due_at: DateTime<Utc>, now: DateTime<Utc>) -> i32 {
     let seconds = (due_at - now).num_seconds().clamp(0, DELAY_SECONDS_MAX);
     i32::try_from(seconds).unwrap_or_default()
 }
 
-/// Whole seconds, rounded up: what comes back too early is held still.
-fn away_seconds(after: Duration) -> i32 {
+/// Whole seconds, rounded up: a message that is delivered too early may still be claimed by another
+/// worker.
+fn hidden_seconds(after: Duration) -> i32 {
     let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
-    i32::try_from(seconds).unwrap_or(AWAY_SECONDS_MAX).min(AWAY_SECONDS_MAX)
+    i32::try_from(seconds).unwrap_or(HIDDEN_SECONDS_MAX).min(HIDDEN_SECONDS_MAX)
 }
 
-/// Letters in requests: as many as one may hold.
-fn batches(letters: impl Iterator<Item = OutgoingMessage>) -> Vec<Vec<OutgoingMessage>> {
+/// Splits messages into requests, each with as many as fit.
+fn batches(messages: impl Iterator<Item = OutgoingMessage>) -> Vec<Vec<OutgoingMessage>> {
     let mut batches = Vec::new();
     let (mut batch, mut bytes) = (Vec::new(), 0);
-    for letter in letters {
-        let longer = bytes + letter.body.len();
+    for message in messages {
+        let longer = bytes + message.body.len();
         if batch.len() == BATCH_MAX || (longer > BATCH_BYTES_MAX && !batch.is_empty()) {
             batches.push(std::mem::take(&mut batch));
             bytes = 0;
         }
-        bytes += letter.body.len();
-        batch.push(letter);
+        bytes += message.body.len();
+        batch.push(message);
     }
     if !batch.is_empty() {
         batches.push(batch);
@@ -212,7 +218,7 @@ fn batches(letters: impl Iterator<Item = OutgoingMessage>) -> Vec<Vec<OutgoingMe
     batches
 }
 
-/// What would only be missing if the code above forgot it.
+/// The code above sets all required fields, so this error does not occur.
 fn unbuilt(error: BuildError) -> QueueError {
     QueueError::Refused(Box::new(error))
 }
@@ -222,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_held_until_it_is_due_and_no_longer_than_the_queue_can() {
+    fn a_message_is_delayed_until_it_is_due_at_most_fifteen_minutes() {
         let now = DateTime::from_timestamp(1_000, 0).unwrap();
         let in_ms = |ms| now + chrono::TimeDelta::milliseconds(ms);
         for (ms, expected) in
@@ -234,24 +240,24 @@ mod tests {
     }
 
     #[test]
-    fn a_message_does_not_come_back_before_its_time() {
+    fn a_hidden_time_is_rounded_up_and_limited() {
         for (ms, seconds) in [(0, 0), (1, 1), (1_000, 1), (100_500, 101), (u64::MAX, 43_200)] {
-            assert_eq!(away_seconds(Duration::from_millis(ms)), seconds, "{ms} ms");
+            assert_eq!(hidden_seconds(Duration::from_millis(ms)), seconds, "{ms} ms");
         }
     }
 
     #[test]
-    fn a_request_holds_ten_messages_and_no_more_bytes_than_may_be() {
-        let lengths = |letters: &[usize]| -> Vec<usize> {
-            let letters = letters
+    fn a_request_holds_ten_messages_and_no_more_bytes_than_the_limit() {
+        let lengths = |bodies: &[usize]| -> Vec<usize> {
+            let messages = bodies
                 .iter()
                 .map(|length| OutgoingMessage { body: "x".repeat(*length), delay_seconds: 0 });
-            batches(letters).iter().map(Vec::len).collect()
+            batches(messages).iter().map(Vec::len).collect()
         };
         assert_eq!(lengths(&[]), [0; 0]);
         assert_eq!(lengths(&[1; 25]), [10, 10, 5]);
         assert_eq!(lengths(&[100_000, 100_000, 100_000, 1]), [2, 2]);
-        // One that is too long by itself is for the queue to refuse.
+        // The queue refuses a message that is too long by itself.
         assert_eq!(lengths(&[1, 300_000, 1]), [1, 1, 1]);
     }
 }

@@ -99,6 +99,8 @@ impl EventSink for Tally {
             Counter::Skipped => self.add(Metric::Skipped, n),
             Counter::Dropped => self.add(Metric::Dropped, n),
             Counter::Finished => self.add(Metric::Finished, n),
+            Counter::MessagesUnreadable => self.add(Metric::MessagesUnreadable, n),
+            Counter::DeadLetters => self.add(Metric::DeadLetters, n),
         }
         if let Event::Executed { late, .. } = event {
             let mut late_ms = self.late_ms.lock().unwrap_or_else(PoisonError::into_inner);

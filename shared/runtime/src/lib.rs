@@ -16,5 +16,6 @@ pub use certificate::PfxReader;
 pub use clock::{Rate, RateError, SystemClock, TestClock, system_now};
 pub use grouped::{Advanced, Grouped};
 pub use id::RandomIds;
-pub use log::{LogFormat, LogLevel, chain, start_log};
+pub use log::{LogFormat, LogLevel, start_log};
 pub use metrics::{Counter, Metrics, gauge};
+pub use ports::chain;

@@ -5,9 +5,7 @@
 //! the message of a panic is logged only if it is a literal in the program; a formatted message may
 //! quote the data that was being processed.
 
-use std::error::Error;
 use std::io;
-use std::iter::successors;
 use std::panic::PanicHookInfo;
 
 use tracing::Level;
@@ -80,13 +78,6 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(location, panic, thread, "panicked; please report this");
 }
 
-/// Formats an error and all its sources in one line.
-#[must_use]
-pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let errors = successors(Some(error), |error| (*error).source());
-    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,12 +98,5 @@ mod tests {
         assert!(debug.would_enable("hyper::proto", &Level::WARN));
         assert!(!debug.would_enable("hyper::proto", &Level::INFO));
         assert!(!filter_for(LogLevel::Error).would_enable("hyper::proto", &Level::WARN));
-    }
-
-    #[test]
-    fn an_error_and_its_sources_are_one_line() {
-        let inner = io::Error::other("inner");
-        let outer = ports::StoreError::Unavailable(Box::new(inner));
-        assert_eq!(chain(&outer), "the store is not available: inner");
     }
 }

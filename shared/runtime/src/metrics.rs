@@ -28,11 +28,15 @@ pub enum Counter {
     Dropped,
     /// Jobs that completed or faulted.
     Finished,
+    /// Messages that cannot be read.
+    MessagesUnreadable,
+    /// Messages that were delivered for the last time without success.
+    DeadLetters,
 }
 
 impl Counter {
     /// The number of counters.
-    const COUNT: usize = Self::Finished as usize + 1;
+    const COUNT: usize = Self::DeadLetters as usize + 1;
 
     /// The counter that an event increases, and by how much.
     #[must_use]
@@ -47,6 +51,8 @@ impl Counter {
             Event::Overtaken { occurrences, .. } => (Self::Skipped, *occurrences),
             Event::Retried { .. } => (Self::Retried, 1),
             Event::Finished { .. } => (Self::Finished, 1),
+            Event::MessageUnreadable => (Self::MessagesUnreadable, 1),
+            Event::DeadLetter => (Self::DeadLetters, 1),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use chrono::TimeDelta;
 use domain::firing::limits::{LEASE, RECEIVES_MAX};
-use domain::work_item::WorkItem;
+use domain::work_item::{WorkItem, decode};
+use ports::Clock;
 use ports::firing::{Claim, Claimed, FiringStore};
-use ports::{Clock, decode};
 use queue_sqs::Batch;
 use serde_json::{Value, json};
 
@@ -44,6 +44,28 @@ async fn messages_of_the_first_version_are_performed() {
         let answer = world.executor.perform(fixture(name), world.ends_at()).await;
         assert!(failures(&answer).is_empty(), "{name}");
     }
+}
+
+/// No version sends one, but the format allows it.
+#[tokio::test]
+async fn a_message_with_several_attempts_is_performed_completely() {
+    let mut world = World::new().await;
+    let recurrence = json!({"frequency": "minute", "count": 2});
+    let start = "2030-01-01T00:00:30Z";
+    world.put_job("twice", json!({"startTime": start, "recurrence": recurrence})).await;
+    let sent = world.sent();
+    assert_eq!(sent.len(), 2);
+    let mut both: Value = serde_json::from_str(&sent[0].body).unwrap();
+    let second: Value = serde_json::from_str(&sent[1].body).unwrap();
+    both["a"].as_array_mut().unwrap().push(second["a"][0].clone());
+    world.advance(90);
+    let both = [Sent { body: both.to_string(), delay: 0 }];
+    assert!(world.deliver(&both).await.is_empty());
+    assert_eq!(world.target.calls(), 2);
+    assert_eq!(world.history("twice").await.len(), 2);
+    // Neither is done again.
+    assert!(world.deliver(&both).await.is_empty());
+    assert_eq!(world.target.calls(), 2);
 }
 
 #[tokio::test]
@@ -88,11 +110,12 @@ async fn two_executors_with_the_same_message_fire_once() {
 async fn a_lease_that_is_over_is_taken_over() {
     let mut world = World::new().await;
     let sent = due(&mut world, "once").await;
-    let Ok(WorkItem::Execute { job, attempts }) = decode(&sent[0].body) else { panic!("{sent:?}") };
+    let work_items = decode(&sent[0].body).unwrap();
+    let [WorkItem::Attempt { job, attempt }] = &work_items[..] else { panic!("{sent:?}") };
     let now = world.clock.work_now();
     let claim = Claim {
-        job_uid: job.uid,
-        attempt: attempts[0].clone(),
+        job_uid: job.uid.clone(),
+        attempt: attempt.clone(),
         claim_id: "of one that is dead".to_owned(),
         now,
         lease_until: now + LEASE,

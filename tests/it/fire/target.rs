@@ -204,6 +204,9 @@ impl EventSink for Noted {
             Event::Overtaken { occurrences, .. } => noted.overtaken += occurrences,
             Event::Retried { .. } => noted.retried += 1,
             Event::Finished { job, state } => noted.finished.push((key(job), state)),
+            Event::MessageUnreadable | Event::DeadLetter => {
+                unreachable!("no worker is tested here")
+            }
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use domain::work_item::WorkItem;
-use ports::{DispatchQueue, QueueError, QueueMessage, decode, encode};
+use domain::work_item::{WorkItem, decode, encode};
+use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::store::{Fails, Trouble};
 
@@ -54,7 +54,9 @@ impl Transit {
 
 impl Parcel {
     pub(super) fn work_item(&self) -> WorkItem {
-        decode(&self.text).unwrap()
+        let work_items = decode(&self.text).unwrap();
+        let [work_item] = work_items.try_into().expect("a message is sent with one work item");
+        work_item
     }
 }
 

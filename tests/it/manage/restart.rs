@@ -43,10 +43,10 @@ impl Process {
     async fn received(&self) -> Vec<String> {
         let received = self.queue.receive(100).await.unwrap();
         let line = |delivery: embedded::queue::TakenMessage| {
-            let WorkItem::Execute { job, attempts } = delivery.work_item.unwrap() else {
-                panic!("nothing else was asked for");
+            let work_items = delivery.work_items.unwrap();
+            let [WorkItem::Attempt { job, attempt }] = &work_items[..] else {
+                panic!("not one attempt: {work_items:?}");
             };
-            let [attempt] = &attempts[..] else { panic!("one attempt a message") };
             assert_eq!(attempt.due_at, delivery.due_at);
             let run = match attempt.occurrence {
                 Occurrence::Scheduled { .. } => "",

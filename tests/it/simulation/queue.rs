@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Occurrence, Role};
-use domain::work_item::{JobRef, WorkItem};
-use ports::{DispatchQueue, QueueError, QueueMessage, decode, encode};
+use domain::work_item::{JobRef, WorkItem, decode, encode};
+use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::mutation::Mutation;
 use super::time::{Process, SECOND, micros};
@@ -56,12 +56,14 @@ impl QueuePort {
     /// What a mutation lets through.
     fn lets_through(&self, message: &QueueMessage) -> bool {
         match (self.world.mutation, self.sender, &message.work_item) {
-            (Some(Mutation::NoSettleTimer), Sender::Sweeper, WorkItem::Conclude { .. }) => false,
-            (Some(Mutation::SkipDisabled), Sender::Sweeper, WorkItem::Execute { job, .. }) => {
+            (Some(Mutation::NoSettleTimer), Sender::Sweeper, WorkItem::CheckFinished { .. }) => {
+                false
+            }
+            (Some(Mutation::SkipDisabled), Sender::Sweeper, WorkItem::Attempt { job, .. }) => {
                 self.is_on(job)
             }
-            (Some(Mutation::NoRetries), Sender::Worker, WorkItem::Execute { attempts, .. }) => {
-                !attempts.iter().any(|it| it.role == Role::Main && it.number > 0)
+            (Some(Mutation::NoRetries), Sender::Worker, WorkItem::Attempt { attempt, .. }) => {
+                attempt.role == Role::Error || attempt.number == 0
             }
             _ => true,
         }
@@ -126,8 +128,7 @@ impl World {
     /// Notes which runs were accepted.
     fn note_runs(&self, messages: &[QueueMessage]) {
         for message in messages {
-            if let WorkItem::Execute { job, attempts } = &message.work_item
-                && let [attempt] = attempts.as_slice()
+            if let WorkItem::Attempt { job, attempt } = &message.work_item
                 && matches!(attempt.occurrence, Occurrence::Run { .. })
             {
                 let id = format!("{}.{}", job.uid, attempt.id());
@@ -224,7 +225,8 @@ impl World {
         }
         drop(sqs);
         self.poke_at(visible_at + 1_000);
-        Some((id, decode(&work_item).unwrap()))
+        let [work_item] = decode(&work_item).unwrap().try_into().unwrap();
+        Some((id, work_item))
     }
 
     /// A worker is done with a message; some deletions do not reach every copy.

@@ -318,11 +318,11 @@ impl World {
     /// What a mutation does not even begin with.
     fn skips(&self, store: &StorePort, work_item: &WorkItem) -> bool {
         let (job, attempt) = match (self.mutation, work_item) {
-            (Some(Mutation::BlindSettle), WorkItem::Conclude { job, generation }) => {
+            (Some(Mutation::BlindSettle), WorkItem::CheckFinished { job, generation }) => {
                 store.finish_as(&job.uid, *generation, JobState::Completed);
                 return true;
             }
-            (Some(_), WorkItem::Execute { job, attempts }) => (job, &attempts[0]),
+            (Some(_), WorkItem::Attempt { job, attempt }) => (job, attempt),
             _ => return false,
         };
         let Some(sight) = self.memory.sight(job) else { return false };

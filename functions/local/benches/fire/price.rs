@@ -185,7 +185,7 @@ impl World {
                     assert_eq!(performed.expect("a work item"), Performed::Done);
                 }
                 let is_firing = |it: &&QueueMessage| {
-                    matches!(it.work_item, domain::work_item::WorkItem::Execute { .. })
+                    matches!(it.work_item, domain::work_item::WorkItem::Attempt { .. })
                 };
                 firings += u32::try_from(batch.iter().filter(is_firing).count()).expect("a batch");
             }

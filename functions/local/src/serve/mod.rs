@@ -23,7 +23,7 @@ mod settings;
 mod signals;
 mod sweep;
 mod tasks;
-mod work;
+mod worker;
 
 pub use args::ServeArgs;
 pub use build_info::{BUILD, Build};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actions::Actions;
 use anyhow::{Context, Result};
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper};
+use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper, Worker};
 use app::{Manage, ManagePorts};
 use embedded::{DataDir, Queue, Store, WriteProbe};
 use ports::firing::FiringStore;
@@ -99,7 +99,7 @@ impl Parts {
     }
 
     /// What performs what is due.
-    pub(super) fn executor(&self, settings: &ServeSettings) -> Result<Executor> {
+    pub(super) fn worker(&self, settings: &ServeSettings) -> Result<Worker> {
         let ports = FirePorts {
             store: self.grouped.clone(),
             queue: self.messages(),
@@ -115,7 +115,8 @@ impl Parts {
             is_quiet: false,
             only_process: Some(self.process.clone()),
         };
-        Ok(Executor::new(ports, settings))
+        let executor = Executor::new(ports, settings);
+        Ok(Worker::new(executor, self.clock.clone(), self.metrics.clone()))
     }
 
     /// What `GET /metrics` answers.

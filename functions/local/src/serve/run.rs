@@ -19,7 +19,7 @@ use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
 use super::sweep::sweep;
 use super::tasks::Tasks;
-use super::work::work;
+use super::worker::work;
 
 /// How long tasks may take to stop. Together with [`CLOSING_MAX`] it stays below the ten seconds
 /// within which the process promises to exit.
@@ -65,8 +65,8 @@ async fn run(settings: ServeSettings) -> Result<()> {
 fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> Result<()> {
     let clock = || parts.clock.clone();
     if settings.roles.executor {
-        let (queue, executor) = (parts.queue.clone(), parts.executor(settings)?);
-        tasks.start("executor", |stop| work(queue, executor, clock(), stop));
+        let (queue, worker) = (parts.queue.clone(), parts.worker(settings)?);
+        tasks.start("executor", |stop| work(queue, worker, clock(), stop));
     }
     if settings.roles.sweeper {
         let (sweeper, advanced) = (parts.sweeper(), parts.advanced());

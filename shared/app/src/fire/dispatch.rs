@@ -120,14 +120,14 @@ impl Dispatcher {
             DueTimer::Job(timer) if timer.state.is_final() => {
                 let (job, generation) = (timer.job.clone(), timer.generation);
                 (
-                    WorkItem::Delete { job, generation },
+                    WorkItem::DeleteJob { job, generation },
                     job_key(timer, timer.is_spent, 0),
                     look_again,
                 )
             }
             DueTimer::Job(timer) if timer.is_spent => {
                 let (job, generation) = (timer.job.clone(), timer.generation);
-                (WorkItem::Conclude { job, generation }, job_key(timer, true, 0), look_again)
+                (WorkItem::CheckFinished { job, generation }, job_key(timer, true, 0), look_again)
             }
             DueTimer::Job(timer) => return self.plan_occurrences(timer, due.due_at, batch),
             DueTimer::Retry { job, attempt } => {
@@ -142,7 +142,7 @@ impl Dispatcher {
             DueTimer::Purge { collection_uid } => {
                 let collection_uid = collection_uid.clone();
                 let timer = TimerKey::Purge { collection_uid: collection_uid.clone() };
-                (WorkItem::Purge { collection_uid }, timer, look_again)
+                (WorkItem::PurgeCollection { collection_uid }, timer, look_again)
             }
         };
         // A pass looks ahead, and nothing is deleted before its time.
@@ -212,8 +212,5 @@ fn job_key(timer: &JobTimer, is_spent: bool, overtaken: u64) -> TimerKey {
 /// The message that asks for one attempt.
 pub(crate) fn execute(job: &JobRef, attempt: Attempt) -> QueueMessage {
     let due_at = attempt.due_at;
-    QueueMessage {
-        work_item: WorkItem::Execute { job: job.clone(), attempts: vec![attempt] },
-        due_at,
-    }
+    QueueMessage { work_item: WorkItem::Attempt { job: job.clone(), attempt }, due_at }
 }

@@ -1,13 +1,12 @@
-//! Work items performed, one message at a time.
+//! Performs work items.
 //!
-//! A message is settled only when everything it asks for has been done: a crash before leaves it in
-//! the queue, and whoever gets it next finds in the store how far it came.
+//! A message is deleted only after its work is done. A crash before leaves it in the queue, and the
+//! worker that receives it next finds in the store how far the work came.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::attempt::Attempt;
-use domain::work_item::{JobRef, WorkItem};
+use domain::work_item::WorkItem;
 use ports::QueueMessage;
 
 use super::{FirePorts, FireSettings};
@@ -20,23 +19,14 @@ pub struct Executor {
     pub(super) settings: Arc<FireSettings>,
 }
 
-/// What became of a work item.
+/// How the work on a work item ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Performed {
-    /// Its message can go.
+    /// The work is done; the message can be deleted.
     Done,
-    /// Another has it, or will have it: its message comes back after this time of work.
+    /// Another worker holds the attempt, or will claim it. The message must be delivered again after
+    /// this much work time.
     Again(Duration),
-}
-
-impl Performed {
-    /// What becomes of a message that asked for both.
-    fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Done, other) | (other, Self::Done) => other,
-            (Self::Again(one), Self::Again(other)) => Self::Again(one.min(other)),
-        }
-    }
 }
 
 impl Executor {
@@ -46,8 +36,8 @@ impl Executor {
         Self { ports, settings: Arc::new(settings) }
     }
 
-    /// Lets nothing wait for its instant any more: what does gives its claim back, and its message
-    /// can be had again. What has begun goes on.
+    /// Makes attempts that are not due yet give back their claims, so that another process can make
+    /// them. Started attempts continue.
     pub fn stop(&self) {
         self.ports.gate.close();
     }
@@ -56,21 +46,21 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// If the store, the queue or the key did not do their part: the message comes back by itself.
+    /// Returns an error if the store, the queue or the key failed. The message must be delivered again.
     pub async fn perform(&self, work_item: &WorkItem) -> Result<Performed, AppError> {
         match work_item {
-            WorkItem::Execute { job, attempts } => self.attempts(job, attempts).await,
-            WorkItem::Conclude { job, generation } => {
+            WorkItem::Attempt { job, attempt } => self.attempt(job, attempt).await,
+            WorkItem::CheckFinished { job, generation } => {
                 self.conclude_stuck(job, *generation).await?;
                 Ok(Performed::Done)
             }
-            WorkItem::Delete { job, generation } => {
+            WorkItem::DeleteJob { job, generation } => {
                 self.ports.store.delete_finished(job, *generation).await?;
                 Ok(Performed::Done)
             }
-            WorkItem::Purge { collection_uid } => {
+            WorkItem::PurgeCollection { collection_uid } => {
                 if !self.ports.store.purge(collection_uid).await? {
-                    // The rest by another message, so that no worker is at it for long.
+                    // Another message deletes the rest, so that no worker is busy for long.
                     let due_at = self.ports.clock.now();
                     let rest = QueueMessage { work_item: work_item.clone(), due_at };
                     self.ports.queue.send(&[rest], due_at).await?;
@@ -78,17 +68,5 @@ impl Executor {
                 Ok(Performed::Done)
             }
         }
-    }
-
-    async fn attempts(&self, job: &JobRef, attempts: &[Attempt]) -> Result<Performed, AppError> {
-        if let [attempt] = attempts {
-            return self.attempt(job, attempt).await;
-        }
-        let each = attempts.iter().map(|attempt| self.attempt(job, attempt));
-        let mut performed = Performed::Done;
-        for one in futures_util::future::join_all(each).await {
-            performed = performed.and(one?);
-        }
-        Ok(performed)
     }
 }

@@ -10,6 +10,7 @@ mod finish;
 mod follow;
 mod loaded_job;
 mod sweep;
+mod worker;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub(crate) use dispatch::execute;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
 pub use sweep::{Pass, Sweeper};
+pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};
 
 use crate::error::AppError;
 

@@ -1,4 +1,4 @@
-//! What the benches say of the disk below them.
+//! Measures the disk on which the benches run.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 const N_FSYNCS: usize = 300;
-/// A page of the database: the smallest commit appends one or a few.
+/// A page of the database; a small commit appends one or a few.
 const PAGE: [u8; 4096] = [7; 4096];
 
 /// Median and 99th percentile of one `fsync` after appending a page.
@@ -27,7 +27,8 @@ pub(crate) fn fsync_micros(dir: &Path) -> (u128, u128) {
     (at(50), at(99))
 }
 
-/// In the build's own folder: the system's may be in memory, where an `fsync` costs nothing.
+/// A directory in the build folder: the system's temporary folder may be in memory, where an `fsync`
+/// costs nothing.
 pub(crate) fn new_dir() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a new directory")
 }

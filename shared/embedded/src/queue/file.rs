@@ -1,4 +1,4 @@
-//! `queue.db`: opening it, transactions in it, its way to the disk.
+//! `queue.db`: opens it, runs transactions in it, makes it durable.
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -7,15 +7,15 @@ use crate::data_dir::DataDir;
 use crate::error::OpenError;
 use crate::log::{self, Log, NoWrites};
 
-/// How it is called in errors, and its thread.
+/// The name of the queue in errors, and of its thread.
 pub(super) const QUEUE: &str = "queue";
-/// Pages of the database that SQLite keeps in memory, in KiB: some twenty thousand messages.
+/// The page cache of SQLite in KiB: room for about twenty thousand messages.
 const CACHE_KIB: i32 = 8 * 1024;
-/// Compiled statements that are kept: more than there are.
+/// Compiled statements that SQLite keeps: more than this crate has.
 const STATEMENTS_MAX: usize = 32;
 
 pub(super) struct QueueFile {
-    // Fields are dropped in this order: SQLite closes its files, then the directory is let go.
+    // The order of the fields matters: SQLite closes its files before the directory is released.
     connection: Connection,
     log: Log,
 }
@@ -43,7 +43,7 @@ impl QueueFile {
         };
         let io = |source| OpenError::Io { what: QUEUE, path: path.clone(), source };
         log::create(&path).map_err(io)?;
-        // One thread has it, so SQLite need not lock what is in memory.
+        // Only one thread uses the connection, so SQLite needs no mutex.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&path, flags).map_err(in_file)?;
         let found = schema::version(&connection).map_err(in_file)?;
@@ -58,7 +58,8 @@ impl QueueFile {
         Ok(Self { connection, log })
     }
 
-    /// Does all of it, or after an error nothing. It is then committed, and in the log.
+    /// Performs everything in one transaction. After success it is committed to the log; after an
+    /// error nothing has changed.
     pub(super) fn transact(
         &mut self,
         perform: impl FnOnce(&Connection) -> rusqlite::Result<()>,
@@ -69,13 +70,13 @@ impl QueueFile {
         transaction.commit()
     }
 
-    /// Whether the disk has refused once: nothing is then done any more.
+    /// Returns whether an `fsync` has failed. The queue then refuses every request.
     pub(super) const fn has_failed(&self) -> bool {
         self.log.has_failed()
     }
 
-    /// Puts everything that was committed on the disk. False if the disk refuses; the queue then
-    /// has failed.
+    /// Writes everything that was committed to the disk. Returns false if the disk fails; the queue
+    /// has failed then.
     #[must_use]
     pub(super) fn sync(&mut self) -> bool {
         !self.log.is_ahead_of_disk(&self.connection) || self.log.sync(&self.connection)
@@ -102,7 +103,7 @@ impl QueueFile {
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // Left to SQLite, a checkpoint is a part of some commit, and its senders wait for it.
+    // If SQLite made checkpoints, it would do so during a commit, and senders would wait for it.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     log::configure(connection, CACHE_KIB)

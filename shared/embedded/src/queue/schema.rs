@@ -1,20 +1,21 @@
 //! The queue's tables, and their version.
 //!
-//! The version is SQLite's `user_version`, written in the transaction that creates the tables: a
-//! crash in the middle leaves an empty database, which the next start takes for a new one.
+//! The version is SQLite's `user_version`. The transaction that creates the tables also writes it, so
+//! a crash in between leaves an empty database, which the next start treats as a new one.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// The version that is written, and the newest that is read.
+/// The version that is written, and the newest that can be read.
 pub(super) const VERSION: u32 = 1;
 
-/// `id` is never used again, so that a receipt is of one message for ever. `delivery` numbers a
-/// message's deliveries and never goes back; `receives` counts them, and does when a delivery did
-/// not happen. Instants are in ticks: `due` and `sent` by the schedule, `hidden_until` in the time
-/// of work, null while it can be received. What is hidden was delivered (`leased`) or put back.
+/// `id` is never reused, so a receipt identifies one message for ever. `delivery` numbers the
+/// deliveries of a message and never decreases. `receives` counts them, and decreases when a delivery
+/// is undone. Instants are in ticks: `due` and `sent` in schedule time, `hidden_until` in work time.
+/// `hidden_until` is null while the message can be received. A hidden message was delivered
+/// (`leased`) or put back.
 ///
-/// Either index has just the messages that its question is about, in their order, so the ten
-/// thousand that are being worked on are in nobody's way.
+/// Each index contains only the messages that its queries need, in their order. Ten thousand hidden
+/// messages therefore do not slow down a receiver.
 const TABLES: &str = "
     CREATE TABLE message (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,12 +42,12 @@ const TABLES: &str = "
 
 const USER_VERSION: &str = "user_version";
 
-/// The version of a database; 0 of one that is new.
+/// Returns the version of a database; 0 for a new one.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, USER_VERSION, |row| row.get(0))
 }
 
-/// Creates the tables in a database that is new.
+/// Creates the tables in a new database.
 pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(connection)? == VERSION {
         return Ok(());

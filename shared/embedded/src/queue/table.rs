@@ -1,6 +1,6 @@
-//! What is done to messages, as SQL; each function is a part of somebody's transaction.
+//! The operations on messages, in SQL. The caller runs them in a transaction.
 //!
-//! There is no clock in it: every instant is given, in ticks.
+//! This module has no clock: instants are parameters, in ticks.
 
 use chrono::{DateTime, Utc};
 use domain::tick::from_ticks;
@@ -22,7 +22,7 @@ const NEXT_HIDDEN: &str = "SELECT hidden_until FROM message WHERE hidden_until I
 const FINISH: &str = "DELETE FROM message WHERE id = ?1 AND delivery = ?2";
 const PUT_BACK: &str =
     "UPDATE message SET hidden_until = ?3, leased = 0 WHERE id = ?1 AND delivery = ?2";
-const GIVE_BACK: &str = "UPDATE message SET hidden_until = NULL, leased = 0,
+const UNDO_DELIVERY: &str = "UPDATE message SET hidden_until = NULL, leased = 0,
     receives = receives - 1 WHERE id = ?1 AND delivery = ?2 AND leased = 1";
 const BURY: &str = "INSERT INTO dead_letter (due, sent, receives, body, reason, buried)
     SELECT due, sent, receives, body, ?3, ?4 FROM message WHERE id = ?1 AND delivery = ?2";
@@ -35,7 +35,7 @@ const N_DEAD: &str = "SELECT count(*) FROM dead_letter";
 const DEAD_LETTERS: &str = "SELECT number, due, sent, receives, body, reason, buried
     FROM dead_letter ORDER BY number DESC LIMIT ?1";
 
-/// A message as it is sent.
+/// A message as it is stored when it is sent.
 #[derive(Debug)]
 pub(super) struct StoredMessage {
     pub(super) due: i64,
@@ -43,24 +43,24 @@ pub(super) struct StoredMessage {
     pub(super) body: String,
 }
 
-/// What a receiver looks for, and when it does.
+/// Which messages a receiver wants.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct ReceiveQuery {
     pub(super) max: usize,
-    /// Messages that are due by then can be delivered.
+    /// Only messages that are due by then can be delivered.
     pub(super) due_until: i64,
     pub(super) now: i64,
     pub(super) work_now: i64,
-    /// Until when the delivered are hidden.
+    /// Until when delivered messages are hidden.
     pub(super) hide_until: i64,
 }
 
-/// What it found.
+/// What a receiver gets.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) letters: Vec<Delivered>,
-    /// When to look again, if there are none.
-    pub(super) next: Next,
+pub(super) struct Received {
+    pub(super) delivered: Vec<Delivered>,
+    /// When to try again, if no message was delivered.
+    pub(super) next: NextWake,
 }
 
 /// A message as it is delivered.
@@ -73,46 +73,46 @@ pub(super) struct Delivered {
     pub(super) body: String,
 }
 
-/// What of a queue without a message to deliver comes first.
+/// When the next message of a queue becomes deliverable.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Next {
-    /// By the schedule.
+pub(super) struct NextWake {
+    /// The earliest due time, in schedule time.
     pub(super) due_at: Option<DateTime<Utc>>,
-    /// In the time of work.
+    /// The earliest end of a hidden time, in work time.
     pub(super) hidden_until: Option<DateTime<Utc>>,
 }
 
-pub(super) fn send(connection: &Connection, letters: &[StoredMessage]) -> rusqlite::Result<()> {
+pub(super) fn send(connection: &Connection, messages: &[StoredMessage]) -> rusqlite::Result<()> {
     let mut send = connection.prepare_cached(SEND)?;
-    for StoredMessage { due, sent, body } in letters {
+    for StoredMessage { due, sent, body } in messages {
         send.execute(params![due, sent, body])?;
     }
     Ok(())
 }
 
-pub(super) fn receive(connection: &Connection, look: &Look) -> rusqlite::Result<Found> {
-    show_again(connection, look.work_now)?;
+pub(super) fn receive(connection: &Connection, query: &ReceiveQuery) -> rusqlite::Result<Received> {
+    show_again(connection, query.work_now)?;
     let mut pick = connection.prepare_cached(PICK)?;
-    let picked = pick.query_map(params![look.due_until, count(look.max)], delivered)?;
+    let picked = pick.query_map(params![query.due_until, count(query.max)], delivered)?;
     let picked: Vec<_> = picked.collect::<Result<_, _>>()?;
     let mut lease = connection.prepare_cached(LEASE)?;
-    let mut found = Found::default();
-    for mut letter in picked {
-        if letter.receive_count < RECEIVES_MAX {
-            lease.execute(params![letter.receipt.id, look.hide_until])?;
-            letter.receipt.delivery += 1;
-            letter.receive_count += 1;
-            found.letters.push(letter);
+    let mut received = Received::default();
+    for mut message in picked {
+        if message.receive_count < RECEIVES_MAX {
+            lease.execute(params![message.receipt.id, query.hide_until])?;
+            message.receipt.delivery += 1;
+            message.receive_count += 1;
+            received.delivered.push(message);
         } else {
             let reason = format!("received {RECEIVES_MAX} times and never finished");
-            bury(connection, &[letter.receipt], &reason, look.now)?;
+            bury(connection, &[message.receipt], &reason, query.now)?;
         }
     }
-    if found.letters.is_empty() {
+    if received.delivered.is_empty() {
         let first = |sql| first(connection, sql);
-        found.next = Next { due_at: first(NEXT_DUE)?, hidden_until: first(NEXT_HIDDEN)? };
+        received.next = NextWake { due_at: first(NEXT_DUE)?, hidden_until: first(NEXT_HIDDEN)? };
     }
-    Ok(found)
+    Ok(received)
 }
 
 pub(super) fn finish(connection: &Connection, receipts: &[ReceiptHandle]) -> rusqlite::Result<()> {
@@ -135,14 +135,14 @@ pub(super) fn put_back(
     Ok(())
 }
 
-/// Undoes deliveries that never came to anybody.
-pub(super) fn give_back(
+/// Undoes deliveries that reached no receiver.
+pub(super) fn undo_deliveries(
     connection: &Connection,
     receipts: &[ReceiptHandle],
 ) -> rusqlite::Result<()> {
-    let mut give_back = connection.prepare_cached(GIVE_BACK)?;
+    let mut undo_deliveries = connection.prepare_cached(UNDO_DELIVERY)?;
     for ReceiptHandle { id, delivery } in receipts {
-        give_back.execute(params![id, delivery])?;
+        undo_deliveries.execute(params![id, delivery])?;
     }
     Ok(())
 }
@@ -160,8 +160,8 @@ pub(super) fn bury(
     finish(connection, receipts)
 }
 
-/// Makes every hidden message visible: those who had it are of a process that is gone. A delivery
-/// that the process took with it is not counted, or restarts alone would end in the dead letters.
+/// Makes every hidden message visible, because the process that received it has ended. Deliveries
+/// that ended with the process are not counted; otherwise restarts alone could bury a message.
 pub(super) fn void_leases(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute(VOID_LEASES, []).map(drop)
 }
@@ -202,7 +202,7 @@ pub(super) fn dead_letters(
     rows.collect()
 }
 
-/// What was hidden until now is visible again.
+/// Makes messages visible whose hidden time has ended.
 fn show_again(connection: &Connection, work_now: i64) -> rusqlite::Result<()> {
     connection.prepare_cached(SHOW_AGAIN)?.execute([work_now]).map(drop)
 }
@@ -223,13 +223,13 @@ fn delivered(row: &Row<'_>) -> rusqlite::Result<Delivered> {
     })
 }
 
-/// A text that is not one is damaged, which is for its reader to find out: an error here would keep
-/// every message behind it from being delivered.
+/// A damaged text is passed on, and its reader reports it. An error here would block the delivery of
+/// every message behind it.
 fn text(value: ValueRef<'_>) -> String {
     String::from_utf8_lossy(value.as_bytes().unwrap_or_default()).into_owned()
 }
 
-/// What lies beyond the calendar is as far away as anything can be.
+/// An instant beyond the calendar becomes the last possible one.
 fn instant(ticks: i64) -> DateTime<Utc> {
     from_ticks(ticks).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
@@ -245,7 +245,7 @@ mod tests {
     use crate::queue::schema;
 
     #[test]
-    fn every_look_at_messages_goes_by_an_index() {
+    fn every_statement_on_messages_uses_an_index() {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::create(&mut connection).unwrap();
         for sql in [
@@ -256,7 +256,7 @@ mod tests {
             NEXT_HIDDEN,
             FINISH,
             PUT_BACK,
-            GIVE_BACK,
+            UNDO_DELIVERY,
             BURY,
             VOID_LEASES,
             N_VISIBLE,
@@ -265,7 +265,7 @@ mod tests {
             DEAD_LETTERS,
         ] {
             let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-            // Of a plan's steps only the names matter, so its inputs may be anything.
+            // The plan does not depend on the parameters.
             for n in 1..=explain.parameter_count() {
                 explain.raw_bind_parameter(n, 1).unwrap();
             }

@@ -1,7 +1,8 @@
-//! What the queue's thread does with the calls that wait for it.
+//! The queue's thread: performs the commands that wait for it.
 //!
-//! A pass is one transaction, and at most one wait for the disk: what ten senders brought together
-//! costs little more than what one did. The answers come after both, for all of them or for none.
+//! A pass performs several commands in one transaction, with at most one wait for the disk: ten
+//! concurrent senders cost little more than one. All commands of a pass are answered afterwards;
+//! they succeed together or fail together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,64 +14,64 @@ use super::file::QueueFile;
 use crate::log::{NoWrites, SyncMode};
 use crate::serving::{Server, Waiting};
 
-/// How long a message may stay in the log alone. It is as durable there: what grows with the time
-/// is the log, which the next start reads after a crash.
+/// How long a message may stay in the log only. It is durable there; a longer time makes the log
+/// longer, which the next start reads after a crash.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
-/// Messages that a pass takes on before it is committed and answered.
+/// Messages of a pass before it is committed and answered.
 ///
-/// A thousand take a few milliseconds, about what a disk takes to sync them: more would only make
-/// the first wait for the last.
+/// A thousand messages take a few milliseconds, about as long as the disk takes to sync them. More
+/// would only make the first command wait for the last.
 const PASS_MAX: usize = 1_000;
 
-/// What is asked of the thread.
+/// A command for the thread.
 pub(crate) struct QueueCommand {
     pub(super) kind: Kind,
-    /// What it adds to a pass.
+    /// How many messages it adds to a pass.
     pub(super) n_messages: usize,
     pub(super) work: Box<dyn Work>,
-    /// The place in the channel, free again when the call is answered. What the queue asks of
-    /// itself has none.
-    pub(super) place: Option<OwnedSemaphorePermit>,
+    /// The caller's permit, released when the command is answered. Commands of the queue itself have
+    /// none.
+    pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
-/// What a call means to those who did not make it.
+/// What a command does. It decides whether the command waits for the disk and wakes receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Adds messages: they are on the disk before it is answered.
-    Sends,
+    /// Adds messages. They are on the disk before the command is answered.
+    Send,
     /// Makes messages visible, at once or later.
-    Returns,
-    /// Ends messages.
-    Ends,
-    /// Promises nothing: who reads, or hides what a crash makes visible again.
-    Looks,
+    PutBack,
+    /// Deletes or buries messages.
+    Finish,
+    /// Reads, or hides messages that a crash makes visible again. Nothing needs to be durable.
+    Read,
 }
 
-/// A piece of work in a transaction, and somebody who waits for it.
+/// Work in a transaction, and the reply to its caller.
 pub(super) trait Work: Send {
-    /// Does it; called once.
+    /// Performs the work; called once.
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
-    /// Says what became of it.
+    /// Sends the reply.
     fn answer(self: Box<Self>, outcome: Result<(), QueueFailure>);
 }
 
 /// Why a pass failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum QueueFailure {
-    /// Nothing of it was done, and the next may succeed.
+    /// The pass changed nothing, and the next one may succeed.
     #[error("cannot change the queue's database")]
     Database(#[source] Arc<rusqlite::Error>),
-    /// It may be done or not.
+    /// The pass may have been performed or not.
     #[error("the disk refused a write of the embedded queue: start it again")]
     Disk,
-    /// There is no thread.
+    /// The thread has ended.
     #[error("the queue is closed")]
     Closed,
 }
 
-/// The usual work: a function, whose result is the answer.
+/// Work that is a function; its result is the reply.
 pub(super) struct Task<T, F> {
     perform: Option<F>,
     result: Option<T>,
@@ -99,16 +100,16 @@ where
 
     fn answer(self: Box<Self>, outcome: Result<(), QueueFailure>) {
         let Self { result, reply, .. } = *self;
-        // Who asked may have stopped waiting; it is done all the same.
+        // The caller may have been cancelled; the work is done anyway.
         let _ = reply.send(outcome.and_then(|()| result.ok_or(QueueFailure::Closed)));
     }
 }
 
-/// The queue's end of the channel.
+/// Serves the commands of the queue's channel.
 pub(super) struct QueueServer {
     pub(super) file: QueueFile,
     pub(super) sync: SyncMode,
-    /// Who waits for a message.
+    /// Wakes the receiver that waits for a message.
     pub(super) wake: Arc<Notify>,
 }
 
@@ -119,19 +120,19 @@ impl Server for QueueServer {
 
     fn pass(&mut self, first: QueueCommand, waiting: &mut Waiting<'_, QueueCommand>) {
         let mut n_messages = 0;
-        let mut calls = Vec::new();
+        let mut commands = Vec::new();
         let mut next = Some(first);
-        while let Some(call) = next {
-            n_messages += call.n_messages.max(1);
-            calls.push(call);
+        while let Some(command) = next {
+            n_messages += command.n_messages.max(1);
+            commands.push(command);
             next = if n_messages < PASS_MAX { waiting.take() } else { None };
         }
-        let outcome = self.perform(&mut calls);
-        // Who waits on a queue that fails should hear of it too.
-        let wakes = outcome.is_err() || calls.iter().any(|call| call.kind.wakes());
-        for QueueCommand { work, place, .. } in calls {
+        let outcome = self.perform(&mut commands);
+        // If the queue fails, a waiting receiver must find out.
+        let wakes = outcome.is_err() || commands.iter().any(|command| command.kind.wakes());
+        for QueueCommand { work, permit, .. } in commands {
             work.answer(outcome.clone());
-            drop(place);
+            drop(permit);
         }
         if wakes {
             self.wake.notify_one();
@@ -152,16 +153,17 @@ impl Server for QueueServer {
 }
 
 impl QueueServer {
-    fn perform(&mut self, calls: &mut [QueueCommand]) -> Result<(), QueueFailure> {
+    fn perform(&mut self, commands: &mut [QueueCommand]) -> Result<(), QueueFailure> {
         if self.file.has_failed() {
             return Err(QueueFailure::Disk);
         }
         self.file
             .transact(|connection| {
-                calls.iter_mut().try_for_each(|call| call.work.perform(connection))
+                commands.iter_mut().try_for_each(|command| command.work.perform(connection))
             })
             .map_err(|error| QueueFailure::Database(Arc::new(error)))?;
-        let waits_for_disk = calls.iter().any(|call| call.kind.waits_for_disk(self.sync));
+        let mut kinds = commands.iter().map(|command| command.kind);
+        let waits_for_disk = kinds.any(|kind| kind.waits_for_disk(self.sync));
         if waits_for_disk && !self.file.sync() {
             return Err(QueueFailure::Disk);
         }
@@ -170,7 +172,7 @@ impl QueueServer {
 }
 
 impl Drop for QueueServer {
-    /// Who waits would wait for ever; now it finds the queue closed.
+    /// Wakes a waiting receiver, which then finds the queue closed.
     fn drop(&mut self) {
         self.wake.notify_one();
     }
@@ -179,16 +181,16 @@ impl Drop for QueueServer {
 impl Kind {
     const fn wakes(self) -> bool {
         match self {
-            Self::Sends | Self::Returns => true,
-            Self::Ends | Self::Looks => false,
+            Self::Send | Self::PutBack => true,
+            Self::Finish | Self::Read => false,
         }
     }
 
     fn waits_for_disk(self, sync: SyncMode) -> bool {
         match self {
-            Self::Sends => true,
-            Self::Returns | Self::Ends => sync == SyncMode::Full,
-            Self::Looks => false,
+            Self::Send => true,
+            Self::PutBack | Self::Finish => sync == SyncMode::Full,
+            Self::Read => false,
         }
     }
 }
@@ -212,28 +214,28 @@ mod tests {
     ) -> (ThreadMessage<QueueCommand>, QueueAnswer) {
         let (reply, answer) = oneshot::channel();
         let work = Box::new(Task::new(perform, reply));
-        (ThreadMessage::Request(QueueCommand { kind, n_messages: 1, work, place: None }), answer)
+        (ThreadMessage::Request(QueueCommand { kind, n_messages: 1, work, permit: None }), answer)
     }
 
     fn send() -> (ThreadMessage<QueueCommand>, QueueAnswer) {
-        let letter = StoredMessage { due: 0, sent: 0, body: String::new() };
-        call(Kind::Sends, move |connection| table::send(connection, &[letter]))
+        let message = StoredMessage { due: 0, sent: 0, body: String::new() };
+        call(Kind::Send, move |connection| table::send(connection, &[message]))
     }
 
-    /// Anything that changes the database, of some kind.
+    /// A command of this kind that changes the database.
     fn change(kind: Kind) -> (ThreadMessage<QueueCommand>, QueueAnswer) {
         call(kind, |connection| connection.execute("UPDATE message SET sent = 1", []).map(drop))
     }
 
-    /// Serves these calls, in two passes, on a disk that cannot be synced.
+    /// Serves these commands in two passes, on a disk that cannot be synced.
     fn serve_broken(
         sync: SyncMode,
         calls: [Vec<(ThreadMessage<QueueCommand>, QueueAnswer)>; 2],
     ) -> Vec<bool> {
         let dir = tempfile::tempdir().unwrap();
         let mut file = QueueFile::open(&DataDir::open(dir.path()).unwrap()).unwrap();
-        let letter = StoredMessage { due: 0, sent: 0, body: String::new() };
-        file.transact(|connection| table::send(connection, &[letter])).unwrap();
+        let message = StoredMessage { due: 0, sent: 0, body: String::new() };
+        file.transact(|connection| table::send(connection, &[message])).unwrap();
         assert!(file.sync());
         file.break_disk();
         let mut server = QueueServer { file, sync, wake: Arc::default() };
@@ -255,31 +257,31 @@ mod tests {
     }
 
     #[test]
-    fn a_send_waits_for_the_disk_in_both_modes_and_a_disk_that_refuses_once_is_not_asked_again() {
+    fn a_send_waits_for_the_disk_in_both_modes_and_a_failed_disk_is_not_used_again() {
         for sync in [SyncMode::Normal, SyncMode::Full] {
             let answered =
-                serve_broken(sync, [vec![send(), change(Kind::Looks)], vec![change(Kind::Looks)]]);
+                serve_broken(sync, [vec![send(), change(Kind::Read)], vec![change(Kind::Read)]]);
             assert_eq!(answered, [false, false, false], "{sync:?}");
         }
     }
 
     #[test]
-    fn in_normal_mode_nothing_but_a_send_waits_for_the_disk() {
+    fn in_normal_mode_only_a_send_waits_for_the_disk() {
         for (sync, expected) in [(SyncMode::Normal, true), (SyncMode::Full, false)] {
-            let calls = [vec![change(Kind::Looks)], vec![change(Kind::Ends)]];
+            let calls = [vec![change(Kind::Read)], vec![change(Kind::Finish)]];
             assert_eq!(serve_broken(sync, calls), [true, expected], "{sync:?}");
-            let calls = [vec![change(Kind::Looks)], vec![change(Kind::Returns)]];
+            let calls = [vec![change(Kind::Read)], vec![change(Kind::PutBack)]];
             assert_eq!(serve_broken(sync, calls), [true, expected], "{sync:?}");
         }
     }
 
     #[test]
-    fn a_pass_that_fails_leaves_nothing_and_the_next_succeeds() {
+    fn a_failed_pass_changes_nothing_and_the_next_succeeds() {
         let file = QueueFile::in_memory().unwrap();
         let (messages, received) = channel();
         let broken = |connection: &Connection| connection.execute_batch("no such statement");
         let count = |expected: i64| {
-            call(Kind::Looks, move |connection| {
+            call(Kind::Read, move |connection| {
                 let sql = "SELECT count(*) FROM message";
                 let found: i64 = connection.query_row(sql, [], |row| row.get(0))?;
                 assert_eq!(found, expected);
@@ -287,7 +289,7 @@ mod tests {
             })
         };
         let mut answers = Vec::new();
-        for (message, answer) in [send(), call(Kind::Ends, broken)] {
+        for (message, answer) in [send(), call(Kind::Finish, broken)] {
             messages.send(message).unwrap();
             answers.push(answer);
         }

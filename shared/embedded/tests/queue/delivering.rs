@@ -1,4 +1,4 @@
-//! What is delivered, to whom, how often.
+//! Delivery: which messages, in which order, how often.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ fn world() -> (Queue, Arc<ManualClock>) {
 }
 
 #[tokio::test]
-async fn a_message_comes_as_it_was_sent_and_is_gone_when_it_is_finished() {
+async fn a_message_arrives_as_it_was_sent_and_finishing_deletes_it() {
     let (queue, _clock) = world();
     let job =
         JobRef { uid: "u".to_owned(), collection_uid: "c".to_owned(), key: "Grüße".to_owned() };
-    let attempts = vec![Attempt::first(7, Occurrence::Scheduled { nominal_at: at(1) })];
-    let work_item = WorkItem::Execute { job, attempts };
+    let attempt = Attempt::first(7, Occurrence::Scheduled { nominal_at: at(1) });
+    let work_item = WorkItem::Attempt { job, attempt };
     queue
         .send(&[QueueMessage { work_item: work_item.clone(), due_at: at(1) }], at(-5))
         .await
         .unwrap();
     let delivery = receive_one(&queue).await;
-    assert_eq!(delivery.work_item.unwrap(), work_item);
+    assert_eq!(delivery.work_items.unwrap(), [work_item]);
     assert_eq!((delivery.due_at, delivery.sent_at), (at(1), at(-5)));
     assert_eq!(delivery.receive_count, 1);
     assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
@@ -45,14 +45,14 @@ async fn a_message_comes_as_it_was_sent_and_is_gone_when_it_is_finished() {
 }
 
 #[tokio::test]
-async fn those_come_first_that_are_due_first_and_of_two_the_one_that_was_sent_first() {
+async fn messages_arrive_by_due_time_then_by_send_order() {
     let (queue, _clock) = world();
     send(&queue, &[("c", -1), ("a", -9), ("d", -1), ("b", -2)]).await;
     assert_eq!(receive_names(&queue).await, ["a", "b", "c", "d"]);
 }
 
 #[tokio::test]
-async fn nothing_comes_more_than_two_seconds_early() {
+async fn no_message_arrives_more_than_two_seconds_early() {
     let (queue, clock) = world();
     send(&queue, &[("later", 3), ("soon", 2), ("now", 0)]).await;
     assert_eq!(receive_names(&queue).await, ["now", "soon"]);
@@ -61,13 +61,13 @@ async fn nothing_comes_more_than_two_seconds_early() {
 }
 
 #[tokio::test]
-async fn on_a_fast_clock_two_seconds_of_work_are_more_of_the_schedule() {
+async fn on_a_fast_clock_two_seconds_of_work_time_are_more_schedule_time() {
     let clock = ManualClock::with_rate(60);
     let queue = Queue::in_memory(clock.clone()).unwrap();
     send(&queue, &[("early", 120), ("too early", 121)]).await;
     let early = receive_one(&queue).await;
     assert_eq!(name(&early), "early");
-    // What was delivered stays hidden in time of work, whatever the schedule does.
+    // A delivered message is hidden in work time, independent of the schedule.
     clock.advance(VISIBILITY - seconds(1));
     assert_eq!(receive_names(&queue).await, ["too early"]);
     clock.advance(seconds(1));
@@ -75,7 +75,7 @@ async fn on_a_fast_clock_two_seconds_of_work_are_more_of_the_schedule() {
 }
 
 #[tokio::test]
-async fn what_is_not_finished_comes_again_and_only_the_last_receipt_counts() {
+async fn an_unfinished_message_is_delivered_again_and_only_the_last_receipt_is_valid() {
     let (queue, clock) = world();
     send(&queue, &[("a", 0)]).await;
     let first = receive_one(&queue).await;
@@ -95,7 +95,7 @@ async fn what_is_not_finished_comes_again_and_only_the_last_receipt_counts() {
 }
 
 #[tokio::test]
-async fn a_receipt_is_good_after_its_time_as_long_as_nobody_else_has_the_message() {
+async fn a_receipt_stays_valid_after_the_visibility_timeout_until_the_next_delivery() {
     let (queue, clock) = world();
     send(&queue, &[("a", 0)]).await;
     let late = receive_one(&queue).await;
@@ -106,7 +106,7 @@ async fn a_receipt_is_good_after_its_time_as_long_as_nobody_else_has_the_message
 }
 
 #[tokio::test]
-async fn a_receipt_is_never_that_of_a_later_message() {
+async fn a_receipt_never_identifies_a_later_message() {
     let (queue, _clock) = world();
     send(&queue, &[("a", 0)]).await;
     let first = receive_one(&queue).await.receipt;
@@ -119,7 +119,7 @@ async fn a_receipt_is_never_that_of_a_later_message() {
 }
 
 #[tokio::test]
-async fn what_is_put_back_comes_again_when_its_time_is_over() {
+async fn a_message_that_was_put_back_is_delivered_after_its_time() {
     let (queue, clock) = world();
     send(&queue, &[("a", 0), ("b", 0)]).await;
     let received = receive(&queue).await;
@@ -134,7 +134,7 @@ async fn what_is_put_back_comes_again_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn what_came_too_often_goes_to_the_dead_letters() {
+async fn a_message_that_was_delivered_too_often_goes_to_the_dead_letters() {
     let (queue, _clock) = world();
     send(&queue, &[("poison", 0)]).await;
     for n in 1..=RECEIVES_MAX {
@@ -142,7 +142,7 @@ async fn what_came_too_often_goes_to_the_dead_letters() {
         assert_eq!(delivery.receive_count, n);
         queue.put_back(&[(delivery.receipt, Duration::ZERO)]).await.unwrap();
     }
-    // The one behind it comes at once.
+    // It does not delay the next message.
     send(&queue, &[("good", 0)]).await;
     assert_eq!(receive_names(&queue).await, ["good"]);
     assert_eq!(counts(&queue).await, [0, 0, 1, 1]);
@@ -152,7 +152,7 @@ async fn what_came_too_often_goes_to_the_dead_letters() {
 }
 
 #[tokio::test]
-async fn the_dead_keep_all_that_was_known_of_them_the_latest_first() {
+async fn dead_letters_keep_all_fields_and_come_newest_first() {
     let (queue, clock) = world();
     send(&queue, &[("a", -2), ("b", -1)]).await;
     for delivery in receive(&queue).await {
@@ -163,7 +163,7 @@ async fn the_dead_keep_all_that_was_known_of_them_the_latest_first() {
     let reasons: Vec<_> = dead.iter().map(|letter| letter.reason.as_str()).collect();
     assert_eq!(reasons, ["no b", "no a"]);
     let a = &dead[1];
-    assert_eq!(a.body, ports::encode(&message("a", 0).work_item));
+    assert_eq!(a.body, domain::work_item::encode(&message("a", 0).work_item));
     assert_eq!((a.due_at, a.sent_at, a.buried_at), (at(-2), at(0), at(1)));
     assert_eq!(a.receive_count, 1);
     assert!(a.number < dead[0].number);
@@ -172,7 +172,7 @@ async fn the_dead_keep_all_that_was_known_of_them_the_latest_first() {
 }
 
 #[tokio::test]
-async fn the_stats_tell_what_waits_and_since_when() {
+async fn stats_count_messages_by_state_and_find_the_oldest() {
     let (queue, _clock) = world();
     assert_eq!(queue.stats().await.unwrap(), QueueStats::default());
     send(&queue, &[("a", -8), ("b", -7), ("c", 1), ("d", 90)]).await;
@@ -184,7 +184,7 @@ async fn the_stats_tell_what_waits_and_since_when() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_too_long_is_refused_and_all_that_were_sent_with_it() {
+async fn a_message_that_is_too_long_is_refused_with_its_whole_send() {
     let (queue, _clock) = world();
     let long = message("x".repeat(BODY_BYTES_MAX), 0);
     let refused = queue.send(&[message("a", 0), long], at(0)).await.unwrap_err();
@@ -195,7 +195,7 @@ async fn a_message_that_is_too_long_is_refused_and_all_that_were_sent_with_it() 
 }
 
 #[tokio::test]
-async fn more_than_fits_a_request_is_sent_and_finished_in_several() {
+async fn large_calls_are_split_into_several_requests() {
     let (queue, _clock) = world();
     let all: Vec<_> = (0..2_500).map(|n| message(n.to_string(), 0)).collect();
     queue.send(&all, at(0)).await.unwrap();

@@ -1,4 +1,4 @@
-//! A process that is killed while it sends and receives.
+//! Kills a process while it sends and receives.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -12,18 +12,18 @@ use tokio::task::JoinSet;
 
 use crate::world::{ManualClock, at, counts, message, name};
 
-/// In the child: the directory to write to.
+/// Names the directory that the child process writes to.
 const DIR: &str = "QUEUE_TEST_DIR";
-/// In the child: `full` for that mode.
+/// Selects the sync mode of the child process: `normal` or `full`.
 const MODE: &str = "QUEUE_TEST_MODE";
 
 const N_SENDERS: usize = 16;
 /// Messages of one send.
 const BATCH: usize = 5;
-/// Sends that are answered before the process is killed.
+/// Answered sends after which the process is killed.
 const N_ANSWERED: usize = 300;
 
-/// The process is this test itself, started once more.
+/// The child process is this test itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_process_leaves_every_message_whose_send_was_answered() {
     if let Some(dir) = std::env::var_os(DIR) {
@@ -42,7 +42,7 @@ async fn a_killed_process_leaves_every_message_whose_send_was_answered() {
         let queue = Queue::open(&data_dir, SyncMode::Normal, ManualClock::new()).unwrap();
         drop(data_dir);
         let [visible, delayed, hidden, dead] = counts(&queue).await;
-        assert_eq!([delayed, hidden, dead], [0; 3], "what was received there is void");
+        assert_eq!([delayed, hidden, dead], [0; 3], "deliveries of the killed process are void");
         let mut of_send: HashMap<String, usize> = HashMap::new();
         let mut receipts = HashSet::new();
         while receipts.len() < usize::try_from(visible).unwrap() {
@@ -56,13 +56,13 @@ async fn a_killed_process_leaves_every_message_whose_send_was_answered() {
             assert_eq!(*n_messages, BATCH, "{send}: a request is one transaction");
         }
         for send in &answered {
-            assert!(of_send.contains_key(send), "{send} was answered and is gone");
+            assert!(of_send.contains_key(send), "{send} was answered and is lost");
         }
         queue.close().await;
     }
 }
 
-/// Starts a sender, kills it among its sends, and returns which were answered.
+/// Starts a sender, kills it between sends, and returns the answered sends.
 fn kill_a_sender(dir: &Path, mode: &str) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["killed::a_killed_process_leaves_every_message_whose_send_was_answered", "--exact"])
@@ -81,7 +81,7 @@ fn kill_a_sender(dir: &Path, mode: &str) -> Vec<String> {
     answered
 }
 
-/// Says what was answered, a line each, in one write: it is there or it is not.
+/// Prints each answered send as a line, in a single write, so that no line is cut.
 async fn send_until_killed(dir: &Path, sync: SyncMode) {
     let queue = Queue::open(&DataDir::open(dir).unwrap(), sync, ManualClock::new()).unwrap();
     let mut tasks = JoinSet::new();
@@ -96,7 +96,7 @@ async fn send_until_killed(dir: &Path, sync: SyncMode) {
             }
         });
     }
-    // Somebody receives, and finishes nothing.
+    // A receiver that finishes nothing.
     tasks.spawn(async move {
         loop {
             queue.receive(7).await.unwrap();

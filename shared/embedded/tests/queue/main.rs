@@ -1,4 +1,4 @@
-//! The queue from the outside, with a clock that the tests set.
+//! Tests of the queue from outside, with a clock that the tests set.
 
 #[cfg(test)]
 mod delivering;

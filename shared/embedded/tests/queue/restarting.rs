@@ -1,4 +1,4 @@
-//! What one process leaves to the next.
+//! Restarts: what a process leaves to the next one.
 
 use std::fs;
 use std::path::Path;
@@ -22,8 +22,8 @@ fn new_dir() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// What is in the directory now, as a process finds it whose predecessor was killed. The queue has
-/// to be quiet: a checkpoint changes nothing of what is in the log until something is written.
+/// Copies the directory as a killed process would leave it. The queue must be idle: without writes, a
+/// checkpoint does not change the log.
 fn image(dir: &Path) -> TempDir {
     let copy = new_dir();
     for file in ["format", "queue.db", "queue.db-wal"] {
@@ -33,7 +33,7 @@ fn image(dir: &Path) -> TempDir {
 }
 
 #[tokio::test]
-async fn what_was_sent_is_there_after_a_close_and_after_a_crash() {
+async fn sent_messages_survive_a_close_and_a_crash() {
     for sync in [SyncMode::Normal, SyncMode::Full] {
         let dir = new_dir();
         let data_dir = DataDir::open(dir.path()).unwrap();
@@ -55,7 +55,7 @@ async fn what_was_sent_is_there_after_a_close_and_after_a_crash() {
 }
 
 #[tokio::test]
-async fn a_queue_that_was_closed_leaves_one_file_of_data_for_its_owner_alone() {
+async fn a_closed_queue_leaves_one_data_file_readable_by_its_owner_only() {
     let dir = new_dir();
     open(dir.path()).close().await;
     let mut names: Vec<_> =
@@ -75,7 +75,7 @@ async fn a_queue_that_was_closed_leaves_one_file_of_data_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn leases_of_an_earlier_process_are_void_and_restarts_alone_kill_no_message() {
+async fn deliveries_of_an_earlier_process_are_void_and_restarts_alone_bury_no_message() {
     let mut dir = new_dir();
     let queue = open(dir.path());
     send(&queue, &[("a", 0)]).await;
@@ -92,7 +92,7 @@ async fn leases_of_an_earlier_process_are_void_and_restarts_alone_kill_no_messag
 }
 
 #[tokio::test]
-async fn what_was_put_back_comes_at_once_and_its_failure_counts() {
+async fn after_a_restart_a_message_that_was_put_back_is_visible_and_its_delivery_counts() {
     let dir = new_dir();
     let queue = open(dir.path());
     send(&queue, &[("a", 0)]).await;
@@ -118,7 +118,7 @@ async fn a_receipt_of_an_earlier_process_is_void() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_delivered_as_that_and_can_be_buried() {
+async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
     let dir = new_dir();
     let queue = open(dir.path());
     send(&queue, &[("newer", 0), ("damaged", 0), ("binary", 0), ("good", 0)]).await;
@@ -135,7 +135,7 @@ async fn what_cannot_be_read_is_delivered_as_that_and_can_be_buried() {
     let queue = open(dir.path());
     let received = receive(&queue).await;
     for (delivery, expected) in received.iter().zip(["version 2", "EOF", "expected value"]) {
-        let why = delivery.work_item.as_ref().unwrap_err().to_string();
+        let why = delivery.work_items.as_ref().unwrap_err().to_string();
         assert!(why.contains(expected), "{why}");
         queue.bury(&[delivery.receipt], &why).await.unwrap();
     }
@@ -148,7 +148,22 @@ async fn what_cannot_be_read_is_delivered_as_that_and_can_be_buried() {
 }
 
 #[tokio::test]
-async fn a_queue_of_a_newer_version_is_refused_and_left_as_it_is() {
+async fn a_message_with_several_attempts_is_several_work_items() {
+    let dir = new_dir();
+    let queue = open(dir.path());
+    send(&queue, &[("a", 0)]).await;
+    queue.close().await;
+    let database = Connection::open(dir.path().join("queue.db")).unwrap();
+    let several = "UPDATE message SET body =
+        '{\"v\":1,\"do\":\"x\",\"j\":{\"u\":\"u\",\"c\":\"c\",\"k\":\"k\"},\"a\":[{\"g\":1,\"n\":0},{\"g\":1,\"n\":7}]}'";
+    assert_eq!(database.execute(several, []).unwrap(), 1);
+    database.close().unwrap();
+    let queue = open(dir.path());
+    assert_eq!(receive_one(&queue).await.work_items.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_queue_of_a_newer_version_is_refused_and_not_changed() {
     let dir = new_dir();
     open(dir.path()).close().await;
     let version = |sql: &str| {
@@ -165,7 +180,7 @@ async fn a_queue_of_a_newer_version_is_refused_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_refused() {
+async fn a_file_that_is_not_a_database_is_refused() {
     let dir = new_dir();
     let data_dir = DataDir::open(dir.path()).unwrap();
     fs::write(dir.path().join("queue.db"), [7; 4096]).unwrap();
@@ -174,7 +189,7 @@ async fn a_file_that_is_no_database_is_refused() {
 }
 
 #[tokio::test]
-async fn a_queue_without_the_directorys_format_is_refused() {
+async fn a_queue_without_a_format_file_is_refused() {
     let dir = new_dir();
     open(dir.path()).close().await;
     fs::remove_file(dir.path().join("format")).unwrap();

@@ -1,4 +1,4 @@
-//! Who waits for a message, and for what.
+//! Waiting receivers, and what wakes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ async fn received(receiver: JoinHandle<Result<Vec<TakenMessage>, QueueError>>) -
 }
 
 #[tokio::test]
-async fn it_waits_until_two_seconds_before_the_first_is_due() {
+async fn a_receiver_waits_until_two_seconds_before_the_first_message_is_due() {
     let (queue, clock) = world();
     send(&queue, &[("b", 61), ("a", 60)]).await;
     let receiver = receiver(&queue);
@@ -42,7 +42,7 @@ async fn it_waits_until_two_seconds_before_the_first_is_due() {
 }
 
 #[tokio::test]
-async fn a_message_wakes_who_waits_for_nothing_or_for_a_later_one() {
+async fn a_message_wakes_a_receiver_of_an_empty_queue_or_of_a_later_message() {
     let (queue, clock) = world();
     let first = receiver(&queue);
     send(&queue, &[("later", 60)]).await;
@@ -54,7 +54,7 @@ async fn a_message_wakes_who_waits_for_nothing_or_for_a_later_one() {
 }
 
 #[tokio::test]
-async fn it_waits_until_what_is_hidden_comes_back_and_looks_every_second() {
+async fn a_receiver_waits_for_a_hidden_message_and_reads_the_clock_every_second() {
     let (queue, clock) = world();
     send(&queue, &[("a", 0)]).await;
     let a = receive_one(&queue).await;
@@ -68,7 +68,7 @@ async fn it_waits_until_what_is_hidden_comes_back_and_looks_every_second() {
 }
 
 #[tokio::test]
-async fn what_is_put_back_wakes_who_waits() {
+async fn a_message_that_is_put_back_wakes_a_receiver() {
     let (queue, clock) = world();
     send(&queue, &[("a", 0), ("later", 60)]).await;
     let a = receive_one(&queue).await;
@@ -79,7 +79,7 @@ async fn what_is_put_back_wakes_who_waits() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_set_forward_is_noticed_within_a_second() {
+async fn a_clock_set_forward_is_noticed_within_a_second() {
     let (queue, clock) = world();
     send(&queue, &[("a", 3_600)]).await;
     let receiver = receiver(&queue);
@@ -91,7 +91,7 @@ async fn a_clock_that_is_set_forward_is_noticed_within_a_second() {
 }
 
 #[tokio::test]
-async fn those_who_wait_get_a_message_each() {
+async fn each_waiting_receiver_gets_a_message() {
     let (queue, _clock) = world();
     let one_each = |queue: Queue| tokio::spawn(async move { queue.receive(1).await });
     let receivers = [one_each(queue.clone()), one_each(queue.clone()), one_each(queue.clone())];
@@ -105,14 +105,14 @@ async fn those_who_wait_get_a_message_each() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_stops_waiting_takes_nothing_along() {
+async fn a_cancelled_receiver_takes_no_message_with_it() {
     let (queue, clock) = world();
     for n in 0..200 {
-        let deserter = receiver(&queue);
+        let cancelled = receiver(&queue);
         send(&queue, &[("a", 0)]).await;
-        // At whatever point it is: before it looks, while it does, with the message in its hands.
-        deserter.abort();
-        let delivery = match deserter.await {
+        // It may be cancelled at any point: before, during or after its request.
+        cancelled.abort();
+        let delivery = match cancelled.await {
             Ok(received) => received.unwrap().pop().unwrap(),
             Err(_) => receive_one(&queue).await,
         };
@@ -120,29 +120,29 @@ async fn who_stops_waiting_takes_nothing_along() {
         queue.finish(&[delivery.receipt]).await.unwrap();
     }
     assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
-    // Nobody waited for the time to go by.
+    // No message waited for its visibility timeout.
     clock.advance(VISIBILITY);
     send(&queue, &[("b", 0)]).await;
     assert_eq!(receive_names(&queue).await, ["b"]);
 }
 
 #[tokio::test]
-async fn who_waits_when_the_queue_is_closed_is_told() {
+async fn closing_the_queue_fails_waiting_receivers() {
     let (queue, clock) = world();
     send(&queue, &[("a", 60)]).await;
     let receivers = [receiver(&queue), receiver(&queue)];
     clock.is_asked_for(at(58)).await;
     queue.clone().close().await;
     for receiver in receivers {
-        let told = receiver.await.unwrap().unwrap_err();
-        assert!(matches!(&told, QueueError::Unavailable(why)
+        let error = receiver.await.unwrap().unwrap_err();
+        assert!(matches!(&error, QueueError::Unavailable(why)
             if why.to_string() == "the queue is closed"));
     }
     assert!(queue.stats().await.is_err());
 }
 
 #[tokio::test]
-async fn a_queue_runs_until_the_last_clone_of_it_is_gone() {
+async fn a_queue_runs_until_its_last_clone_is_dropped() {
     let (queue, _clock) = world();
     let clone = queue.clone();
     drop(queue);

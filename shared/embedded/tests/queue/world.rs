@@ -1,4 +1,4 @@
-//! A clock that is set by hand, and messages that have a name.
+//! A clock that tests set, and messages with names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use minutehand_embedded::queue::{QueueStats, ReceiptHandle, TakenMessage};
 use ports::{Clock, DispatchQueue as _, QueueMessage};
 use tokio::sync::watch;
 
-/// Both its hands stand still until they are moved.
+/// A clock whose schedule time and work time stand still until a test moves them.
 pub(crate) struct ManualClock {
     hands: watch::Sender<Hands>,
-    /// What somebody waited for last, by the schedule and in time of work.
+    /// The latest waits, in schedule time and in work time.
     asked: watch::Sender<(Option<DateTime<Utc>>, Option<Duration>)>,
-    /// How much faster the schedule runs.
+    /// How much faster schedule time runs than work time.
     rate: i32,
 }
 
@@ -31,7 +31,7 @@ impl ManualClock {
         Self::with_rate(1)
     }
 
-    /// The hands do not show the same, so that who takes one for the other is found out.
+    /// Schedule time and work time differ, so that code which confuses them fails.
     pub(crate) fn with_rate(rate: i32) -> Arc<Self> {
         let hands = Hands { now: at(0), work_now: at(1_000_000) };
         Arc::new(Self {
@@ -41,7 +41,7 @@ impl ManualClock {
         })
     }
 
-    /// Lets so much time of work go by.
+    /// Advances the clock by this much work time.
     pub(crate) fn advance(&self, work: TimeDelta) {
         self.hands.send_modify(|hands| {
             hands.work_now += work;
@@ -49,21 +49,21 @@ impl ManualClock {
         });
     }
 
-    /// Sets the clock of the schedule, as somebody does who corrects it.
+    /// Sets the schedule time, like a correction of the system clock.
     pub(crate) fn set(&self, now: DateTime<Utc>) {
-        // Nobody is woken: those who wait have set their timers by the old time.
+        // This wakes no waiting task: their timers were set by the old time.
         self.hands.send_if_modified(|hands| {
             hands.now = now;
             false
         });
     }
 
-    /// Returns when somebody waits until then.
+    /// Returns when a task waits until this schedule time.
     pub(crate) async fn is_asked_for(&self, at: DateTime<Utc>) {
         self.asked.subscribe().wait_for(|(until, _)| *until == Some(at)).await.unwrap();
     }
 
-    /// Returns when somebody waits for so much time of work.
+    /// Returns when a task waits for this much work time.
     pub(crate) async fn is_asked_to_wait(&self, work: Duration) {
         self.asked.subscribe().wait_for(|(_, waits)| *waits == Some(work)).await.unwrap();
     }
@@ -105,9 +105,12 @@ pub(crate) fn seconds(seconds: i64) -> TimeDelta {
     TimeDelta::seconds(seconds)
 }
 
-/// A message with a name, due at that second.
+/// A message with this name, due at this second.
 pub(crate) fn message(name: impl Into<String>, due: i64) -> QueueMessage {
-    QueueMessage { work_item: WorkItem::Purge { collection_uid: name.into() }, due_at: at(due) }
+    QueueMessage {
+        work_item: WorkItem::PurgeCollection { collection_uid: name.into() },
+        due_at: at(due),
+    }
 }
 
 pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
@@ -116,18 +119,18 @@ pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
 }
 
 pub(crate) fn name(delivery: &TakenMessage) -> &str {
-    match delivery.work_item.as_ref().unwrap() {
-        WorkItem::Purge { collection_uid } => collection_uid,
+    match &delivery.work_items.as_ref().unwrap()[..] {
+        [WorkItem::PurgeCollection { collection_uid }] => collection_uid,
         other => panic!("not sent by a test: {other:?}"),
     }
 }
 
-/// Receives what can be delivered now, which is at least one message.
+/// Receives the messages that are deliverable now: at least one.
 pub(crate) async fn receive(queue: &Queue) -> Vec<TakenMessage> {
     queue.receive(10).await.unwrap()
 }
 
-/// Receives the only message there is.
+/// Receives the only deliverable message.
 pub(crate) async fn receive_one(queue: &Queue) -> TakenMessage {
     let mut received = receive(queue).await;
     assert_eq!(received.len(), 1, "{received:?}");
@@ -142,7 +145,7 @@ pub(crate) fn receipts(deliveries: &[TakenMessage]) -> Vec<ReceiptHandle> {
     deliveries.iter().map(|delivery| delivery.receipt).collect()
 }
 
-/// How many are visible, delayed, hidden and dead.
+/// The numbers of visible, delayed, hidden and dead messages.
 pub(crate) async fn counts(queue: &Queue) -> [u64; 4] {
     let QueueStats { visible, delayed, hidden, dead_letters, .. } = queue.stats().await.unwrap();
     [visible, delayed, hidden, dead_letters]

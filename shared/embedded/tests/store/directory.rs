@@ -1,4 +1,4 @@
-//! What is in the data directory: data for the next run, one process at a time, a format.
+//! The data directory: it keeps data for the next run, allows one process, and has a format.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn new_dir() -> TempDir {
 }
 
 #[tokio::test]
-async fn what_one_run_wrote_the_next_one_reads() {
+async fn a_process_reads_what_earlier_ones_wrote() {
     let dir = new_dir();
     for (n, sync) in [SyncMode::Normal, SyncMode::Full, SyncMode::Normal].into_iter().enumerate() {
         let store = Store::open(&DataDir::open(dir.path()).unwrap(), sync).unwrap();
@@ -29,7 +29,7 @@ async fn what_one_run_wrote_the_next_one_reads() {
 }
 
 #[tokio::test]
-async fn a_store_that_was_closed_leaves_one_file_of_data() {
+async fn a_closed_store_leaves_one_data_file() {
     let dir = new_dir();
     let store = Store::open(&DataDir::open(dir.path()).unwrap(), SyncMode::Normal).unwrap();
     create(&store.client()).await;
@@ -50,14 +50,14 @@ async fn a_second_opening_is_refused_while_the_first_lives() {
     let holder = format!("is in use by process {}: stop that process", std::process::id());
     assert!(refused.to_string().contains(&holder), "{refused}");
 
-    // Closing waits until the directory is free, whoever still has a client.
+    // Closing waits until the directory is released, even if clients are left.
     store.close().await;
     DataDir::open(dir.path()).unwrap();
     drop(client);
 }
 
 #[test]
-fn a_newer_format_is_refused_and_left_as_it_is() {
+fn a_newer_format_is_refused_and_not_changed() {
     let dir = new_dir();
     let newer = FORMAT + 1;
     fs::write(dir.path().join("format"), format!("{newer}\n")).unwrap();
@@ -78,9 +78,9 @@ fn data_without_a_readable_format_is_refused() {
 }
 
 #[test]
-fn a_start_that_was_cut_short_is_finished_by_the_next() {
+fn a_start_completes_what_an_interrupted_one_left() {
     let dir = new_dir();
-    // Killed before the rename: the lock that nobody holds, and a draft.
+    // A kill before the rename leaves an unlocked file and a draft.
     fs::write(dir.path().join("lock"), "4194303\n").unwrap();
     fs::write(dir.path().join("format.new"), "").unwrap();
     DataDir::open(dir.path()).unwrap();
@@ -88,7 +88,7 @@ fn a_start_that_was_cut_short_is_finished_by_the_next() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused() {
+fn a_file_that_is_not_a_database_is_refused() {
     let dir = new_dir();
     let data_dir = DataDir::open(dir.path()).unwrap();
     fs::write(dir.path().join("store.db"), [7; 4096]).unwrap();
@@ -98,7 +98,7 @@ fn a_file_that_is_no_database_is_refused() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_new_directory_and_its_files_are_for_their_owner_alone() {
+async fn a_new_directory_and_its_files_are_accessible_to_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let parent = new_dir();

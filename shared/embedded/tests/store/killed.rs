@@ -1,4 +1,4 @@
-//! A process that is killed while it writes.
+//! Kills a process while it writes.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,16 +11,16 @@ use tokio::task::JoinSet;
 
 use crate::table::{INDEX, TABLE, create, get, put_new, s};
 
-/// In the child: the directory to write to.
+/// Names the directory that the child process writes to.
 const DIR: &str = "STORE_TEST_DIR";
-/// In the child: `full` for that mode.
+/// Selects the sync mode of the child process: `normal` or `full`.
 const MODE: &str = "STORE_TEST_MODE";
 
 const N_WRITERS: usize = 16;
-/// Writes that are answered before the process is killed.
+/// Answered writes after which the process is killed.
 const N_ANSWERED: usize = 300;
 
-/// The process is this test itself, started once more.
+/// The child process is this test itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_process_leaves_every_write_that_was_answered() {
     if let Some(dir) = std::env::var_os(DIR) {
@@ -39,9 +39,9 @@ async fn a_killed_process_leaves_every_write_that_was_answered() {
         let store = Store::open(&DataDir::open(dir.path()).unwrap(), SyncMode::Normal).unwrap();
         let client = store.client();
         for pk in answered {
-            assert!(get(&client, &pk, "T").await.is_some(), "{pk} was answered and is gone");
+            assert!(get(&client, &pk, "T").await.is_some(), "{pk} was answered and is lost");
         }
-        // A write and its place in the index were one transaction.
+        // An item and its entry in the index are written in one transaction.
         let all = count(client.scan().table_name(TABLE)).await;
         let due = count(client.scan().table_name(TABLE).index_name(INDEX)).await;
         assert_eq!(all, due);
@@ -58,7 +58,7 @@ async fn count(scan: ScanFluentBuilder) -> i32 {
     n_items
 }
 
-/// Starts a writer, kills it among its writes, and returns what it was answered.
+/// Starts a writer, kills it between writes, and returns the answered writes.
 fn kill_a_writer(dir: &Path, mode: &str) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["killed::a_killed_process_leaves_every_write_that_was_answered", "--exact"])
@@ -77,7 +77,7 @@ fn kill_a_writer(dir: &Path, mode: &str) -> Vec<String> {
     answered
 }
 
-/// Says what was answered, a line each, in one write: it is there or it is not.
+/// Prints each answered write as a line, in a single write, so that no line is cut.
 async fn write_until_killed(dir: &Path, sync: SyncMode) {
     let store = Store::open(&DataDir::open(dir).unwrap(), sync).unwrap();
     let mut writers = JoinSet::new();

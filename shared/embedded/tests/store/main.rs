@@ -1,4 +1,4 @@
-//! The store from the outside: the real SDK client, the real database, nothing between.
+//! Tests of the store from outside, with the real SDK client and the real database.
 
 #[cfg(test)]
 mod directory;

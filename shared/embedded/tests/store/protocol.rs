@@ -1,4 +1,4 @@
-//! What the SDK sees: answers, typed errors, capacity.
+//! What the SDK receives: answers, typed errors, capacity.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
@@ -20,7 +20,7 @@ async fn new_table() -> (Store, Client) {
 }
 
 #[tokio::test]
-async fn an_item_comes_back_as_it_was_put() {
+async fn an_item_is_read_as_it_was_put() {
     let (_store, client) = new_table().await;
     let put = put_new(&client, "a", "1").item("text", s("Grüße, \"quoted\"\n"));
     let sent = put.get_item().clone();
@@ -30,7 +30,7 @@ async fn an_item_comes_back_as_it_was_put() {
 }
 
 #[tokio::test]
-async fn the_index_holds_what_has_its_keys_in_their_order() {
+async fn the_index_contains_items_with_its_keys_in_order() {
     let (_store, client) = new_table().await;
     for (pk, due_at) in [("a", "2027-02"), ("b", "2027-01"), ("c", "2027-03")] {
         let put = put_new(&client, pk, "T").item("due_shard", s("7")).item("due_at", s(due_at));
@@ -88,7 +88,7 @@ async fn a_missing_table_is_a_typed_error() {
 }
 
 #[tokio::test]
-async fn an_operation_that_is_not_offered_is_an_error_of_the_service() {
+async fn an_unknown_operation_is_a_service_error() {
     let store = Store::in_memory().unwrap();
     let error = store.client().describe_limits().send().await.unwrap_err();
     assert_eq!(error.code(), Some("UnknownOperationException"));
@@ -149,7 +149,7 @@ async fn a_cancelled_transaction_writes_nothing_and_gives_a_reason_for_each_item
 }
 
 #[tokio::test]
-async fn a_batch_is_read_together() {
+async fn a_batch_reads_several_items() {
     let (_store, client) = new_table().await;
     put_new(&client, "a", "1").send().await.unwrap();
     put_new(&client, "b", "1").send().await.unwrap();
@@ -165,7 +165,7 @@ async fn a_batch_is_read_together() {
 }
 
 #[tokio::test]
-async fn the_capacity_consumed_is_told_for_table_and_index() {
+async fn consumed_capacity_is_reported_for_table_and_index() {
     let (_store, client) = new_table().await;
     let put = put_new(&client, "a", "1")
         .item("due_shard", s("7"))
@@ -180,7 +180,7 @@ async fn the_capacity_consumed_is_told_for_table_and_index() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_at_once_one_wins_and_every_other_gets_its_answer() {
+async fn one_of_many_concurrent_writers_wins_and_all_are_answered() {
     let (_store, client) = new_table().await;
     let mut racers = JoinSet::new();
     for n in 0..64 {
@@ -205,7 +205,7 @@ async fn of_many_at_once_one_wins_and_every_other_gets_its_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn more_callers_than_places_wait_for_one() {
+async fn callers_beyond_the_limit_wait_for_a_permit() {
     let (_store, client) = new_table().await;
     let mut callers = JoinSet::new();
     for n in 0..minutehand_embedded::IN_FLIGHT_MAX * 2 {
@@ -218,7 +218,7 @@ async fn more_callers_than_places_wait_for_one() {
 }
 
 #[tokio::test]
-async fn a_client_outlives_its_store_unless_the_store_is_closed() {
+async fn a_client_works_after_its_store_is_dropped_but_not_after_it_is_closed() {
     let (store, client) = new_table().await;
     drop(store);
     put_new(&client, "a", "1").send().await.unwrap();
@@ -227,7 +227,7 @@ async fn a_client_outlives_its_store_unless_the_store_is_closed() {
     store.close().await;
     let error = put_new(&client, "a", "1").send().await.unwrap_err();
     let failure = error.as_service_error();
-    assert!(failure.is_none(), "nobody was there to answer: {failure:?}");
+    assert!(failure.is_none(), "the store is closed, so nothing answers: {failure:?}");
 }
 
 fn put(pk: &str) -> TransactWriteItem {

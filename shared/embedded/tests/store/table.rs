@@ -1,4 +1,4 @@
-//! A table like the product's: string keys, and one sparse index.
+//! A table like that of Minutehand: string keys and one sparse index.
 
 use std::collections::HashMap;
 

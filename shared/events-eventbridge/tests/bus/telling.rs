@@ -1,4 +1,4 @@
-//! What the bus is told, and what becomes of what it does not take.
+//! Events on the bus, and events that the bus does not accept.
 
 use std::sync::Arc;
 
@@ -35,10 +35,10 @@ fn entries(call: &AwsCall) -> &Vec<Value> {
     call.body["Entries"].as_array().unwrap()
 }
 
-/// All is taken.
-fn taken(call: &AwsCall) -> AwsAnswer {
-    let taken: Vec<Value> = entries(call).iter().map(|_| json!({"EventId": "e"})).collect();
-    AwsAnswer::Done(json!({"FailedEntryCount": 0, "Entries": taken}))
+/// Accepts all events.
+fn accepts(call: &AwsCall) -> AwsAnswer {
+    let accepted: Vec<Value> = entries(call).iter().map(|_| json!({"EventId": "e"})).collect();
+    AwsAnswer::Done(json!({"FailedEntryCount": 0, "Entries": accepted}))
 }
 
 fn finish(bus: &Bus, n: usize) {
@@ -48,8 +48,8 @@ fn finish(bus: &Bus, n: usize) {
 }
 
 #[tokio::test]
-async fn what_somebody_may_act_on_is_told_and_nothing_of_what_was_sent_or_answered() {
-    let aws = FakeAws::new(taken);
+async fn failures_skips_and_ends_are_events_without_requests_or_answers() {
+    let aws = FakeAws::new(accepts);
     let (bus, _) = bus(&aws);
     let job = job();
     let attempt = Attempt::first(4, Occurrence::Scheduled { nominal_at: at(0) });
@@ -68,7 +68,7 @@ async fn what_somebody_may_act_on_is_told_and_nothing_of_what_was_sent_or_answer
     let calls = aws.calls();
     let [call] = calls.as_slice() else { panic!("{calls:?}") };
     let entries = entries(call);
-    let told: Vec<(&str, Value)> = entries
+    let events: Vec<(&str, Value)> = entries
         .iter()
         .map(|entry| {
             assert_eq!(
@@ -85,7 +85,7 @@ async fn what_somebody_may_act_on_is_told_and_nothing_of_what_was_sent_or_answer
         detail
     };
     assert_eq!(
-        told,
+        events,
         [
             (
                 "Execution Failed",
@@ -119,8 +119,8 @@ async fn what_somebody_may_act_on_is_told_and_nothing_of_what_was_sent_or_answer
 }
 
 #[tokio::test]
-async fn ten_go_in_a_request_and_nothing_is_told_twice() {
-    let aws = FakeAws::new(taken);
+async fn a_request_has_ten_events_and_no_event_is_sent_twice() {
+    let aws = FakeAws::new(accepts);
     let (bus, _) = bus(&aws);
     finish(&bus, 23);
     bus.flush().await.unwrap();
@@ -130,18 +130,18 @@ async fn ten_go_in_a_request_and_nothing_is_told_twice() {
 }
 
 #[tokio::test]
-async fn what_was_not_taken_is_put_again_and_in_the_end_lost_without_the_rest() {
+async fn only_events_that_were_not_accepted_are_put_again() {
     let aws = FakeAws::new(|call| {
-        let fate = |n: usize| match n {
+        let result = |n: usize| match n {
             1 => json!({"ErrorCode": "ThrottlingException", "ErrorMessage": "slow down"}),
             _ => json!({"EventId": "e"}),
         };
-        let fates: Vec<Value> = (0..entries(call).len()).map(fate).collect();
-        AwsAnswer::Done(json!({"FailedEntryCount": 1, "Entries": fates}))
+        let results: Vec<Value> = (0..entries(call).len()).map(result).collect();
+        AwsAnswer::Done(json!({"FailedEntryCount": 1, "Entries": results}))
     });
     let (bus, clock) = bus(&aws);
     finish(&bus, 3);
-    // One of three is not taken, and taken when it comes alone.
+    // The second of three is not accepted until it comes alone.
     bus.flush().await.unwrap();
     let sizes: Vec<usize> = aws.calls().iter().map(|call| entries(call).len()).collect();
     assert_eq!(sizes, [3, 1]);
@@ -149,11 +149,11 @@ async fn what_was_not_taken_is_put_again_and_in_the_end_lost_without_the_rest() 
 }
 
 #[tokio::test]
-async fn a_bus_that_takes_nothing_loses_what_waits_after_a_bounded_number_of_tries() {
+async fn events_are_lost_after_a_bounded_number_of_tries() {
     let aws = FakeAws::new(|call| {
         let busy = json!({"ErrorCode": "InternalFailure", "ErrorMessage": ""});
-        let fates = vec![busy; entries(call).len()];
-        AwsAnswer::Done(json!({"FailedEntryCount": fates.len(), "Entries": fates}))
+        let results = vec![busy; entries(call).len()];
+        AwsAnswer::Done(json!({"FailedEntryCount": results.len(), "Entries": results}))
     });
     let (bus, _) = bus(&aws);
     finish(&bus, 2);
@@ -163,7 +163,7 @@ async fn a_bus_that_takes_nothing_loses_what_waits_after_a_bounded_number_of_tri
 }
 
 #[tokio::test]
-async fn a_request_that_fails_loses_its_events_and_not_those_of_the_next() {
+async fn a_failed_request_loses_its_own_events_only() {
     for (answer, why) in [
         (AwsAnswer::Failed(400, "AccessDeniedException"), "AccessDeniedException"),
         (AwsAnswer::Failed(400, "ThrottlingException"), "ThrottlingException"),
@@ -172,7 +172,7 @@ async fn a_request_that_fails_loses_its_events_and_not_those_of_the_next() {
         let aws =
             FakeAws::new(
                 move |call| {
-                    if entries(call).len() == 10 { answer.clone() } else { taken(call) }
+                    if entries(call).len() == 10 { answer.clone() } else { accepts(call) }
                 },
             );
         let (bus, _) = bus(&aws);

@@ -1,4 +1,4 @@
-//! The adapter before a stand-in for SQS.
+//! Tests of the adapter against a fake of SQS.
 
 // The attribute is always true here; it tells clippy that helpers are tests too.
 #[cfg(test)]

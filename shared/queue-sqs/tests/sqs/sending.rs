@@ -1,4 +1,4 @@
-//! What is asked of SQS, and what becomes of what it answers in part, or not at all.
+//! Requests to SQS, and answers that are partial or missing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn queue(aws: &FakeAws) -> (SqsQueue, SetClock) {
 
 fn messages(n: usize) -> Vec<QueueMessage> {
     let message = |n: usize| QueueMessage {
-        work_item: WorkItem::Purge { collection_uid: format!("c{n}") },
+        work_item: WorkItem::PurgeCollection { collection_uid: format!("c{n}") },
         due_at: now() + TimeDelta::seconds(i64::try_from(n).unwrap()),
     };
     (0..n).map(message).collect()
@@ -33,13 +33,13 @@ fn entries(call: &AwsCall) -> &Vec<Value> {
     call.body["Entries"].as_array().unwrap()
 }
 
-/// All of a request is taken.
-fn taken(call: &AwsCall) -> AwsAnswer {
-    fate(call, |_| None)
+/// Accepts all messages of a request.
+fn accepts(call: &AwsCall) -> AwsAnswer {
+    answer(call, |_| None)
 }
 
-/// Some of a request fail: with a code, and whether that is the sender's fault.
-fn fate(call: &AwsCall, fails: impl Fn(&Value) -> Option<(&'static str, bool)>) -> AwsAnswer {
+/// Fails some messages of a request, with a code and whether that is the sender's fault.
+fn answer(call: &AwsCall, fails: impl Fn(&Value) -> Option<(&'static str, bool)>) -> AwsAnswer {
     let (mut successful, mut failed) = (Vec::new(), Vec::new());
     for entry in entries(call) {
         let id = &entry["Id"];
@@ -54,8 +54,8 @@ fn fate(call: &AwsCall, fails: impl Fn(&Value) -> Option<(&'static str, bool)>) 
 }
 
 #[tokio::test]
-async fn ten_go_in_a_request_each_with_its_delay() {
-    let aws = FakeAws::new(taken);
+async fn a_request_has_ten_messages_each_with_its_delay() {
+    let aws = FakeAws::new(accepts);
     let (queue, _) = queue(&aws);
     queue.send(&messages(23), now()).await.unwrap();
     let calls = aws.calls();
@@ -67,17 +67,17 @@ async fn ten_go_in_a_request_each_with_its_delay() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_for_nothing() {
-    let aws = FakeAws::new(taken);
+async fn no_request_is_sent_for_no_messages() {
+    let aws = FakeAws::new(accepts);
     queue(&aws).0.send(&[], now()).await.unwrap();
     assert!(aws.calls().is_empty());
 }
 
 #[tokio::test]
-async fn what_was_not_taken_is_sent_again_and_no_more_than_that() {
+async fn only_messages_that_were_not_accepted_are_sent_again() {
     let aws = FakeAws::new(|call| {
         let busy = entries(call).len() > 2;
-        fate(call, |entry| {
+        answer(call, |entry| {
             let late = entry["DelaySeconds"].as_i64() > Some(7);
             (busy && late).then_some(("InternalError", false))
         })
@@ -91,8 +91,8 @@ async fn what_was_not_taken_is_sent_again_and_no_more_than_that() {
 }
 
 #[tokio::test]
-async fn a_queue_that_stays_busy_is_asked_a_bounded_number_of_times() {
-    let aws = FakeAws::new(|call| fate(call, |_| Some(("RequestThrottled", true))));
+async fn a_throttling_queue_is_retried_a_bounded_number_of_times() {
+    let aws = FakeAws::new(|call| answer(call, |_| Some(("RequestThrottled", true))));
     let (queue, clock) = queue(&aws);
     let error = queue.send(&messages(2), now()).await.unwrap_err();
     assert!(error.is_retryable(), "{error:?}");
@@ -101,7 +101,7 @@ async fn a_queue_that_stays_busy_is_asked_a_bounded_number_of_times() {
 }
 
 #[tokio::test]
-async fn what_the_queue_says_nothing_of_is_not_taken() {
+async fn a_message_missing_from_the_answer_is_sent_again() {
     let silent = json!({"Successful": [], "Failed": []});
     let answers = [
         AwsAnswer::Done(silent),
@@ -115,9 +115,9 @@ async fn what_the_queue_says_nothing_of_is_not_taken() {
 }
 
 #[tokio::test]
-async fn one_that_is_refused_is_told_and_does_not_keep_others_back() {
+async fn a_refused_message_is_reported_and_does_not_delay_the_others() {
     let aws = FakeAws::new(|call| {
-        fate(call, |entry| match entry["DelaySeconds"].as_i64() {
+        answer(call, |entry| match entry["DelaySeconds"].as_i64() {
             Some(0) => Some(("InvalidMessageContents", true)),
             _ => None,
         })
@@ -128,7 +128,7 @@ async fn one_that_is_refused_is_told_and_does_not_keep_others_back() {
 }
 
 #[tokio::test]
-async fn errors_are_told_apart_by_whether_they_pass() {
+async fn errors_are_retryable_or_not() {
     for (answer, passes) in [
         (AwsAnswer::Failed(403, "AccessDenied"), false),
         (AwsAnswer::Failed(400, "AWS.SimpleQueueService.NonExistentQueue"), false),
@@ -145,7 +145,7 @@ async fn errors_are_told_apart_by_whether_they_pass() {
 }
 
 #[tokio::test]
-async fn messages_are_put_back_for_as_long_as_is_asked() {
+async fn messages_are_put_back_for_the_given_time() {
     let record = |n: u32| json!({"messageId": n.to_string(), "receiptHandle": format!("r{n}")});
     let records: Vec<Value> = (0..11).map(record).collect();
     let batch: Batch = serde_json::from_value(json!({"Records": records})).unwrap();

@@ -13,10 +13,10 @@ fn running_a_job_sends_one_attempt_and_answers_without_a_body() {
     api.world.sent.lock().unwrap().clear();
     api.ask("POST", "/C1/jobs/J1/run", "").is(200, "");
     let sent = api.world.sent.lock().unwrap();
-    let [QueueMessage { work_item: WorkItem::Execute { attempts, .. }, .. }] = &sent[..] else {
+    let [QueueMessage { work_item: WorkItem::Attempt { attempt, .. }, .. }] = &sent[..] else {
         panic!("not one execution: {sent:?}");
     };
-    assert!(matches!(attempts[..], [Attempt { occurrence: Occurrence::Run { .. }, .. }]));
+    assert!(matches!(attempt, Attempt { occurrence: Occurrence::Run { .. }, .. }));
 }
 
 #[test]

@@ -1,0 +1,454 @@
+//! Handles deliveries of the queue, in the same way on every host.
+//!
+//! A host takes messages from its queue, passes each delivery to a [`Worker`], and does what the
+//! returned [`Disposition`] says. The worker decides everything else:
+//!
+//! | the work | `error_type` in the log | the message |
+//! |---|---|---|
+//! | succeeded | | is deleted |
+//! | is held by another worker, or given back by a process that stops | | is retried when the lease ends, or at once |
+//! | failed in the store, the queue or the key | `MessageFailed` | is retried after a pause that doubles from 5 to 120 seconds |
+//! | reached its deadline | `MessageTimedOut` | is retried at its visibility timeout: its lease has ended by then |
+//! | panicked | `MessagePanicked` | the same |
+//! | was written by a newer version | `MessageNewer` | the same: a newer worker may have started by then |
+//! | cannot be read | `MessageUnreadable` | is buried |
+//! | did not succeed in the last delivery | that, and `DeadLetter` | is buried |
+//!
+//! A message may hold several work items. They are performed concurrently, and the message is
+//! deleted when all of them have succeeded. Otherwise it is retried as soon as one of them asks for:
+//! a work item that has already succeeded finds that in the store.
+//!
+//! A crash in here leaves the message in the queue, which delivers it again. The store knows how
+//! far the work came.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
+use domain::work_item::{UnreadableMessage, WorkItem};
+use futures_util::FutureExt;
+use futures_util::future::{Either, join_all, select};
+use ports::{Clock, ErrorType, Event, EventSink, chain};
+
+use super::execute::{Executor, Performed};
+use crate::error::AppError;
+
+/// The pause after the first failed delivery.
+const BACKOFF_FIRST: Duration = Duration::from_secs(5);
+/// How often the pause doubles before it has reached the visibility timeout.
+const BACKOFF_DOUBLINGS_MAX: u32 = 5;
+
+/// Performs one work item. [`Executor`] does; tests of hosts have performers of their own.
+pub trait Performer: Send + Sync {
+    /// Performs a work item.
+    fn perform(
+        &self,
+        work_item: &WorkItem,
+    ) -> impl Future<Output = Result<Performed, AppError>> + Send;
+}
+
+impl Performer for Executor {
+    async fn perform(&self, work_item: &WorkItem) -> Result<Performed, AppError> {
+        Self::perform(self, work_item).await
+    }
+}
+
+/// Handles deliveries of a queue.
+pub struct Worker<P = Executor> {
+    performer: P,
+    clock: Arc<dyn Clock>,
+    events: Arc<dyn EventSink>,
+}
+
+/// One delivery of one message.
+#[derive(Clone, Copy)]
+pub struct Delivery<'a> {
+    /// Identifies the message in the log.
+    pub message_id: &'a (dyn fmt::Display + Sync),
+    /// How often the message was delivered, this time included.
+    pub receives: u32,
+    /// What the message asks for: at least one work item.
+    pub work_items: Result<&'a [WorkItem], &'a UnreadableMessage>,
+}
+
+/// When the handling of a delivery has to end, in work time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadline(DateTime<Utc>);
+
+/// What the host does with a message.
+///
+/// The order is that of urgency: of several work items in a message, the least disposition decides.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Disposition {
+    /// Deliver the message again after this much work time.
+    RetryAfter(Duration),
+    /// Leave the message alone: the queue delivers it again at its visibility timeout.
+    RetryAtVisibilityTimeout,
+    /// Move the message to the dead letters, for this reason.
+    Bury(String),
+    /// Delete the message.
+    Delete,
+}
+
+/// How the work of one work item ended.
+#[derive(Debug)]
+enum Ending<'a> {
+    Done,
+    Again(Duration),
+    Failed(AppError),
+    TimedOut,
+    Panicked,
+    Unreadable(&'a UnreadableMessage),
+}
+
+impl Deadline {
+    /// A deadline at this work time.
+    #[must_use]
+    pub const fn at(work_time: DateTime<Utc>) -> Self {
+        Self(work_time)
+    }
+}
+
+impl<P: Performer> Worker<P> {
+    /// A worker that passes work items to `performer`.
+    #[must_use]
+    pub fn new(performer: P, clock: Arc<dyn Clock>, events: Arc<dyn EventSink>) -> Self {
+        Self { performer, clock, events }
+    }
+
+    /// Handles one delivery. Never panics, and never takes longer than until `deadline`.
+    pub async fn handle(&self, delivery: Delivery<'_>, deadline: Deadline) -> Disposition {
+        let disposition = match delivery.work_items {
+            Err(error) => self.log_and_decide(delivery, &Ending::Unreadable(error)),
+            // Nearly every message. Thousands of these may wait for their instant, so no allocation.
+            Ok([work_item]) => {
+                let ending = self.perform(work_item, deadline).await;
+                self.log_and_decide(delivery, &ending)
+            }
+            Ok(work_items) => {
+                let each = work_items.iter().map(|work_item| self.perform(work_item, deadline));
+                let endings = Box::pin(join_all(each)).await;
+                let dispositions =
+                    endings.iter().map(|ending| self.log_and_decide(delivery, ending));
+                dispositions.min().unwrap_or(Disposition::Delete)
+            }
+        };
+        if disposition != Disposition::Delete && is_last(delivery.receives) {
+            self.log_dead_letter(delivery);
+        }
+        disposition
+    }
+
+    async fn perform(&self, work_item: &WorkItem, deadline: Deadline) -> Ending<'static> {
+        let left = (deadline.0 - self.clock.work_now()).to_std().unwrap_or_default();
+        let performed = async { self.performer.perform(work_item).await };
+        let performed = pin!(AssertUnwindSafe(performed).catch_unwind());
+        match select(performed, self.clock.wait(left)).await {
+            Either::Left((Ok(Ok(Performed::Done)), _)) => Ending::Done,
+            Either::Left((Ok(Ok(Performed::Again(after))), _)) => Ending::Again(after),
+            Either::Left((Ok(Err(error)), _)) => Ending::Failed(error),
+            // The panic itself is in the log already.
+            Either::Left((Err(_), _)) => Ending::Panicked,
+            Either::Right(((), _)) => Ending::TimedOut,
+        }
+    }
+
+    fn log_and_decide(&self, delivery: Delivery<'_>, ending: &Ending<'_>) -> Disposition {
+        self.log(delivery, ending);
+        decide(ending, delivery.receives)
+    }
+
+    fn log(&self, delivery: Delivery<'_>, ending: &Ending<'_>) {
+        let Some(error_type) = error_type(ending) else { return };
+        if let Ending::Unreadable(_) = ending {
+            self.events.note(Event::MessageUnreadable);
+        }
+        let error = match ending {
+            Ending::Failed(error) => Some(chain(error)),
+            Ending::Unreadable(error) => Some(error.to_string()),
+            Ending::Done | Ending::Again(_) | Ending::TimedOut | Ending::Panicked => None,
+        };
+        let what = match ending {
+            Ending::TimedOut => "message timed out",
+            Ending::Panicked => "message handler panicked",
+            Ending::Unreadable(_) => "message is unreadable",
+            Ending::Failed(_) if is_last(delivery.receives) => "message failed",
+            Ending::Done | Ending::Again(_) | Ending::Failed(_) => {
+                "message failed, will be retried"
+            }
+        };
+        let Delivery { message_id, receives, .. } = delivery;
+        tracing::error!(%error_type, %message_id, receives, error, "{what}");
+    }
+
+    fn log_dead_letter(&self, delivery: Delivery<'_>) {
+        self.events.note(Event::DeadLetter);
+        let (error_type, Delivery { message_id, receives, .. }) = (ErrorType::DeadLetter, delivery);
+        tracing::error!(%error_type, %message_id, receives, "message goes to the dead letters");
+    }
+}
+
+impl Worker {
+    /// Makes attempts that are not due yet give back their claims, because the process stops.
+    /// Started attempts continue.
+    pub fn stop(&self) {
+        self.performer.stop();
+    }
+}
+
+/// Decides what becomes of a message with one work item: the table above.
+fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
+    let retry = match ending {
+        Ending::Done => return Disposition::Delete,
+        Ending::Unreadable(UnreadableMessage::NotJson(_) | UnreadableMessage::NotAWorkItem(_)) => {
+            return Disposition::Bury(ending.to_string());
+        }
+        Ending::Again(after) => Disposition::RetryAfter(*after),
+        Ending::Failed(_) => Disposition::RetryAfter(backoff(receives)),
+        Ending::TimedOut
+        | Ending::Panicked
+        | Ending::Unreadable(UnreadableMessage::Newer { .. }) => {
+            Disposition::RetryAtVisibilityTimeout
+        }
+    };
+    if is_last(receives) {
+        return Disposition::Bury(format!("delivered {receives} times; the last time {ending}"));
+    }
+    retry
+}
+
+const fn error_type(ending: &Ending<'_>) -> Option<ErrorType> {
+    match ending {
+        Ending::Done | Ending::Again(_) => None,
+        Ending::Failed(_) => Some(ErrorType::MessageFailed),
+        Ending::TimedOut => Some(ErrorType::MessageTimedOut),
+        Ending::Panicked => Some(ErrorType::MessagePanicked),
+        Ending::Unreadable(UnreadableMessage::Newer { .. }) => Some(ErrorType::MessageNewer),
+        Ending::Unreadable(UnreadableMessage::NotJson(_) | UnreadableMessage::NotAWorkItem(_)) => {
+            Some(ErrorType::MessageUnreadable)
+        }
+    }
+}
+
+/// Whether the queue does not deliver the message again.
+const fn is_last(receives: u32) -> bool {
+    receives >= RECEIVES_MAX
+}
+
+/// The pause after a failed delivery. It grows, so that all deliveries of a message together outlast
+/// an outage of half an hour.
+fn backoff(receives: u32) -> Duration {
+    let doublings = receives.saturating_sub(1).min(BACKOFF_DOUBLINGS_MAX);
+    (BACKOFF_FIRST * 2_u32.pow(doublings)).min(VISIBILITY.to_std().unwrap_or(BACKOFF_FIRST))
+}
+
+/// The end of a sentence about a message: why it is among the dead letters.
+impl fmt::Display for Ending<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("it succeeded"),
+            Self::Again(_) => f.write_str("another worker had claimed it"),
+            Self::Failed(error) => write!(f, "it failed: {}", chain(error)),
+            Self::TimedOut => f.write_str("it timed out"),
+            Self::Panicked => f.write_str("its handler panicked"),
+            Self::Unreadable(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::sync::Mutex;
+
+    use domain::firing::limits::FUNCTION;
+    use domain::work_item::decode;
+    use testkit::SetClock;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Ends each work item as the name of its collection says.
+    struct Scripted;
+
+    impl Performer for Scripted {
+        fn perform(
+            &self,
+            work_item: &WorkItem,
+        ) -> impl Future<Output = Result<Performed, AppError>> + Send {
+            let WorkItem::PurgeCollection { collection_uid } = work_item else {
+                panic!("not of this test: {work_item:?}");
+            };
+            match collection_uid.as_str() {
+                "panics at once" => panic!("as the test asked for"),
+                "hangs" => Either::Left(pending()),
+                "panics" => Either::Right(Either::Left(async { panic!("as the test asked for") })),
+                "held" => Either::Right(Either::Right(ready(Ok(Performed::Again(SECOND))))),
+                "fails" => Either::Right(Either::Right(ready(Err(busy())))),
+                _ => Either::Right(Either::Right(ready(Ok(Performed::Done)))),
+            }
+        }
+    }
+
+    #[derive(Default)]
+    struct Counted(Mutex<[u32; 2]>);
+
+    impl EventSink for Counted {
+        fn note(&self, event: Event<'_>) {
+            let mut counted = self.0.lock().unwrap();
+            match event {
+                Event::MessageUnreadable => counted[0] += 1,
+                Event::DeadLetter => counted[1] += 1,
+                other => panic!("not of a worker: {other:?}"),
+            }
+        }
+    }
+
+    fn busy() -> AppError {
+        AppError::Busy { what: "the job".to_owned() }
+    }
+
+    fn bury(reason: &str) -> Disposition {
+        Disposition::Bury(reason.to_owned())
+    }
+
+    /// Handles a delivery. Returns the disposition, the work time that it took, and how many
+    /// unreadable messages and dead letters were counted.
+    fn handle(
+        work_items: Result<&[WorkItem], &UnreadableMessage>,
+        receives: u32,
+    ) -> (Disposition, Duration, [u32; 2]) {
+        let clock = SetClock::at(DateTime::UNIX_EPOCH);
+        let counted = Arc::new(Counted::default());
+        let worker = Worker::new(Scripted, Arc::new(clock.clone()), counted.clone());
+        let delivery = Delivery { message_id: &"m", receives, work_items };
+        let deadline = Deadline::at(clock.now() + FUNCTION);
+        let disposition = pollster::block_on(worker.handle(delivery, deadline));
+        let took = (clock.now() - DateTime::UNIX_EPOCH).to_std().unwrap();
+        let counted = *counted.0.lock().unwrap();
+        (disposition, took, counted)
+    }
+
+    fn items(names: &[&str]) -> Vec<WorkItem> {
+        let item = |name: &&str| WorkItem::PurgeCollection { collection_uid: (*name).to_owned() };
+        names.iter().map(item).collect()
+    }
+
+    #[test]
+    fn every_ending_has_one_disposition_and_error_type() {
+        use Disposition::{Delete, RetryAfter, RetryAtVisibilityTimeout};
+        let after = |seconds| RetryAfter(Duration::from_secs(seconds));
+        let not_json = decode("{").unwrap_err();
+        let not_ours = decode("{}").unwrap_err();
+        let newer = decode(r#"{"v":2}"#).unwrap_err();
+        let last = RECEIVES_MAX;
+        let eof = "the message is not a work item: \
+                   EOF while parsing an object at line 1 column 1";
+        let no_version = "the message is not a work item: property 'v' is missing or invalid";
+        for (ending, receives, expected, error_type) in [
+            (Ending::Done, 1, Delete, None),
+            (Ending::Done, last, Delete, None),
+            (Ending::Again(SECOND), 1, after(1), None),
+            (Ending::Again(SECOND), last - 1, after(1), None),
+            (
+                Ending::Again(SECOND),
+                last,
+                bury("delivered 20 times; the last time another worker had claimed it"),
+                None,
+            ),
+            (Ending::Failed(busy()), 1, after(5), Some("MessageFailed")),
+            (Ending::Failed(busy()), 2, after(10), Some("MessageFailed")),
+            (Ending::Failed(busy()), last - 1, after(120), Some("MessageFailed")),
+            (
+                Ending::Failed(busy()),
+                last,
+                bury(
+                    "delivered 20 times; the last time it failed: the job is being changed by others",
+                ),
+                Some("MessageFailed"),
+            ),
+            (Ending::TimedOut, 1, RetryAtVisibilityTimeout, Some("MessageTimedOut")),
+            (
+                Ending::TimedOut,
+                last,
+                bury("delivered 20 times; the last time it timed out"),
+                Some("MessageTimedOut"),
+            ),
+            (Ending::Panicked, 1, RetryAtVisibilityTimeout, Some("MessagePanicked")),
+            (
+                Ending::Panicked,
+                last,
+                bury("delivered 20 times; the last time its handler panicked"),
+                Some("MessagePanicked"),
+            ),
+            (Ending::Unreadable(&newer), 1, RetryAtVisibilityTimeout, Some("MessageNewer")),
+            (
+                Ending::Unreadable(&newer),
+                last,
+                bury(
+                    "delivered 20 times; the last time the message has version 2, \
+                     and this worker reads up to 1",
+                ),
+                Some("MessageNewer"),
+            ),
+            (Ending::Unreadable(&not_json), 1, bury(eof), Some("MessageUnreadable")),
+            (Ending::Unreadable(&not_ours), 1, bury(no_version), Some("MessageUnreadable")),
+            (Ending::Unreadable(&not_ours), last, bury(no_version), Some("MessageUnreadable")),
+        ] {
+            assert_eq!(decide(&ending, receives), expected, "{ending:?}, {receives}");
+            let found = super::error_type(&ending).map(ErrorType::as_str);
+            assert_eq!(found, error_type, "{ending:?}");
+        }
+    }
+
+    #[test]
+    fn the_backoff_doubles_and_all_deliveries_outlast_half_an_hour() {
+        let pauses: Vec<u64> = (1..=7).map(|receives| backoff(receives).as_secs()).collect();
+        assert_eq!(pauses, [5, 10, 20, 40, 80, 120, 120]);
+        let total: Duration = (1..RECEIVES_MAX).map(backoff).sum();
+        assert!(total > Duration::from_mins(30), "{total:?}");
+    }
+
+    #[test]
+    fn a_message_is_deleted_when_all_its_work_items_have_succeeded() {
+        assert_eq!(handle(Ok(&items(&["a"])), 1), (Disposition::Delete, Duration::ZERO, [0, 0]));
+        assert_eq!(handle(Ok(&items(&["a", "b"])), 1).0, Disposition::Delete);
+        let all = items(&["a", "panics", "fails", "held"]);
+        assert_eq!(handle(Ok(&all), 1).0, Disposition::RetryAfter(SECOND));
+        let none_knows_when = items(&["a", "panics", "hangs"]);
+        assert_eq!(handle(Ok(&none_knows_when), 1).0, Disposition::RetryAtVisibilityTimeout);
+        let (disposition, _, counted) = handle(Ok(&items(&["a", "fails", "panics"])), RECEIVES_MAX);
+        assert!(matches!(disposition, Disposition::Bury(_)), "{disposition:?}");
+        assert_eq!(counted, [0, 1], "one message is one dead letter");
+    }
+
+    #[test]
+    fn a_panic_is_caught() {
+        for name in ["panics", "panics at once"] {
+            let expected = (Disposition::RetryAtVisibilityTimeout, Duration::ZERO, [0, 0]);
+            assert_eq!(handle(Ok(&items(&[name])), 1), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn work_that_hangs_ends_at_the_deadline() {
+        let limit = FUNCTION.to_std().unwrap();
+        let expected = (Disposition::RetryAtVisibilityTimeout, limit, [0, 0]);
+        assert_eq!(handle(Ok(&items(&["hangs"])), 1), expected);
+    }
+
+    #[test]
+    fn unreadable_messages_and_dead_letters_are_counted() {
+        let (newer, bad) = (decode(r#"{"v":2}"#).unwrap_err(), decode("{}").unwrap_err());
+        assert_eq!(handle(Err(&newer), 1).2, [1, 0]);
+        assert_eq!(handle(Err(&bad), RECEIVES_MAX - 1).2, [1, 0]);
+        assert_eq!(handle(Err(&bad), RECEIVES_MAX).2, [1, 1]);
+        assert_eq!(handle(Ok(&items(&["fails"])), RECEIVES_MAX).2, [0, 1]);
+        assert_eq!(handle(Ok(&items(&["a"])), RECEIVES_MAX).2, [0, 0]);
+    }
+}

@@ -1,0 +1,51 @@
+//! Work items: what a message in the queue asks a worker to do.
+//!
+//! [`encode`] and [`decode`] define how work items are written into messages.
+
+mod wire;
+
+use crate::attempt::Attempt;
+
+pub use wire::{UnreadableMessage, decode, encode};
+
+/// Identifies a job and where its items are stored, whatever the job's state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JobRef {
+    /// The job's identity, never reused.
+    pub uid: String,
+    /// The identity of the job's collection.
+    pub collection_uid: String,
+    /// The job's name in the form under which its definition is stored.
+    pub key: String,
+}
+
+/// What a message asks a worker to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkItem {
+    /// Make one attempt.
+    Attempt {
+        /// The job that the attempt belongs to.
+        job: JobRef,
+        /// The attempt to make.
+        attempt: Attempt,
+    },
+    /// Check whether a job with nothing left to dispatch has finished.
+    CheckFinished {
+        /// The job to check.
+        job: JobRef,
+        /// The generation of the job's timing when the sweeper read it.
+        generation: u64,
+    },
+    /// Delete a job that finished long ago.
+    DeleteJob {
+        /// The job to delete.
+        job: JobRef,
+        /// The generation of the timing with which the job finished.
+        generation: u64,
+    },
+    /// Delete the jobs of a deleted collection.
+    PurgeCollection {
+        /// The identity of the collection.
+        collection_uid: String,
+    },
+}

@@ -1,0 +1,299 @@
+//! The message format of work items.
+//!
+//! A message is one line of JSON with a version. Messages outlive the process that wrote them, so
+//! every form that was ever written must stay readable. A worker that finds a newer version than
+//! its own leaves the message to a newer worker.
+//!
+//! Property names are short, because a message is sent for every occurrence:
+//!
+//! | property | meaning |
+//! |---|---|
+//! | `v` | version, 1 |
+//! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection) |
+//! | `j` | the job: `u` identity, `c` identity of its collection, `k` name |
+//! | `a` | the attempts of an `x`, at least one |
+//! | `g` | generation, of a `conclude` and a `delete` |
+//! | `c` | identity of the collection, of a `purge` |
+//!
+//! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
+//! `e` (error action), `t` (number), `d` (due instant) and `l` (waits in a timer) only where they
+//! differ from none, `false`, 0, `n` and `false`.
+//!
+//! A message is written with one attempt, and may be read with several: [`decode`] makes a work item
+//! of each.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+
+use super::{JobRef, WorkItem};
+use crate::attempt::{Attempt, Occurrence, Role};
+use crate::tick::{from_ticks, ticks};
+
+/// The version that is written, and the newest that can be read.
+const VERSION: u32 = 1;
+
+/// Why a message cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableMessage {
+    /// The message is not JSON: it is damaged, or another program wrote it.
+    #[error("the message is not a work item: {0}")]
+    NotJson(#[from] serde_json::Error),
+    /// A newer version wrote the message.
+    #[error("the message has version {found}, and this worker reads up to {VERSION}")]
+    Newer {
+        /// The version of the message.
+        found: u32,
+    },
+    /// A property is missing or its value is impossible.
+    #[error("the message is not a work item: {0}")]
+    NotAWorkItem(String),
+}
+
+/// Writes a work item as a message.
+#[must_use]
+pub fn encode(work_item: &WorkItem) -> String {
+    let message = match work_item {
+        WorkItem::Attempt { job, attempt } => {
+            json!({"v": VERSION, "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
+        }
+        WorkItem::CheckFinished { job, generation } => {
+            json!({"v": VERSION, "do": "conclude", "j": write_job(job), "g": generation})
+        }
+        WorkItem::DeleteJob { job, generation } => {
+            json!({"v": VERSION, "do": "delete", "j": write_job(job), "g": generation})
+        }
+        WorkItem::PurgeCollection { collection_uid } => {
+            json!({"v": VERSION, "do": "purge", "c": collection_uid})
+        }
+    };
+    message.to_string()
+}
+
+/// Reads a message. Returns at least one work item, and one for each attempt in the message.
+///
+/// # Errors
+///
+/// Returns an error if the message is not a work item, or if a newer version wrote it.
+pub fn decode(message: &str) -> Result<Vec<WorkItem>, UnreadableMessage> {
+    let message: Value = serde_json::from_str(message)?;
+    let version = u32::try_from(number(&message, "v")?).map_err(|_| wrong("v"))?;
+    if version > VERSION {
+        return Err(UnreadableMessage::Newer { found: version });
+    }
+    let work_item = match text(&message, "do")?.as_str() {
+        "x" => return read_attempts(&message),
+        "conclude" => {
+            WorkItem::CheckFinished { job: read_job(&message)?, generation: number(&message, "g")? }
+        }
+        "delete" => {
+            WorkItem::DeleteJob { job: read_job(&message)?, generation: number(&message, "g")? }
+        }
+        "purge" => WorkItem::PurgeCollection { collection_uid: text(&message, "c")? },
+        _ => return Err(wrong("do")),
+    };
+    Ok(vec![work_item])
+}
+
+fn write_job(JobRef { uid, collection_uid, key }: &JobRef) -> Value {
+    json!({"u": uid, "c": collection_uid, "k": key})
+}
+
+fn read_job(message: &Value) -> Result<JobRef, UnreadableMessage> {
+    let job = message.get("j").ok_or_else(|| wrong("j"))?;
+    Ok(JobRef { uid: text(job, "u")?, collection_uid: text(job, "c")?, key: text(job, "k")? })
+}
+
+fn write_attempt(attempt: &Attempt) -> Value {
+    let nominal_at = attempt.occurrence.nominal_at();
+    let mut wire = Map::new();
+    let mut insert = |name: &str, value: Value| wire.insert(name.to_owned(), value);
+    insert("g", attempt.generation.into());
+    insert("n", ticks(nominal_at).into());
+    if let Occurrence::Run { run_id, .. } = &attempt.occurrence {
+        insert("r", run_id.as_str().into());
+    }
+    if attempt.role == Role::Error {
+        insert("e", true.into());
+    }
+    if attempt.number > 0 {
+        insert("t", attempt.number.into());
+    }
+    if attempt.due_at != nominal_at {
+        insert("d", ticks(attempt.due_at).into());
+    }
+    if attempt.is_long {
+        insert("l", true.into());
+    }
+    Value::Object(wire)
+}
+
+fn read_attempts(message: &Value) -> Result<Vec<WorkItem>, UnreadableMessage> {
+    let job = read_job(message)?;
+    let attempts = message.get("a").and_then(Value::as_array).ok_or_else(|| wrong("a"))?;
+    if attempts.is_empty() {
+        return Err(UnreadableMessage::NotAWorkItem("no attempt".to_owned()));
+    }
+    let work_item = |wire| Ok(WorkItem::Attempt { job: job.clone(), attempt: read_attempt(wire)? });
+    attempts.iter().map(work_item).collect()
+}
+
+fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
+    let nominal_at = instant(wire.get("n"), "n")?;
+    let number = match wire.get("t") {
+        None => Some(0),
+        Some(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
+    };
+    Ok(Attempt {
+        generation: self::number(wire, "g")?,
+        occurrence: match non_null(wire, "r") {
+            None => Occurrence::Scheduled { nominal_at },
+            Some(_) => Occurrence::Run { asked_at: nominal_at, run_id: text(wire, "r")? },
+        },
+        role: if flag(wire, "e")? { Role::Error } else { Role::Main },
+        number: number.ok_or_else(|| wrong("t"))?,
+        due_at: match non_null(wire, "d") {
+            None => nominal_at,
+            due => instant(due, "d")?,
+        },
+        is_long: flag(wire, "l")?,
+    })
+}
+
+fn non_null<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    value.get(name).filter(|value| !value.is_null())
+}
+
+fn text(value: &Value, name: &str) -> Result<String, UnreadableMessage> {
+    let text = value.get(name).and_then(Value::as_str);
+    text.map(str::to_owned).ok_or_else(|| wrong(name))
+}
+
+fn number(value: &Value, name: &str) -> Result<u64, UnreadableMessage> {
+    value.get(name).and_then(Value::as_u64).ok_or_else(|| wrong(name))
+}
+
+/// An absent flag is `false`.
+fn flag(value: &Value, name: &str) -> Result<bool, UnreadableMessage> {
+    value.get(name).map_or(Some(false), Value::as_bool).ok_or_else(|| wrong(name))
+}
+
+fn instant(value: Option<&Value>, name: &str) -> Result<DateTime<Utc>, UnreadableMessage> {
+    let ticks = value.and_then(Value::as_i64).ok_or_else(|| wrong(name))?;
+    let beyond = || UnreadableMessage::NotAWorkItem("an instant that no date can have".to_owned());
+    from_ticks(ticks).ok_or_else(beyond)
+}
+
+fn wrong(name: &str) -> UnreadableMessage {
+    UnreadableMessage::NotAWorkItem(format!("property '{name}' is missing or invalid"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> JobRef {
+        JobRef { uid: "u1".to_owned(), collection_uid: "c1".to_owned(), key: "nightly".to_owned() }
+    }
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    fn first() -> Attempt {
+        Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) })
+    }
+
+    fn attempt(attempt: Attempt) -> WorkItem {
+        WorkItem::Attempt { job: job(), attempt }
+    }
+
+    /// Messages outlive the process that wrote them, so these lines must never change.
+    #[test]
+    fn each_work_item_has_its_exact_line_and_reads_back() {
+        let retry = Attempt { number: 2, due_at: at(95), is_long: true, ..first() };
+        let failed = Attempt { role: Role::Error, due_at: at(99), ..first() };
+        let run = Occurrence::Run { asked_at: at(7), run_id: "a\"b".to_owned() };
+        for (work_item, line) in [
+            (
+                attempt(first()),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000}]}"#,
+            ),
+            (
+                attempt(retry),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"t":2,"d":950000000,"l":true}]}"#,
+            ),
+            (
+                attempt(failed),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"e":true,"d":990000000}]}"#,
+            ),
+            (
+                attempt(Attempt::first(4, run)),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":4,"n":70000000,"r":"a\"b"}]}"#,
+            ),
+            (
+                WorkItem::CheckFinished { job: job(), generation: 7 },
+                r#"{"v":1,"do":"conclude","j":{"u":"u1","c":"c1","k":"nightly"},"g":7}"#,
+            ),
+            (
+                WorkItem::DeleteJob { job: job(), generation: u64::MAX },
+                r#"{"v":1,"do":"delete","j":{"u":"u1","c":"c1","k":"nightly"},"g":18446744073709551615}"#,
+            ),
+            (
+                WorkItem::PurgeCollection { collection_uid: "Grüße".to_owned() },
+                r#"{"v":1,"do":"purge","c":"Grüße"}"#,
+            ),
+        ] {
+            assert_eq!(encode(&work_item), line);
+            assert_eq!(decode(line).unwrap(), [work_item]);
+        }
+    }
+
+    #[test]
+    fn a_message_with_several_attempts_is_one_work_item_for_each() {
+        let line = r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},
+            "a":[{"g":1,"n":600000000},{"g":1,"n":600000000,"t":2,"d":950000000,"l":true},
+            {"g":4,"n":70000000,"r":"ab"}]}"#;
+        let retry = Attempt { number: 2, due_at: at(95), is_long: true, ..first() };
+        let run = Occurrence::Run { asked_at: at(7), run_id: "ab".to_owned() };
+        let expected = [first(), retry, Attempt::first(4, run)].map(attempt);
+        assert_eq!(decode(line).unwrap(), expected);
+    }
+
+    #[test]
+    fn properties_may_stand_in_any_order_and_unknown_ones_are_ignored() {
+        let line = r#"{"a":[{"n":600000000,"g":1,"r":null,"d":null,"p":[]}],"new":{},
+            "j":{"k":"nightly","c":"c1","u":"u1"},"do":"x","v":0}"#;
+        assert_eq!(decode(line).unwrap(), [attempt(first())]);
+    }
+
+    #[test]
+    fn a_message_that_is_not_a_work_item_is_refused() {
+        for (message, expected) in [
+            ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
+            ("[]", "the message is not a work item: property 'v' is missing or invalid"),
+            (r#"{"v":2,"do":"dance"}"#, "the message has version 2, and this worker reads up to 1"),
+            (
+                r#"{"v":1,"do":"dance"}"#,
+                "the message is not a work item: property 'do' is missing or invalid",
+            ),
+            (
+                r#"{"v":1,"do":"conclude","j":{"u":"","c":"","k":""},"g":-1}"#,
+                "the message is not a work item: property 'g' is missing or invalid",
+            ),
+            (
+                r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[]}"#,
+                "the message is not a work item: no attempt",
+            ),
+            (
+                r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":9223372036854775807}]}"#,
+                "the message is not a work item: an instant that no date can have",
+            ),
+            (
+                r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":0},{"g":1,"n":0,"e":1}]}"#,
+                "the message is not a work item: property 'e' is missing or invalid",
+            ),
+        ] {
+            assert_eq!(decode(message).unwrap_err().to_string(), expected);
+        }
+    }
+}
