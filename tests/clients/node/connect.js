@@ -1,6 +1,6 @@
 'use strict';
 
-// How azure-arm-scheduler 1.2.0-preview is pointed at Minutehand; shared/docs/azure-migration.md shows these lines.
+// How azure-arm-scheduler 1.2.0-preview is pointed at Minutehand; azure-migration.md shows these lines.
 
 function connect(url, token, subscription) {
   // shown: azure-arm-scheduler 1.2.0-preview

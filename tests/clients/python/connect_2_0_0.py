@@ -1,4 +1,4 @@
-"""How azure-mgmt-scheduler 2.0.0 is pointed at Minutehand; shared/docs/azure-migration.md shows these lines."""
+"""How azure-mgmt-scheduler 2.0.0 is pointed at Minutehand; azure-migration.md shows these lines."""
 
 
 def connect(url, token, subscription):
