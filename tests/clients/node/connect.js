@@ -1,6 +1,6 @@
 'use strict';
 
-// Connects azure-arm-scheduler 1.2.0-preview to Minutehand. shared/docs/azure-migration.md shows these lines.
+// Connects azure-arm-scheduler 1.2.0-preview to Minutehand. azure-migration.md shows these lines.
 
 function connect(url, token, subscription) {
   // shown: azure-arm-scheduler 1.2.0-preview

@@ -1,4 +1,4 @@
-"""Connects azure-mgmt-scheduler 7.0.0 to Minutehand. shared/docs/azure-migration.md shows these lines."""
+"""Connects azure-mgmt-scheduler 7.0.0 to Minutehand. azure-migration.md shows these lines."""
 
 
 def connect(url, token, subscription, certificate):
