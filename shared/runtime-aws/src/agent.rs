@@ -1,8 +1,8 @@
 //! A short user agent for requests to AWS.
 //!
 //! For each request the SDK assembles a long user agent with its version and configuration, and signs
-//! it. That took a tenth of the CPU time of a request. One word is enough to find the requests in
-//! CloudTrail.
+//! it. That took a tenth of the CPU time of a request. One word is enough to find the requests in the
+//! audit trail of AWS.
 
 use aws_runtime::user_agent::UserAgentInterceptor;
 use aws_smithy_runtime_api::box_error::BoxError;
