@@ -156,7 +156,7 @@ fn what_is_refused_says_what_to_change_and_exits_with_2() {
     );
     check_refused(
         r#"{"frequency":"week","schedule":{"monthDays":[31]}}"#,
-        "error: Cannot set days of month with recurrence unit 'Week'.\n  'recurrence.schedule.monthDays' goes with frequency 'month' only\n",
+        "error: Cannot set days of month with recurrence unit 'Week'.\n  'recurrence.schedule.monthDays' is only allowed with frequency 'month'\n",
     );
     check_refused(
         r#"{"frequency":"day","schedul":{}}"#,

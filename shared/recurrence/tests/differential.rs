@@ -212,7 +212,7 @@ mod differential {
             let start = format_instant(pair.start);
             let context = format!("seed {seed}: {json} start {start} now {}", format_instant(now));
 
-            let rule = Recurrence::from_json(&json).and_then(|sent| Rule::of(&sent));
+            let rule = Recurrence::from_json(&json).and_then(|sent| Rule::canonical(&sent));
             let rule = rule.unwrap_or_else(|refused| panic!("{refused}\n{context}"));
             let ours: Vec<_> = match Timetable::new(&rule, Some(pair.start), now) {
                 Ok(timetable) => timetable.iter().take(limit).collect(),

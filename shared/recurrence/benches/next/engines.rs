@@ -143,7 +143,7 @@ impl Engine {
 fn ours(sample: &Sample<'_>) -> Option<Timetable> {
     let json = format!("{},\"timeZone\":\"{}\"}}", sample.rule.ours, sample.zone);
     let sent = Recurrence::from_json(&serde_json::from_str(&json).ok()?).ok()?;
-    Timetable::new(&Rule::of(&sent).ok()?, Some(sample.start), sample.start).ok()
+    Timetable::new(&Rule::canonical(&sent).ok()?, Some(sample.start), sample.start).ok()
 }
 
 fn rrule(sample: &Sample<'_>) -> Option<rrule::RRuleSet> {

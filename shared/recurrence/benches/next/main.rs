@@ -177,7 +177,7 @@ fn timetable(json: &str, start: DateTime<Utc>) -> Timetable {
     let parsed = serde_json::from_str(json).map_err(|error| error.to_string());
     let timetable = parsed
         .and_then(|json| Recurrence::from_json(&json).map_err(|error| error.to_string()))
-        .and_then(|sent| Rule::of(&sent).map_err(|error| error.to_string()))
+        .and_then(|sent| Rule::canonical(&sent).map_err(|error| error.to_string()))
         .and_then(|rule| {
             Timetable::new(&rule, Some(start), start).map_err(|error| error.to_string())
         });

@@ -40,7 +40,7 @@ fn read(job: &Value, now: DateTime<Utc>) -> Result<Timetable, Refused> {
     check_recurrence(&recurrence);
     let zone = recurrence.zone();
     let start = job.get("startTime").map(|start| read_start_time(start, zone)).transpose()?;
-    Timetable::new(&Rule::of(&recurrence)?, start, now)
+    Timetable::new(&Rule::canonical(&recurrence)?, start, now)
 }
 
 /// A refusal names a property, on one line.

@@ -47,7 +47,7 @@ pub(crate) struct Predicate<'a> {
 }
 
 impl<'a> Predicate<'a> {
-    pub(crate) fn of(case: &'a Case) -> Self {
+    pub(crate) fn new(case: &'a Case) -> Self {
         let scheduled = case.has_schedule();
         // Row 2: with a schedule the anchor is cut to whole seconds.
         let start = match case.start {

@@ -59,7 +59,7 @@ fn windows(
 }
 
 fn agrees_with_the_predicate(case: &Case) {
-    let predicate = Predicate::of(case);
+    let predicate = Predicate::new(case);
     let Some(timetable) = case.timetable(None, None) else {
         // Or the calendar ends before it occurs.
         let ends = predicate.floor() > LAST_PERIODS.parse().unwrap();

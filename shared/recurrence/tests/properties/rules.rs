@@ -296,7 +296,8 @@ impl Case {
 
     /// The engine's rule, with a count and an end.
     pub(crate) fn rule(&self, count: Option<i64>, end: Option<Timestamp>) -> Rule {
-        Rule::of(&self.recurrence(count, end)).unwrap_or_else(|refused| panic!("{refused}\n{self}"))
+        Rule::canonical(&self.recurrence(count, end))
+            .unwrap_or_else(|refused| panic!("{refused}\n{self}"))
     }
 
     /// The engine's timetable, with a count and an end; the only refusal is of what never occurs.

@@ -9,7 +9,7 @@ use serde_json::json;
 /// A timetable whose clock is that of a zone.
 fn timetable(zone: &str) -> Timetable {
     let json = json!({"frequency": "day", "timeZone": zone});
-    let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+    let rule = Rule::canonical(&Recurrence::from_json(&json).unwrap()).unwrap();
     Timetable::new(&rule, None, DateTime::UNIX_EPOCH).unwrap()
 }
 

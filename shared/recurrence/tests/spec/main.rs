@@ -21,6 +21,8 @@ mod forward;
 #[cfg(test)]
 mod grids;
 #[cfg(test)]
+mod json_text;
+#[cfg(test)]
 mod never;
 #[cfg(test)]
 mod recorded;

@@ -110,7 +110,7 @@ pub(crate) fn timetable(
 ) -> Result<Timetable, Refused> {
     let recurrence = Recurrence::from_json(rule)?;
     let start = start.map(|text| read_start_time(&json!(text), recurrence.zone())).transpose()?;
-    Timetable::new(&Rule::of(&recurrence)?, start, instant(now))
+    Timetable::new(&Rule::canonical(&recurrence)?, start, instant(now))
 }
 
 /// An instant, written in full.
