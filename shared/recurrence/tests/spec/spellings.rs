@@ -172,7 +172,7 @@ fn alternative_spellings_become_canonical() {
 }
 
 #[test]
-fn a_time_zone_is_answered_as_it_was_sent() {
+fn a_time_zone_keeps_the_name_that_its_author_wrote() {
     for name in ["America/New_York", "america/new_york", "Eastern Standard Time", "UTC"] {
         let sent = format!(r#"{{"frequency":"day","interval":1,"timeZone":"{name}"}}"#);
         assert_eq!(Recurrence::from_json(&parse(&sent)).unwrap().to_string(), sent);
