@@ -180,7 +180,7 @@ fn an_invalid_job_exits_with_2_and_says_what_to_change() {
     );
     check_refused(
         r#"{"frequency":"week","schedule":{"monthDays":[31]}}"#,
-        "error: Cannot set days of month with recurrence unit 'Week'.\n  'recurrence.schedule.monthDays' goes with frequency 'month' only\n",
+        "error: Cannot set days of month with recurrence unit 'Week'.\n  'recurrence.schedule.monthDays' is only allowed with frequency 'month'\n",
     );
     check_refused(
         r#"{"frequency":"day","schedul":{}}"#,

@@ -108,7 +108,7 @@ impl Timing {
         now: DateTime<Utc>,
     ) -> Result<Timetable, Refused> {
         let anchor = self.anchor.unwrap_or(now);
-        match recurrence.map(Rule::of).transpose()? {
+        match recurrence.map(Rule::canonical).transpose()? {
             None => Ok(Timetable::once(start_time, self.since.max(anchor))),
             Some(rule) => {
                 let start = start_time.map_or(Start::Anchor(anchor), Start::Given);
@@ -125,7 +125,7 @@ impl Timing {
 }
 
 fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {
-    job.recurrence.as_ref().map(Rule::of).transpose()
+    job.recurrence.as_ref().map(Rule::canonical).transpose()
 }
 
 #[cfg(test)]

@@ -1,29 +1,30 @@
-//! Compiling: what a rule leaves open is taken from its start.
+//! Compiles a rule: its start supplies the parts that the rule leaves open.
 
 use chrono::{DateTime, Utc};
 
 use crate::civil::{DAY, Date, HOUR, MINUTE, Month, date_from_days, position, week_of, weekday};
 use crate::days::Days;
 use crate::error::Refused;
+use crate::grid::Grid;
+use crate::kind::Occurrences;
 use crate::months::{DaysOfMonth, Months, WeekdaysOfMonth};
 use crate::pattern::Pattern;
 use crate::rule::{PartDays, Parts, Rule};
 use crate::timeline::Reading;
 use crate::times::{ALL_HOURS, Times};
-use crate::timetable::Occurrences;
 use crate::words::Frequency;
 
 /// All 12 months.
 const ALL_MONTHS: u16 = 0x0fff;
 
-/// A rule with its start.
+/// A rule compiled with its start.
 pub(crate) struct Bound {
-    pub(crate) grid: Occurrences,
-    /// The fraction of a second of every occurrence.
+    pub(crate) occurrences: Occurrences,
+    /// The fraction of a second that all occurrences share.
     pub(crate) nanos: u32,
 }
 
-/// What the clock on the wall shows at the start.
+/// The civil time of the start: what the clock of the rule's zone shows.
 struct CivilStart {
     second: i64,
     days: i64,
@@ -31,7 +32,7 @@ struct CivilStart {
 }
 
 impl CivilStart {
-    fn of(rule: &Rule, start: DateTime<Utc>) -> Self {
+    fn new(rule: &Rule, start: DateTime<Utc>) -> Self {
         let instant = start.timestamp();
         let second = instant + rule.zone.map_or(0, |zone| zone.offset_at(instant));
         let days = second.div_euclid(DAY);
@@ -51,11 +52,11 @@ impl CivilStart {
     }
 }
 
-/// Compiles a rule.
+/// Compiles a rule with its start.
 pub(crate) fn bind(rule: &Rule, start: DateTime<Utc>) -> Result<Bound, Refused> {
     let start_nanos = start.timestamp_subsec_nanos();
     let interval = i64::from(rule.interval);
-    let civil = CivilStart::of(rule, start);
+    let civil = CivilStart::new(rule, start);
     let (pattern, reading, nanos) = match (rule.frequency, &rule.schedule) {
         (Frequency::Minute, None) => return Ok(elapsed(interval * MINUTE, start_nanos)),
         (Frequency::Hour, None) => return Ok(elapsed(interval * HOUR, start_nanos)),
@@ -66,9 +67,8 @@ pub(crate) fn bind(rule: &Rule, start: DateTime<Utc>) -> Result<Bound, Refused> 
         }
         (Frequency::Hour, Some(parts)) => {
             let allowed = |hour| parts.hours.unwrap_or(ALL_HOURS) >> hour & 1 == 1;
-            let hours =
-                crate::grid::Grid::new(interval, civil.second.div_euclid(HOUR), 24, allowed)
-                    .ok_or_else(|| never(rule, start))?;
+            let hours = Grid::new(interval, civil.second.div_euclid(HOUR), 24, allowed)
+                .ok_or_else(|| never(rule, start))?;
             let (minutes, second, nanos) = match parts.minutes {
                 Some(minutes) => (minutes, 0, 0),
                 None => (1 << civil.minute(), civil.second_of_minute(), start_nanos),
@@ -85,46 +85,47 @@ pub(crate) fn bind(rule: &Rule, start: DateTime<Utc>) -> Result<Bound, Refused> 
             (Pattern::Calendar { days, times }, reading, nanos)
         }
     };
-    Ok(Bound { grid: Occurrences::Civil { pattern, reading }, nanos })
+    Ok(Bound { occurrences: Occurrences::Civil { pattern, reading }, nanos })
 }
 
-/// What is wrong with a rule that never matches.
+/// Explains why a rule never matches, and what to change.
 pub(crate) fn never(rule: &Rule, start: DateTime<Utc>) -> Refused {
-    let Date { year, month, day } = CivilStart::of(rule, start).date;
+    let Date { year, month, day } = CivilStart::new(rule, start).date;
     let interval = rule.interval;
+    let plural = if interval == 1 { "" } else { "s" };
     let why = match rule.frequency {
         Frequency::Minute => format!(
-            "steps of {interval} minutes from its start never meet the hours and minutes of its \
-             schedule; start at one of them, or change the interval"
+            "an interval of {interval} minute{plural} from the start never reaches the hours and minutes \
+             of the schedule; start at one of them, or change the interval"
         ),
         Frequency::Hour => format!(
-            "steps of {interval} hours from its start never meet the hours of its schedule; start \
-             in one of them, or change the interval"
+            "an interval of {interval} hour{plural} from the start never reaches the hours of the \
+             schedule; start in one of them, or change the interval"
         ),
         Frequency::Month => format!(
-            "no month from {year:04}-{month:02} to 9999-12, in steps of {interval}, has a day that \
-             the schedule names"
+            "an interval of {interval} month{plural} from {year:04}-{month:02} reaches no month up to \
+             9999-12 with a day of the schedule; change the days, the months or the interval"
         ),
         Frequency::Day | Frequency::Week | Frequency::Year => format!(
-            "nothing matches from {year:04}-{month:02}-{day:02} up to the end of the year 9999"
+            "no date matches from {year:04}-{month:02}-{day:02} to the end of the year 9999"
         ),
     };
     Refused::NeverOccurs { why }
 }
 
 fn elapsed(step: i64, nanos: u32) -> Bound {
-    Bound { grid: Occurrences::Elapsed { step }, nanos }
+    Bound { occurrences: Occurrences::Elapsed { step }, nanos }
 }
 
-fn minutely(interval: i64, civil: &CivilStart, parts: &Parts) -> Option<crate::grid::Grid> {
+fn minutely(interval: i64, civil: &CivilStart, parts: &Parts) -> Option<Grid> {
     let hours = parts.hours.unwrap_or(ALL_HOURS);
     let minutes = parts.minutes.unwrap_or(u64::MAX);
     let allowed =
         |minute: i64| hours >> (minute / 60) & 1 == 1 && minutes >> (minute % 60) & 1 == 1;
-    crate::grid::Grid::new(interval, civil.second.div_euclid(MINUTE), 1_440, allowed)
+    Grid::new(interval, civil.second.div_euclid(MINUTE), 1_440, allowed)
 }
 
-/// The times of day, and the fraction of their seconds.
+/// Returns the times of day, and the fraction of a second that they share.
 fn times(civil: &CivilStart, parts: &Parts, start_nanos: u32) -> (Times, u32) {
     let (hours, minutes) = parts.times_of_day(civil.hour(), civil.minute());
     if parts.minutes.is_some() {
@@ -134,12 +135,12 @@ fn times(civil: &CivilStart, parts: &Parts, start_nanos: u32) -> (Times, u32) {
 }
 
 fn days(frequency: Frequency, interval: i64, civil: &CivilStart, parts: &Parts) -> Days {
-    let month = Month::of(civil.date);
+    let month = Month::containing(civil.date);
     let days_of_month = match parts.days {
         PartDays::MonthDays { from_start, from_end } => {
             DaysOfMonth::Listed { from_start, from_end }
         }
-        PartDays::NthWeekdays(nth) => DaysOfMonth::Weekdays(WeekdaysOfMonth::of(nth)),
+        PartDays::NthWeekdays(nth) => DaysOfMonth::Weekdays(WeekdaysOfMonth::new(nth)),
         PartDays::FromStart | PartDays::Weekdays(_) => DaysOfMonth::Clamped(civil.date.day),
     };
     match frequency {

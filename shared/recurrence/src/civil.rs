@@ -1,8 +1,8 @@
 //! Civil arithmetic: days, months and weeks as numbers, without a zone.
 //!
-//! A civil second is the number of seconds since 1970-01-01T00:00 *on some clock on a wall*.
-//! What instant that is, is [`zone`](crate::zone)'s business and nobody else's.
-//! The calendar is the proleptic Gregorian one, whose months repeat every 400 years.
+//! A civil second counts the seconds since 1970-01-01T00:00 as a wall clock shows them. Only
+//! [`timeline`](crate::timeline) and [`zone`](crate::zone) relate it to an instant. The calendar is
+//! the proleptic Gregorian calendar, which repeats every 400 years.
 
 /// Seconds in a minute.
 pub(crate) const MINUTE: i64 = 60;
@@ -14,10 +14,10 @@ pub(crate) const DAY: i64 = 86_400;
 pub(crate) const CALENDAR_START: i64 = days_from_date(1, 1, 1) * DAY;
 /// The last second of the year 9999, counted from 1970.
 pub(crate) const CALENDAR_END: i64 = days_from_date(10_000, 1, 1) * DAY - 1;
-/// After so many months the calendar repeats: 400 years are a whole number of weeks.
+/// The months after which the calendar repeats: 400 years are a whole number of weeks.
 pub(crate) const CYCLE_MONTHS: i64 = 4_800;
 
-/// A field of the calendar or the clock as a bit position.
+/// Converts a field of the calendar or the clock to a bit position.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -31,18 +31,18 @@ pub(crate) const fn position(field: i64) -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Date {
     pub(crate) year: i64,
-    /// 1–12.
+    /// 1 to 12.
     pub(crate) month: i64,
-    /// 1–31.
+    /// 1 to 31.
     pub(crate) day: i64,
 }
 
-/// The number of the day, 1970-01-01 being 0.
+/// Returns the number of a day; 1970-01-01 is 0.
 ///
-/// Years are counted from March, so that the leap day is a year's last. This and
-/// [`date_from_days`] are what a search spends its time on: their divisions are by constants and
-/// in 32 bits, where the processor is quicker. The method is that of Neri and Schneider,
-/// *Euclidean affine functions and their application to calendar algorithms* (2022).
+/// Years start in March, so the leap day is the last day of a year. A search spends most of its time
+/// here and in [`date_from_days`], so both divide by constants in 32 bits, which is fast. The
+/// algorithm is by Neri and Schneider, *Euclidean affine functions and their application to calendar
+/// algorithms* (2022).
 pub(crate) const fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month <= 2 { (year - 1, month + 12) } else { (year, month) };
     let year = position(year + 400 * ERAS_BEFORE);
@@ -52,7 +52,7 @@ pub(crate) const fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     (of_years + of_months) as i64 + day - 1 - DAYS_BEFORE
 }
 
-/// The date of a day's number; the inverse of [`days_from_date`].
+/// Returns the date of a day number; the inverse of [`days_from_date`].
 pub(crate) const fn date_from_days(days: i64) -> Date {
     let shifted = position(days + DAYS_BEFORE);
     let quarters = 4 * shifted + 3;
@@ -64,7 +64,7 @@ pub(crate) const fn date_from_days(days: i64) -> Date {
     let day_of_year = position((product & 0xffff_ffff).cast_signed()) / 2_939_745 / 4;
     let product = 2_141 * day_of_year + 197_913;
     let (month, day) = (product >> 16, (product & 0xffff) / 2_141);
-    // The year began in March.
+    // January and February belong to the year that began in the previous March.
     let next_year = day_of_year >= 306;
     let year = (100 * century + year_of_century) as i64 - 400 * ERAS_BEFORE;
     Date {
@@ -74,57 +74,57 @@ pub(crate) const fn date_from_days(days: i64) -> Date {
     }
 }
 
-/// How many times 400 years are added, so that no year of any calendar is negative.
+/// The number of 400-year cycles added to a year, so that no year is negative.
 const ERAS_BEFORE: i64 = 25;
-/// The days from 1 March of the year 0, and of so many times 400 years before, to 1970.
+/// The days from 1 March of the year 0, less the added cycles, to 1970-01-01.
 const DAYS_BEFORE: i64 = 719_468 + ERAS_BEFORE * 146_097;
 
-/// The day of the week of a day's number: Monday is 0, Sunday 6.
+/// Returns the weekday of a day number: Monday is 0, Sunday is 6.
 pub(crate) const fn weekday(days: i64) -> i64 {
     (days + 3).rem_euclid(7)
 }
 
-/// The number of the week (from Monday) that a day lies in; the week of 1970-01-01 is 0.
+/// Returns the number of the week, from Monday, that contains a day; 1970-01-01 is in week 0.
 pub(crate) const fn week_of(days: i64) -> i64 {
     (days + 3).div_euclid(7)
 }
 
-/// The Monday of a week, as a day's number.
+/// Returns the day number of a week's Monday.
 pub(crate) const fn week_start(week: i64) -> i64 {
     week * 7 - 3
 }
 
-/// A month of a year, numbered through: January of the year 0, before the calendar, is 0.
+/// A month, numbered from January of the year 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Month(pub(crate) i64);
 
 impl Month {
-    /// The month that a date lies in.
-    pub(crate) const fn of(date: Date) -> Self {
+    /// Returns the month that contains a date.
+    pub(crate) const fn containing(date: Date) -> Self {
         Self(date.year * 12 + date.month - 1)
     }
 
-    /// The year it belongs to.
+    /// Returns the year of the month.
     pub(crate) const fn year(self) -> i64 {
         (position(self.0) / 12) as i64
     }
 
-    /// The one after it.
+    /// Returns the next month.
     pub(crate) const fn following(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// Its place in the year: January is 0.
+    /// Returns the place of the month in its year: January is 0.
     pub(crate) const fn of_year(self) -> i64 {
         (position(self.0) % 12) as i64
     }
 
-    /// Its first day's number.
+    /// Returns the day number of the month's first day.
     pub(crate) const fn first_day(self) -> i64 {
         days_from_date(self.year(), self.of_year() + 1, 1)
     }
 
-    /// How many days it has.
+    /// Returns the number of days in the month.
     pub(crate) const fn length(self) -> i64 {
         match self.of_year() {
             1 => {
@@ -137,7 +137,7 @@ impl Month {
     }
 }
 
-/// The first member of a set of bits at or above a position.
+/// Returns the first member of a set of bits at or above a position.
 pub(crate) const fn first_from(bits: u64, at: u32) -> Option<u32> {
     if at >= u64::BITS {
         return None;
@@ -146,26 +146,26 @@ pub(crate) const fn first_from(bits: u64, at: u32) -> Option<u32> {
     if rest == 0 { None } else { Some(at + rest.trailing_zeros()) }
 }
 
-/// How many members of a set of bits lie below a position.
+/// Counts the members of a set of bits below a position.
 pub(crate) const fn count_below(bits: u64, at: u32) -> i64 {
     let kept = if at >= u64::BITS { bits } else { bits & ((1 << at) - 1) };
     kept.count_ones() as i64
 }
 
-/// The first multiple of a step at or after a number.
+/// Returns the first multiple of a step at or after a number.
 pub(crate) const fn next_multiple(at: i64, step: i64) -> i64 {
-    // Dividing by what is not a constant is the dearest step of a search, and mostly needless.
+    // This division is the most expensive operation of a search, and most intervals are 1.
     if step == 1 { at } else { -(-at).div_euclid(step) * step }
 }
 
-/// How many multiples of a step lie below a number, less those below 0.
+/// Counts the multiples of a step from 0 to a number (exclusive); negative below 0.
 pub(crate) const fn multiples_below(at: i64, step: i64) -> i64 {
     if step == 1 { at } else { -(-at).div_euclid(step) }
 }
 
-/// The greatest common divisor of two positive numbers.
+/// Returns the greatest common divisor of two positive numbers.
 pub(crate) const fn gcd(mut a: i64, mut b: i64) -> i64 {
-    // Bounded: Euclid on two numbers below 2^31 takes at most 46 steps.
+    // Bounded: Euclid's algorithm takes at most 46 steps for numbers below 2^31.
     while b != 0 {
         (a, b) = (b, a % b);
     }
@@ -183,7 +183,7 @@ mod tests {
             assert_eq!(date_from_days(days), expected);
             assert_eq!(days_from_date(expected.year, expected.month, expected.day), days);
             expected.day += 1;
-            if expected.day > Month::of(expected).length() {
+            if expected.day > Month::containing(expected).length() {
                 expected = Date { year: expected.year, month: expected.month + 1, day: 1 };
                 if expected.month > 12 {
                     expected = Date { year: expected.year + 1, month: 1, day: 1 };
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_searched_and_counted_at_their_edges() {
+    fn first_from_and_count_below_are_right_at_the_edges_of_a_set() {
         assert_eq!(first_from(0b1001, 1), Some(3));
         assert_eq!(first_from(0b1001, 4), None);
         assert_eq!(first_from(u64::MAX, 64), None);

@@ -1,43 +1,40 @@
-//! Dates as they are written: `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`.
+//! Reads dates: `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`.
 
 use chrono::{DateTime, Utc};
 
-use crate::civil::{
-    CALENDAR_END, CALENDAR_START, DAY, Date, HOUR, MINUTE, Month, date_from_days, days_from_date,
-};
+use crate::civil::{CALENDAR_END, CALENDAR_START, DAY, Date, HOUR, MINUTE, Month, days_from_date};
+use crate::instant::TICK;
 use crate::timeline::instant_of;
 use crate::zone::Zone;
 
-/// Nanoseconds in the finest step of an instant on the wire: seven fractional digits.
-pub(crate) const TICK: u32 = 100;
-/// Ticks in a second.
+/// The number of ticks in a second.
 const TICKS: i64 = 10_000_000;
 
-/// A date as it was written: a civil time, and an offset if one was given.
+/// A date as its author wrote it: a civil time, with or without an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenDate {
-    /// Civil seconds since 1970-01-01.
+    /// Civil seconds since 1970-01-01T00:00.
     civil: i64,
     nanos: u32,
     offset: Option<i64>,
 }
 
-/// Why a text is not a date.
+/// The reason for which a text is not a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DateError {
-    /// It does not have the form.
+    /// The text does not have the form of a date.
     #[error(
         "write it as YYYY-MM-DD[Thh:mm[:ss[.fffffff]]][Z|±hh:mm], for example 2027-01-31T09:30:00Z"
     )]
     Form,
-    /// It has the form, but there is no such day.
+    /// The day does not exist, such as 30 February.
     #[error("the calendar has no such day")]
     NoSuchDay,
-    /// It has the form, but there is no such time of day.
+    /// The time of day does not exist, such as 24:00.
     #[error("hours go from 00 to 23, minutes and seconds from 00 to 59")]
     NoSuchTime,
-    /// It lies outside of the years 1 to 9999 in UTC.
-    #[error("the years 0001 to 9999, in UTC, are allowed")]
+    /// The instant is outside the years 1 to 9999 in UTC.
+    #[error("use a date in the years 0001 to 9999 in UTC")]
     OutOfRange,
 }
 
@@ -46,13 +43,13 @@ impl WrittenDate {
     ///
     /// # Errors
     ///
-    /// If the text does not have the form, or names a day or time that does not exist.
+    /// [`DateError`] if the text does not have the form, or its day or time does not exist.
     ///
     /// ```
-    /// use minutehand_recurrence::{WrittenDate, written};
+    /// use minutehand_recurrence::{WrittenDate, format_instant};
     ///
     /// let date = WrittenDate::parse("2013-01-09T09:30:00-08:00").unwrap();
-    /// assert_eq!(written(date.instant(None).unwrap()), "2013-01-09T17:30:00Z");
+    /// assert_eq!(format_instant(date.instant(None).unwrap()), "2013-01-09T17:30:00Z");
     /// ```
     pub fn parse(text: &str) -> Result<Self, DateError> {
         let mut rest = Reader { bytes: text.as_bytes() };
@@ -68,7 +65,7 @@ impl WrittenDate {
         if year < 1 || !(1..=12).contains(&month) {
             return Err(DateError::NoSuchDay);
         }
-        let length = Month::of(Date { year, month, day }).length();
+        let length = Month::containing(Date { year, month, day }).length();
         if day < 1 || day > length {
             return Err(DateError::NoSuchDay);
         }
@@ -86,13 +83,15 @@ impl WrittenDate {
         })
     }
 
-    /// The instant: by its own offset, else by a zone's clock, else in UTC.
+    /// Returns the instant of the date.
     ///
-    /// On a zone's clock a time in a gap moves forward by the gap, and in a fold it is the first.
+    /// Without an offset of its own, the date is a time of the zone, or of UTC without a zone. If
+    /// the clock of the zone skips the time, the instant moves forward by the length of the gap. If
+    /// the clock shows the time twice, the instant is the first of the two.
     ///
     /// # Errors
     ///
-    /// If the instant lies outside of the years 1 to 9999 in UTC.
+    /// [`DateError::OutOfRange`] if the instant is outside the years 1 to 9999 in UTC.
     pub fn instant(&self, zone: Option<&Zone>) -> Result<DateTime<Utc>, DateError> {
         let second = match (self.offset, zone) {
             (Some(offset), _) => self.civil - offset,
@@ -106,37 +105,13 @@ impl WrittenDate {
     }
 }
 
-/// An instant as it is written: in UTC, with up to seven fractional digits, trailing zeros trimmed.
-///
-/// ```
-/// use chrono::DateTime;
-/// use minutehand_recurrence::written;
-///
-/// let instant = DateTime::from_timestamp(1_458_000_000, 216_000_000).unwrap();
-/// assert_eq!(written(instant), "2016-03-15T00:00:00.216Z");
-/// ```
-#[must_use]
-pub fn format_instant(instant: DateTime<Utc>) -> String {
-    let second = instant.timestamp();
-    let Date { year, month, day } = date_from_days(second.div_euclid(DAY));
-    let (hour, minute) = (second.rem_euclid(DAY) / HOUR, second.rem_euclid(HOUR) / MINUTE);
-    let second = second.rem_euclid(MINUTE);
-    let mut text = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
-    let ticks = instant.timestamp_subsec_nanos() / TICK;
-    if ticks != 0 {
-        text.push_str(format!(".{ticks:07}").trim_end_matches('0'));
-    }
-    text.push('Z');
-    text
-}
-
-/// A time of day as it was written.
+/// A time of day as its author wrote it.
 #[derive(Default)]
 struct Time {
     hour: i64,
     minute: i64,
     second: i64,
-    /// Rounded; a whole second if the digits say so.
+    /// The rounded fraction; rounding up can make it a whole second.
     ticks: i64,
 }
 
@@ -166,7 +141,7 @@ impl Reader<'_> {
         Some(time)
     }
 
-    /// The digits behind a point, rounded to seven.
+    /// Reads the digits after the point and rounds them to seven.
     fn fraction(&mut self) -> Option<i64> {
         let length = self.bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.bytes.split_at_checked(length)?;
@@ -177,8 +152,11 @@ impl Reader<'_> {
         (length > 0).then_some(ticks + i64::from(round_up))
     }
 
-    /// Hours and minutes; `Some(None)` where nothing is written.
-    #[expect(clippy::option_option, reason = "no offset and a wrong one are different answers")]
+    /// Reads the hours and minutes of an offset; `Some(None)` if the text has no offset.
+    #[expect(
+        clippy::option_option,
+        reason = "a missing offset and an invalid one are different answers"
+    )]
     fn offset(&mut self) -> Option<Option<(i64, i64)>> {
         if self.take(b"Zz").is_some() {
             return Some(Some((0, 0)));
@@ -215,6 +193,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instant::format_instant;
 
     fn check(text: &str, zone: Option<&str>, expected: &str) {
         let zone = zone.map(|name| Zone::named(name).unwrap());
@@ -224,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_read() {
+    fn dates_parse_in_every_form() {
         check("2012-11-04", None, "2012-11-04T00:00:00Z");
         check("2012-08-04T00:00Z", None, "2012-08-04T00:00:00Z");
         check("2013-01-09T09:30:00-08:00", None, "2013-01-09T17:30:00Z");
@@ -237,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn more_than_seven_digits_are_rounded() {
+    fn fractions_round_to_seven_digits() {
         check("2017-09-10T18:50:16.9049999999999999Z", None, "2017-09-10T18:50:16.905Z");
         check("2016-12-31T23:59:59.99999995Z", None, "2017-01-01T00:00:00Z");
         check("2016-12-31T23:59:59.99999994Z", None, "2016-12-31T23:59:59.9999999Z");
     }
 
     #[test]
-    fn without_an_offset_the_zone_decides() {
+    fn a_date_without_an_offset_uses_the_zone() {
         let zone = Some("America/New_York");
         check("2027-01-01T12:00", zone, "2027-01-01T17:00:00Z");
         check("2027-01-01T12:00Z", zone, "2027-01-01T12:00:00Z");
@@ -254,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_says_why() {
+    fn an_invalid_date_has_a_reason() {
         for text in [
             "",
             "2027",

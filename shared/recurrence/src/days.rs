@@ -1,6 +1,6 @@
-//! Days that fire: the search over days, weeks, months and years.
+//! The days on which a rule fires, found by day, week, month or year.
 //!
-//! Days and weeks are arithmetic; what months need stands in [`months`](crate::months).
+//! Days and weeks need arithmetic only; [`months`](crate::months) searches months and years.
 
 use crate::civil::{
     CALENDAR_END, DAY, count_below, first_from, multiples_below, next_multiple, position, week_of,
@@ -8,24 +8,24 @@ use crate::civil::{
 };
 use crate::months::{self, DaysOfMonth, Months};
 
-/// No day lies beyond this one.
+/// The last day number.
 ///
-/// A little past the year 9999, because a civil day may still lie in it by another clock.
+/// It is a little after the year 9999 in UTC, because a zone may still show that year.
 const LAST_DAY: i64 = CALENDAR_END / DAY + 2;
 
 /// The days on which a rule fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Days {
-    /// Every so many days from the day `first`.
+    /// Every `interval` days from the day `first`.
     Daily { interval: i64, first: i64 },
-    /// Every so many weeks from the week `first`, on a set of weekdays (bit 0 is Monday).
+    /// Every `interval` weeks from the week `first`, on a set of weekdays (bit 0 is Monday).
     Weekly { interval: i64, first: i64, weekdays: u8 },
-    /// In certain months, on certain days of each.
+    /// Certain days of certain months.
     Monthly { months: Months, days: DaysOfMonth },
 }
 
 impl Days {
-    /// The first day that fires at or after a day; `None` past the end of the calendar.
+    /// Returns the first matching day at or after a day; `None` after the end of the calendar.
     pub(crate) fn next(&self, day: i64) -> Option<i64> {
         let next = match *self {
             Self::Daily { interval, first } => next_multiple(day - first, interval) + first,
@@ -44,7 +44,7 @@ impl Days {
         (next <= LAST_DAY).then_some(next)
     }
 
-    /// How many days fire from one day (inclusive) to another (exclusive).
+    /// Counts the matching days from one day (inclusive) to another (exclusive).
     pub(crate) fn count(&self, from: i64, to: i64) -> i64 {
         if to <= from {
             return 0;
@@ -67,7 +67,8 @@ impl Days {
         }
     }
 
-    /// The smallest number of days between two that fire, a month counting 28 and a year 365.
+    /// Returns the smallest distance between two matching days; a month counts as 28 days, a year
+    /// as 365.
     pub(crate) fn smallest_gap(&self) -> i64 {
         match *self {
             Self::Daily { interval, .. } => interval,

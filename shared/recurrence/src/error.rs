@@ -1,72 +1,78 @@
-//! Why a rule is refused.
+//! The reasons for which a rule is refused.
 
 use std::fmt::Write as _;
 
-/// The longest piece of a refused value that a message repeats.
+/// A message quotes at most this many characters of an invalid value.
 const GIVEN_CHARS_MAX: usize = 60;
 
-/// Why a recurrence was refused: a message for whoever wrote it, and where it went wrong.
+/// The reason for which a recurrence is refused, and the property to change.
 ///
-/// `Display` is the message that the API answers. Three of them are the original service's own
-/// words, to the letter; [`detail`](Self::detail) then says what they leave out.
+/// `Display` writes a message for the author of the recurrence. Three messages are exactly those of
+/// Azure Scheduler; for these, [`detail`](Self::detail) adds what to change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
-    /// A value that its property does not take.
+    /// A property has an invalid value.
     #[error("'{field}' is {given}; {allowed}.")]
     NotAllowed {
         /// The property, such as `recurrence.interval`.
         field: String,
-        /// What was given, cut short.
+        /// The invalid value, shortened.
         given: String,
-        /// What would be right.
+        /// The values that are allowed.
         allowed: String,
     },
-    /// A property that has to be there.
+    /// A required property is missing.
     #[error("'{field}' is missing; {allowed}.")]
     Missing {
         /// The property.
         field: String,
-        /// What it takes.
+        /// The values that are allowed.
         allowed: String,
     },
-    /// A property that does not exist.
+    /// A property has an unknown name.
     #[error("'{field}' is not a property; {hint}")]
     Unknown {
-        /// The property as it was written.
+        /// The property as the author wrote it.
         field: String,
-        /// The nearest one that exists, or all of them.
+        /// The nearest known name, or all known names.
         hint: String,
     },
-    /// The same property in two spellings.
+    /// A property occurs twice, in two spellings.
     #[error("'{field}' is given twice, as '{first}' and as '{second}'; keep one of them.")]
     Twice {
         /// The property.
         field: String,
-        /// One spelling.
+        /// The spelling that comes first.
         first: String,
-        /// The other.
+        /// The spelling that comes second.
         second: String,
     },
-    /// A part of the schedule that goes with another frequency.
+    /// The text is not JSON.
+    #[error("The recurrence is not valid JSON: {problem}.")]
+    InvalidJson {
+        /// What the JSON parser expected, with line and column.
+        problem: String,
+    },
+    /// A part of the schedule belongs to another frequency.
     #[error("Cannot set {what} with recurrence unit '{unit}'.")]
     WrongUnit {
         /// The property.
         field: String,
-        /// What it sets, in the original service's words.
+        /// What the property sets, as Azure Scheduler calls it.
         what: &'static str,
-        /// The frequency, in the original service's words.
+        /// The frequency, as Azure Scheduler writes it.
         unit: &'static str,
-        /// The frequencies it goes with.
+        /// The frequencies that allow the property.
         allowed: &'static str,
     },
-    /// `monthDays` beside `monthlyOccurrences`.
+    /// The schedule has both `monthDays` and `monthlyOccurrences`.
     #[error("Cannot set days of month together with monthly occurrences.")]
     DaysAndOccurrences,
-    /// A rule that matches nothing, whatever its end.
+    /// The rule never matches an instant, even without its end and its count.
     #[error("The recurrence never occurs: {why}.")]
     NeverOccurs {
-        /// What makes it impossible.
+        /// The reason, and what to change.
         why: String,
     },
 }
@@ -80,7 +86,7 @@ impl Refused {
         Self::NotAllowed { field: field.into(), given: shorten(given), allowed: allowed.into() }
     }
 
-    /// The property that has to change, such as `recurrence.schedule.hours`.
+    /// Returns the property to change, such as `recurrence.schedule.hours`.
     #[must_use]
     pub fn field(&self) -> &str {
         match self {
@@ -90,16 +96,16 @@ impl Refused {
             | Self::Twice { field, .. }
             | Self::WrongUnit { field, .. } => field,
             Self::DaysAndOccurrences => "recurrence.schedule.monthDays",
-            Self::NeverOccurs { .. } => "recurrence",
+            Self::InvalidJson { .. } | Self::NeverOccurs { .. } => "recurrence",
         }
     }
 
-    /// What to change, where the message itself does not say it.
+    /// Returns what to change, if the message itself does not say it.
     #[must_use]
     pub fn detail(&self) -> Option<String> {
         match self {
             Self::WrongUnit { field, allowed, .. } => {
-                Some(format!("'{field}' goes with frequency {allowed} only"))
+                Some(format!("'{field}' is only allowed with frequency {allowed}"))
             }
             Self::DaysAndOccurrences => Some(
                 "keep one of 'recurrence.schedule.monthDays' and \
@@ -110,15 +116,16 @@ impl Refused {
             | Self::Missing { .. }
             | Self::Unknown { .. }
             | Self::Twice { .. }
+            | Self::InvalidJson { .. }
             | Self::NeverOccurs { .. } => None,
         }
     }
 }
 
-/// A value as a message repeats it: on one line, and not longer than a line.
+/// Shortens a value so that a message can quote it on one line.
 fn shorten(given: impl std::fmt::Display) -> String {
     let mut short = String::new();
-    // Writing to a string does not fail.
+    // Writing to a `String` cannot fail.
     let _ = write!(short, "{given}");
     if let Some((end, _)) = short.char_indices().nth(GIVEN_CHARS_MAX) {
         short.truncate(end);
@@ -128,16 +135,16 @@ fn shorten(given: impl std::fmt::Display) -> String {
     short
 }
 
-/// The nearest of some names, if one is near enough to be meant.
+/// Finds the name that the author most likely meant, if one is similar enough.
 pub(crate) fn nearest<'a>(
     written: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Longer words are no misspelt names; and the distance costs their product.
+    // A longer word is not a misspelt name, and the cost of comparing grows with its length.
     if written.len() > GIVEN_CHARS_MAX {
         return None;
     }
-    // At least one letter has to be right, or anything short would do.
+    // At least one letter must match; otherwise every short word would be similar to every name.
     let limit = (written.len().max(4) / 3 + 1).min(written.len().saturating_sub(1));
     names
         .into_iter()
@@ -147,7 +154,7 @@ pub(crate) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
-/// How many letters have to be put in, left out or changed, case aside.
+/// Returns the edit distance of two words, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<u8> = b.bytes().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -171,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_the_one_that_was_meant() {
+    fn nearest_finds_the_name_that_a_typo_means() {
         let names = ["frequency", "interval", "count", "endTime", "schedule", "timeZone"];
         for (written, meant) in [
             ("frequncy", Some("frequency")),
@@ -186,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_value_is_cut_and_stays_on_its_line() {
+    fn a_long_value_is_shortened_to_one_line() {
         let refused = Refused::not_allowed("recurrence.interval", "9\n".repeat(100), "be short");
         assert_eq!(refused.to_string().lines().count(), 1);
         assert!(refused.to_string().len() < 120, "{refused}");

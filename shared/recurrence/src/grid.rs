@@ -1,28 +1,28 @@
-//! Hours or minutes that fire: every so many of them, of those that a set allows.
+//! Every `interval`-th hour or minute, restricted to the hours and minutes that a schedule allows.
 //!
-//! Counting hours (or minutes) through and taking every `interval`-th, the hour of the day repeats
-//! after at most 24 steps, the minute of the day after at most 1,440. So the whole future is one
-//! ring of bits, made once; a search is a look at 23 words, however rare the matches are.
+//! In steps of `interval` hours, the hour of the day repeats after at most 24 steps. In steps of
+//! minutes, the minute of the day repeats after at most 1,440. One ring of bits, built once,
+//! therefore describes the whole future. A search reads at most 23 words, even if matches are rare.
 
 use crate::civil::{first_from, gcd, position};
 
-/// The words that hold the longest ring: 1,440 minutes.
+/// The number of words in the longest ring, which has 1,440 bits.
 const WORDS: usize = 23;
 
 /// Every `interval`-th hour or minute that a set of hours and minutes of the day allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grid {
     interval: i64,
-    /// The period of the start: the number of its civil hour or minute.
+    /// The number of the civil hour or minute that contains the start.
     first: i64,
-    /// After so many steps the place in the day repeats.
+    /// The number of steps after which the place in the day repeats.
     length: i64,
-    /// Bit n: may the n-th step from the start fire?
+    /// Bit n is set if the schedule allows the n-th step from the start.
     ring: [u64; WORDS],
 }
 
 impl Grid {
-    /// Steps through a day of `periods` (24 or 1,440); `None` if no step is ever allowed.
+    /// Builds the ring for a day of 24 hours or 1,440 minutes; `None` if no step is ever allowed.
     pub(crate) fn new(
         interval: i64,
         first: i64,
@@ -41,7 +41,7 @@ impl Grid {
         any.then_some(Self { interval, first, length, ring })
     }
 
-    /// The first period that fires at or after one.
+    /// Returns the first matching period at or after `period`.
     pub(crate) fn next(&self, period: i64) -> i64 {
         let step = self.step_from(period);
         let place = step.rem_euclid(self.length);
@@ -49,23 +49,23 @@ impl Grid {
             .first_in_ring(place)
             .map(|found| found - place)
             .or_else(|| Some(self.length - place + self.first_in_ring(0)?));
-        // `new` saw to it that the ring is not empty.
+        // `new` never builds an empty ring.
         self.first + (step + ahead.unwrap_or(0)) * self.interval
     }
 
-    /// How many periods fire before one, less those before the start.
+    /// Counts the matching periods from the start to `period` (exclusive); negative before it.
     pub(crate) fn count_before(&self, period: i64) -> i64 {
         let step = self.step_from(period);
         let in_ring = self.count_in_ring(self.length);
         step.div_euclid(self.length) * in_ring + self.count_in_ring(step.rem_euclid(self.length))
     }
 
-    /// The smallest number of periods between two that fire.
+    /// Returns the smallest distance between two matching periods.
     pub(crate) fn smallest_gap(&self) -> i64 {
         let mut smallest = i64::MAX;
         let first = self.next(self.first);
         let mut at = first;
-        // Bounded: once round the ring.
+        // Bounded: one round of the ring.
         for _ in 0..self.count_in_ring(self.length) {
             let next = self.next(at + 1);
             smallest = smallest.min(next - at);
@@ -74,7 +74,7 @@ impl Grid {
         smallest
     }
 
-    /// The number of the first step at or after a period.
+    /// Returns the number of the first step at or after a period.
     const fn step_from(&self, period: i64) -> i64 {
         -(self.first - period).div_euclid(self.interval)
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_never_meets_the_set_is_no_grid() {
+    fn an_interval_that_never_reaches_an_allowed_period_has_no_grid() {
         assert!(Grid::new(24, 13, 24, |hour| hour == 14).is_none());
         assert!(Grid::new(24, 13, 24, |hour| hour == 13).is_some());
         assert!(Grid::new(2, 1, 1_440, |minute| minute % 2 == 0).is_none());

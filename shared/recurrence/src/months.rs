@@ -1,39 +1,39 @@
-//! Days that fire, month by month: every so many months or years, certain days of each.
+//! The days on which a rule of months or years fires.
 //!
-//! Months are looked at one by one, but only those that the interval and the set of months leave
-//! over. That a rule has a month with a day at all is settled when it is compiled: the calendar
-//! repeats every 400 years, so a search through one common cycle of calendar and interval knows,
-//! and no later search goes further.
+//! A search visits months one by one, but only those that the interval and the set of months allow.
+//! The calendar repeats every 400 years, so one common cycle of calendar and interval shows whether
+//! a rule has a matching day at all. A rule without one is refused when it is compiled, and no later
+//! search goes beyond one cycle.
 
 use crate::civil::{
     CYCLE_MONTHS, Date, Month, count_below, date_from_days, first_from, gcd, next_multiple,
     position, weekday,
 };
 
-/// The months of four years: after these, the leap days repeat, but for three in 400 years.
+/// The months of four years, after which leap days repeat, except for three in 400 years.
 const FOUR_YEARS: i64 = 48;
-/// No step leads there.
+/// Marks a place from which no step leads to a month that can fire.
 const NEVER: u8 = u8::MAX;
 
 /// The months in which a rule fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Months {
-    /// Every so many months from the month `first`, of those in a set.
+    /// Every `interval` months from the month `first`, if the month is in a set.
     Stepped {
         interval: i64,
         first: Month,
-        /// By the place in four years of a month that the interval meets: how many steps of the
-        /// interval lead from it to a month of the set that can have such a day.
+        /// For each place in four years: the number of steps from a month at that place to the next
+        /// month of the set that can have a matching day.
         steps: [u8; 48],
     },
-    /// Every so many years from the year `first`, the months in a set (bit 0 is January).
+    /// Every `interval` years from the year `first`, in a set of months (bit 0 is January).
     OfYears { interval: i64, first: i64, of_year: u16 },
 }
 
 /// The days of a month on which a rule fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DaysOfMonth {
-    /// One day, or the last of a month that is shorter.
+    /// One day, or the last day of a shorter month.
     Clamped(i64),
     /// Days counted from the start (bit 0 is the 1st) and from the end (bit 0 is the last).
     Listed { from_start: u32, from_end: u32 },
@@ -41,28 +41,31 @@ pub(crate) enum DaysOfMonth {
     Weekdays(WeekdaysOfMonth),
 }
 
-/// Certain weekdays of a month as days, one set for each weekday that the month may begin with
-/// (bit 0 is the 1st) and end with (bit 0 is the last).
+/// Weekdays of a month, converted to days.
+///
+/// `by_first` has one set for each weekday that a month can start with (bit 0 is the 1st), and
+/// `by_last` one for each weekday that it can end with (bit 0 is the last day).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WeekdaysOfMonth {
     by_first: [u32; 7],
     by_last: [u32; 7],
-    /// The days that the shortest month with one of them has.
+    /// The length of the shortest month that can have one of these days.
     shortest: u32,
 }
 
-/// For each weekday, which of them in a month: bits 0–4 from the start, bits 5–9 from the end.
+/// For each weekday, its numbers within a month: bits 0 to 4 count from the start, bits 5 to 9 from
+/// the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NthWeekdays(pub(crate) [u16; 7]);
 
 impl Months {
-    /// Every `interval` months from the month of the start, if in the set (bit 0 is January).
+    /// Every `interval` months from the month of the start, if it is in the set (bit 0 is January).
     pub(crate) fn stepped(interval: i64, first: Month, of_year: u16, days: &DaysOfMonth) -> Self {
         let may_fire =
             |month: Month| of_year >> month.of_year() & 1 == 1 && days.fit_in(month.length());
         let mut steps = [NEVER; 48];
         for (place, steps) in (0..).zip(&mut steps) {
-            // Around the year 4, where every fourth year is a leap year.
+            // The years from 4 on, where every fourth year is a leap year.
             let month =
                 |step: u8| Month(FOUR_YEARS + (place + i64::from(step) * interval) % FOUR_YEARS);
             *steps = (0..48).find(|step| may_fire(month(*step))).unwrap_or(NEVER);
@@ -70,9 +73,9 @@ impl Months {
         Self::Stepped { interval, first, steps }
     }
 
-    /// The first month in which the rule may fire, at or after one.
+    /// Returns the first month in which the rule may fire, at or after `from`.
     ///
-    /// `None` if the interval never meets such a month.
+    /// Returns `None` if the interval never reaches such a month.
     fn next(&self, from: Month) -> Option<Month> {
         match *self {
             Self::Stepped { interval, first, .. } => {
@@ -90,16 +93,16 @@ impl Months {
         }
     }
 
-    /// The next month in which the rule may fire after one in which it may.
+    /// Returns the next month in which the rule may fire, after such a month.
     fn after(&self, active: Month) -> Option<Month> {
         match self {
-            // No division is needed from one that the interval meets: a search spends its time here.
+            // A long search spends its time here, so this path avoids the division of `next`.
             Self::Stepped { interval, .. } => self.of_set(Month(active.0 + interval)),
             Self::OfYears { .. } => self.next(active.following()),
         }
     }
 
-    /// From a month that the interval meets, the first that is in the set, too.
+    /// Returns the first month of the set, at or after a month that the interval reaches.
     fn of_set(&self, active: Month) -> Option<Month> {
         let Self::Stepped { interval, steps, .. } = self else {
             return Some(active);
@@ -109,7 +112,7 @@ impl Months {
         Some(Month(active.0 + i64::from(steps) * interval))
     }
 
-    /// After so many months the active months and their days repeat.
+    /// Returns the number of months after which the active months and their days repeat.
     fn cycle(&self) -> i64 {
         let period = match *self {
             Self::Stepped { interval, .. } => interval,
@@ -120,7 +123,7 @@ impl Months {
 }
 
 impl DaysOfMonth {
-    /// The days in a month that begins with a day, bit 0 being the 1st.
+    /// Returns the matching days of a month that starts at `first_day`; bit 0 is the 1st.
     fn in_month(&self, first_day: i64, length: i64) -> u64 {
         let all = (1 << length) - 1;
         let (from_start, from_end) = match *self {
@@ -128,12 +131,12 @@ impl DaysOfMonth {
             Self::Listed { from_start, from_end } => (from_start, from_end),
             Self::Weekdays(weekdays) => weekdays.in_month(first_day, length),
         };
-        // Bit 0 of the reversed set stands for the last day.
+        // Bit 0 of `from_end` is the last day of the month, so the set is reversed.
         let from_end = u64::from(from_end).reverse_bits() >> (64 - length);
         (u64::from(from_start) | from_end) & all
     }
 
-    /// Whether a month of so many days can have any.
+    /// Returns whether a month of this length can have a matching day.
     fn fit_in(&self, length: i64) -> bool {
         let shortest = match self {
             Self::Clamped(_) => 1,
@@ -151,12 +154,13 @@ impl DaysOfMonth {
 }
 
 impl WeekdaysOfMonth {
-    pub(crate) fn of(nth: NthWeekdays) -> Self {
+    pub(crate) fn new(nth: NthWeekdays) -> Self {
         let mut days = Self { by_first: [0; 7], by_last: [0; 7], shortest: 0 };
         let edges = (0..).zip(days.by_first.iter_mut().zip(&mut days.by_last));
         for (edge, (by_first, by_last)) in edges {
             for (wanted, set) in (0..).zip(nth.0) {
-                // The first such day of a month that begins so; the last of one that ends so.
+                // The first such weekday of a month that starts on `edge`, and the last of one that
+                // ends on it.
                 let (first, last): (i64, i64) = (wanted - edge, edge - wanted);
                 *by_first |= every_seventh(set & 31) << first.rem_euclid(7);
                 *by_last |= every_seventh(set >> 5) << last.rem_euclid(7);
@@ -180,10 +184,10 @@ const fn every_seventh(weeks: u16) -> u32 {
     (weeks & 1) | (weeks & 2) << 6 | (weeks & 4) << 12 | (weeks & 8) << 18 | (weeks & 16) << 24
 }
 
-/// The first day that fires at or after a day.
+/// Returns the first matching day at or after a day.
 pub(crate) fn next(months: &Months, days: &DaysOfMonth, day: i64) -> Option<i64> {
     let date = date_from_days(day);
-    let today = Month::of(date);
+    let today = Month::containing(date);
     let mut month = months.next(today)?;
     if month == today {
         let (first_day, length) = (day - date.day + 1, month.length());
@@ -200,12 +204,12 @@ pub(crate) fn next(months: &Months, days: &DaysOfMonth, day: i64) -> Option<i64>
             month = months.after(month)?;
         }
     }
-    // Bounded: the end of the calendar, or a whole cycle in which there was nothing.
-    let end = Month::of(Date { year: 10_000, month: 1, day: 1 });
+    // Bounded: the search stops at the end of the calendar or after one cycle.
+    let end = Month::containing(Date { year: 10_000, month: 1, day: 1 });
     let last = end.min(Month(month.0 + months.cycle()));
     while month <= last {
         let length = month.length();
-        // Most of the months of a long search are Februaries without a 29th.
+        // Most months of a long search are Februaries without a 29th.
         if days.fit_in(length) {
             let first_day = month.first_day();
             let found = days.in_month(first_day, length);
@@ -218,14 +222,14 @@ pub(crate) fn next(months: &Months, days: &DaysOfMonth, day: i64) -> Option<i64>
     None
 }
 
-/// How many days fire from one day (inclusive) to another (exclusive).
+/// Counts the matching days from one day (inclusive) to another (exclusive).
 ///
-/// Months are counted one by one, but never more than one cycle and a part of it.
+/// Months are counted one by one, for less than two cycles.
 pub(crate) fn count(months: &Months, days: &DaysOfMonth, from: i64, to: i64) -> i64 {
-    // Days from the first of the month of `day` up to `day`.
+    // Counts the days from the first of the month to `day` (exclusive).
     let within = |day: i64| {
         let date = date_from_days(day);
-        let month = Month::of(date);
+        let month = Month::containing(date);
         let active = months.next(month) == Some(month);
         let part = count_below(days.in_whole_month(month), position(date.day - 1));
         (month, if active { part } else { 0 })
@@ -241,8 +245,9 @@ pub(crate) fn count(months: &Months, days: &DaysOfMonth, from: i64, to: i64) -> 
     whole + each(Month(first.0 + cycles * cycle), last) + in_last - before_first
 }
 
-/// The smallest number of days between two that fire, a month counting 28 and, in a rule that
-/// counts years, a year 365.
+/// Returns the smallest distance between two matching days.
+///
+/// A month counts as 28 days; in a rule with frequency `year`, a year counts as 365 days.
 pub(crate) fn smallest_gap(months: &Months, days: &DaysOfMonth) -> i64 {
     let start = match *months {
         Months::Stepped { first, .. } => first,
@@ -254,10 +259,10 @@ pub(crate) fn smallest_gap(months: &Months, days: &DaysOfMonth) -> i64 {
     };
     let mut smallest = i64::MAX;
     let mut last: Option<(Month, i64)> = None;
-    // Two cycles, so that the step from the end of one into the next is in it.
+    // Two cycles include the step from the end of one cycle into the next.
     for month in active_months(months, start, Month(start.0 + 2 * months.cycle())) {
         let in_month = days.in_whole_month(month);
-        // Bounded by the 31 days of a month.
+        // Bounded: a month has at most 31 days.
         let each =
             std::iter::successors(first_from(in_month, 0), |at| first_from(in_month, at + 1));
         for day in each.map(i64::from) {
@@ -279,7 +284,9 @@ fn active_months(months: &Months, from: Month, to: Month) -> impl Iterator<Item 
         .take_while(move |month| *month < to)
 }
 
-/// The days between two dates (months with days from 0), whole months and years counted alike.
+/// Returns the days between two dates; each whole month and year counts with a fixed length.
+///
+/// A date is a month and the place of a day in it; the first day has place 0.
 fn calendar_gap(
     (earlier, earlier_day): (Month, i64),
     (later, later_day): (Month, i64),

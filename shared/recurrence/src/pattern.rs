@@ -1,23 +1,23 @@
-//! What a clock on the wall must show for a rule to fire: a set of civil seconds.
+//! The civil times at which a rule fires, as a set of civil seconds.
 
 use crate::civil::{DAY, HOUR, MINUTE, count_below, first_from, position};
 use crate::days::Days;
 use crate::grid::Grid;
 use crate::times::{Times, smallest_step};
 
-/// A set of civil seconds that can be searched and counted.
+/// A set of civil seconds; it can be searched and counted without listing its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pattern {
-    /// Certain times of certain days.
+    /// Times of day on certain days.
     Calendar { days: Days, times: Times },
-    /// Certain minutes of certain hours.
+    /// Minutes of certain hours.
     Hourly { hours: Grid, minutes: u64, second: i64 },
-    /// Certain minutes.
+    /// Certain minutes, counted from the start.
     Minutely { minutes: Grid, second: i64 },
 }
 
 impl Pattern {
-    /// The first member at or after a civil second.
+    /// Returns the first member at or after a civil second.
     pub(crate) fn next(&self, civil: i64) -> Option<i64> {
         match self {
             Self::Calendar { days, times } => {
@@ -49,7 +49,7 @@ impl Pattern {
         }
     }
 
-    /// How many members lie from one civil second (inclusive) to another (exclusive).
+    /// Counts the members from one civil second (inclusive) to another (exclusive).
     pub(crate) fn count(&self, from: i64, to: i64) -> i64 {
         if to <= from {
             return 0;
@@ -79,12 +79,12 @@ impl Pattern {
         }
     }
 
-    /// Whether a civil second is a member.
+    /// Returns whether a civil second is a member.
     pub(crate) fn contains(&self, civil: i64) -> bool {
         self.next(civil) == Some(civil)
     }
 
-    /// The smallest distance between two members, a month counting 28 days and a year 365.
+    /// Returns the smallest distance between two members; a month counts as 28 days, a year as 365.
     pub(crate) fn smallest_gap(&self) -> i64 {
         match self {
             Self::Calendar { days, times } => {
@@ -101,7 +101,7 @@ impl Pattern {
     }
 }
 
-/// The first minute of an hour that, at a second of it, is not before a second of the hour.
+/// Returns the first minute of the hour whose `second` is at or after a second of the hour.
 fn minute_from(second_of_hour: i64, second: i64) -> u32 {
     position(ceil_minute(second_of_hour - second).max(0))
 }

@@ -1,22 +1,24 @@
-//! The second form of a rule: canonical. Lists are sets, defaults are filled in, and the parts
-//! are known to go together; what comes from the start is still open.
+//! The second form of a rule: canonical.
+//!
+//! Lists are sets, defaults are filled in, and the parts fit together. The parts that come from the
+//! start are still open.
 
 use chrono::{DateTime, Utc};
 
 use crate::civil::position;
 use crate::error::Refused;
 use crate::months::NthWeekdays;
-use crate::sent::{MonthlyOccurrence, Recurrence, Schedule};
+use crate::recurrence::{MonthlyOccurrence, Recurrence, Schedule};
 use crate::times::ALL_HOURS;
 use crate::words::{Frequency, Weekday};
 use crate::zone::Zone;
 
-/// A recurrence in canonical form: two that mean the same are equal.
+/// A recurrence in canonical form: recurrences with the same meaning have equal rules.
 ///
 /// ```
 /// use minutehand_recurrence::{Recurrence, Rule};
 ///
-/// let rule = |json| Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+/// let rule = |json| Rule::canonical(&Recurrence::from_json(&json).unwrap()).unwrap();
 /// let daily = rule(serde_json::json!({"frequency": "Daily", "schedule": {"hours": [17, 8]}}));
 /// let same = rule(serde_json::json!({"frequency": "day", "interval": 1, "schedule": {"hours": [8, 17, 8]}}));
 /// assert_eq!(daily, same);
@@ -25,20 +27,20 @@ use crate::zone::Zone;
 pub struct Rule {
     pub(crate) frequency: Frequency,
     pub(crate) interval: u32,
-    /// `None`: no schedule, or an empty one.
+    /// `None` if the recurrence has no schedule or an empty one.
     pub(crate) schedule: Option<Parts>,
     pub(crate) count: Option<u32>,
     pub(crate) end: Option<DateTime<Utc>>,
-    /// `None`: UTC.
+    /// `None` means UTC.
     pub(crate) zone: Option<Zone>,
 }
 
-/// The parts of a schedule as sets; `None` is absent.
+/// The parts of a schedule as sets of bits; `None` means that the part is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Parts {
-    /// Bits 0–59.
+    /// Bits 0 to 59.
     pub(crate) minutes: Option<u64>,
-    /// Bits 0–23.
+    /// Bits 0 to 23.
     pub(crate) hours: Option<u32>,
     pub(crate) days: PartDays,
     /// Bit 0 is January.
@@ -48,14 +50,15 @@ pub(crate) struct Parts {
 /// The days of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PartDays {
-    /// The start's.
+    /// The day of the start.
     #[default]
     FromStart,
-    /// Bit 0 is Monday.
+    /// Days of the week; bit 0 is Monday.
     Weekdays(u8),
-    /// Days of the month counted from its start and from its end; bit 0 is the first and the last.
+    /// Days counted from the start of the month (bit 0 is the first day) and from its end (bit 0 is
+    /// the last day).
     MonthDays { from_start: u32, from_end: u32 },
-    /// Weekdays counted within the month.
+    /// Weekdays counted within the month, such as the last Friday.
     NthWeekdays(NthWeekdays),
 }
 
@@ -64,21 +67,22 @@ impl Rule {
     ///
     /// # Errors
     ///
-    /// [`Refused`] if its parts do not go together.
-    pub fn of(sent: &Recurrence) -> Result<Self, Refused> {
-        let schedule = sent.schedule.as_ref().filter(|schedule| !schedule.is_empty());
-        let schedule = schedule.map(|schedule| parts(sent.frequency, schedule)).transpose()?;
+    /// [`Refused`] if the parts of the recurrence do not fit together.
+    pub fn canonical(recurrence: &Recurrence) -> Result<Self, Refused> {
+        let schedule = recurrence.schedule.as_ref().filter(|schedule| !schedule.is_empty());
+        let schedule =
+            schedule.map(|schedule| parts(recurrence.frequency, schedule)).transpose()?;
         Ok(Self {
-            frequency: sent.frequency,
-            interval: sent.interval,
+            frequency: recurrence.frequency,
+            interval: recurrence.interval,
             schedule,
-            count: sent.count,
-            end: sent.end_time,
-            zone: sent.zone().copied().filter(|zone| !zone.is_utc()),
+            count: recurrence.count,
+            end: recurrence.end_time,
+            zone: recurrence.zone().copied().filter(|zone| !zone.is_utc()),
         })
     }
 
-    /// The zone on whose clock it is read; `None` is UTC.
+    /// Returns the time zone of the rule; `None` means UTC.
     #[must_use]
     pub fn zone(&self) -> Option<&Zone> {
         self.zone.as_ref()
@@ -86,7 +90,7 @@ impl Rule {
 }
 
 impl Parts {
-    /// The hours and minutes of a day, what is left open taken from the start.
+    /// Returns the hours and minutes of a day; a missing part comes from the start.
     pub(crate) fn times_of_day(&self, start_hour: u32, start_minute: u32) -> (u32, u64) {
         let hours = match (self.hours, self.minutes) {
             (Some(hours), _) => hours,
@@ -96,7 +100,7 @@ impl Parts {
         (hours, self.minutes.unwrap_or(1 << start_minute))
     }
 
-    /// The same set of times in one way only: `minutes` with all 24 hours is `minutes` alone.
+    /// Removes redundancy: `minutes` with all 24 hours means the same as `minutes` alone.
     pub(crate) fn canonical(self) -> Self {
         let redundant = self.minutes.is_some() && self.hours == Some(ALL_HOURS);
         Self { hours: self.hours.filter(|_| !redundant), ..self }

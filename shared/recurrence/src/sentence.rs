@@ -1,15 +1,15 @@
-//! A timetable as a sentence in English.
+//! Describes a timetable in an English sentence.
 
 use chrono::{DateTime, Datelike, NaiveDateTime, Timelike, Utc};
 
+use crate::line::runs;
 use crate::months::NthWeekdays;
 use crate::rule::{PartDays, Parts, Rule};
-use crate::text::runs;
 use crate::times::ALL_HOURS;
 use crate::timetable::Timetable;
 use crate::words::{Frequency, Weekday};
 
-/// More times of a day than these are told as minutes of hours.
+/// A sentence lists at most this many times of day; more are written as minutes of hours.
 const TIMES_LISTED_MAX: u32 = 6;
 
 const MONTHS: [&str; 12] = [
@@ -30,7 +30,7 @@ const MONTHS: [&str; 12] = [
 const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 
 impl Timetable {
-    /// What it does, in a sentence.
+    /// Describes the rule in an English sentence.
     ///
     /// ```
     /// use minutehand_recurrence::{Recurrence, Rule, Timetable};
@@ -39,7 +39,7 @@ impl Timetable {
     ///     "frequency": "week", "interval": 2, "count": 10,
     ///     "schedule": {"weekDays": ["monday", "friday"], "hours": [5], "minutes": [15]},
     /// });
-    /// let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+    /// let rule = Rule::canonical(&Recurrence::from_json(&json).unwrap()).unwrap();
     /// let timetable = Timetable::new(&rule, None, chrono::DateTime::UNIX_EPOCH).unwrap();
     /// assert_eq!(
     ///     timetable.sentence(),
@@ -151,7 +151,7 @@ fn month_names(set: u16) -> String {
     and(names.map(|(_, name)| (*name).to_owned()))
 }
 
-/// The times of the days of a calendar.
+/// Describes the times of day.
 fn times(parts: &Parts, start: NaiveDateTime) -> String {
     let (hours, minutes) = parts.times_of_day(start.hour(), start.minute());
     let second = if parts.minutes.is_some() { 0 } else { start.second() };
@@ -171,7 +171,7 @@ fn times(parts: &Parts, start: NaiveDateTime) -> String {
     format!(" at {}", and(times))
 }
 
-/// The schedule of a rule that steps through hours or minutes.
+/// Describes the schedule of a rule with frequency `hour` or `minute`.
 fn hours_and_minutes(rule: &Rule, parts: &Parts, start: NaiveDateTime) -> String {
     let minutes = parts
         .minutes
@@ -206,7 +206,7 @@ fn ending(rule: &Rule) -> String {
     }
 }
 
-/// A date and a time of day, the seconds only where there are any.
+/// Writes a date and a time of day, with seconds only if they are not zero.
 fn moment(at: NaiveDateTime) -> String {
     let (date, hour, minute) = (at.date(), at.hour(), at.minute());
     match at.second() {
@@ -215,13 +215,13 @@ fn moment(at: NaiveDateTime) -> String {
     }
 }
 
-/// A noun with the numbers of a set: "minute 15", "hours 9 to 16".
+/// Writes a noun with the numbers of a set: "minute 15", "hours 9 to 16".
 fn named(noun: &str, set: u64) -> String {
     let plural = if set.is_power_of_two() { "" } else { "s" };
     format!("{noun}{plural} {}", numbers(set))
 }
 
-/// The numbers of a set; three or more in a row are a range.
+/// Writes the numbers of a set; three or more consecutive numbers become a range.
 fn numbers(set: u64) -> String {
     and(runs(set).flat_map(|(first, last)| {
         let range = (last > first + 1).then(|| format!("{first} to {last}"));
@@ -255,17 +255,17 @@ fn ordinal(n: u32) -> String {
 mod tests {
     use crate::{Recurrence, Rule, Timetable, WrittenDate};
 
-    /// The sentence of a rule that starts on Saturday 2026-01-31 at 12:25.
+    /// Checks the sentence of a rule that starts on Saturday 2026-01-31 at 12:25.
     fn check(recurrence: &str, sentence: &str) {
         let json = serde_json::from_str(recurrence).unwrap();
-        let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+        let rule = Rule::canonical(&Recurrence::from_json(&json).unwrap()).unwrap();
         let start = WrittenDate::parse("2026-01-31T12:25Z").unwrap().instant(None).unwrap();
         let timetable = Timetable::new(&rule, Some(start), start).unwrap();
         assert_eq!(timetable.sentence(), sentence, "{recurrence}");
     }
 
     #[test]
-    fn every_kind_of_rule_is_a_sentence() {
+    fn every_kind_of_rule_has_a_sentence() {
         check(r#"{"frequency":"minute"}"#, "every minute");
         check(r#"{"frequency":"minute","interval":7,"count":1}"#, "every 7 minutes, once");
         check(
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_told_in_utc() {
+    fn a_sentence_gives_the_end_in_utc() {
         check(
             r#"{"frequency":"day","endTime":"2026-12-31"}"#,
             "every day at 12:25 UTC, until 2026-12-31 00:00 UTC",

@@ -1,17 +1,17 @@
-//! From the clock on the wall to instants: what happens to a pattern where the clock jumps.
+//! Converts the civil times of a pattern to instants, also where the clock changes.
 //!
-//! Two readings, and which one applies is part of the rule (see [`Reading`]):
+//! The rule decides which of two readings applies (see [`Reading`]):
 //!
 //! | | gap (the clock goes forward) | fold (the clock goes back) |
 //! |---|---|---|
-//! | [`Reading::Named`] | a time that is never shown moves forward by the gap | the first of the two |
-//! | [`Reading::Every`] | not at all | both |
+//! | [`Reading::Named`] | a skipped time moves forward by the length of the gap | the first of the two times fires |
+//! | [`Reading::Every`] | a skipped time does not fire | both times fire |
 //!
-//! Inside a segment the clock runs straight, so a search is one look at the zone and one at the
-//! pattern. Only a search that ends beyond its segment looks again, at the segment it ends in:
-//! segments in between cannot hold a match, since the pattern has none before the one found
-//! (a fold shows times again, but times that were searched when they were first shown; the one
-//! exception, a fold right where the search began, is looked at).
+//! Within a segment the offset is constant, so a search needs one lookup in the zone and one in the
+//! pattern. A search that ends after its segment needs a second lookup, in the segment where it ends.
+//! Segments in between have no match, because the pattern has none before the one found. A fold
+//! repeats times, but the search has already passed them; the only exception is a fold at the end of
+//! the first segment, which is checked.
 
 use chrono::{DateTime, NaiveDateTime};
 
@@ -19,26 +19,27 @@ use crate::civil::{CALENDAR_END, CALENDAR_START};
 use crate::pattern::Pattern;
 use crate::zone::{OffsetSegment, Zone};
 
-/// How often a search may find that its match falls into a gap.
+/// The number of times that the match of a search may fall into a gap.
 ///
-/// A pattern read as [`Reading::Every`] meets each hour of the clock again within 42 days, so two
-/// gaps running are rare and a third is not known; the bound is far above.
+/// A pattern with [`Reading::Every`] reaches each hour of the day again within 42 days. Two gaps in a
+/// row are therefore rare and three are not known, so this limit is never reached.
 const GAPS_MAX: usize = 64;
 
-/// How far apart the guess of a segment and the right one may be: zones have changed their offset
-/// by a day, and at most this many times around it.
+/// The number of segments between a guess and the right segment.
+///
+/// The largest change of an offset is one day, and no zone has more changes than this around it.
 const NEIGHBOURS_MAX: usize = 8;
 
 /// How civil times become instants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Hours are named: one instant for each civil time.
+    /// The rule names hours: each civil time fires once.
     Named,
-    /// Every hour is meant: each instant at which the clock shows such a time.
+    /// The rule means every hour: it fires whenever the clock shows a matching time.
     Every,
 }
 
-/// A pattern on a zone's clock.
+/// A pattern in a time zone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeline<'a> {
     pub(crate) zone: &'a Zone,
@@ -46,16 +47,16 @@ pub(crate) struct Timeline<'a> {
     pub(crate) reading: Reading,
 }
 
-/// Where a civil time lies.
+/// The place of a civil time between the clock changes of a zone.
 enum CivilPlace {
-    /// In this segment (the earlier one, if it is shown twice).
+    /// The time is in this segment; if the clock shows it twice, in the earlier one.
     Shown(OffsetSegment),
-    /// In the gap before this segment.
+    /// The time is in the gap before this segment.
     Skipped(OffsetSegment),
 }
 
 impl Timeline<'_> {
-    /// The first match at or after an instant.
+    /// Returns the first match at or after an instant.
     pub(crate) fn next(&self, instant: i64) -> Option<i64> {
         match self.reading {
             Reading::Named => self.next_named(instant),
@@ -71,17 +72,17 @@ impl Timeline<'_> {
             return self.next_shown(segment, shown);
         }
         if jump < 0 {
-            // The second pass of a fold: what it shows was taken in the first.
+            // The fold repeats times that have already fired.
             return self.next_shown(segment, segment.start + segment.before);
         }
-        // The shadow of a gap: its times still come out here, among those that are shown.
+        // Right after a gap, skipped times fire among the times that the clock shows.
         let gap_end = segment.start + segment.offset;
         let skipped = self.pattern.next(instant + segment.before).filter(|civil| *civil < gap_end);
         let moved = skipped.map(|civil| civil - segment.before);
         self.next_shown(segment, shown).into_iter().chain(moved).min()
     }
 
-    /// The first match that a segment, or a later one, shows at or after a civil time.
+    /// Returns the first match at or after a civil time of a segment, in this segment or a later one.
     fn next_shown(&self, segment: OffsetSegment, from: i64) -> Option<i64> {
         let civil = self.pattern.next(from)?;
         if civil < segment.civil_end() {
@@ -105,7 +106,7 @@ impl Timeline<'_> {
             if civil < segment.civil_end() {
                 return Some(civil - segment.offset);
             }
-            // Right after this segment the clock may go back before `from`.
+            // The clock may go back at the end of this segment and show times before `from` again.
             let following = self.zone.segment_at(segment.end);
             let shown_again = segment.end.saturating_add(following.offset);
             if shown_again < from {
@@ -125,11 +126,11 @@ impl Timeline<'_> {
         None
     }
 
-    /// How many matches lie from one instant (inclusive) to another (exclusive).
+    /// Counts the matches from one instant (inclusive) to another (exclusive).
     pub(crate) fn count(&self, from: i64, to: i64) -> i64 {
         let (mut at, to) = (from.max(CALENDAR_START), to.min(CALENDAR_END + 1));
         let mut total = 0;
-        // Bounded: a zone has two segments a year, and the calendar 9,999 years.
+        // Bounded: a zone has about two segments a year, and the calendar has 9,999 years.
         while at < to {
             let segment = self.zone.segment_at(at);
             let end = segment.end.min(to);
@@ -154,15 +155,16 @@ impl Timeline<'_> {
         self.pattern.count(first, last) + self.count_moved(skipped, jump)
     }
 
-    /// How many matches in a gap come out at an instant that is not a match anyway.
+    /// Counts the skipped times that move to an instant which does not match by itself.
     fn count_moved(&self, (from, to): (i64, i64), jump: i64) -> i64 {
         let next = |from| self.pattern.next(from).filter(|civil| *civil < to);
-        // Bounded by the minutes of a gap, the longest of which was a day.
+        // Bounded: the longest gap is one day, and a pattern has at most one match a minute.
         let skipped = std::iter::successors(next(from), |civil| next(civil + 1));
         skipped.map(|civil| i64::from(!self.pattern.contains(civil + jump))).sum()
     }
 
-    /// What a change of the clock did to a match; all matches have this fraction of a second.
+    /// Returns how a clock change affected a match; `nanos` is the fraction of a second of all
+    /// matches.
     pub(crate) fn clock_change(&self, instant: i64, nanos: u32) -> Option<ClockChange> {
         let segment = self.zone.segment_at(instant);
         let jump = segment.jump();
@@ -183,22 +185,23 @@ impl Timeline<'_> {
     }
 }
 
-/// What a change of the clock did to an occurrence.
+/// The effect of a clock change on an occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockChange {
-    /// The clock never showed the civil time, so the occurrence moved forward by the gap (even
-    /// where the rule names the time that it moved to, as well).
+    /// The clock skipped the civil time, so the occurrence moved forward by the length of the gap.
+    ///
+    /// An occurrence also counts as moved if the rule names the time that it moved to.
     Moved {
-        /// The time that was skipped.
+        /// The civil time that the clock skipped.
         skipped: NaiveDateTime,
     },
-    /// The clock shows this time twice, and this is the first.
+    /// The clock shows this time twice; this is the first occurrence.
     FirstOfTwo,
-    /// The clock shows this time twice, and this is the second.
+    /// The clock shows this time twice; this is the second occurrence.
     SecondOfTwo,
 }
 
-/// Finds a civil time, starting where it would be if the offset had not changed since `near`.
+/// Finds the place of a civil time, starting from the offset of the segment `near`.
 fn place(zone: &Zone, civil: i64, near: OffsetSegment) -> CivilPlace {
     let mut segment = zone.segment_at(civil - near.offset);
     for _ in 0..NEIGHBOURS_MAX {
@@ -221,7 +224,10 @@ fn place(zone: &Zone, civil: i64, near: OffsetSegment) -> CivilPlace {
     CivilPlace::Shown(segment)
 }
 
-/// The instant of a civil time: moved forward out of a gap, the first of a fold.
+/// Returns the instant of a civil time.
+///
+/// A skipped time moves forward by the length of the gap. Of a time that the clock shows twice, it
+/// is the first.
 pub(crate) fn instant_of(zone: &Zone, civil: i64) -> i64 {
     match place(zone, civil, OffsetSegment::fixed(0)) {
         CivilPlace::Shown(segment) => civil - segment.offset,

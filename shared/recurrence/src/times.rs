@@ -1,4 +1,4 @@
-//! Times of day: every hour of a set with every minute of another, at one second.
+//! Times of day: each hour of one set combined with each minute of another, at one second.
 
 use crate::civil::{DAY, HOUR, MINUTE, count_below, first_from, position};
 
@@ -8,16 +8,16 @@ pub(crate) const ALL_HOURS: u32 = 0x00ff_ffff;
 /// The times of a day at which a rule fires; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// Bits 0–23.
+    /// Bits 0 to 23.
     pub(crate) hours: u32,
-    /// Bits 0–59.
+    /// Bits 0 to 59.
     pub(crate) minutes: u64,
-    /// 0–59, the same for all.
+    /// 0 to 59, the same for all times.
     pub(crate) second: i64,
 }
 
 impl Times {
-    /// The first at or after a second of the day.
+    /// Returns the first time at or after a second of the day.
     pub(crate) fn first_from(&self, second_of_day: i64) -> Option<i64> {
         let minute = (second_of_day - self.second + MINUTE - 1).div_euclid(MINUTE);
         let (hour, within) = (position(minute / 60), position(minute % 60));
@@ -29,22 +29,22 @@ impl Times {
         Some(self.at(hour, self.minutes.trailing_zeros()))
     }
 
-    /// The first of a day.
+    /// Returns the first time of the day.
     pub(crate) fn first(&self) -> i64 {
         self.at(self.hours.trailing_zeros(), self.minutes.trailing_zeros())
     }
 
-    /// The last of a day.
+    /// Returns the last time of the day.
     pub(crate) fn last(&self) -> i64 {
         self.at(self.hours.ilog2(), self.minutes.ilog2())
     }
 
-    /// How many there are in a day.
+    /// Counts the times of a day.
     pub(crate) fn in_a_day(&self) -> i64 {
         i64::from(self.hours.count_ones() * self.minutes.count_ones())
     }
 
-    /// How many there are in a day before a second of it.
+    /// Counts the times before a second of the day.
     pub(crate) fn count_before(&self, second_of_day: i64) -> i64 {
         let minute = (second_of_day - self.second + MINUTE - 1).div_euclid(MINUTE).max(0);
         let hour = position(minute / 60);
@@ -53,7 +53,7 @@ impl Times {
         whole + if self.has(hour) { part } else { 0 }
     }
 
-    /// The smallest distance between two of one day.
+    /// Returns the smallest distance between two times of one day.
     pub(crate) fn smallest_gap(&self) -> Option<i64> {
         let between_minutes = smallest_step(self.minutes).map(|minutes| minutes * MINUTE);
         let across_hours = smallest_step(u64::from(self.hours)).map(|hours| {
@@ -63,7 +63,7 @@ impl Times {
         between_minutes.into_iter().chain(across_hours).min()
     }
 
-    /// The smallest distance across a midnight, when the next day that fires is `days` later.
+    /// Returns the distance from the last time of a day to the first time `days` days later.
     pub(crate) fn gap_across(&self, days: i64) -> i64 {
         days * DAY - (self.last() - self.first())
     }
@@ -77,11 +77,11 @@ impl Times {
     }
 }
 
-/// The smallest distance between two members of a set.
+/// Returns the smallest distance between two members of a set.
 pub(crate) fn smallest_step(bits: u64) -> Option<i64> {
     let mut smallest = None;
     let mut at = first_from(bits, 0)?;
-    // Bounded by the 64 members of the set.
+    // Bounded: a set has at most 64 members.
     while let Some(next) = first_from(bits, at + 1) {
         let step = i64::from(next - at);
         smallest = Some(smallest.map_or(step, |known: i64| known.min(step)));

@@ -1,78 +1,66 @@
-//! The third form of a rule: compiled with its start, ready to be asked.
+//! The third form of a rule: compiled with its start.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
 use crate::bind::{Bound, bind};
 use crate::civil::{CALENDAR_END, CALENDAR_START, DAY};
-use crate::date::TICK;
 use crate::error::Refused;
-use crate::pattern::Pattern;
+use crate::instant::{whole_seconds, whole_ticks};
+use crate::kind::Occurrences;
 use crate::rule::Rule;
-use crate::timeline::{ClockChange, Reading, Timeline};
+use crate::timeline::{ClockChange, Timeline};
 use crate::zone::Zone;
 
-/// Where a rule takes what it does not say itself: the phase of its interval, and the parts of
-/// the date and the time of day that its schedule leaves open.
+/// The start of a rule.
+///
+/// It supplies what the rule itself does not say: the phase of the interval, and the parts of the
+/// date and the time of day that the schedule leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// The `startTime` that was given.
+    /// The `startTime` of the job.
     Given(DateTime<Utc>),
-    /// None was given: the anchor, which is an occurrence itself.
+    /// The anchor of a job without a `startTime`; it is an occurrence itself.
     Anchor(DateTime<Utc>),
 }
 
 /// The occurrences of a job, in order: a rule with its start, its count and its end applied.
 ///
-/// It is `Copy` and asks nobody: no clock, no cache. [`Display`](std::fmt::Display) writes it as
-/// one short line that [`FromStr`](std::str::FromStr) reads back.
-///
-/// All occurrences share the same fraction of a second, so everything inside is whole seconds.
+/// A timetable is `Copy` and needs neither a clock nor a cache. [`Display`](std::fmt::Display)
+/// writes it as one short line, and [`FromStr`](std::str::FromStr) reads that line back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timetable {
     pub(crate) start: Start,
-    /// `None`: the job runs once.
+    /// `None` if the job runs once.
     pub(crate) rule: Option<Rule>,
     /// How the seconds of the occurrences are found.
-    grid: Occurrences,
-    /// The fraction of a second of all occurrences.
+    occurrences: Occurrences,
+    /// The fraction of a second that all occurrences share; every other field is whole seconds.
     nanos: u32,
-    /// The start's second, where the start is an occurrence whatever the grid says.
+    /// The second of the start, if the start is an occurrence even when the rule does not match it.
     first: Option<i64>,
-    /// The grid yields nothing before this second.
+    /// The rule yields no occurrence before this second.
     floor: i64,
-    /// Earlier occurrences are neither owed nor counted.
+    /// Earlier occurrences do not run and are not counted.
     pub(crate) since: i64,
-    /// The last second that may fire: the end of the rule, of its count, or of the calendar.
+    /// The last second that may fire: the end of the rule, of its count or of the calendar.
     pub(crate) last: i64,
 }
 
-/// How the seconds of the occurrences are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "stays `Copy`: boxing would allocate on every clone")]
-pub(crate) enum Occurrences {
-    /// There are none but the start.
-    Once,
-    /// Elapsed time: every so many seconds from the start.
-    Elapsed { step: i64 },
-    /// Times that a clock on the wall shows.
-    Civil { pattern: Pattern, reading: Reading },
-}
-
 impl Timetable {
-    /// The timetable of a job that is created, or whose timing changes, at `now`.
+    /// Compiles a rule for a job that is created, or whose timing changes, at `now`.
     ///
-    /// A start in the past only fixes the phase; what would have been before `now` is neither
-    /// owed nor counted.
+    /// A start in the past only fixes the phase: occurrences before `now` do not run and are not
+    /// counted.
     ///
     /// # Errors
     ///
-    /// [`Refused::NeverOccurs`] if the rule matches nothing, its end and count aside.
+    /// [`Refused::NeverOccurs`] if the rule matches no instant, even without its end and its count.
     ///
     /// ```
-    /// use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, written};
+    /// use minutehand_recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
     ///
     /// let json = serde_json::json!({"frequency": "month", "schedule": {"monthDays": [31, -1]}});
-    /// let rule = Rule::of(&Recurrence::from_json(&json).unwrap()).unwrap();
+    /// let rule = Rule::canonical(&Recurrence::from_json(&json).unwrap()).unwrap();
     /// let at = |text| WrittenDate::parse(text).unwrap().instant(None).unwrap();
     ///
     /// let start = at("1976-03-01T09:00:00Z");
@@ -89,11 +77,11 @@ impl Timetable {
         Self::resumed(rule, start, now, 0)
     }
 
-    /// The timetable from `since` on, of which `used` occurrences are counted already.
+    /// Compiles a rule from `since` on, after `used` occurrences of its count.
     ///
     /// # Errors
     ///
-    /// [`Refused::NeverOccurs`] if the rule matches nothing, its end and count aside.
+    /// [`Refused::NeverOccurs`] if the rule matches no instant, even without its end and its count.
     pub fn resumed(
         rule: &Rule,
         start: Start,
@@ -111,7 +99,8 @@ impl Timetable {
         Ok(timetable)
     }
 
-    /// The timetable of a job without a recurrence: the start, or now where it has passed.
+    /// Builds the timetable of a job without a recurrence: it runs at its start, or at `now` if the
+    /// start has passed.
     #[must_use]
     pub fn once(start_time: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Self {
         let at = whole_ticks(start_time.map_or(now, |start| start.max(now)));
@@ -119,7 +108,7 @@ impl Timetable {
         Self {
             start: Start::Given(at),
             rule: None,
-            grid: Occurrences::Once,
+            occurrences: Occurrences::Once,
             nanos: at.timestamp_subsec_nanos(),
             first: Some(second),
             floor: second,
@@ -128,7 +117,7 @@ impl Timetable {
         }
     }
 
-    /// A rule with its start, for as long as the calendar goes on.
+    /// Compiles a rule without its end and its count: it runs until the end of the calendar.
     pub(crate) fn unending(
         rule: &Rule,
         start: Start,
@@ -143,12 +132,12 @@ impl Timetable {
         };
         let since = whole_ticks(since);
         let at = start.at();
-        let Bound { grid, nanos } = bind(rule, at)?;
+        let Bound { occurrences, nanos } = bind(rule, at)?;
         let fires = rule.schedule.is_none() || matches!(start, Start::Anchor(_));
         let mut timetable = Self {
             start,
             rule: Some(*rule),
-            grid,
+            occurrences,
             nanos,
             first: fires.then_some(at.timestamp()),
             floor: CALENDAR_START,
@@ -157,22 +146,22 @@ impl Timetable {
         };
         timetable.floor = timetable.second_from(at).max(CALENDAR_START);
         timetable.since = timetable.second_from(since).max(CALENDAR_START);
-        if timetable.grid_from(timetable.floor).is_none_or(|second| second > CALENDAR_END) {
+        if timetable.pattern_from(timetable.floor).is_none_or(|second| second > CALENDAR_END) {
             return Err(crate::bind::never(rule, at));
         }
         Ok(timetable)
     }
 
-    /// The first occurrence at or after an instant; `None` when nothing further comes.
+    /// Returns the first occurrence at or after an instant, or `None` if there is none.
     ///
-    /// "Cannot tell" is not among the answers: a rule that never matches was refused, and the
-    /// calendar repeats, so that every search ends.
+    /// The answer is always exact. A rule that never matches is refused, and the calendar repeats,
+    /// so every search ends.
     #[must_use]
     pub fn at_or_after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.instant(self.next_second(self.second_from(instant))?)
     }
 
-    /// The first occurrence after an instant.
+    /// Returns the first occurrence after an instant, or `None` if there is none.
     #[must_use]
     pub fn after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let second = self.second_from(instant);
@@ -180,7 +169,7 @@ impl Timetable {
         self.instant(self.next_second(next)?)
     }
 
-    /// All occurrences in order.
+    /// Iterates over all occurrences in order.
     pub fn iter(&self) -> impl Iterator<Item = DateTime<Utc>> + use<> {
         let timetable = *self;
         let next = move |second: &i64| timetable.next_second(second + 1);
@@ -188,10 +177,10 @@ impl Timetable {
             .map_while(move |second| timetable.instant(second))
     }
 
-    /// How many occurrences lie from one instant (inclusive) to another (exclusive).
+    /// Counts the occurrences from one instant (inclusive) to another (exclusive).
     ///
-    /// Days, weeks, hours and minutes are counted by arithmetic, months at most through one cycle
-    /// of the calendar, and in a zone once for each time its clock changes.
+    /// Minutes, hours, days and weeks are counted by arithmetic. Months are counted one by one, for
+    /// one cycle of the calendar at most. In a zone, the cost grows with the number of clock changes.
     #[must_use]
     pub fn count_between(&self, from: DateTime<Utc>, to: DateTime<Utc>) -> u64 {
         let (from, to) = (self.second_from(from), self.second_from(to));
@@ -199,14 +188,14 @@ impl Timetable {
         u64::try_from(count).unwrap_or(0)
     }
 
-    /// The smallest distance between two occurrences by the calendar, changes of the clock aside.
-    ///
-    /// A month counts as 28 days and a year as 365, as they do in a quota. The end, the count and
-    /// the first execution of a rule without a start are left aside, too. `None` for a job that
+    /// Returns the smallest distance between two occurrences by the calendar, or `None` if the job
     /// runs once.
+    ///
+    /// A month counts as 28 days and a year as 365, as in a quota. Clock changes, the end, the count
+    /// and the first execution of a rule without a start are ignored.
     #[must_use]
     pub fn smallest_gap(&self) -> Option<TimeDelta> {
-        let seconds = match &self.grid {
+        let seconds = match &self.occurrences {
             Occurrences::Once => return None,
             Occurrences::Elapsed { step } => *step,
             Occurrences::Civil { pattern, .. } => pattern.smallest_gap(),
@@ -214,13 +203,13 @@ impl Timetable {
         Some(TimeDelta::seconds(seconds))
     }
 
-    /// The zone on whose clock the rule is read; `None` is UTC.
+    /// Returns the time zone of the rule; `None` means UTC.
     #[must_use]
     pub fn zone(&self) -> Option<&Zone> {
         self.rule.as_ref().and_then(Rule::zone)
     }
 
-    /// What the clock of the rule's zone shows at an instant, and how far it is ahead of UTC.
+    /// Returns the civil time of an instant in the rule's zone, and its offset from UTC.
     #[must_use]
     pub fn local(&self, instant: DateTime<Utc>) -> (NaiveDateTime, TimeDelta) {
         let offset = self.zone().map_or(0, |zone| zone.offset_at(instant.timestamp()));
@@ -229,10 +218,10 @@ impl Timetable {
         (utc.checked_add_signed(offset).unwrap_or(utc), offset)
     }
 
-    /// What a change of the clock did to an occurrence; `None` for nearly all.
+    /// Returns how a clock change affected an occurrence, or `None` if it did not.
     #[must_use]
     pub fn clock_change(&self, occurrence: DateTime<Utc>) -> Option<ClockChange> {
-        let Occurrences::Civil { pattern, reading } = &self.grid else {
+        let Occurrences::Civil { pattern, reading } = &self.occurrences else {
             return None;
         };
         let timeline = Timeline { zone: self.zone()?, pattern, reading: *reading };
@@ -243,14 +232,14 @@ impl Timetable {
         let second = second.max(self.since);
         let next = match self.first {
             Some(first) if second <= first => first,
-            _ => self.grid_from(second.max(self.floor))?,
+            _ => self.pattern_from(second.max(self.floor))?,
         };
         (next <= self.last).then_some(next)
     }
 
-    /// The first second of the grid at or after one that is not before the floor.
-    fn grid_from(&self, second: i64) -> Option<i64> {
-        match &self.grid {
+    /// Returns the first second that matches at or after `second`, which is not before the floor.
+    fn pattern_from(&self, second: i64) -> Option<i64> {
+        match &self.occurrences {
             Occurrences::Once => (second <= self.floor).then_some(self.floor),
             Occurrences::Elapsed { step } => {
                 Some(self.floor - (self.floor - second).div_euclid(*step) * step)
@@ -262,16 +251,16 @@ impl Timetable {
         }
     }
 
-    /// How many seconds fire from one (inclusive) to another (exclusive), without an end.
+    /// Counts the occurrences from one second (inclusive) to another (exclusive), ignoring the end.
     fn count(&self, from: i64, to: i64) -> i64 {
         let lone = self.first.filter(|first| (from..to).contains(first));
-        // Where the start fires whatever the grid says, the grid is counted behind it.
+        // A start that fires in any case is counted on its own, and the pattern only after it.
         let floor = self.first.map_or(self.floor, |first| first + 1);
         let from = from.max(floor);
         if to <= from {
             return i64::from(lone.is_some());
         }
-        let in_grid = match &self.grid {
+        let in_pattern = match &self.occurrences {
             Occurrences::Once => 0,
             Occurrences::Elapsed { step } => {
                 let below = |second: i64| -(self.floor - second).div_euclid(*step);
@@ -282,17 +271,18 @@ impl Timetable {
                 Some(zone) => Timeline { zone, pattern, reading: *reading }.count(from, to),
             },
         };
-        in_grid + i64::from(lone.is_some())
+        in_pattern + i64::from(lone.is_some())
     }
 
-    /// The second of the n-th occurrence from `since` on; before all seconds if n is 0, and the
-    /// end of the calendar if there are not so many.
+    /// Returns the second of the n-th occurrence from `since` on.
+    ///
+    /// It is before all seconds if `n` is 0, and the end of the calendar if there are fewer than `n`.
     fn nth_second(&self, n: i64) -> i64 {
         if n <= 0 {
             return CALENDAR_START - 1;
         }
         let (mut low, mut counted, mut span) = (self.since, 0, DAY);
-        // Bounded: doubling a day passes the end of the calendar in 22 steps.
+        // Bounded: a day doubled 22 times is longer than the calendar.
         loop {
             let more = self.count(low, low + span);
             if counted + more >= n {
@@ -305,7 +295,7 @@ impl Timetable {
             }
             span *= 2;
         }
-        // Bounded: halving that span ends at a second in 39 steps.
+        // Bounded: that span halved 39 times is one second.
         while span > 1 {
             let half = span / 2;
             let more = self.count(low, low + half);
@@ -320,13 +310,13 @@ impl Timetable {
         low
     }
 
-    /// The first second whose occurrence would not be before an instant.
+    /// Returns the first second whose occurrence would be at or after an instant.
     fn second_from(&self, instant: DateTime<Utc>) -> i64 {
         let later = instant.timestamp_subsec_nanos() > self.nanos;
         instant.timestamp() + i64::from(later)
     }
 
-    /// The last second whose occurrence would not be after an instant.
+    /// Returns the last second whose occurrence would be at or before an instant.
     fn second_up_to(&self, instant: DateTime<Utc>) -> i64 {
         let earlier = instant.timestamp_subsec_nanos() < self.nanos;
         instant.timestamp() - i64::from(earlier)
@@ -338,24 +328,11 @@ impl Timetable {
 }
 
 impl Start {
-    /// The instant, however it came.
+    /// Returns the instant.
     #[must_use]
     pub const fn at(self) -> DateTime<Utc> {
         match self {
             Self::Given(at) | Self::Anchor(at) => at,
         }
     }
-}
-
-/// Cuts what is finer than the wire can say.
-fn whole_ticks(instant: DateTime<Utc>) -> DateTime<Utc> {
-    cut(instant, instant.timestamp_subsec_nanos() / TICK * TICK)
-}
-
-fn whole_seconds(instant: DateTime<Utc>) -> DateTime<Utc> {
-    cut(instant, 0)
-}
-
-fn cut(instant: DateTime<Utc>, nanos: u32) -> DateTime<Utc> {
-    DateTime::from_timestamp(instant.timestamp(), nanos).unwrap_or(instant)
 }

@@ -1,6 +1,6 @@
-//! The names of frequencies and weekdays, as they are written and as they are read.
+//! The names of frequencies and weekdays.
 
-/// What a recurrence counts.
+/// The unit of a recurrence's interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Frequency {
@@ -13,11 +13,11 @@ pub enum Frequency {
 }
 
 impl Frequency {
-    /// All of them, the shortest first.
+    /// All frequencies, the shortest period first.
     pub const ALL: [Self; 6] =
         [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
 
-    /// The canonical name, as answered.
+    /// Returns the canonical name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Frequency {
         }
     }
 
-    /// The name as messages of the original service have it.
+    /// Returns the name as Azure Scheduler writes it in messages.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Minute => "Minute",
@@ -42,7 +42,7 @@ impl Frequency {
         }
     }
 
-    /// The other spelling that is accepted.
+    /// Returns the adverb, which is the other accepted spelling.
     const fn adverb(self) -> &'static str {
         match self {
             Self::Minute => "minutely",
@@ -54,14 +54,14 @@ impl Frequency {
         }
     }
 
-    /// Reads either spelling, in any case.
+    /// Reads the name or the adverb, in any case.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let is = |name: &str| name.eq_ignore_ascii_case(text);
         Self::ALL.into_iter().find(|frequency| is(frequency.name()) || is(frequency.adverb()))
     }
 
-    /// The largest interval.
+    /// Returns the largest allowed interval.
     pub(crate) const fn interval_max(self) -> u32 {
         match self {
             Self::Minute | Self::Hour => 1_000,
@@ -87,7 +87,7 @@ pub enum Weekday {
 }
 
 impl Weekday {
-    /// All of them, Monday first.
+    /// All weekdays, Monday first.
     pub const ALL: [Self; 7] = [
         Self::Monday,
         Self::Tuesday,
@@ -98,7 +98,7 @@ impl Weekday {
         Self::Sunday,
     ];
 
-    /// The canonical name, as answered.
+    /// Returns the canonical name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl Weekday {
         }
     }
 
-    /// The name in a sentence.
+    /// Returns the name as a sentence writes it.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Monday => "Monday",
@@ -125,7 +125,7 @@ impl Weekday {
         }
     }
 
-    /// Its place in the week: Monday is 0.
+    /// Returns the place in the week: Monday is 0.
     pub(crate) const fn place(self) -> u32 {
         self as u32
     }

@@ -1,9 +1,9 @@
-//! The engine beside the crate `rrule`: random rules in UTC, on what RRULE can say.
+//! Compares the engine with the crate `rrule` on random rules in UTC.
 //!
-//! It cannot say that a missing day is clamped, so days taken from the start are at most the 28th
-//! here. Left out, too, is what RRULE can say and the crate refuses or reads wrongly: the fifth
-//! weekday from the end, weekdays with and without a number in one rule, and a grid of minutes with
-//! hours whose interval neither divides an hour nor is made of hours.
+//! An RRULE cannot clamp a missing day, so days from the start are at most the 28th here. The test
+//! also leaves out rules that the crate `rrule` refuses or reads wrongly: the fifth weekday from the
+//! end, weekdays with and without a number in one rule, and minutes with hours whose interval neither
+//! divides an hour nor consists of whole hours.
 //!
 //! The seeds are fixed; `RECURRENCE_SEED` and `RECURRENCE_RULES` change them as in `properties`.
 
@@ -40,7 +40,7 @@ mod differential {
         ("year", Frequency::Yearly, 100),
     ];
 
-    /// A rule in both languages.
+    /// A rule in both notations.
     struct Pair {
         frequency: Frequency,
         interval: i64,
@@ -152,7 +152,7 @@ mod differential {
             }
         }
 
-        /// RRULE skips what we clamp, so days that need it are left out.
+        /// Removes days that would need clamping, which an RRULE skips.
         fn avoid_clamping(&mut self) {
             let has_days = ["monthDays", "monthlyOccurrences"]
                 .iter()
@@ -163,7 +163,7 @@ mod differential {
             }
         }
 
-        /// How far a walk of theirs may go in reasonable time, in days.
+        /// The days that `rrule` can walk in reasonable time.
         fn reach(&self) -> i64 {
             match self.frequency {
                 Frequency::Minutely | Frequency::Secondly => 3,
@@ -184,14 +184,14 @@ mod differential {
     }
 
     #[test]
-    fn the_crate_rrule_yields_the_same() {
+    fn the_crate_rrule_gives_the_same_occurrences() {
         let compared = AtomicUsize::new(0);
         for_each_seed(10_500, |seed| {
             let chance = &mut Chance::new(seed);
             let mut pair = Pair::random(chance);
             let limit = *chance.pick(&[3, 10, 40]);
             let mut now = pair.start;
-            // Their count begins with the start, and ours where the job does.
+            // The count of an RRULE begins with the start, and ours with the creation of the job.
             match chance.within(0..=9) {
                 0 | 1 => {
                     now += TimeDelta::seconds(chance.within(0..=pair.reach() * 86_400));
@@ -212,7 +212,7 @@ mod differential {
             let start = format_instant(pair.start);
             let context = format!("seed {seed}: {json} start {start} now {}", format_instant(now));
 
-            let rule = Recurrence::from_json(&json).and_then(|sent| Rule::of(&sent));
+            let rule = Recurrence::from_json(&json).and_then(|sent| Rule::canonical(&sent));
             let rule = rule.unwrap_or_else(|refused| panic!("{refused}\n{context}"));
             let ours: Vec<_> = match Timetable::new(&rule, Some(pair.start), now) {
                 Ok(timetable) => timetable.iter().take(limit).collect(),
@@ -224,7 +224,7 @@ mod differential {
             let theirs = theirs.after(now.with_timezone(&rrule::Tz::UTC));
             let theirs = theirs.all(u16::try_from(limit).unwrap()).dates;
             let theirs: Vec<_> = theirs.iter().map(|at| at.with_timezone(&Utc)).collect();
-            // Their calendar is a little longer than ours.
+            // The calendar of `rrule` is a little longer than ours.
             let last = DateTime::from_timestamp(253_402_300_799, 0).unwrap();
             let theirs: Vec<_> = theirs.into_iter().filter(|at| *at <= last).collect();
             assert_eq!(ours, theirs, "{context}");

@@ -86,7 +86,7 @@ fn expected(job: &Value) -> Vec<DateTime<Utc>> {
     let start = job.get("startTime").map(|sent| read_start_time(sent, zone).unwrap());
     let timetable = match &recurrence {
         None => Timetable::once(start, created_at),
-        Some(sent) => Timetable::new(&Rule::of(sent).unwrap(), start, created_at).unwrap(),
+        Some(sent) => Timetable::new(&Rule::canonical(sent).unwrap(), start, created_at).unwrap(),
     };
     timetable.iter().take_while(|at| *at <= instant(END)).collect()
 }

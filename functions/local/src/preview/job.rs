@@ -61,7 +61,7 @@ fn job(recurrence: Option<&Recurrence>, start_time: Option<&Value>) -> Result<Jo
     let zone = recurrence.and_then(Recurrence::zone);
     Ok(Job {
         start_time: start_time.map(|sent| read_start_time(sent, zone)).transpose()?,
-        rule: recurrence.map(Rule::of).transpose()?,
+        rule: recurrence.map(Rule::canonical).transpose()?,
         disabled: false,
     })
 }

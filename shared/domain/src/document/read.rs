@@ -30,7 +30,7 @@ pub fn read_job(body: &Value, plan: PricingTier) -> Result<JobDefinition, Refusa
     let properties = Fields::of("properties", properties)?.at_root();
     let recurrence = properties.value("recurrence").map(Recurrence::from_json).transpose()?;
     // That its parts go together is known now; that it ever occurs depends on the start.
-    recurrence.as_ref().map(Rule::of).transpose()?;
+    recurrence.as_ref().map(Rule::canonical).transpose()?;
     let zone = recurrence.as_ref().and_then(Recurrence::zone);
     let start_time =
         properties.value("startTime").map(|sent| read_start_time(sent, zone)).transpose()?;

@@ -226,7 +226,7 @@ mod tests {
     /// Three occurrences, at the minutes 0, 10 and 20.
     fn thrice() -> Timetable {
         let rule = serde_json::json!({"frequency": "minute", "interval": 10, "count": 3});
-        let rule = Rule::of(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
         Timetable::new(&rule, None, at(0)).unwrap()
     }
 

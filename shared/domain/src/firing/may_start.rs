@@ -111,7 +111,7 @@ mod tests {
 
     fn minutely() -> Timetable {
         let rule = serde_json::json!({"frequency": "minute"});
-        let rule = Rule::of(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
         Timetable::new(&rule, None, at(0)).unwrap()
     }
 

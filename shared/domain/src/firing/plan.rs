@@ -128,7 +128,7 @@ mod tests {
 
     fn timetable(rule: &str, since: &str) -> Timetable {
         let rule = serde_json::from_str(rule).unwrap();
-        let rule = Rule::of(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
         Timetable::new(&rule, None, at(since)).unwrap()
     }
 

@@ -1,4 +1,4 @@
-//! The engines behind one question, and the rules in each one's language.
+//! The engines, and the rules in the notation of each engine.
 
 use std::str::FromStr;
 
@@ -6,28 +6,28 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
-/// One rule in every language that can say it.
+/// One rule in the notation of every engine that supports it.
 pub(crate) struct Wording {
     pub(crate) name: &'static str,
-    /// Ours, without the closing brace: the zone follows.
+    /// The notation of this crate, without the closing brace, because the zone follows.
     pub(crate) ours: &'static str,
     pub(crate) rrule: &'static str,
-    /// Five fields, as croner reads them.
+    /// Five fields, for croner.
     pub(crate) croner: Option<&'static str>,
     /// Six fields, seconds first.
     pub(crate) cron: Option<&'static str>,
-    /// Five fields, as saffron reads them; UTC only.
+    /// Five fields, for saffron; UTC only.
     pub(crate) saffron: Option<&'static str>,
 }
 
-/// A rule, where and since when.
+/// A rule with its zone and its start.
 pub(crate) struct Sample<'a> {
     pub(crate) rule: &'a Wording,
     pub(crate) zone: &'a str,
     pub(crate) start: DateTime<Utc>,
 }
 
-/// What answers when a rule fires next.
+/// An engine that finds the next occurrence of a rule.
 pub(crate) enum Engine {
     Ours(Box<Timetable>),
     Rrule(rrule::RRuleSet),
@@ -104,7 +104,7 @@ pub(crate) const RULES: &[Wording] = &[
 ];
 
 impl Engine {
-    /// Ours, rrule, croner, cron, saffron; `None` where one cannot say the rule.
+    /// Returns our engine, rrule, croner, cron and saffron; `None` if one does not support the rule.
     pub(crate) fn all(sample: &Sample<'_>) -> [Option<Self>; 5] {
         let tz = Tz::from_str(sample.zone).ok();
         let rule = sample.rule;
@@ -120,7 +120,7 @@ impl Engine {
         ]
     }
 
-    /// The first occurrence after an instant.
+    /// Returns the first occurrence after an instant.
     pub(crate) fn next(&mut self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         match self {
             Self::Ours(timetable) => timetable.after(now),
@@ -143,7 +143,7 @@ impl Engine {
 fn ours(sample: &Sample<'_>) -> Option<Timetable> {
     let json = format!("{},\"timeZone\":\"{}\"}}", sample.rule.ours, sample.zone);
     let sent = Recurrence::from_json(&serde_json::from_str(&json).ok()?).ok()?;
-    Timetable::new(&Rule::of(&sent).ok()?, Some(sample.start), sample.start).ok()
+    Timetable::new(&Rule::canonical(&sent).ok()?, Some(sample.start), sample.start).ok()
 }
 
 fn rrule(sample: &Sample<'_>) -> Option<rrule::RRuleSet> {

@@ -1,13 +1,13 @@
-//! The next occurrence, side by side with the engines people use: one run, one table.
+//! Compares the time to find the next occurrence with other engines, in one table.
 //!
-//! Every engine answers the same question about the same instants, and its answer is compared
-//! with ours. An engine that walks from the start is asked once where a question takes it long.
+//! Every engine gets the same rules and the same instants, and its answers are compared with ours. A
+//! search that takes very long is measured once.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a bench that meets what it did not expect has to stop"
+    reason = "a bench stops at an unexpected result"
 )]
 
 mod engines;
@@ -20,16 +20,16 @@ use minutehand_recurrence::{Recurrence, Rule, Timetable};
 
 use engines::{Engine, RULES, Sample};
 
-/// One measurement repeats its question for at least so long.
+/// The minimum duration of one round of a measurement.
 const ROUND: Duration = Duration::from_millis(20);
-/// The best of so many rounds counts: what disturbs a round only ever makes it longer.
+/// The number of rounds; the fastest counts, because a disturbance only makes a round slower.
 const ROUNDS: usize = 5;
-/// A question that takes longer than this is asked once.
+/// A call that takes longer than this is measured once.
 const SLOW: Duration = Duration::from_millis(100);
-/// The clock is read once for so many calls: for each of the instants in turn.
+/// The number of calls between two readings of the clock.
 const BATCH: u32 = 64;
 
-/// The bars: nanoseconds for the next occurrence in UTC and in a zone.
+/// The upper limits in nanoseconds for the next occurrence, in UTC and in a zone.
 const BARS: [(&str, f64); 2] = [("UTC", 1_000.0), ("America/New_York", 2_000.0)];
 
 fn main() {
@@ -55,7 +55,7 @@ fn main() {
         let verdict = if worst <= *bar { "met" } else { "MISSED" };
         println!("slowest in {zone}: {worst:.0} ns, bar {bar:.0} ns: {verdict}");
     }
-    // The phase in which every 7 months meets the rarest Februaries.
+    // From this start, an interval of 7 months reaches the rarest Februaries.
     hard_rules(now - TimeDelta::days(174));
     other_questions(now);
 }
@@ -93,7 +93,7 @@ fn row(sample: &Sample<'_>, years: i64, instants: &[DateTime<Utc>]) -> f64 {
     ours
 }
 
-/// Rules that search longest, asked where they wait longest for the next occurrence.
+/// Measures the rules with the longest searches, at their longest wait for the next occurrence.
 fn hard_rules(start: DateTime<Utc>) {
     let fifth_sunday =
         r#""schedule":{"months":[2],"monthlyOccurrences":[{"day":"sunday","occurrence":5}]"#;
@@ -142,7 +142,7 @@ struct Forms {
     line: String,
 }
 
-/// What else a timetable is asked.
+/// Measures the other operations of a timetable.
 fn other_questions(now: DateTime<Utc>) {
     let start = now - TimeDelta::days(50 * 365);
     let forms = BARS.map(|(zone, _)| {
@@ -177,7 +177,7 @@ fn timetable(json: &str, start: DateTime<Utc>) -> Timetable {
     let parsed = serde_json::from_str(json).map_err(|error| error.to_string());
     let timetable = parsed
         .and_then(|json| Recurrence::from_json(&json).map_err(|error| error.to_string()))
-        .and_then(|sent| Rule::of(&sent).map_err(|error| error.to_string()))
+        .and_then(|sent| Rule::canonical(&sent).map_err(|error| error.to_string()))
         .and_then(|rule| {
             Timetable::new(&rule, Some(start), start).map_err(|error| error.to_string())
         });
@@ -187,7 +187,7 @@ fn timetable(json: &str, start: DateTime<Utc>) -> Timetable {
     }
 }
 
-/// The nanoseconds that one call takes, the number of the call being its argument.
+/// Returns the nanoseconds of one call; its argument is the number of the call.
 fn nanos_of(mut call: impl FnMut(usize)) -> f64 {
     let began = Instant::now();
     call(0);
@@ -208,7 +208,7 @@ fn nanos_of(mut call: impl FnMut(usize)) -> f64 {
     best
 }
 
-/// A number with its thousands apart.
+/// Writes a number with thousands separators.
 fn grouped(number: f64) -> String {
     if number < 10.0 {
         return format!("{number:.1}");

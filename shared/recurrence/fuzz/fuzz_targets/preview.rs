@@ -1,4 +1,4 @@
-//! Any text as the job that `minutehand preview` reads.
+//! Passes any text to the job reader of `minutehand preview`.
 //!
 //! ```text
 //! cargo fuzz run -s none --fuzz-dir shared/recurrence/fuzz preview -- -dict=shared/recurrence/fuzz/words.dict

@@ -1,4 +1,4 @@
-//! From any bytes to occurrences: nothing panics, and all answers go together.
+//! Turns any bytes into occurrences: nothing panics, and all answers agree.
 //!
 //! ```text
 //! cargo fuzz run -s none --fuzz-dir shared/recurrence/fuzz recurrence -- -dict=shared/recurrence/fuzz/words.dict

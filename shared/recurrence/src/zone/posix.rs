@@ -3,30 +3,30 @@
 use super::OffsetSegment;
 use crate::civil::{DAY, HOUR, MINUTE, Month, date_from_days, days_from_date, weekday};
 
-/// What a footer says.
+/// The rule in the footer of a TZif file.
 pub(super) enum PosixRule {
-    /// Nothing: it is empty.
+    /// The footer is empty.
     None,
-    /// One offset for ever.
+    /// One constant offset.
     Fixed(i64),
-    /// Two changes a year.
+    /// Two clock changes a year.
     Yearly(YearlyChange),
-    /// It is none of the forms that the database uses.
+    /// The footer has none of the forms that the database uses.
     Unreadable,
 }
 
-/// Two changes of the clock every year.
+/// The two clock changes of every year.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct YearlyChange {
     standard: i64,
     daylight: i64,
-    /// When the daylight offset begins, by the standard clock.
+    /// The start of daylight saving time, in standard time.
     begins: When,
-    /// When it ends, by the daylight clock.
+    /// The end of daylight saving time, in daylight saving time.
     ends: When,
 }
 
-/// A day of the year and a second counted from its midnight (which may lie on another day).
+/// A day of the year, and a second counted from its midnight; the second may be on another day.
 #[derive(Debug, Clone, Copy)]
 struct When {
     day: Day,
@@ -35,16 +35,16 @@ struct When {
 
 #[derive(Debug, Clone, Copy)]
 enum Day {
-    /// `Jn`: 1–365, 29 February never counted.
+    /// `Jn`: 1 to 365, not counting 29 February.
     Julian(i64),
-    /// `n`: 0–365, 29 February counted.
+    /// `n`: 0 to 365, counting 29 February.
     Ordinal(i64),
-    /// `Mm.w.d`: the w-th such weekday of the month, 5 being the last; Sunday is 0.
+    /// `Mm.w.d`: the w-th weekday `d` of the month; week 5 is the last one, and day 0 is Sunday.
     Weekday { month: i64, week: i64, day: i64 },
 }
 
 impl YearlyChange {
-    /// Reads a footer.
+    /// Reads the footer of a TZif file.
     pub(super) fn read(footer: &[u8]) -> PosixRule {
         if footer.is_empty() {
             return PosixRule::None;
@@ -53,9 +53,9 @@ impl YearlyChange {
         rest.rule().unwrap_or(PosixRule::Unreadable)
     }
 
-    /// The segment of an instant.
+    /// Returns the segment that contains an instant.
     pub(super) fn segment_at(&self, instant: i64) -> OffsetSegment {
-        let year = Year::of(instant.div_euclid(DAY));
+        let year = Year::containing(instant.div_euclid(DAY));
         let (begins, ends) = (self.begins_in(year), self.ends_in(year));
         let daylight =
             |start, end| OffsetSegment { start, end, offset: self.daylight, before: self.standard };
@@ -87,7 +87,7 @@ impl YearlyChange {
     }
 }
 
-/// A year as its first day.
+/// A year and the number of its first day.
 #[derive(Clone, Copy)]
 struct Year {
     number: i64,
@@ -95,7 +95,7 @@ struct Year {
 }
 
 impl Year {
-    fn of(day: i64) -> Self {
+    fn containing(day: i64) -> Self {
         let number = date_from_days(day).year;
         Self { number, first_day: days_from_date(number, 1, 1) }
     }
@@ -119,18 +119,18 @@ fn days_in(year: i64) -> i64 {
 }
 
 impl When {
-    /// The civil second in a year.
+    /// Returns the civil second of the change in a year.
     fn civil_in(&self, year: Year) -> i64 {
         let days = match self.day {
             Day::Julian(n) => n - 1 + i64::from(year.is_leap() && n >= 60),
             Day::Ordinal(n) => n,
             Day::Weekday { month, week, day } => {
                 let of_year = (153 * ((month + 9) % 12) + 2) / 5;
-                // Counted from March, and from the March before in January and February.
+                // Counted from 1 March; for January and February, from the previous March.
                 let of_year = if month > 2 { of_year + 59 } else { of_year - 306 };
                 let of_year = of_year + i64::from(month > 2 && year.is_leap());
                 let first = year.first_day + of_year;
-                // POSIX counts from Sunday, we from Monday.
+                // POSIX counts weekdays from Sunday, this crate from Monday.
                 let nth = (day + 6 - weekday(first)).rem_euclid(7) + 7 * (week - 1);
                 let fits = week < 5 || nth < Month(year.number * 12 + month - 1).length();
                 of_year + if fits { nth } else { nth - 7 }
@@ -140,7 +140,7 @@ impl When {
     }
 }
 
-/// What is left to read of a footer.
+/// The bytes of a footer that are not read yet.
 struct Cursor<'a> {
     bytes: &'a [u8],
 }
@@ -148,7 +148,7 @@ struct Cursor<'a> {
 impl Cursor<'_> {
     fn rule(&mut self) -> Option<PosixRule> {
         self.name()?;
-        // POSIX counts hours behind Greenwich.
+        // POSIX offsets are positive west of Greenwich.
         let standard = -self.time()?;
         if self.bytes.is_empty() {
             return Some(PosixRule::Fixed(standard));
@@ -167,7 +167,7 @@ impl Cursor<'_> {
         }))
     }
 
-    /// An abbreviation: letters, or anything in angle brackets.
+    /// Skips an abbreviation: letters, or any text in angle brackets.
     fn name(&mut self) -> Option<()> {
         let length = if self.peek()? == b'<' {
             self.bytes.iter().position(|byte| *byte == b'>')? + 1
@@ -203,7 +203,7 @@ impl Cursor<'_> {
         Some(When { day, second })
     }
 
-    /// `[+-]hh[:mm[:ss]]`, in seconds.
+    /// Reads `[+-]hh[:mm[:ss]]` and returns seconds.
     fn time(&mut self) -> Option<i64> {
         let sign = match self.peek()? {
             b'-' => -1,
@@ -223,7 +223,7 @@ impl Cursor<'_> {
         Some(if sign < 0 { -seconds } else { seconds })
     }
 
-    /// Up to three digits.
+    /// Reads up to three digits.
     fn number(&mut self) -> Option<i64> {
         let length = self.bytes.iter().take(3).take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.bytes.split_at_checked(length)?;

@@ -1,20 +1,20 @@
-//! Reads TZif (RFC 9636) where it lies: offsets into borrowed bytes, no copy, no allocation.
+//! Reads TZif files (RFC 9636) in place, from borrowed bytes and without allocation.
 
 use super::OffsetSegment;
 
-/// The bytes of a TZif header, of which there are two.
+/// The length of a TZif header; a file has two.
 const HEADER: usize = 44;
 
 /// The 64-bit part of a TZif file.
 #[derive(Clone, Copy)]
 pub(super) struct Tzif {
-    /// The instants at which something changes, big-endian, ascending.
+    /// The instants of the changes, big-endian and ascending.
     changes: &'static [[u8; 8]],
-    /// For each change, which of `kinds` begins.
+    /// For each change, the index in `kinds` of the offset that begins.
     kind_of: &'static [u8],
-    /// Offset (four bytes, big-endian), daylight flag, abbreviation.
+    /// The offset (four bytes, big-endian), the daylight flag and the index of the abbreviation.
     kinds: &'static [[u8; 6]],
-    /// A POSIX rule for what comes afterwards; may be empty.
+    /// The POSIX rule after the last change; may be empty.
     footer: &'static [u8],
 }
 
@@ -29,10 +29,10 @@ struct Counts {
 }
 
 impl Tzif {
-    /// Reads a file of version 2 or later; `None` if the bytes are not one.
+    /// Reads a file of version 2 or later; `None` if the bytes are not such a file.
     pub(super) fn read(data: &'static [u8]) -> Option<Self> {
         let first = Counts::read(data)?;
-        // The first part repeats the data with 32-bit instants, for readers of the last century.
+        // The first part repeats the data with 32-bit instants, for old readers.
         let data = data.get(HEADER + first.body(4)..)?;
         let counts = Counts::read(data)?;
         let data = data.get(HEADER..)?;
@@ -52,22 +52,22 @@ impl Tzif {
         Some(Self { changes, kind_of, kinds, footer })
     }
 
-    /// The POSIX rule at the end of the file.
+    /// Returns the POSIX rule at the end of the file.
     pub(super) const fn footer(&self) -> &'static [u8] {
         self.footer
     }
 
-    /// The offset before the first change.
+    /// Returns the offset before the first change.
     pub(super) fn first_offset(&self) -> i64 {
         self.kinds.first().copied().map_or(0, offset)
     }
 
-    /// The offset after the last change.
+    /// Returns the offset after the last change.
     pub(super) fn last_offset(&self) -> i64 {
         self.offset_after(self.changes.len())
     }
 
-    /// The segment that the last change begins; its end is left open.
+    /// Returns the segment after the last change, without its end.
     pub(super) fn last_change(&self) -> Option<OffsetSegment> {
         let start = instant(*self.changes.last()?);
         let n = self.changes.len();
@@ -75,7 +75,7 @@ impl Tzif {
         Some(OffsetSegment { start, end: i64::MAX, offset, before })
     }
 
-    /// The segment of an instant before the last change.
+    /// Returns the segment that contains an instant before the last change.
     pub(super) fn segment_at(&self, at: i64) -> OffsetSegment {
         let n = self.changes.partition_point(|change| instant(*change) <= at);
         let change = |n: usize| self.changes.get(n).copied().map(instant);
@@ -85,7 +85,7 @@ impl Tzif {
         OffsetSegment { start, end, offset: self.offset_after(n), before }
     }
 
-    /// The offset once the first `n` changes have happened.
+    /// Returns the offset after the first `n` changes.
     fn offset_after(&self, n: usize) -> i64 {
         n.checked_sub(1)
             .and_then(|i| self.kind_of.get(i))
@@ -113,7 +113,7 @@ impl Counts {
         })
     }
 
-    /// The bytes that follow a header, with instants of `width` bytes.
+    /// Returns the number of bytes after a header, if an instant takes `width` bytes.
     const fn body(&self, width: usize) -> usize {
         self.changes * (width + 1)
             + self.kinds * 6

@@ -1,14 +1,14 @@
-//! Windows names of time zones, as .NET and Azure templates write them.
+//! The Windows names of time zones, which .NET and Azure templates use.
 //!
-//! The pairs are CLDR's (release 48, `windowsZones`, territory 001).
+//! The pairs come from CLDR (release 48, `windowsZones`, territory 001).
 
-/// The IANA name behind a Windows name, without regard to case.
+/// Returns the IANA name for a Windows name, in any case.
 pub(super) fn iana_name(windows: &str) -> Option<&'static str> {
     let matches = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(windows);
     ZONES.iter().find(matches).map(|(_, iana)| *iana)
 }
 
-/// Windows name, IANA name.
+/// Pairs of a Windows name and an IANA name.
 const ZONES: &[(&str, &str)] = &[
     ("AUS Central Standard Time", "Australia/Darwin"),
     ("AUS Eastern Standard Time", "Australia/Sydney"),
@@ -157,7 +157,7 @@ mod tests {
     use crate::zone::Zone;
 
     #[test]
-    fn every_windows_name_leads_to_a_zone() {
+    fn every_windows_name_has_a_zone() {
         for (windows, _) in ZONES {
             assert!(Zone::named(windows).is_some(), "{windows}");
             assert_eq!(Zone::named(&windows.to_lowercase()), Zone::named(windows));

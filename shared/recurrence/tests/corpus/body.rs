@@ -1,7 +1,7 @@
-//! What holds for any input: the fuzz target calls it, and so does the test over the corpus.
+//! Checks that hold for any input; the fuzz target and the test over the corpus call them.
 //!
-//! An input is a date on the first line, which is *now*, and below it the JSON of a recurrence,
-//! alone or beside a `startTime`, or the line of a timetable.
+//! The first line of an input is a date, the current time. The rest is a recurrence in JSON, with or
+//! without a `startTime`, or the line of a timetable.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use minutehand_recurrence::{
@@ -9,17 +9,17 @@ use minutehand_recurrence::{
 };
 use serde_json::Value;
 
-/// The finest step of an instant.
+/// The smallest step of an instant.
 const TICK: TimeDelta = TimeDelta::nanoseconds(100);
 
-/// Longer messages are no messages.
+/// The maximum length of a message.
 const MESSAGE_CHARS_MAX: usize = 600;
 
-/// Walks all the way from bytes to occurrences.
+/// Runs all checks from bytes to occurrences.
 ///
 /// # Panics
 ///
-/// If anything on the way does not keep its promise.
+/// Panics if a check fails.
 pub(crate) fn check(input: &[u8]) {
     let Ok(input) = std::str::from_utf8(input) else { return };
     let (now, text) = input.split_once('\n').unwrap_or(("", input));
@@ -29,6 +29,8 @@ pub(crate) fn check(input: &[u8]) {
         check_timetable(&timetable, now);
     }
     let Ok(job) = serde_json::from_str::<Value>(text) else { return };
+    // Reading the text in one call must not panic; it accepts fewer forms than `read`.
+    let _ = Timetable::from_json_text(text, now);
     match read(&job, now) {
         Ok(timetable) => check_timetable(&timetable, now),
         Err(refused) => check_refused(&refused),
@@ -40,10 +42,10 @@ fn read(job: &Value, now: DateTime<Utc>) -> Result<Timetable, Refused> {
     check_recurrence(&recurrence);
     let zone = recurrence.zone();
     let start = job.get("startTime").map(|start| read_start_time(start, zone)).transpose()?;
-    Timetable::new(&Rule::of(&recurrence)?, start, now)
+    Timetable::new(&Rule::canonical(&recurrence)?, start, now)
 }
 
-/// A refusal names a property, on one line.
+/// Checks that a refusal names a property on one line.
 fn check_refused(refused: &Refused) {
     let message = refused.to_string();
     assert!(!refused.field().is_empty(), "{message}");
@@ -52,7 +54,7 @@ fn check_refused(refused: &Refused) {
     assert_ne!(refused.detail().as_deref(), Some(""), "{message}");
 }
 
-/// A recurrence is read as it is answered.
+/// Checks that a recurrence survives writing and reading.
 fn check_recurrence(recurrence: &Recurrence) {
     let printed = recurrence.to_string();
     let parsed: Value = serde_json::from_str(&printed).unwrap();

@@ -1,4 +1,4 @@
-//! Random instants, and how the engine and jiff say the same one.
+//! Random instants, and their conversion between chrono and jiff.
 
 use chrono::{DateTime, Utc};
 use jiff::tz::TimeZone;
@@ -21,7 +21,7 @@ pub(crate) fn now(chance: &mut Chance, zone: &TimeZone) -> Timestamp {
     rounded(chance, now)
 }
 
-/// A start: none, or near, or far, or where the clock changes.
+/// Returns a start: none, or near, far or at a clock change.
 pub(crate) fn start(chance: &mut Chance, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let far = match chance.within(0..=9) {
         0 | 1 => return None,
@@ -34,16 +34,16 @@ pub(crate) fn start(chance: &mut Chance, now: Timestamp, zone: &TimeZone) -> Opt
     };
     let earliest = "0001-01-02T00:00:00Z".parse::<Timestamp>().unwrap().as_second();
     let latest = "9999-12-25T00:00:00Z".parse::<Timestamp>().unwrap().as_second();
-    // More of the past, which is where the starts of old jobs are.
+    // Old jobs have their start in the past, so most starts are there.
     let distance = chance.within(-far..=far / 3);
     let start = seconds((now.as_second() + distance).clamp(earliest, latest));
     let start = if chance.percent(30) { near_clock_change(chance, start, zone) } else { start };
-    // The ends of months and years, where days are missing.
+    // Days are missing at the ends of months and years.
     let start = if chance.percent(15) { end_of_month(start, zone) } else { start };
     Some(rounded(chance, start))
 }
 
-/// A moment within three hours of the next change of a zone's clock; there may be none.
+/// Returns an instant within three hours of the next clock change of a zone, if there is one.
 pub(crate) fn near_clock_change(
     chance: &mut Chance,
     instant: Timestamp,
@@ -60,7 +60,7 @@ fn end_of_month(instant: Timestamp, zone: &TimeZone) -> Timestamp {
     zone.to_timestamp(last).unwrap_or(instant)
 }
 
-/// Some instants are round, and some have a fraction.
+/// Rounds some instants, and leaves a fraction in others.
 fn rounded(chance: &mut Chance, instant: Timestamp) -> Timestamp {
     let second = instant.as_second();
     match chance.within(0..=5) {
@@ -71,7 +71,7 @@ fn rounded(chance: &mut Chance, instant: Timestamp) -> Timestamp {
     }
 }
 
-/// The second that an instant lies in; jiff cuts towards 1970.
+/// Returns the second that contains an instant; jiff rounds towards 1970.
 pub(crate) fn whole_second(instant: Timestamp) -> i64 {
     i64::try_from(instant.as_nanosecond().div_euclid(1_000_000_000)).unwrap()
 }
@@ -85,7 +85,8 @@ pub(crate) fn to_chrono(instant: Timestamp) -> DateTime<Utc> {
     DateTime::from_timestamp(whole_second(instant), u32::try_from(nanos).unwrap()).unwrap()
 }
 
-/// The same instant; the calendar's last day is out of jiff's reach, and all of it is jiff's last.
+/// Converts an instant; jiff cannot represent the last day of the calendar, which becomes jiff's last
+/// instant.
 pub(crate) fn to_jiff(instant: DateTime<Utc>) -> Timestamp {
     let nanos = i32::try_from(instant.timestamp_subsec_nanos()).unwrap();
     Timestamp::new(instant.timestamp(), nanos).unwrap_or(Timestamp::MAX)

@@ -1,11 +1,11 @@
-//! What holds for every rule, tried on thousands of random ones.
+//! Properties of every rule, checked on thousands of random rules.
 //!
-//! [`rules`] makes them, and [`predicate`] says on its own, slowly, whether a rule fires at an
-//! instant; the engine has to agree with it, and with itself.
+//! [`rules`] makes the rules. [`predicate`] decides independently and slowly whether a rule fires at
+//! an instant. The engine must agree with the predicate and with itself.
 //!
-//! The seeds are fixed, so that every run is the same. `RECURRENCE_SEED` sets the first one and
-//! `RECURRENCE_RULES` how many rules each property tries: a failure names its seed, and that seed
-//! with one rule repeats it.
+//! The seeds are fixed, so every run is the same. `RECURRENCE_SEED` sets the first seed, and
+//! `RECURRENCE_RULES` the number of rules for each property. A failure names its seed; that seed with
+//! one rule repeats it.
 
 #[cfg(test)]
 mod instants;

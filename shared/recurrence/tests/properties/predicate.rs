@@ -1,7 +1,7 @@
-//! Does a rule fire at an instant? Asked of the instant alone, without any search.
+//! Decides whether a rule fires at an instant, from the instant alone and without a search.
 //!
-//! It says in the plainest way what the engine is to find, and shares nothing with it: the clock
-//! of a zone is jiff's.
+//! It states in the simplest way what the engine must find. It shares no code with the engine; its
+//! clock is jiff's.
 
 use std::cell::Cell;
 
@@ -15,17 +15,17 @@ use crate::rules::{Case, Frequency};
 
 const DAY: i64 = 86_400;
 
-/// No change of a clock is longer: some zones have skipped a day, and some have had one twice.
+/// The longest clock change: some zones have skipped a day, and some have repeated one.
 const CLOCK_CHANGE_MAX: i64 = 25 * 3600;
 
-/// How the clock on the wall decides.
+/// The way in which a rule reads the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// Not at all: time passes.
+    /// The rule counts elapsed time.
     Elapsed,
-    /// Each instant at which it shows the right time.
+    /// The rule fires whenever the clock shows a matching time.
     Each,
-    /// The hours are named: each civil time once, the first of two, and a skipped one later.
+    /// The rule names hours: each civil time fires once, at the first of two, and later if skipped.
     Named,
 }
 
@@ -35,19 +35,19 @@ pub(crate) struct Predicate<'a> {
     reading: Reading,
     /// The start, or the anchor.
     start: Timestamp,
-    /// What the clock shows at the start.
+    /// The civil time of the start.
     started: DateTime,
-    /// Nothing earlier is owed.
+    /// Earlier occurrences do not run.
     floor: Timestamp,
-    /// The second of the minute, with its fraction, that a scheduled time has.
+    /// The second of the minute, with its fraction, of every scheduled time.
     second: i8,
     fraction: i32,
-    /// An offset, and the seconds from and until which it is in effect.
+    /// An offset, and the seconds from and until which it applies.
     offset: Cell<(i64, i64, Offset)>,
 }
 
 impl<'a> Predicate<'a> {
-    pub(crate) fn of(case: &'a Case) -> Self {
+    pub(crate) fn new(case: &'a Case) -> Self {
         let scheduled = case.has_schedule();
         // Row 2: with a schedule the anchor is cut to whole seconds.
         let start = match case.start {
@@ -55,7 +55,7 @@ impl<'a> Predicate<'a> {
             None if scheduled => Timestamp::from_second(whole_second(case.now)).unwrap(),
             None => case.now,
         };
-        // Row 3: earlier ones are not owed.
+        // Row 3: earlier ones do not run.
         let floor = if case.start.is_some() { start.max(case.now) } else { start };
         let started = case.zone.to_datetime(start);
         // Row 6.
@@ -66,12 +66,12 @@ impl<'a> Predicate<'a> {
         Self { case, reading: reading(case), start, started, floor, second, fraction, offset }
     }
 
-    /// Whether there is an occurrence at this instant.
+    /// Returns whether there is an occurrence at an instant.
     pub(crate) fn fires(&self, at: Timestamp) -> bool {
         if at < self.floor {
             return false;
         }
-        // Rows 1 and 2: number 0 is the start itself, and so is the anchor.
+        // Rows 1 and 2: the start or the anchor itself is an occurrence.
         if at == self.start && (!self.case.has_schedule() || self.case.start.is_none()) {
             return true;
         }
@@ -82,14 +82,14 @@ impl<'a> Predicate<'a> {
         }
     }
 
-    /// The first instant that may be an occurrence.
+    /// Returns the first instant that may be an occurrence.
     pub(crate) fn floor(&self) -> Timestamp {
         self.floor
     }
 
-    /// All occurrences from one instant (inclusive) to another (exclusive), minute by minute.
+    /// Returns all occurrences from one instant (inclusive) to another (exclusive), minute by minute.
     ///
-    /// Days that cannot match are left out at once.
+    /// Days that cannot match are skipped as a whole.
     pub(crate) fn scan(&self, from: Timestamp, to: Timestamp) -> Vec<Timestamp> {
         let mut found = Vec::new();
         let seconds = self.seconds_of_minutes(from, to);
@@ -119,7 +119,7 @@ impl<'a> Predicate<'a> {
         found
     }
 
-    /// Whether nothing can ever match (row 30): the calendar repeats, so a cycle is enough.
+    /// Returns whether nothing ever matches (row 30); one cycle of the calendar is enough.
     pub(crate) fn never_fires(&self) -> bool {
         let case = self.case;
         if !case.has_schedule() {
@@ -135,7 +135,7 @@ impl<'a> Predicate<'a> {
                 .map(period)
                 .any(|number| contains(case.hours.as_ref(), number.rem_euclid(24))),
             Frequency::Day | Frequency::Week | Frequency::Year => false,
-            // 400 years of months; the year stands for all that are alike.
+            // The months of 400 years.
             Frequency::Month => !(0..4800).map(period).any(|number| {
                 let year = i16::try_from(2000 + number.div_euclid(12).rem_euclid(400)).unwrap();
                 let month = i8::try_from(number.rem_euclid(12) + 1).unwrap();
@@ -146,28 +146,28 @@ impl<'a> Predicate<'a> {
         }
     }
 
-    /// Row 1 for hours and minutes: so much time since the start.
+    /// Row 1 for hours and minutes: whether a whole number of intervals has elapsed.
     fn elapsed(&self, at: Timestamp) -> bool {
         let unit = if self.case.frequency == Frequency::Hour { 3600 } else { 60 };
         let passed = at.as_nanosecond() - self.start.as_nanosecond();
         passed >= 0 && passed % (i128::from(self.case.interval * unit) * 1_000_000_000) == 0
     }
 
-    /// Row 16 where hours are named: whether a civil time that matches comes to this instant.
+    /// Row 16 for named hours: whether a matching civil time fires at this instant.
     fn named(&self, at: Timestamp) -> bool {
         let shown = self.clock(at);
         if whole_second(at) - self.offset.get().0 > CLOCK_CHANGE_MAX {
-            // The clock has not changed lately, so it shows what it is meant to show.
+            // Without a recent clock change, each civil time occurs once.
             return self.matches(shown);
         }
         let is_first = || self.shown_at(shown).first() == Some(&at);
         self.matches(shown) && is_first() || self.skipped(at).is_some()
     }
 
-    /// The instants at which the clock shows a civil time.
+    /// Returns the instants at which the clock shows a civil time.
     ///
-    /// Asked of the offsets alone: jiff's own answer errs where a zone's table ends with a change
-    /// that its rule for the time after would make differently (Nuuk, October 2023).
+    /// It uses offsets only. jiff's own answer is wrong if the last recorded change of a zone differs
+    /// from the rule for the time after it (Nuuk, October 2023).
     fn shown_at(&self, civil: DateTime) -> Vec<Timestamp> {
         let zone = &self.case.zone;
         let about = Offset::UTC.to_timestamp(civil).unwrap();
@@ -186,8 +186,8 @@ impl<'a> Predicate<'a> {
         instants
     }
 
-    /// A civil time that matches, but was skipped and comes to this instant instead: what the clock
-    /// would show, had it not changed just now.
+    /// Returns a matching civil time that the clock skipped and that moves to this instant: the time
+    /// that the clock would show without the change.
     fn skipped(&self, at: Timestamp) -> Option<DateTime> {
         let zone = &self.case.zone;
         let lately = at - SignedDuration::from_secs(CLOCK_CHANGE_MAX);
@@ -203,8 +203,8 @@ impl<'a> Predicate<'a> {
         changes.filter_map(in_gap).find(|civil| self.matches(*civil))
     }
 
-    /// What a change of the clock did to an occurrence; where a skipped time comes to one that
-    /// matches anyway, it moved.
+    /// Returns how a clock change affected an occurrence; a skipped time that moves to a matching one
+    /// counts as moved.
     pub(crate) fn clock_change(&self, at: Timestamp) -> Option<ClockChange> {
         if self.reading == Reading::Elapsed {
             return None;
@@ -224,7 +224,7 @@ impl<'a> Predicate<'a> {
         }
     }
 
-    /// What the clock of the zone shows.
+    /// Returns the civil time in the zone.
     fn clock(&self, at: Timestamp) -> DateTime {
         let (from, until, offset) = self.offset.get();
         if (from..until).contains(&whole_second(at)) {
@@ -240,7 +240,7 @@ impl<'a> Predicate<'a> {
         offset.to_datetime(at)
     }
 
-    /// Whether a civil time is one of the rule's.
+    /// Returns whether a civil time matches the rule.
     fn matches(&self, civil: DateTime) -> bool {
         civil.second() == self.second
             && civil.subsec_nanosecond() == self.fraction
@@ -249,12 +249,12 @@ impl<'a> Predicate<'a> {
             && self.day_matches(civil.date())
     }
 
-    /// Row 4: whether the period is one of every `interval`, counted from that of the start.
+    /// Row 4: whether the period is active, counted from the period of the start.
     fn is_active(&self, civil: DateTime) -> bool {
         (self.number(civil) - self.number(self.started)).rem_euclid(self.case.interval) == 0
     }
 
-    /// The number of the period that a civil time lies in.
+    /// Returns the number of the period that contains a civil time.
     fn number(&self, civil: DateTime) -> i64 {
         let day = day_number(civil.date());
         match self.case.frequency {
@@ -324,7 +324,7 @@ impl<'a> Predicate<'a> {
         hour_matches && minute_matches
     }
 
-    /// Whether an occurrence may lie in a day of UTC, going by the civil days around it.
+    /// Returns whether a day of UTC may have an occurrence, judged by the civil days around it.
     fn may_fire_on(&self, day: i64) -> bool {
         if self.case.frequency < Frequency::Day {
             return true;
@@ -335,8 +335,8 @@ impl<'a> Predicate<'a> {
         })
     }
 
-    /// The seconds of the minutes of UTC in which occurrences can lie; more than one only where
-    /// an offset in use is not of whole minutes.
+    /// Returns the seconds of a minute of UTC at which occurrences are possible; more than one only if
+    /// an offset is not a whole number of minutes.
     fn seconds_of_minutes(&self, from: Timestamp, to: Timestamp) -> Vec<i64> {
         if self.reading == Reading::Elapsed {
             return vec![whole_second(self.start).rem_euclid(60)];
@@ -363,23 +363,23 @@ fn reading(case: &Case) -> Reading {
         (Frequency::Minute | Frequency::Hour, _) if !case.has_schedule() => Reading::Elapsed,
         (Frequency::Minute | Frequency::Hour, _) => Reading::Each,
         (_, Some(hours)) if all_hours(hours) => Reading::Each,
-        // Without hours and minutes it is the start's time of day, which names its hour.
+        // Without hours and minutes, the start supplies the time of day and so names an hour.
         (_, None) if case.minutes.is_some() => Reading::Each,
         _ => Reading::Named,
     }
 }
 
-/// Whether a list has a value, or is absent and leaves it open.
+/// Returns whether a list contains a value; a missing list contains every value.
 fn contains(list: Option<&Vec<i64>>, value: i64) -> bool {
     list.is_none_or(|list| list.contains(&value))
 }
 
-/// The days from Monday, which is 0.
+/// Returns the weekday; Monday is 0.
 fn weekday(date: Date) -> i64 {
     date.weekday().to_monday_zero_offset().into()
 }
 
-/// Days since 1970-01-01.
+/// Returns the days since 1970-01-01.
 fn day_number(date: Date) -> i64 {
     Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).unwrap().as_second().div_euclid(DAY)
 }

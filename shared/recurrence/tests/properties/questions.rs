@@ -1,4 +1,4 @@
-//! The engine beside itself: its answers to different questions go together.
+//! Checks that the engine's answers to different questions agree.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use jiff::Timestamp;
@@ -11,17 +11,17 @@ use crate::seeds::{Chance, for_each_seed};
 
 const DAY: i64 = 86_400;
 
-/// The finest step of an instant.
+/// The smallest step of an instant.
 const TICK: TimeDelta = TimeDelta::nanoseconds(100);
 
-/// A random rule that occurs, with its timetable.
+/// Returns a random rule that occurs, with its timetable.
 fn occurring(seed: u64) -> Option<(Case, Timetable)> {
     let case = Case::random(seed);
     let timetable = case.timetable(None, None)?;
     Some((case, timetable))
 }
 
-/// An instant from the first occurrence on, mostly within a few years.
+/// Returns an instant after the first occurrence, mostly within a few years.
 fn some_time(chance: &mut Chance, case: &Case) -> DateTime<Utc> {
     let days = *chance.pick(&[2, 400, 4000, 400_000]);
     let floor = case.start.map_or(case.now, |start| start.max(case.now));
@@ -30,7 +30,7 @@ fn some_time(chance: &mut Chance, case: &Case) -> DateTime<Utc> {
 }
 
 #[test]
-fn a_count_and_an_end_cut_the_same_occurrences_short() {
+fn a_count_and_an_end_keep_the_same_first_occurrences() {
     for_each_seed(3000, |seed| {
         let Some((case, open)) = occurring(seed) else { return };
         let chance = &mut Chance::new(seed + 2);
@@ -71,7 +71,7 @@ fn check_ends(case: &Case, count: Option<i64>, end: Option<Timestamp>, all: &[Da
 }
 
 #[test]
-fn asking_walking_and_counting_agree() {
+fn searching_iterating_and_counting_agree() {
     for_each_seed(3000, |seed| {
         let Some((case, timetable)) = occurring(seed) else { return };
         let chance = &mut Chance::new(seed + 3);
@@ -97,7 +97,7 @@ fn asking_walking_and_counting_agree() {
 }
 
 #[test]
-fn counts_of_adjoining_spans_add_up() {
+fn counts_of_adjacent_spans_add_up() {
     for_each_seed(300, |seed| {
         let Some((case, timetable)) = occurring(seed) else { return };
         let chance = &mut Chance::new(seed + 4);
@@ -117,7 +117,7 @@ fn counts_of_adjoining_spans_add_up() {
 }
 
 #[test]
-fn a_timetable_goes_on_where_it_stood() {
+fn a_resumed_timetable_continues_where_it_stopped() {
     for_each_seed(3000, |seed| {
         let Some((case, open)) = occurring(seed) else { return };
         let chance = &mut Chance::new(seed + 5);
@@ -131,7 +131,7 @@ fn a_timetable_goes_on_where_it_stood() {
         let used = usize::try_from(used).unwrap();
         let now = to_chrono(case.now);
         let start = case.start.map(to_chrono).map_or(Start::Anchor(now), Start::Given);
-        // An anchor that is cut to whole seconds lies before now.
+        // An anchor cut to whole seconds is before now.
         let since = all[used - 1].max(now) + TICK;
         let rest = Timetable::resumed(&rule, start, since, u32::try_from(used).unwrap()).unwrap();
         let rest: Vec<_> = rest.iter().take(21).collect();
@@ -147,7 +147,7 @@ fn no_gap_is_smaller_than_the_smallest() {
             return;
         }
         let smallest = timetable.smallest_gap().unwrap();
-        // The anchor may be as near to the next one as it happens to be.
+        // The distance from the anchor to the next occurrence can be smaller.
         let skipped = usize::from(case.start.is_none());
         let some: Vec<_> = timetable.iter().skip(skipped).take(100).collect();
         for pair in some.windows(2) {
@@ -156,13 +156,13 @@ fn no_gap_is_smaller_than_the_smallest() {
     });
 }
 
-/// Where periods are equally long, the smallest gap is there to be found.
+/// Periods of equal length have the smallest gap among their first occurrences.
 #[test]
 fn the_smallest_gap_occurs() {
     for_each_seed(4000, |seed| {
         let Some((case, timetable)) = occurring(seed) else { return };
         let minutes = match case.frequency {
-            // The hours and minutes that limit a grid come round again within so many steps.
+            // The place in the day repeats within this number of steps.
             Frequency::Minute | Frequency::Hour | Frequency::Day => 1440 * case.interval,
             Frequency::Week => 7 * 1440 * case.interval,
             Frequency::Month | Frequency::Year => return,
@@ -203,7 +203,7 @@ fn printing_and_parsing_a_recurrence_is_the_identity() {
         let parsed = Recurrence::from_json(&printed).unwrap();
         assert_eq!(parsed, sent, "{case}");
         assert_eq!(parsed.to_string(), sent.to_string(), "{case}");
-        assert_eq!(Rule::of(&parsed), Rule::of(&sent), "{case}");
+        assert_eq!(Rule::canonical(&parsed), Rule::canonical(&sent), "{case}");
     });
 }
 
@@ -221,7 +221,7 @@ fn printing_and_parsing_a_timetable_is_the_identity() {
         assert_eq!(parsed.to_string(), line, "{case}");
         assert!(parsed.iter().take(5).eq(timetable.iter().take(5)), "{line}\n{case}");
         assert!(line.lines().count() == 1 && line.is_ascii(), "{line}\n{case}");
-        // It has to fit into a small item.
+        // The line must fit into a small item of the store.
         assert!(line.len() <= 700, "{} characters: {line}\n{case}", line.len());
     });
 }
@@ -237,7 +237,7 @@ fn each_rule_has_a_sentence() {
 }
 
 #[test]
-fn no_instant_is_too_far_away_to_ask_about() {
+fn every_instant_has_an_answer() {
     for_each_seed(3000, |seed| {
         let Some((case, timetable)) = occurring(seed) else { return };
         let (first, last) = (DateTime::<Utc>::MIN_UTC, DateTime::<Utc>::MAX_UTC);
@@ -249,7 +249,7 @@ fn no_instant_is_too_far_away_to_ask_about() {
         let _ = timetable.local(last);
         let _ = timetable.clock_change(first);
         let _ = timetable.clock_change(last);
-        // The calendar has a last second, and nothing comes after it.
+        // Nothing occurs after the last second of the calendar.
         let end = DateTime::from_timestamp(253_402_300_800, 0).unwrap();
         assert_eq!(timetable.at_or_after(end), None, "{case}");
         let latest = TimeDelta::days(400);

@@ -1,4 +1,4 @@
-//! The engine beside the predicate: what it yields fires, and nothing in between does.
+//! Checks the engine against the predicate: its occurrences fire, and nothing fires in between.
 
 use jiff::{SignedDuration, Timestamp};
 use minutehand_recurrence::Timetable;
@@ -10,20 +10,20 @@ use crate::seeds::{Chance, for_each_seed};
 
 const DAY: i64 = 86_400;
 
-/// Beyond it the instants near the end of the calendar are out of jiff's reach.
+/// jiff cannot represent the instants near the end of the calendar, which are after this year.
 const LATEST: &str = "9999-12-28T00:00:00Z";
 
-/// After it the rarest rules may have no occurrence before the calendar ends.
+/// After this year, the rarest rules may have no occurrence before the calendar ends.
 const LAST_PERIODS: &str = "9000-01-01T00:00:00Z";
 
-/// The occurrences from one instant (inclusive) to another (exclusive), one question each.
+/// Returns the occurrences from one instant (inclusive) to another (exclusive), by one search each.
 fn between(timetable: &Timetable, from: Timestamp, to: Timestamp) -> Vec<Timestamp> {
     let first = timetable.at_or_after(to_chrono(from));
     let all = std::iter::successors(first, |last| timetable.after(*last));
     all.map(to_jiff).take_while(|at| *at < to).collect()
 }
 
-/// Stretches of time worth looking at, each a day or longer.
+/// Returns spans of time to check, each at least one day long.
 fn windows(
     chance: &mut Chance,
     case: &Case,
@@ -59,9 +59,9 @@ fn windows(
 }
 
 fn agrees_with_the_predicate(case: &Case) {
-    let predicate = Predicate::of(case);
+    let predicate = Predicate::new(case);
     let Some(timetable) = case.timetable(None, None) else {
-        // Or the calendar ends before it occurs.
+        // Otherwise the calendar ends before the rule occurs.
         let ends = predicate.floor() > LAST_PERIODS.parse().unwrap();
         assert!(ends || predicate.never_fires(), "a rule that occurs is refused\n{case}");
         return;
@@ -81,7 +81,7 @@ fn agrees_with_the_predicate(case: &Case) {
             let found = timetable.clock_change(to_chrono(*at));
             assert_eq!(found, predicate.clock_change(*at), "at {at}\n{case}");
         }
-        // The next one may be far away, but there is one while the calendar lasts.
+        // The next occurrence may be far away, but it exists before the end of the calendar.
         match timetable.at_or_after(to_chrono(to)).map(to_jiff) {
             Some(next) => {
                 assert!(next >= to, "{next} is before {to}\n{case}");
@@ -101,6 +101,6 @@ fn agrees_with_the_predicate(case: &Case) {
 }
 
 #[test]
-fn results_fire_by_the_predicate_and_nothing_in_between_does() {
+fn occurrences_agree_with_the_predicate() {
     for_each_seed(1000, |seed| agrees_with_the_predicate(&Case::random(seed)));
 }

@@ -1,4 +1,4 @@
-//! Random rules: what is meant, and a JSON that says so in one of its many spellings.
+//! Random rules: their meaning, and JSON for them in one of many spellings.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::instants::{now, start, to_chrono};
 use crate::seeds::Chance;
 
-/// Zones worth more attention than the others, as sent and by the name that jiff knows.
+/// Zones to test more often than others: the name to send, and the name in jiff.
 const ZONES: [(&str, &str); 46] = [
     ("UTC", "UTC"),
     ("Etc/GMT+12", "Etc/GMT+12"),
@@ -74,7 +74,7 @@ impl Frequency {
     const ALL: [Self; 6] =
         [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
 
-    /// The canonical name, and another.
+    /// Returns the canonical name and the other accepted spelling.
     fn names(self) -> [&'static str; 2] {
         match self {
             Self::Minute => ["minute", "minutely"],
@@ -97,11 +97,11 @@ impl Frequency {
     }
 }
 
-/// The days of the week from Monday, which is 0.
+/// The names of the weekdays; Monday is 0.
 const WEEKDAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
-/// What a rule says and where it starts; the values of a list are in the order sent, each once.
+/// A rule and its start; a list has its values in the order sent, without repetitions.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(crate) seed: u64,
@@ -117,7 +117,7 @@ pub(crate) struct Case {
     pub(crate) zone: TimeZone,
     pub(crate) start: Option<Timestamp>,
     pub(crate) now: Timestamp,
-    /// The recurrence as it is sent, without count and end.
+    /// The recurrence as the author sends it, without count and end.
     json: Map<String, Value>,
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    /// Makes up a rule.
+    /// Makes a random rule.
     pub(crate) fn random(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let frequency = *chance.pick(&Frequency::ALL);
@@ -187,7 +187,7 @@ impl Case {
         }
     }
 
-    /// Whether anything is scheduled.
+    /// Returns whether the rule has a schedule.
     pub(crate) fn has_schedule(&self) -> bool {
         self.minutes.is_some()
             || self.hours.is_some()
@@ -197,12 +197,12 @@ impl Case {
             || self.months.is_some()
     }
 
-    /// Whether the rule is read on the clock of UTC.
+    /// Returns whether the rule is in UTC.
     pub(crate) fn is_utc(&self) -> bool {
         self.zone == TimeZone::UTC
     }
 
-    /// The recurrence in the words of an answer.
+    /// Returns the canonical JSON of the recurrence.
     pub(crate) fn canonical(&self) -> Value {
         let mut json = Map::new();
         json.insert("frequency".to_owned(), self.frequency.names()[0].into());
@@ -218,7 +218,7 @@ impl Case {
         json.into()
     }
 
-    /// The lists of the schedule by their names, as JSON.
+    /// Returns the lists of the schedule as JSON, by name.
     fn lists(&self) -> Vec<(&'static str, Vec<Value>)> {
         let numbers = |list: &Vec<i64>| list.iter().map(|n| json!(n)).collect();
         let weekday = |day: i64| WEEKDAYS[usize::try_from(day).unwrap()];
@@ -239,7 +239,7 @@ impl Case {
         lists.into_iter().filter_map(|(name, list)| Some((name, list?))).collect()
     }
 
-    /// The recurrence in other words: bare values, repetitions, any case, other names.
+    /// Returns the recurrence in another spelling: single values, repetitions, any case, other names.
     fn spelled(&self, chance: &mut Chance) -> Map<String, Value> {
         let mut json = Map::new();
         let frequency = *chance.pick(&self.frequency.names());
@@ -276,7 +276,7 @@ impl Case {
         json
     }
 
-    /// The recurrence as it is sent, with a count and an end.
+    /// Returns the JSON to send, with a count and an end.
     pub(crate) fn json(&self, count: Option<i64>, end: Option<Timestamp>) -> Value {
         let mut json = self.json.clone();
         if let Some(count) = count {
@@ -288,18 +288,20 @@ impl Case {
         json.into()
     }
 
-    /// The recurrence as the engine reads it, with a count and an end.
+    /// Returns the recurrence as the engine reads it, with a count and an end.
     pub(crate) fn recurrence(&self, count: Option<i64>, end: Option<Timestamp>) -> Recurrence {
         Recurrence::from_json(&self.json(count, end))
             .unwrap_or_else(|refused| panic!("{refused}\n{self}"))
     }
 
-    /// The engine's rule, with a count and an end.
+    /// Returns the engine's rule, with a count and an end.
     pub(crate) fn rule(&self, count: Option<i64>, end: Option<Timestamp>) -> Rule {
-        Rule::of(&self.recurrence(count, end)).unwrap_or_else(|refused| panic!("{refused}\n{self}"))
+        Rule::canonical(&self.recurrence(count, end))
+            .unwrap_or_else(|refused| panic!("{refused}\n{self}"))
     }
 
-    /// The engine's timetable, with a count and an end; the only refusal is of what never occurs.
+    /// Returns the engine's timetable, with a count and an end; it is refused only if the rule never
+    /// occurs.
     pub(crate) fn timetable(
         &self,
         count: Option<i64>,
@@ -348,7 +350,7 @@ fn monthly_occurrences(chance: &mut Chance) -> Vec<(i64, Option<i64>)> {
     occurrences
 }
 
-/// A zone as it is sent, none half of the time, and as jiff knows it.
+/// Returns a zone, in half of the cases none: the name to send, and the zone in jiff.
 fn zone(chance: &mut Chance) -> (Option<String>, TimeZone) {
     let (sent, name) = match chance.within(0..=9) {
         0..=3 => return (None, TimeZone::UTC),

@@ -1,11 +1,11 @@
-//! Repeatable chance, and how much of it a run takes.
+//! Repeatable random numbers, and the number of seeds in a run.
 
 use std::ops::RangeInclusive;
 
-/// The first seed of a run that does not say which.
+/// The first seed of a run without `RECURRENCE_SEED`.
 const FIRST_SEED: u64 = 20_270_101;
 
-/// Tries a property on the seeds of the environment, or on as many fixed ones as it can afford.
+/// Checks a property on the seeds from the environment, or on the given number of fixed seeds.
 pub(crate) fn for_each_seed(affordable: u64, property: impl Fn(u64) + Sync) {
     let first = setting("RECURRENCE_SEED").unwrap_or(FIRST_SEED);
     let seeds = first..first + setting("RECURRENCE_RULES").unwrap_or(affordable);
@@ -19,12 +19,12 @@ pub(crate) fn for_each_seed(affordable: u64, property: impl Fn(u64) + Sync) {
     });
 }
 
-#[expect(clippy::disallowed_methods, reason = "how long a test runs is said from outside")]
+#[expect(clippy::disallowed_methods, reason = "the environment sets the length of a test")]
 fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().expect("a whole number"))
 }
 
-/// Splitmix64: a counter and a good mixer.
+/// The random number generator splitmix64.
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -39,24 +39,24 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number in a range.
+    /// Returns a number in a range.
     pub(crate) fn within(&mut self, range: RangeInclusive<i64>) -> i64 {
         let size = range.end().abs_diff(*range.start()) + 1;
         range.start() + i64::try_from(self.next() % size).unwrap()
     }
 
-    /// True so many times in a hundred.
+    /// Returns true in the given percentage of calls.
     pub(crate) fn percent(&mut self, times: i64) -> bool {
         self.within(1..=100) <= times
     }
 
-    /// One of several.
+    /// Returns one of several values.
     pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         let last = i64::try_from(of.len()).unwrap() - 1;
         &of[usize::try_from(self.within(0..=last)).unwrap()]
     }
 
-    /// Some of a range, each once, in no order: a few, or most of them, or anything between.
+    /// Returns some numbers of a range, each once and in random order: few, most, or any number.
     pub(crate) fn some(&mut self, range: RangeInclusive<i64>) -> Vec<i64> {
         let mut all: Vec<i64> = range.collect();
         for last in (1..all.len()).rev() {

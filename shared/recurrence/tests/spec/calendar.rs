@@ -4,11 +4,11 @@ use serde_json::json;
 
 use crate::table::{check_from_start, check_json};
 
-/// The lengths of the months of a year that is no leap year.
+/// The lengths of the months of a common year.
 const LENGTHS: [i64; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 #[test]
-fn a_day_from_the_start_is_clamped_and_comes_back() {
+fn a_day_from_the_start_is_clamped_in_short_months_only() {
     check_from_start(&[
         (
             r#"{"frequency":"month"}"#,
@@ -55,7 +55,7 @@ fn a_day_from_the_start_is_clamped_and_comes_back() {
 }
 
 #[test]
-fn a_leap_day_from_the_start_is_clamped_and_comes_back() {
+fn a_leap_day_from_the_start_is_clamped_in_common_years_only() {
     check_from_start(&[
         (
             r#"{"frequency":"year"}"#,
@@ -67,7 +67,7 @@ fn a_leap_day_from_the_start_is_clamped_and_comes_back() {
             "2028-02-29T10:00:00Z",
             "2029-02-28 06:00 2030-02-28 06:00 2031-02-28 06:00 2032-02-29 06:00",
         ),
-        // 2100 is no leap year, 2000 was one.
+        // 2100 is a common year; 2000 was a leap year.
         (
             r#"{"frequency":"year","interval":4}"#,
             "2092-02-29T10:00:00Z",
@@ -92,7 +92,7 @@ fn a_leap_day_from_the_start_is_clamped_and_comes_back() {
 }
 
 #[test]
-fn a_day_that_is_named_is_never_clamped() {
+fn a_listed_day_is_never_clamped() {
     check_from_start(&[
         (
             r#"{"frequency":"month","schedule":{"monthDays":[31]}}"#,
@@ -130,7 +130,7 @@ fn a_day_that_is_named_is_never_clamped() {
 }
 
 #[test]
-fn a_leap_day_that_is_named_waits_for_leap_years() {
+fn a_listed_leap_day_occurs_in_leap_years_only() {
     check_from_start(&[
         (
             r#"{"frequency":"month","schedule":{"monthDays":[29],"months":[2]}}"#,
@@ -161,7 +161,7 @@ fn a_leap_day_that_is_named_waits_for_leap_years() {
 }
 
 #[test]
-fn a_fifth_monday_in_february_is_found_forty_years_on() {
+fn a_fifth_monday_in_february_is_found_forty_years_later() {
     check_from_start(&[
         (
             r#"{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"monday","occurrence":5}],"months":[2]}}"#,
@@ -179,7 +179,7 @@ fn a_fifth_monday_in_february_is_found_forty_years_on() {
 #[test]
 fn every_day_of_the_month_counts_from_either_end() {
     for day in 1..=31 {
-        // From the start and from the end: the same day of a month, or none.
+        // Counted from the start and from the end, both name the same day of a month, or none.
         for (month_day, of_length) in [(day, None), (-day, Some(1 - day))] {
             let days = (1..).zip(LENGTHS).filter(|(_, length)| day <= *length);
             let days = days.map(|(month, length): (u32, i64)| {
@@ -198,7 +198,7 @@ fn every_day_of_the_month_counts_from_either_end() {
 }
 
 #[test]
-fn all_days_of_the_month_are_every_day() {
+fn listing_all_days_of_the_month_means_every_day() {
     let month_days: Vec<i32> = (-31..=31).filter(|day| *day != 0).collect();
     let rule = json!({"frequency": "month", "schedule": {"monthDays": month_days}});
     let start = "2028-02-27T10:00:00Z";
@@ -232,7 +232,7 @@ fn a_fifth_weekday_exists_in_some_months_only() {
 
 #[test]
 fn weekdays_of_a_month_count_from_either_end() {
-    // February 2026 is four weeks exactly, and begins on a Sunday; March begins on one, too.
+    // February 2026 has exactly four weeks and begins on a Sunday, and so does March.
     check_from_start(&[
         (
             r#"{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"sunday","occurrence":1},{"day":"sunday","occurrence":-4}]}}"#,
@@ -250,7 +250,7 @@ fn weekdays_of_a_month_count_from_either_end() {
             "2026-02-10 10:00 2026-02-15 10:00 2026-02-19 10:00 2026-03-10 10:00 \
             2026-03-15 10:00 2026-03-19 10:00",
         ),
-        // Without `occurrence`: every such day; naming one of them again changes nothing.
+        // Without `occurrence`, every such day matches; listing one of them again changes nothing.
         (
             r#"{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"sunday"}]}}"#,
             "2026-03-01T10:00:00Z",
@@ -266,7 +266,7 @@ fn weekdays_of_a_month_count_from_either_end() {
 }
 
 #[test]
-fn months_that_are_named_limit_a_monthly_rule() {
+fn listed_months_filter_a_monthly_rule() {
     check_from_start(&[
         (
             r#"{"frequency":"month","schedule":{"months":[2,4,12]}}"#,
@@ -278,7 +278,7 @@ fn months_that_are_named_limit_a_monthly_rule() {
             "2026-06-02T10:00:00Z",
             "2026-06-30 10:00 2026-12-01 10:00 2026-12-31 10:00 2027-06-01 10:00 2027-06-30 10:00",
         ),
-        // The periods are still counted from the start: every second month from January is odd.
+        // Periods still count from the start: every second month from January is an odd month.
         (
             r#"{"frequency":"month","interval":2,"schedule":{"months":[1,2,3]}}"#,
             "2026-01-15T10:00:00Z",
@@ -303,7 +303,7 @@ fn months_that_are_named_limit_a_monthly_rule() {
 }
 
 #[test]
-fn months_that_are_named_replace_the_start_month_of_a_yearly_rule() {
+fn listed_months_replace_the_start_month_of_a_yearly_rule() {
     check_from_start(&[
         (
             r#"{"frequency":"year","schedule":{"months":[2,4,12]}}"#,

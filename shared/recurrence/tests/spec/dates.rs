@@ -1,11 +1,11 @@
-//! Dates: how they may be written, and how they are answered.
+//! Dates: the accepted forms, and the form of answers.
 
 use minutehand_recurrence::zone::Zone;
 use minutehand_recurrence::{DateError, WrittenDate, format_instant, read_start_time};
 use serde_json::json;
 
 #[test]
-fn a_date_is_answered_in_utc_with_up_to_seven_digits() {
+fn a_date_becomes_utc_with_up_to_seven_digits() {
     let rows = [
         ("2012-11-04", "2012-11-04T00:00:00Z"),
         ("2012-11-04Z", "2012-11-04T00:00:00Z"),
@@ -36,7 +36,7 @@ fn a_date_is_answered_in_utc_with_up_to_seven_digits() {
 }
 
 #[test]
-fn without_an_offset_a_date_is_read_on_the_clock_of_its_zone() {
+fn a_date_without_an_offset_is_a_time_of_its_zone() {
     let rows = [
         ("America/New_York", "2026-01-05", "2026-01-05T05:00:00Z"),
         ("America/New_York", "2026-07-05T12:00", "2026-07-05T16:00:00Z"),
@@ -61,7 +61,7 @@ fn without_an_offset_a_date_is_read_on_the_clock_of_its_zone() {
 }
 
 #[test]
-fn what_is_no_date_is_refused_with_the_reason() {
+fn an_invalid_date_is_refused_with_the_reason() {
     let (form, day, time) = (DateError::Form, DateError::NoSuchDay, DateError::NoSuchTime);
     let rows = [
         ("", form),

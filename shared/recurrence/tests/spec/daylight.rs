@@ -1,5 +1,5 @@
-//! What daylight-saving time does to rules: whole years, whole days, times that move together, a
-//! missing day, and changes far in the future.
+//! Rules across clock changes: whole years, whole days, times that move together, a missing day, and
+//! changes far in the future.
 
 use chrono::{NaiveDate, TimeDelta};
 use minutehand_recurrence::ClockChange;
@@ -36,7 +36,7 @@ fn every_quarter_of_an_hour_fires_on_each_quarter_of_a_long_or_short_day() {
         ("Pacific/Chatham", "2026-04-05T00:00:00+13:45", "2026-04-06T00:00:00+12:45", 100),
         ("America/Santiago", "2026-09-06T01:00:00-03:00", "2026-09-07T00:00:00-03:00", 92),
         ("America/Santiago", "2026-04-04T00:00:00-03:00", "2026-04-05T00:00:00-04:00", 100),
-        // From the 29th to the 31st there is one midnight.
+        // Only one midnight lies between the 29th and the 31st.
         ("Pacific/Apia", "2011-12-29T00:00:00-10:00", "2011-12-31T00:00:00+14:00", 96),
         ("Asia/Kolkata", "2026-03-29T00:00:00+05:30", "2026-03-30T00:00:00+05:30", 96),
     ];
@@ -51,7 +51,7 @@ fn every_quarter_of_an_hour_fires_on_each_quarter_of_a_long_or_short_day() {
 }
 
 #[test]
-fn a_year_of_hours_has_as_many_as_elapse() {
+fn an_hourly_rule_fires_once_for_each_elapsed_hour_of_a_year() {
     let hourly = r#"{"frequency":"day","schedule":{"minutes":[0]}}"#;
     for zone in [NEW_YORK, "Europe/Paris", "America/Santiago", "Asia/Tokyo"] {
         let start = "2026-01-01T00:00:00Z";
@@ -62,7 +62,7 @@ fn a_year_of_hours_has_as_many_as_elapse() {
 }
 
 #[test]
-fn a_time_in_the_gap_and_the_one_it_moves_to_are_one_instant() {
+fn a_skipped_time_and_the_time_it_moves_to_fire_once() {
     check_clock(
         NEW_YORK,
         "2026-03-07T12:00",
@@ -76,7 +76,7 @@ fn a_time_in_the_gap_and_the_one_it_moves_to_are_one_instant() {
                 r#"{"frequency":"day","schedule":{"hours":[2,3],"minutes":[30]}}"#,
                 "2026-03-08 03:30-04:00 2026-03-09 02:30-04:00 03:30-04:00 2026-03-10 02:30-04:00",
             ),
-            // Moved times come out among those that the clock shows.
+            // Moved times fire among the times that the clock shows.
             (
                 r#"{"frequency":"week","schedule":{"weekDays":["sunday"],"hours":[2,3],"minutes":[0,15,45]}}"#,
                 "2026-03-08 03:00-04:00 03:15-04:00 03:45-04:00 2026-03-15 02:00-04:00",
@@ -117,7 +117,7 @@ fn a_time_in_the_gap_and_the_one_it_moves_to_are_one_instant() {
 }
 
 #[test]
-fn the_interval_counts_days_that_were_skipped() {
+fn the_interval_counts_skipped_days() {
     check_clock(
         "Pacific/Apia",
         "2011-12-26T10:00",
@@ -154,7 +154,7 @@ fn the_interval_counts_days_that_were_skipped() {
         "2011-12-26T10:00",
         "2011-12-29T07:00:00Z",
         &[
-            // Periods of hours are numbered by the clock, and the 30th has 24 of them.
+            // Hours are numbered by the clock, and the skipped 30th has 24 of them.
             (
                 r#"{"frequency":"hour","interval":7,"schedule":{"minutes":[0]}}"#,
                 "2011-12-29 01:00-10:00 08:00-10:00 15:00-10:00 22:00-10:00 \
@@ -170,7 +170,7 @@ fn the_interval_counts_days_that_were_skipped() {
 }
 
 #[test]
-fn the_clock_goes_on_changing_for_ever() {
+fn clock_changes_never_end() {
     let rows = [
         (
             "America/New_York",
@@ -218,7 +218,7 @@ fn the_clock_goes_on_changing_for_ever() {
     for (zone, start, rule, expected) in rows {
         check_clock(zone, start, start, &[(rule, expected)]);
     }
-    // A phase that was fixed long ago.
+    // The start that fixes the phase is many years ago.
     check_clock(
         NEW_YORK,
         "1930-01-31T02:30",
@@ -245,7 +245,7 @@ fn the_clock_goes_on_changing_for_ever() {
 }
 
 #[test]
-fn windows_names_stand_for_the_same_clocks() {
+fn a_windows_name_means_the_same_zone() {
     let names = [
         ("Eastern Standard Time", NEW_YORK),
         ("Romance Standard Time", "Europe/Paris"),
@@ -270,7 +270,7 @@ fn windows_names_stand_for_the_same_clocks() {
 }
 
 #[test]
-fn what_a_change_did_to_an_occurrence_can_be_asked() {
+fn clock_change_tells_how_a_change_affected_an_occurrence() {
     let skipped = NaiveDate::from_ymd_opt(2026, 3, 8).unwrap().and_hms_opt(2, 30, 0).unwrap();
     let named = r#"{"frequency":"day","schedule":{"hours":[1,2],"minutes":[30]}}"#;
     let every = r#"{"frequency":"day","schedule":{"minutes":[30]}}"#;

@@ -1,5 +1,5 @@
-//! Where a recurrence begins and ends: at once without a start, by `count`, by `endTime`, with
-//! the year 9999.
+//! The begin and the end of a recurrence: immediately without a start; by `count`, by `endTime`, or
+//! with the year 9999.
 
 use crate::table::{check, check_from_start, check_without_start, instant, parse, timetable};
 
@@ -14,7 +14,7 @@ fn five_days_from_monday_end_on_friday() {
         START,
         "2026-01-05 12:25 2026-01-06 12:25 2026-01-07 12:25 2026-01-08 12:25 2026-01-09 12:25 end",
     );
-    // What was before the job's creation is not counted.
+    // Occurrences before the creation of the job are not counted.
     check(
         five_days,
         "2025-12-29T12:25:00Z",
@@ -72,7 +72,7 @@ fn a_count_counts_occurrences() {
 }
 
 #[test]
-fn the_last_of_a_large_count_is_found() {
+fn the_end_of_a_large_count_is_found() {
     let rule = r#"{"frequency":"minute","count":2147483647}"#;
     let timetable = timetable(&parse(rule), Some(START), START).unwrap();
     // 2,147,483,646 minutes after the first.
@@ -105,7 +105,7 @@ fn an_end_time_is_inclusive() {
 }
 
 #[test]
-fn of_count_and_end_time_the_first_reached_ends() {
+fn count_or_end_time_ends_a_rule_whichever_comes_first() {
     let rows = [
         (2, "2026-01-09", "2026-01-05 12:25 2026-01-06 12:25 end"),
         (9, "2026-01-07", "2026-01-05 12:25 2026-01-06 12:25 end"),
@@ -118,9 +118,9 @@ fn of_count_and_end_time_the_first_reached_ends() {
 }
 
 #[test]
-fn what_only_its_end_leaves_empty_is_accepted_and_has_no_occurrence() {
+fn a_rule_whose_end_leaves_no_occurrence_is_accepted() {
     let rows = [
-        // Past when it is created, before its start, and before what its schedule yields first.
+        // The end is before the creation, before the start, or before the first occurrence.
         (r#"{"frequency":"day","endTime":"2025-12-31"}"#, "2025-06-01T12:25:00Z", START),
         (r#"{"frequency":"day","endTime":"2026-02-01"}"#, "2026-03-01T12:25:00Z", START),
         (r#"{"frequency":"day","schedule":{"hours":[5]},"endTime":"2026-01-06"}"#, START, START),
@@ -223,9 +223,9 @@ fn a_schedule_ends_with_the_year_9999() {
 }
 
 #[test]
-fn in_every_zone_the_calendar_ends_with_the_year_9999_in_utc() {
+fn the_calendar_ends_in_utc_in_every_zone() {
     let rows = [
-        // In New York the last year of UTC ends five hours early.
+        // The clock of New York is five hours behind UTC.
         (
             r#"{"frequency":"hour","interval":2,"timeZone":"America/New_York"}"#,
             "9999-12-31T18:30:00-05:00",
@@ -236,7 +236,7 @@ fn in_every_zone_the_calendar_ends_with_the_year_9999_in_utc() {
             "9999-12-31T10:00:00-05:00",
             "9999-12-31 18:00-05:00 end",
         ),
-        // In Kolkata it ends in the year 10000.
+        // The clock of Kolkata already shows the year 10000.
         (
             r#"{"frequency":"day","timeZone":"Asia/Kolkata"}"#,
             "9999-12-31T03:00:00+05:30",
@@ -247,7 +247,7 @@ fn in_every_zone_the_calendar_ends_with_the_year_9999_in_utc() {
 }
 
 #[test]
-fn without_a_start_the_first_execution_is_at_once() {
+fn a_rule_without_a_start_fires_immediately() {
     let rows = [
         (
             r#"{"frequency":"day","interval":2}"#,
@@ -302,7 +302,7 @@ fn without_a_start_the_first_execution_is_at_once() {
 }
 
 #[test]
-fn where_the_schedule_yields_the_first_execution_too_it_is_one() {
+fn a_first_execution_that_matches_the_schedule_fires_once() {
     let rows = [
         (
             r#"{"frequency":"day","schedule":{"hours":[12],"minutes":[25]}}"#,
@@ -324,7 +324,7 @@ fn where_the_schedule_yields_the_first_execution_too_it_is_one() {
             "2026-01-05T12:25:07.25Z",
             "2026-01-05 12:25:07 2026-01-12 12:25:07",
         ),
-        // 12:25:00 has passed: the first execution and the schedule are two.
+        // 12:25:00 has passed, so the first execution and the schedule's are two occurrences.
         (
             r#"{"frequency":"hour","schedule":{"minutes":[25,26]}}"#,
             "2026-01-05T12:25:07.25Z",
@@ -337,7 +337,7 @@ fn where_the_schedule_yields_the_first_execution_too_it_is_one() {
 }
 
 #[test]
-fn the_first_execution_without_a_start_is_counted() {
+fn the_first_execution_of_a_rule_without_a_start_is_counted() {
     let rows = [
         (
             r#"{"frequency":"day","count":2}"#,

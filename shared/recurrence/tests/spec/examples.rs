@@ -1,5 +1,5 @@
-//! The examples that were published for the original service: the 31 rows of its table of
-//! schedules, each with interval 1 and with interval 3, and its worked example of `startTime`.
+//! The examples in the documentation of Azure Scheduler: the 31 rows of its table of schedules, each
+//! with interval 1 and interval 3, and its example of `startTime`.
 
 use minutehand_recurrence::Timetable;
 use serde_json::json;
@@ -11,10 +11,10 @@ use crate::table::{
 /// The start of all rows: the minutes of row 6, "12:25 PM", on a Monday.
 const START: &str = "2026-01-05T12:25:00Z";
 
-/// A row of the table: the schedule, and what it yields every period and every third one.
+/// A row of the table: the schedule, and its occurrences with interval 1 and interval 3.
 type Example = (&'static str, &'static str, &'static str);
 
-/// A row whose occurrences are close together, looked at from a later instant.
+/// A row with frequent occurrences, which are checked from a later instant on.
 type Dense = (&'static str, &'static str, &'static str, &'static str);
 
 fn check_examples(frequency: &str, examples: &[Example]) {
@@ -123,7 +123,7 @@ fn every_hour_of_one_day_of_each_week_or_month() {
 }
 
 #[test]
-fn every_hour_of_each_day_is_the_same_as_hourly() {
+fn every_hour_of_each_day_means_the_same_as_hourly() {
     let all_hours: Vec<u32> = (0..24).collect();
     let pairs = [
         (json!({"frequency": "day", "schedule": {"hours": all_hours}}), START),
@@ -304,7 +304,7 @@ fn a_start_in_the_past_only_fixes_the_phase() {
 }
 
 #[test]
-fn without_a_recurrence_a_job_runs_once() {
+fn a_job_without_a_recurrence_runs_once() {
     let now = "2026-01-05T12:25:30.5Z";
     let rows = [
         (None, "2026-01-05 12:25:30.5 end"),
@@ -320,7 +320,7 @@ fn without_a_recurrence_a_job_runs_once() {
 }
 
 #[test]
-fn where_a_recurrence_begins_depends_on_its_start() {
+fn the_first_occurrence_depends_on_the_start() {
     let daily = r#"{"frequency":"day"}"#;
     let at_five = r#"{"frequency":"day","schedule":{"hours":[5],"minutes":[0]}}"#;
     let now = "2026-01-05T12:25:30.5Z";

@@ -1,7 +1,7 @@
 //! The clock goes forward: every frequency in every kind of gap.
 //!
-//! Where hours are named, a time in the gap moves forward by its length; where every hour is
-//! meant, it does not occur. The starts lie a year back, at a time that the gap takes this year.
+//! If the rule names hours, a skipped time moves forward by the length of the gap. If the rule means
+//! every hour, a skipped time does not fire. The starts are one year earlier, at the skipped time.
 
 use crate::table::check_clock;
 

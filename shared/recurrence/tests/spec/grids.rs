@@ -1,9 +1,9 @@
-//! Grids: weeks, hours and minutes, the phase of an interval however old its start, and seconds.
+//! Weeks, hours and minutes; the phase of an interval with an old start; seconds.
 
 use crate::table::{check_all, check_from_start};
 
 #[test]
-fn weeks_begin_on_monday_and_pass_the_end_of_a_year() {
+fn weeks_begin_on_monday_and_continue_across_years() {
     check_from_start(&[
         // 2026 has 53 weeks by ISO 8601; 2026-12-21 is a Monday.
         (
@@ -31,13 +31,13 @@ fn weeks_begin_on_monday_and_pass_the_end_of_a_year() {
             "2025-12-29T10:00:00Z",
             "2026-01-01 10:00 2027-01-07 10:00 2028-01-13 10:00",
         ),
-        // Without days, the weekday of the start.
+        // Without days, the rule takes the weekday of the start.
         (
             r#"{"frequency":"week","interval":3,"schedule":{"hours":[6],"minutes":[30]}}"#,
             "2026-12-16T10:00:00Z",
             "2027-01-06 06:30 2027-01-27 06:30 2027-02-17 06:30",
         ),
-        // The week of the start is active, though its days are past.
+        // The week of the start is active, although its days have passed.
         (
             r#"{"frequency":"week","interval":4,"schedule":{"weekDays":["monday"],"hours":[9],"minutes":[0]}}"#,
             "2026-12-21T10:00:00Z",
@@ -225,7 +225,7 @@ fn an_hourly_schedule_expands_within_its_hours() {
 }
 
 #[test]
-fn a_minutely_schedule_limits_the_grid_of_its_start() {
+fn a_minutely_schedule_filters_the_steps_from_the_start() {
     check_from_start(&[
         (
             r#"{"frequency":"minute","interval":15,"schedule":{"hours":[8,17]}}"#,
@@ -261,7 +261,7 @@ fn a_minutely_schedule_limits_the_grid_of_its_start() {
 }
 
 #[test]
-fn an_empty_schedule_is_none() {
+fn an_empty_schedule_equals_no_schedule() {
     check_from_start(&[
         (
             r#"{"frequency":"day","interval":2,"schedule":{}}"#,
@@ -277,7 +277,7 @@ fn an_empty_schedule_is_none() {
 }
 
 #[test]
-fn seconds_come_with_the_minute_of_the_start() {
+fn seconds_come_from_the_start_if_its_minute_does() {
     check_from_start(&[
         (
             r#"{"frequency":"day"}"#,
@@ -323,7 +323,7 @@ fn seconds_come_with_the_minute_of_the_start() {
 }
 
 #[test]
-fn seconds_are_zero_where_minutes_are_named() {
+fn seconds_are_zero_if_the_schedule_names_minutes() {
     check_from_start(&[
         // 12:25:00 is before the start.
         (

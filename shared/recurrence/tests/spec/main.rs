@@ -1,8 +1,8 @@
-//! The specification in tables: rules, and the instants that they must yield.
+//! The specification in tables: each row has a rule and its expected occurrences.
 //!
-//! No instant was taken from the engine: the rows follow the decisions in the documentation,
-//! and were worked out by hand or by brute force with another calendar and another time-zone
-//! library. Every row is walked, searched and counted; see [`table`].
+//! The expected instants do not come from this crate. They follow the documentation and were worked
+//! out by hand, or by brute force with another calendar and another time zone library. Each row is
+//! checked by iterating, searching and counting; see [`table`].
 
 #[cfg(test)]
 mod back;
@@ -20,6 +20,8 @@ mod examples;
 mod forward;
 #[cfg(test)]
 mod grids;
+#[cfg(test)]
+mod json_text;
 #[cfg(test)]
 mod never;
 #[cfg(test)]

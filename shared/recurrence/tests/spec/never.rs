@@ -1,4 +1,4 @@
-//! Rules that can never occur, which are refused; and rules that seldom do, which are not.
+//! Rules that never occur are refused; rules that occur rarely are accepted.
 
 use minutehand_recurrence::Refused;
 
@@ -16,11 +16,12 @@ fn check_never(rows: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn no_month_that_is_reached_has_such_a_day() {
+fn a_rule_that_reaches_no_month_with_its_days_is_refused() {
     let reached = |interval: u32, from: &str| {
         format!(
-            "no month from {from} to 9999-12, in steps of {interval}, has a day that the schedule \
-             names"
+            "an interval of {interval} {} from {from} reaches no month up to 9999-12 with a day of \
+             the schedule; change the days, the months or the interval",
+            if interval == 1 { "month" } else { "months" },
         )
     };
     let (february, january) = ("2026-02-10T12:25:00Z", MONDAY);
@@ -33,7 +34,7 @@ fn no_month_that_is_reached_has_such_a_day() {
         (r#"{"frequency":"month","interval":2,"schedule":{"months":[4,12]}}"#, january, 2),
         (r#"{"frequency":"month","interval":12,"schedule":{"months":[2]}}"#, january, 12),
         (r#"{"frequency":"month","interval":18,"schedule":{"months":[3]}}"#, january, 18),
-        // A count or an end does not make it better.
+        // A count or an end does not change the refusal.
         (
             r#"{"frequency":"month","count":3,"endTime":"2030-01-01","schedule":{"monthDays":[30],"months":[2]}}"#,
             january,
@@ -46,11 +47,11 @@ fn no_month_that_is_reached_has_such_a_day() {
 }
 
 #[test]
-fn no_hour_that_is_reached_is_one_of_the_schedule() {
+fn an_hourly_interval_that_never_reaches_its_hours_is_refused() {
     let why = |interval: u32| {
         format!(
-            "steps of {interval} hours from its start never meet the hours of its schedule; start \
-             in one of them, or change the interval"
+            "an interval of {interval} hours from the start never reaches the hours of the \
+             schedule; start in one of them, or change the interval"
         )
     };
     let rows = [
@@ -69,11 +70,11 @@ fn no_hour_that_is_reached_is_one_of_the_schedule() {
 }
 
 #[test]
-fn no_minute_that_is_reached_is_one_of_the_schedule() {
+fn a_minutely_interval_that_never_reaches_its_times_is_refused() {
     let why = |interval: u32| {
         format!(
-            "steps of {interval} minutes from its start never meet the hours and minutes of its \
-             schedule; start at one of them, or change the interval"
+            "an interval of {interval} minutes from the start never reaches the hours and minutes \
+             of the schedule; start at one of them, or change the interval"
         )
     };
     let rows = [
@@ -82,7 +83,7 @@ fn no_minute_that_is_reached_is_one_of_the_schedule() {
         (r#"{"frequency":"minute","interval":720,"schedule":{"hours":[5]}}"#, 720),
         (r#"{"frequency":"minute","interval":1000,"schedule":{"hours":[5],"minutes":[0]}}"#, 1_000),
         (r#"{"frequency":"minute","interval":999,"schedule":{"hours":[0],"minutes":[0]}}"#, 999),
-        // An odd minute of the clock in Kolkata is an odd one of UTC, but its hours begin between.
+        // The offset of Kolkata is not a whole hour, so minute 25 there is minute 55 in UTC.
         (
             r#"{"frequency":"minute","interval":60,"schedule":{"minutes":[25]},"timeZone":"Asia/Kolkata"}"#,
             60,
@@ -94,8 +95,8 @@ fn no_minute_that_is_reached_is_one_of_the_schedule() {
 }
 
 #[test]
-fn nothing_is_left_before_the_calendar_ends() {
-    let why = |from: &str| format!("nothing matches from {from} up to the end of the year 9999");
+fn a_rule_without_a_match_before_the_year_10000_is_refused() {
+    let why = |from: &str| format!("no date matches from {from} to the end of the year 9999");
     let rows = [
         (r#"{"frequency":"day","schedule":{"hours":[5]}}"#, "9999-12-31T12:25:00Z"),
         (r#"{"frequency":"week","schedule":{"weekDays":["saturday"]}}"#, "9999-12-27T12:25:00Z"),
@@ -107,12 +108,13 @@ fn nothing_is_left_before_the_calendar_ends() {
     check_never(&[(
         r#"{"frequency":"month","schedule":{"monthDays":[29],"months":[2]}}"#,
         "9997-01-01T00:00:00Z",
-        "no month from 9997-01 to 9999-12, in steps of 1, has a day that the schedule names",
+        "an interval of 1 month from 9997-01 reaches no month up to 9999-12 with a day of the \
+         schedule; change the days, the months or the interval",
     )]);
 }
 
 #[test]
-fn without_a_start_it_is_refused_too() {
+fn a_rule_that_never_occurs_is_refused_without_a_start_too() {
     let rules = [
         r#"{"frequency":"month","schedule":{"monthDays":[30],"months":[2]}}"#,
         r#"{"frequency":"hour","interval":24,"schedule":{"hours":[5]}}"#,
@@ -125,7 +127,7 @@ fn without_a_start_it_is_refused_too() {
 }
 
 #[test]
-fn what_seldom_occurs_is_found() {
+fn rare_occurrences_are_found() {
     let rows = [
         (
             r#"{"frequency":"month","interval":12,"schedule":{"monthDays":[29]}}"#,

@@ -1,7 +1,7 @@
-//! What the original service answered: each `nextExecutionTime` that was recorded.
+//! Each `nextExecutionTime` that was recorded from Azure Scheduler.
 //!
-//! The clock of the recordings stood on Wednesday 2016-03-30, at about 20:40 or, for the rows
-//! with a schedule, 19:36. What the service began 20 seconds late begins at once here.
+//! The recordings were made on Wednesday 2016-03-30 at about 20:40, and at 19:36 for the rows with a
+//! schedule. Azure Scheduler started some jobs 20 seconds late; here they start immediately.
 
 use minutehand_recurrence::Timetable;
 
@@ -10,7 +10,7 @@ use crate::table::{check, check_timetable, check_without_start, instant};
 const NOW: &str = "2016-03-30T20:40:00Z";
 
 #[test]
-fn without_a_recurrence_a_job_runs_now_or_at_its_start() {
+fn a_job_without_a_recurrence_runs_at_its_start_or_now() {
     let rows = [
         (None, "2016-03-30 20:40 end"),
         (Some("2015-07-13T00:00:00Z"), "2016-03-30 20:40 end"),
@@ -23,7 +23,7 @@ fn without_a_recurrence_a_job_runs_now_or_at_its_start() {
 }
 
 #[test]
-fn without_a_schedule_the_grid_of_the_start_goes_on() {
+fn a_rule_without_a_schedule_keeps_the_phase_of_its_start() {
     let rows = [
         // The start is a Monday.
         (r#"{"frequency":"Week"}"#, "2015-07-13T00:00:00Z", "2016-04-04 00:00 2016-04-11 00:00"),
@@ -48,7 +48,7 @@ fn without_a_schedule_the_grid_of_the_start_goes_on() {
 }
 
 #[test]
-fn a_schedule_goes_on_from_now() {
+fn a_schedule_continues_from_now() {
     let times = r#""hours":[5,10,15,20],"minutes":[0,10,20,30,40,50]"#;
     let rows = [
         ("Day", "", "2016-03-30 20:00 20:10"),

@@ -1,4 +1,4 @@
-//! What is refused for a value, with the message that says what to change.
+//! Invalid values are refused with a message that says what to change.
 
 use minutehand_recurrence::Recurrence;
 
@@ -21,7 +21,7 @@ fn check_refusals(start: Option<&str>, rows: &[Refusal]) {
     }
 }
 
-/// Rows whose messages all name what was given and what is allowed in the same way.
+/// Checks rows whose messages name the invalid value and the same allowed values.
 fn check_values(field: &str, allowed: &str, rows: &[(&str, &str)]) {
     for (rule, given) in rows {
         let message = format!("'{field}' is {given}; {allowed}.");
@@ -32,7 +32,7 @@ fn check_values(field: &str, allowed: &str, rows: &[(&str, &str)]) {
 }
 
 #[test]
-fn three_messages_are_those_of_the_original_service() {
+fn three_messages_are_exactly_those_of_azure_scheduler() {
     let month_days = "recurrence.schedule.monthDays";
     check_refusals(
         Some(MONDAY),
@@ -57,7 +57,7 @@ fn three_messages_are_those_of_the_original_service() {
 }
 
 #[test]
-fn days_go_with_one_frequency_only() {
+fn each_part_of_a_schedule_has_its_frequencies() {
     let parts = [
         ("weekDays", r#""monday""#, "Cannot set week days", &["week"][..]),
         ("monthDays", "1", "Cannot set days of month", &["month"]),
@@ -91,7 +91,7 @@ fn days_go_with_one_frequency_only() {
 }
 
 #[test]
-fn a_frequency_is_one_of_six() {
+fn an_unknown_frequency_is_refused() {
     let names = "use one of minute, hour, day, week, month, year";
     check_refusals(
         Some(MONDAY),
@@ -122,7 +122,7 @@ fn a_frequency_is_one_of_six() {
 }
 
 #[test]
-fn an_interval_has_the_limits_of_its_frequency() {
+fn the_allowed_interval_depends_on_the_frequency() {
     let limits = [
         ("minute", 1_000),
         ("hour", 1_000),
@@ -154,7 +154,7 @@ fn an_interval_has_the_limits_of_its_frequency() {
 }
 
 #[test]
-fn a_count_is_positive_and_no_larger_than_32_bits_hold() {
+fn a_count_outside_1_to_2147483647_is_refused() {
     let allowed = "use a whole number from 1 to 2147483647";
     check_values(
         "recurrence.count",
@@ -171,7 +171,7 @@ fn a_count_is_positive_and_no_larger_than_32_bits_hold() {
 }
 
 #[test]
-fn hours_minutes_days_and_months_have_ranges() {
+fn numbers_of_a_schedule_outside_their_range_are_refused() {
     check_values(
         "recurrence.schedule.minutes",
         "use whole numbers from 0 to 59",
@@ -216,12 +216,12 @@ fn hours_minutes_days_and_months_have_ranges() {
 }
 
 #[test]
-fn weekdays_have_names_and_there_are_seven() {
+fn unknown_weekdays_and_more_than_seven_are_refused() {
     let allowed = "use up to 7 of monday, tuesday, wednesday, thursday, friday, saturday, sunday";
     let eight =
         r#"["monday","tuesday","wednesday","thursday","friday","saturday","sunday","monday"]"#;
     let eight_days = format!(r#"{{"frequency":"week","schedule":{{"weekDays":{eight}}}}}"#);
-    // What is given is cut after 60 characters.
+    // A message quotes 60 characters of the value.
     let cut: String = eight.chars().take(60).chain(['…']).collect();
     check_values(
         "recurrence.schedule.weekDays",
@@ -236,7 +236,7 @@ fn weekdays_have_names_and_there_are_seven() {
 }
 
 #[test]
-fn a_monthly_occurrence_is_a_weekday_and_a_number() {
+fn an_invalid_monthly_occurrence_is_refused() {
     let field = "recurrence.schedule.monthlyOccurrences";
     let number = "use a whole number from 1 to 5, from -5 to -1 counted from the end of the month, or leave it out for every such day";
     check_values(
@@ -298,14 +298,14 @@ fn a_monthly_occurrence_is_a_weekday_and_a_number() {
             (
                 r#"{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday","week":1}]}}"#,
                 "recurrence.schedule.monthlyOccurrences.week",
-                "'recurrence.schedule.monthlyOccurrences.week' is not a property; 'recurrence.schedule.monthlyOccurrences' has day, occurrence.",
+                "'recurrence.schedule.monthlyOccurrences.week' is not a property; known properties are day, occurrence.",
             ),
         ],
     );
 }
 
 #[test]
-fn an_empty_list_says_nothing_and_is_refused() {
+fn an_empty_list_is_refused() {
     let lists = [
         ("day", "minutes", "use whole numbers from 0 to 59"),
         ("day", "hours", "use whole numbers from 0 to 23"),
@@ -330,18 +330,19 @@ fn an_empty_list_says_nothing_and_is_refused() {
 }
 
 #[test]
-fn a_date_is_in_iso_8601() {
+fn an_invalid_date_is_refused() {
     let rule = |end: &str| format!(r#"{{"frequency":"day","endTime":{end}}}"#);
     let form =
         "write it as YYYY-MM-DD[Thh:mm[:ss[.fffffff]]][Z|±hh:mm], for example 2027-01-31T09:30:00Z";
+    let quoted = "use a date in quotation marks, such as \"2027-01-31T09:30:00Z\"";
     let rows = [
         (r#""tomorrow""#, form),
         (r#""2027-1-1""#, form),
         (r#""2027-02-30""#, "the calendar has no such day"),
         (r#""2027-01-31T24:00Z""#, "hours go from 00 to 23, minutes and seconds from 00 to 59"),
-        (r#""9999-12-31T23:00:00-05:00""#, "the years 0001 to 9999, in UTC, are allowed"),
-        ("1798761600", "use a date in quotation marks"),
-        ("{}", "use a date in quotation marks"),
+        (r#""9999-12-31T23:00:00-05:00""#, "use a date in the years 0001 to 9999 in UTC"),
+        ("1798761600", quoted),
+        ("{}", quoted),
     ];
     for (end, allowed) in rows {
         check_values("recurrence.endTime", allowed, &[(rule(end).as_str(), end)]);
@@ -352,8 +353,8 @@ fn a_date_is_in_iso_8601() {
 }
 
 #[test]
-fn a_time_zone_has_an_iana_or_a_windows_name() {
-    let allowed = |like| format!("use an IANA or Windows name of a time zone, such as '{like}'");
+fn an_unknown_time_zone_is_refused_with_a_similar_name() {
+    let allowed = |like| format!("use an IANA or Windows time zone name, such as '{like}'");
     let rows = [
         (r#""America/New York""#, "America/New_York"),
         (r#""Europ/Berlin""#, "Europe/Berlin"),

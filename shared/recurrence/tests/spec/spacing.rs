@@ -1,4 +1,4 @@
-//! How close the occurrences of a rule are, by the calendar: what a quota is compared with.
+//! The smallest distance between occurrences by the calendar, which is compared with a quota.
 
 use chrono::TimeDelta;
 
@@ -7,11 +7,11 @@ use crate::table::{parse, timetable};
 const START: &str = "2026-01-05T12:25:00Z";
 
 #[test]
-fn the_smallest_gap_is_that_of_the_calendar() {
+fn the_smallest_gap_follows_the_calendar() {
     let (minutes, hours, days) = (TimeDelta::minutes, TimeDelta::hours, TimeDelta::days);
     let rows = [
         (r#"{"frequency":"minute","interval":7}"#, minutes(7)),
-        // Seven meets the full hour every seven hours.
+        // An interval of 7 minutes reaches minute 25 every seven hours.
         (r#"{"frequency":"minute","interval":7,"schedule":{"minutes":[25]}}"#, hours(7)),
         (r#"{"frequency":"minute","interval":50,"schedule":{"hours":[12,13]}}"#, minutes(50)),
         (r#"{"frequency":"hour","interval":1000}"#, hours(1_000)),

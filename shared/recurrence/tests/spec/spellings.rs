@@ -1,4 +1,4 @@
-//! Names: what is refused for its name, and what is accepted though it is spelt another way.
+//! Names: unknown names are refused, and alternative spellings are accepted.
 
 use minutehand_recurrence::{Recurrence, Rule};
 
@@ -26,12 +26,12 @@ fn an_unknown_property_is_refused_with_the_nearest_name() {
             "did you mean 'timeZone'?",
         ),
         (r#"{"frequncy":"day"}"#, "recurrence.frequncy", "did you mean 'frequency'?"),
-        // Whatever its value: `null` is absent, but of a property that exists.
+        // `null` counts as missing for a known property only.
         (r#"{"frequency":"day","counts":null}"#, "recurrence.counts", "did you mean 'count'?"),
         (
             r#"{"frequency":"day","colour":"red"}"#,
             "recurrence.colour",
-            "'recurrence' has frequency, interval, count, endTime, schedule, timeZone.",
+            "known properties are frequency, interval, count, endTime, schedule, timeZone.",
         ),
         (
             r#"{"frequency":"day","schedule":{"hrs":[5]}}"#,
@@ -65,14 +65,13 @@ fn an_unknown_property_is_refused_with_the_nearest_name() {
         assert_eq!(refused.field(), field, "{rule}");
     }
     let refused = Recurrence::from_json(&parse(r#"{"frequency":"day","schedule":{"x":1}}"#));
-    let message = format!(
-        "'recurrence.schedule.x' is not a property; 'recurrence.schedule' has {of_schedule}."
-    );
+    let message =
+        format!("'recurrence.schedule.x' is not a property; known properties are {of_schedule}.");
     assert_eq!(refused.unwrap_err().to_string(), message);
 }
 
 #[test]
-fn two_spellings_of_one_property_are_refused() {
+fn a_property_in_two_spellings_is_refused() {
     let rows = [
         (
             r#"{"frequency":"day","schedule":{"minute":[0],"minutes":[0]}}"#,
@@ -100,7 +99,7 @@ fn two_spellings_of_one_property_are_refused() {
 }
 
 #[test]
-fn a_recurrence_and_a_schedule_are_objects() {
+fn a_recurrence_or_schedule_that_is_not_an_object_is_refused() {
     let rows = [
         (r#""daily""#, "recurrence", r#""daily""#),
         ("[]", "recurrence", "[]"),
@@ -116,7 +115,7 @@ fn a_recurrence_and_a_schedule_are_objects() {
 }
 
 #[test]
-fn other_spellings_mean_the_same_and_are_answered_canonically() {
+fn alternative_spellings_become_canonical() {
     let rows = [
         (r#"{"frequency":"Minutely"}"#, r#"{"frequency":"minute","interval":1}"#),
         (r#"{"frequency":"HOURLY"}"#, r#"{"frequency":"hour","interval":1}"#),
@@ -153,7 +152,7 @@ fn other_spellings_mean_the_same_and_are_answered_canonically() {
             r#"{"frequency":"month","schedule":{"monthlyOccurrences":{"day":"Friday","Occurrence":-1}}}"#,
             r#"{"frequency":"month","interval":1,"schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":-1}]}}"#,
         ),
-        // Some clients need both cases in an answer, and may send it back.
+        // Answers of the API spell the name in both cases, and clients send them back.
         (
             r#"{"frequency":"month","schedule":{"monthlyOccurrences":[{"Occurrence":1,"day":"friday","occurrence":1}]}}"#,
             r#"{"frequency":"month","interval":1,"schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":1}]}}"#,
@@ -168,12 +167,12 @@ fn other_spellings_mean_the_same_and_are_answered_canonically() {
         assert_eq!(recurrence.to_string(), answered, "{sent}");
         let again = Recurrence::from_json(&parse(answered)).unwrap();
         assert_eq!(again, recurrence, "{sent}");
-        assert_eq!(Rule::of(&again), Rule::of(&recurrence), "{sent}");
+        assert_eq!(Rule::canonical(&again), Rule::canonical(&recurrence), "{sent}");
     }
 }
 
 #[test]
-fn a_time_zone_is_answered_as_it_was_sent() {
+fn a_time_zone_keeps_the_name_that_its_author_wrote() {
     for name in ["America/New_York", "america/new_york", "Eastern Standard Time", "UTC"] {
         let sent = format!(r#"{{"frequency":"day","interval":1,"timeZone":"{name}"}}"#);
         assert_eq!(Recurrence::from_json(&parse(&sent)).unwrap().to_string(), sent);

@@ -1,11 +1,11 @@
-//! Starts on a clock that changes: in either pass of a fold, and in a gap.
+//! Starts near a clock change: at either of two equal times, and at a skipped time.
 
 use crate::table::{check_clock, check_json, in_zone};
 
 const NEW_YORK: &str = "America/New_York";
 
 #[test]
-fn a_start_in_the_second_pass_of_a_fold_is_the_first_occurrence_without_a_schedule() {
+fn a_start_at_the_second_of_two_equal_times_fires_without_a_schedule() {
     let rows = [
         (
             r#"{"frequency":"minute","interval":20}"#,
@@ -28,7 +28,7 @@ fn a_start_in_the_second_pass_of_a_fold_is_the_first_occurrence_without_a_schedu
 }
 
 #[test]
-fn a_start_in_the_second_pass_of_a_fold_comes_too_late_for_named_hours() {
+fn a_start_at_the_second_of_two_equal_times_is_too_late_for_named_hours() {
     check_clock(
         NEW_YORK,
         "2026-11-01T06:30:00Z",
@@ -50,7 +50,7 @@ fn a_start_in_the_second_pass_of_a_fold_comes_too_late_for_named_hours() {
                 r#"{"frequency":"month","schedule":{"monthDays":[1]}}"#,
                 "2026-12-01 01:30-05:00 2027-01-01 01:30-05:00",
             ),
-            // Where every hour is meant, the second pass counts, too.
+            // A rule that means every hour also fires at the second of two equal times.
             (
                 r#"{"frequency":"day","schedule":{"minutes":[0,30]}}"#,
                 "2026-11-01 01:30-05:00 02:00-05:00 02:30-05:00",
@@ -72,7 +72,7 @@ fn a_start_in_the_second_pass_of_a_fold_comes_too_late_for_named_hours() {
 }
 
 #[test]
-fn without_a_start_the_second_pass_of_a_fold_fires_at_once() {
+fn a_rule_created_at_the_second_of_two_equal_times_fires_immediately() {
     let now = "2026-11-01T06:30:00Z";
     let rows = [
         (r#"{"frequency":"day"}"#, "2026-11-01 01:30-05:00 2026-11-02 01:30-05:00"),
@@ -91,7 +91,7 @@ fn without_a_start_the_second_pass_of_a_fold_fires_at_once() {
 }
 
 #[test]
-fn a_start_in_the_first_pass_of_a_fold_has_both_only_where_every_hour_is_meant() {
+fn a_start_at_the_first_of_two_equal_times_fires_twice_for_every_hour_only() {
     check_clock(
         NEW_YORK,
         "2026-11-01T01:30",
@@ -119,15 +119,15 @@ fn a_start_in_the_first_pass_of_a_fold_has_both_only_where_every_hour_is_meant()
 }
 
 #[test]
-fn dates_without_an_offset_are_read_on_the_clock() {
-    // In a gap: moved forward; the start's time of day is what the clock then shows.
+fn starts_without_an_offset_are_times_of_the_zone() {
+    // The clock skips the time, so the start moves forward; its time of day is the moved one.
     check_clock(
         NEW_YORK,
         "2026-03-08T02:30",
         "2026-03-01T00:00:00Z",
         &[(r#"{"frequency":"day"}"#, "2026-03-08 03:30-04:00 2026-03-09 03:30-04:00")],
     );
-    // In a fold: the first of the two.
+    // The clock shows the time twice; the start is the first of the two.
     check_clock(
         NEW_YORK,
         "2026-11-01",

@@ -1,8 +1,8 @@
-//! How a row of a table is written, and how it is checked.
+//! The format of a row, and its checks.
 //!
-//! Instants are written as days and times, `2026-01-05 05:15 17:15 2026-01-06 05:15`: in UTC, or
-//! as a clock on the wall with its offset, `2026-03-08 01:30-05:00 03:30-04:00`.
-//! `end` says that nothing follows.
+//! A row lists instants as days and times, `2026-01-05 05:15 17:15 2026-01-06 05:15`. The times are in
+//! UTC, or civil times with an offset, `2026-03-08 01:30-05:00 03:30-04:00`. The word `end` means that
+//! no occurrence follows.
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Utc};
 use minutehand_recurrence::{
@@ -10,10 +10,10 @@ use minutehand_recurrence::{
 };
 use serde_json::{Value, json};
 
-/// What a row expects.
+/// The expected occurrences of a row.
 struct Expected {
     instants: Vec<DateTime<FixedOffset>>,
-    /// Whether the row says that nothing follows.
+    /// Whether the row ends with `end`: no occurrence follows.
     ends: bool,
 }
 
@@ -49,21 +49,21 @@ pub(crate) fn check_json(rule: &Value, start: Option<&str>, now: &str, expected:
     check_timetable(&timetable, expected, &row);
 }
 
-/// Checks the occurrences of rules on a zone's clock, which are created at `now`.
+/// Checks the occurrences of rules in a time zone, created at `now`.
 pub(crate) fn check_clock(zone: &str, start: &str, now: &str, rows: &[(&str, &str)]) {
     for (rule, expected) in rows {
         check_json(&in_zone(zone, rule), Some(start), now, expected);
     }
 }
 
-/// The JSON of a rule on a zone's clock.
+/// Returns the JSON of a rule in a time zone.
 pub(crate) fn in_zone(zone: &str, rule: &str) -> Value {
     let mut rule = parse(rule);
     rule["timeZone"] = json!(zone);
     rule
 }
 
-/// Checks that walking, searching and counting all find the same occurrences.
+/// Checks that iterating, searching and counting find the same occurrences.
 pub(crate) fn check_timetable(timetable: &Timetable, expected: &str, row: &str) {
     let Expected { instants, ends } = Expected::read(expected);
     let n = instants.len();
@@ -102,7 +102,7 @@ pub(crate) fn check_timetable(timetable: &Timetable, expected: &str, row: &str) 
     }
 }
 
-/// The timetable of a rule that is created at `now`.
+/// Returns the timetable of a rule that is created at `now`.
 pub(crate) fn timetable(
     rule: &Value,
     start: Option<&str>,
@@ -110,15 +110,15 @@ pub(crate) fn timetable(
 ) -> Result<Timetable, Refused> {
     let recurrence = Recurrence::from_json(rule)?;
     let start = start.map(|text| read_start_time(&json!(text), recurrence.zone())).transpose()?;
-    Timetable::new(&Rule::of(&recurrence)?, start, instant(now))
+    Timetable::new(&Rule::canonical(&recurrence)?, start, instant(now))
 }
 
-/// An instant, written in full.
+/// Reads an instant in RFC 3339.
 pub(crate) fn instant(text: &str) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text).unwrap().to_utc()
 }
 
-/// The JSON of a rule.
+/// Parses the JSON of a rule.
 pub(crate) fn parse(rule: &str) -> Value {
     serde_json::from_str(rule).unwrap_or_else(|error| panic!("{rule}: {error}"))
 }
@@ -140,7 +140,7 @@ impl Expected {
     }
 }
 
-/// A time of a day, with an offset if it is not in UTC.
+/// Reads a time of a day; without an offset, it is in UTC.
 fn on(day: &str, word: &str) -> DateTime<FixedOffset> {
     let (time, offset) = word.split_at(word.find(['+', '-']).unwrap_or(word.len()));
     let seconds = if time.len() == 5 { ":00" } else { "" };

@@ -1,12 +1,12 @@
-//! A timetable as one short line, for keeping it where a rule is needed again and again.
+//! A timetable as one short line, for storing it where a program needs the rule often.
 //!
 //! ```text
 //! 1 every=2week minutes=15 hours=5 on=monday,friday start=2026-01-05T05:15:00Z since=1767589200
 //! ```
 //!
-//! The first word is the version of the form; then words of the form `name=value`, in one fixed
-//! order. Sets are numbers and ranges (`0,9..16`); `since` and `last` are seconds since 1970.
-//! A line is read back without searching for the end of a count again: `last` is that end.
+//! The first word is the version of the format. The other words have the form `name=value`, in a
+//! fixed order. Sets are numbers and ranges (`0,9..16`); `since` and `last` are seconds since 1970.
+//! `last` is the end of a count, so reading a line does not search for that end again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,21 +14,22 @@ use std::str::FromStr;
 use chrono::{DateTime, Utc};
 
 use crate::civil::{CALENDAR_END, CALENDAR_START, first_from};
-use crate::date::{WrittenDate, format_instant};
+use crate::date::WrittenDate;
+use crate::instant::format_instant;
 use crate::months::NthWeekdays;
 use crate::rule::{PartDays, Parts, Rule};
 use crate::timetable::{Start, Timetable};
 use crate::words::{Frequency, Weekday};
 use crate::zone::Zone;
 
-/// The version of the form that is written.
+/// The version of the format that `Display` writes.
 const VERSION: &str = "1";
 
-/// A line that is not a timetable.
+/// The error of a line that is not a timetable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable timetable at '{word}'")]
 pub struct UnreadableTimetable {
-    /// The word at which reading failed.
+    /// The first word that is not valid.
     pub word: String,
 }
 
@@ -69,7 +70,7 @@ fn write_rule(f: &mut fmt::Formatter<'_>, rule: &Rule) -> fmt::Result {
                 write!(f, " on={}", join(names.map(|day| day.name().to_owned())))?;
             }
             PartDays::MonthDays { from_start, from_end } => {
-                // Bit 0 of the second set is -1, so mirrored it ascends from -32.
+                // Bit 0 of `from_end` is day -1. Reversed, the set ascends from day -32.
                 let from_end = u64::from(from_end.reverse_bits());
                 write!(f, " days={}", numbers(&[(from_end, -32), (from_start.into(), 1)]))?;
             }
@@ -99,7 +100,7 @@ fn nth_words(nth: NthWeekdays) -> impl Iterator<Item = String> {
     })
 }
 
-/// The runs of a set: first and last member of each.
+/// Returns the first and the last member of each run of a set.
 pub(crate) fn runs(bits: u64) -> impl Iterator<Item = (u32, u32)> {
     let run = move |from| {
         let first = first_from(bits, from)?;
@@ -109,7 +110,7 @@ pub(crate) fn runs(bits: u64) -> impl Iterator<Item = (u32, u32)> {
     std::iter::successors(run(0), move |(_, last)| run(last + 1))
 }
 
-/// Sets of bits as numbers and ranges, bit 0 of each standing for a number.
+/// Writes sets of bits as numbers and ranges; each set comes with the number of its bit 0.
 fn numbers(sets: &[(u64, i64)]) -> String {
     join(sets.iter().flat_map(|(bits, zero)| {
         runs(*bits).map(move |(first, last)| {
@@ -188,7 +189,7 @@ fn read_rule(words: &mut Words<'_>) -> Result<Rule, UnreadableTimetable> {
     Ok(Rule { frequency, interval, schedule, count, end, zone })
 }
 
-/// The words of a line that are still to be read.
+/// The words of a line that are not read yet.
 #[derive(Clone)]
 struct Words<'a> {
     rest: &'a str,
@@ -211,7 +212,7 @@ impl<'a> Words<'a> {
         Ok(())
     }
 
-    /// The value of the next word, if it has this name.
+    /// Reads the value of the next word if the word has this name.
     fn value<T>(
         &mut self,
         name: &str,
@@ -248,7 +249,7 @@ fn every(text: &str) -> Option<(Frequency, u32)> {
     (1..=frequency.interval_max()).contains(&interval).then_some((frequency, interval))
 }
 
-/// A set of numbers within bounds; bit 0 stands for the lower one.
+/// Reads a set of numbers from `min` to `max`; bit 0 is `min`.
 fn set(text: &str, min: i64, max: i64) -> Option<u64> {
     let mut bits = 0_u64;
     for word in text.split(',') {
@@ -264,7 +265,7 @@ fn set(text: &str, min: i64, max: i64) -> Option<u64> {
 }
 
 fn month_days(text: &str) -> Option<PartDays> {
-    // From -31 at bit 0 over 0 at bit 31, which is no day, to 31 at bit 62.
+    // Bit 0 is day -31, bit 31 is 0 (which is not a day), and bit 62 is day 31.
     let bits = set(text, -31, 31)?;
     let (below, at_zero, above) = (bits & 0x7fff_ffff, bits >> 31 & 1, bits >> 32);
     let from_end = u32::try_from(below).ok()?.reverse_bits() >> 1;
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_every_kind_are_read_and_written_alike() {
+    fn a_line_of_every_kind_round_trips() {
         check("1 once start=2027-01-01T00:00:00.0000001Z");
         check("1 every=1minute start=2027-01-01T00:00:00Z");
         check(
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_line_names_the_word() {
+    fn an_invalid_line_names_its_first_invalid_word() {
         for (line, word) in [
             ("", ""),
             ("2 once", "2"),

@@ -1,28 +1,34 @@
-//! The first form of a rule: as it was sent, and as it is answered.
+//! The first form of a rule: as its author sent it.
 //!
-//! Each value is checked by itself here; how the parts go together is the business of the second
-//! form, [`Rule`](crate::Rule).
+//! This module checks each value on its own. [`Rule`](crate::Rule), the second form, checks whether
+//! the parts fit together.
 
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::date::{WrittenDate, format_instant};
+use crate::date::WrittenDate;
 use crate::error::{Refused, nearest};
+use crate::instant::format_instant;
+use crate::object::{Object, whole};
 use crate::words::{Frequency, Weekday};
 use crate::zone::{self, Zone};
 
-/// The most entries that `weekDays` may have.
+/// The maximum number of entries in `weekDays`.
 const WEEK_DAYS_MAX: usize = 7;
 
-/// A recurrence as it was sent: names made canonical, values in their order, each once.
+/// The properties of a job that say when it runs.
+const TIMING_PROPERTIES: [&str; 2] = ["startTime", "recurrence"];
+
+/// A recurrence as its author sent it: names are canonical, lists keep their order, and repeated
+/// values are removed.
 ///
 /// ```
 /// use minutehand_recurrence::Recurrence;
 ///
-/// let sent = serde_json::json!({"frequency": "Weekly", "schedule": {"weekDays": "Monday"}});
-/// let recurrence = Recurrence::from_json(&sent).unwrap();
+/// let json = serde_json::json!({"frequency": "Weekly", "schedule": {"weekDays": "Monday"}});
+/// let recurrence = Recurrence::from_json(&json).unwrap();
 /// assert_eq!(
 ///     recurrence.to_string(),
 ///     r#"{"frequency":"week","interval":1,"schedule":{"weekDays":["monday"]}}"#,
@@ -38,7 +44,7 @@ pub struct Recurrence {
     pub(crate) time_zone: Option<TimeZoneName>,
 }
 
-/// The schedule of a recurrence as it was sent; `None` is absent, and no list is empty.
+/// The schedule of a recurrence; `None` means that the part is missing, and no list is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Schedule {
     pub(crate) minutes: Option<Vec<i64>>,
@@ -49,32 +55,32 @@ pub(crate) struct Schedule {
     pub(crate) months: Option<Vec<i64>>,
 }
 
-/// One weekday of a month, or all of a kind.
+/// One weekday of a month, such as the last Friday; without a number, every such day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MonthlyOccurrence {
     pub(crate) day: Weekday,
     pub(crate) occurrence: Option<i64>,
 }
 
-/// A time zone under the name that it was sent with.
+/// A time zone, and the name that the author used for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TimeZoneName {
-    pub(crate) sent: String,
+    pub(crate) name: String,
     pub(crate) zone: Zone,
 }
 
 impl Recurrence {
-    /// The properties of a recurrence.
+    /// The names of all properties of a recurrence.
     pub const PROPERTIES: [&'static str; 6] =
         ["frequency", "interval", "count", "endTime", "schedule", "timeZone"];
 
-    /// Reads the JSON of a `recurrence`.
+    /// Reads a recurrence from JSON.
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the property, what was given and what is allowed.
-    pub fn from_json(sent: &Value) -> Result<Self, Refused> {
-        let object = Object::new("recurrence", sent)?;
+    /// [`Refused`] if a property has an unknown name or an invalid value.
+    pub fn from_json(json: &Value) -> Result<Self, Refused> {
+        let object = Object::new("recurrence", json)?;
         let [frequency, interval, count, end_time, schedule, time_zone] = object.properties([
             &["frequency"],
             &["interval"],
@@ -86,11 +92,11 @@ impl Recurrence {
         let frequency = read_frequency(frequency)?;
         let interval_max = frequency.interval_max();
         let interval = match interval {
-            Some(sent) => whole(sent, 1..=i64::from(interval_max)).ok_or_else(|| {
+            Some(json) => whole(json, 1..=i64::from(interval_max)).ok_or_else(|| {
                 let name = frequency.name();
                 Refused::not_allowed(
                     "recurrence.interval",
-                    sent,
+                    json,
                     format!("with frequency '{name}' use a whole number from 1 to {interval_max}"),
                 )
             })?,
@@ -103,78 +109,99 @@ impl Recurrence {
             interval: u32::try_from(interval).unwrap_or(interval_max),
             count: count.map(read_count).transpose()?,
             end_time: end_time
-                .map(|sent| read_date("recurrence.endTime", sent, zone))
+                .map(|json| read_date("recurrence.endTime", json, zone))
                 .transpose()?,
             schedule: schedule.map(Schedule::from_json).transpose()?,
             time_zone,
         })
     }
 
-    /// The zone whose clock the rule is read on; `None` is UTC.
+    /// Returns the time zone of the recurrence; `None` means UTC.
     ///
-    /// A `startTime` without an offset is a time on this clock, too.
+    /// A `startTime` without an offset is also a time of this zone.
     #[must_use]
     pub fn zone(&self) -> Option<&Zone> {
         self.time_zone.as_ref().map(|name| &name.zone)
     }
 }
 
-/// Reads the `startTime` of a job, without an offset on the clock of the recurrence's zone.
+/// Reads the `startTime` of a job; a date without an offset is a time of the given zone.
 ///
 /// # Errors
 ///
-/// [`Refused`] if it is not a date.
-pub fn read_start_time(sent: &Value, zone: Option<&Zone>) -> Result<DateTime<Utc>, Refused> {
-    read_date("startTime", sent, zone)
+/// [`Refused`] if the value is not a date.
+pub fn read_start_time(json: &Value, zone: Option<&Zone>) -> Result<DateTime<Utc>, Refused> {
+    read_date("startTime", json, zone)
 }
 
-fn read_date(field: &str, sent: &Value, zone: Option<&Zone>) -> Result<DateTime<Utc>, Refused> {
-    let text = sent
-        .as_str()
-        .ok_or_else(|| Refused::not_allowed(field, sent, "use a date in quotation marks"))?;
+/// Reads an object with a `startTime` and a `recurrence`, or a recurrence alone.
+pub(crate) fn read_timing(
+    json: &Value,
+) -> Result<(Option<DateTime<Utc>>, Option<Recurrence>), Refused> {
+    let is_name =
+        |name: &String| TIMING_PROPERTIES.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if !json.as_object().is_some_and(|map| map.keys().any(is_name)) {
+        return Ok((None, Some(Recurrence::from_json(json)?)));
+    }
+    let [start_time, recurrence] = Object::new("", json)?
+        .properties(TIMING_PROPERTIES.each_ref().map(std::slice::from_ref))?;
+    let recurrence = recurrence.map(Recurrence::from_json).transpose()?;
+    let zone = recurrence.as_ref().and_then(Recurrence::zone);
+    let start_time = start_time.map(|json| read_start_time(json, zone)).transpose()?;
+    Ok((start_time, recurrence))
+}
+
+fn read_date(field: &str, json: &Value, zone: Option<&Zone>) -> Result<DateTime<Utc>, Refused> {
+    let text = json.as_str().ok_or_else(|| {
+        Refused::not_allowed(
+            field,
+            json,
+            "use a date in quotation marks, such as \"2027-01-31T09:30:00Z\"",
+        )
+    })?;
     WrittenDate::parse(text)
         .and_then(|date| date.instant(zone))
-        .map_err(|error| Refused::not_allowed(field, sent, error.to_string()))
+        .map_err(|error| Refused::not_allowed(field, json, error.to_string()))
 }
 
-fn read_frequency(sent: Option<&Value>) -> Result<Frequency, Refused> {
+fn read_frequency(json: Option<&Value>) -> Result<Frequency, Refused> {
     let names = Frequency::ALL.map(Frequency::name).join(", ");
     let allowed = format!("use one of {names}");
-    let Some(sent) = sent else {
+    let Some(json) = json else {
         return Err(Refused::Missing { field: "recurrence.frequency".to_owned(), allowed });
     };
-    sent.as_str()
+    json.as_str()
         .and_then(Frequency::read)
-        .ok_or_else(|| Refused::not_allowed("recurrence.frequency", sent, allowed))
+        .ok_or_else(|| Refused::not_allowed("recurrence.frequency", json, allowed))
 }
 
-fn read_count(sent: &Value) -> Result<u32, Refused> {
-    whole(sent, 1..=i64::from(i32::MAX)).and_then(|count| u32::try_from(count).ok()).ok_or_else(
+fn read_count(json: &Value) -> Result<u32, Refused> {
+    whole(json, 1..=i64::from(i32::MAX)).and_then(|count| u32::try_from(count).ok()).ok_or_else(
         || {
             Refused::not_allowed(
                 "recurrence.count",
-                sent,
+                json,
                 "use a whole number from 1 to 2147483647",
             )
         },
     )
 }
 
-fn read_time_zone(sent: &Value) -> Result<TimeZoneName, Refused> {
-    let found = sent.as_str().and_then(|name| {
-        Zone::named(name).map(|zone| TimeZoneName { sent: name.to_owned(), zone })
+fn read_time_zone(json: &Value) -> Result<TimeZoneName, Refused> {
+    let found = json.as_str().and_then(|name| {
+        Zone::named(name).map(|zone| TimeZoneName { name: name.to_owned(), zone })
     });
     found.ok_or_else(|| {
-        let like = sent.as_str().and_then(|name| nearest(name, zone::names()));
+        let like = json.as_str().and_then(|name| nearest(name, zone::names()));
         let example = like.unwrap_or("Europe/Paris");
-        let allowed = format!("use an IANA or Windows name of a time zone, such as '{example}'");
-        Refused::not_allowed("recurrence.timeZone", sent, allowed)
+        let allowed = format!("use an IANA or Windows time zone name, such as '{example}'");
+        Refused::not_allowed("recurrence.timeZone", json, allowed)
     })
 }
 
 impl Schedule {
-    fn from_json(sent: &Value) -> Result<Self, Refused> {
-        let object = Object::new("recurrence.schedule", sent)?;
+    fn from_json(json: &Value) -> Result<Self, Refused> {
+        let object = Object::new("recurrence.schedule", json)?;
         let [minutes, hours, week_days, month_days, monthly_occurrences, months] = object
             .properties([
                 &["minutes", "minute"],
@@ -185,21 +212,21 @@ impl Schedule {
                 &["months"],
             ])?;
         Ok(Self {
-            minutes: minutes.map(|sent| read_minutes("minutes", 59, sent)).transpose()?,
-            hours: hours.map(|sent| read_minutes("hours", 23, sent)).transpose()?,
+            minutes: minutes.map(|json| read_minutes("minutes", 59, json)).transpose()?,
+            hours: hours.map(|json| read_minutes("hours", 23, json)).transpose()?,
             week_days: week_days.map(read_week_days).transpose()?,
             month_days: month_days
-                .map(|sent| {
+                .map(|json| {
                     let allowed = "use whole numbers from 1 to 31, or from -31 to -1 counted from the end of the month";
-                    list("monthDays", sent, allowed, |day| {
+                    list("monthDays", json, allowed, |day| {
                         whole(day, -31..=31).filter(|day| *day != 0)
                     })
                 })
                 .transpose()?,
             monthly_occurrences: monthly_occurrences.map(read_occurrences).transpose()?,
             months: months
-                .map(|sent| {
-                    list("months", sent, "use whole numbers from 1 to 12", |month| {
+                .map(|json| {
+                    list("months", json, "use whole numbers from 1 to 12", |month| {
                         whole(month, 1..=12)
                     })
                 })
@@ -207,31 +234,31 @@ impl Schedule {
         })
     }
 
-    /// Whether it says nothing: the same as none.
+    /// Returns whether the schedule has no parts, which means the same as no schedule.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-fn read_minutes(name: &str, max: i64, sent: &Value) -> Result<Vec<i64>, Refused> {
-    list(name, sent, &format!("use whole numbers from 0 to {max}"), |value| whole(value, 0..=max))
+fn read_minutes(name: &str, max: i64, json: &Value) -> Result<Vec<i64>, Refused> {
+    list(name, json, &format!("use whole numbers from 0 to {max}"), |value| whole(value, 0..=max))
 }
 
-fn read_week_days(sent: &Value) -> Result<Vec<Weekday>, Refused> {
+fn read_week_days(json: &Value) -> Result<Vec<Weekday>, Refused> {
     let allowed = "use up to 7 of monday, tuesday, wednesday, thursday, friday, saturday, sunday";
-    if sent.as_array().is_some_and(|days| days.len() > WEEK_DAYS_MAX) {
-        return Err(Refused::not_allowed("recurrence.schedule.weekDays", sent, allowed));
+    if json.as_array().is_some_and(|days| days.len() > WEEK_DAYS_MAX) {
+        return Err(Refused::not_allowed("recurrence.schedule.weekDays", json, allowed));
     }
-    list("weekDays", sent, allowed, |day| day.as_str().and_then(Weekday::read))
+    list("weekDays", json, allowed, |day| day.as_str().and_then(Weekday::read))
 }
 
-fn read_occurrences(sent: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
+fn read_occurrences(json: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
     let field = "recurrence.schedule.monthlyOccurrences";
     let allowed = "use objects such as {\"day\":\"friday\",\"occurrence\":-1}";
     let mut read = Vec::new();
-    for sent in entries(field, sent, allowed)? {
+    for json in entries(field, json, allowed)? {
         let [day, occurrence] =
-            Object::new(field, sent)?.properties([&["day"], &["occurrence"]])?;
+            Object::new(field, json)?.properties([&["day"], &["occurrence"]])?;
         let names = "use one of monday, tuesday, wednesday, thursday, friday, saturday, sunday";
         let Some(day) = day else {
             let field = format!("{field}.day");
@@ -242,10 +269,10 @@ fn read_occurrences(sent: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
             .and_then(Weekday::read)
             .ok_or_else(|| Refused::not_allowed(format!("{field}.day"), day, names))?;
         let occurrence = occurrence
-            .map(|sent| {
+            .map(|json| {
                 let allowed = "use a whole number from 1 to 5, from -5 to -1 counted from the end of the month, or leave it out for every such day";
-                whole(sent, -5..=5).filter(|nth| *nth != 0).ok_or_else(|| {
-                    Refused::not_allowed(format!("{field}.occurrence"), sent, allowed)
+                whole(json, -5..=5).filter(|nth| *nth != 0).ok_or_else(|| {
+                    Refused::not_allowed(format!("{field}.occurrence"), json, allowed)
                 })
             })
             .transpose()?;
@@ -257,16 +284,16 @@ fn read_occurrences(sent: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
     Ok(read)
 }
 
-/// The values of a list or a bare value, each once, in their order.
+/// Reads a list, or a single value as a list of one; repeated values are removed.
 fn list<T: PartialEq>(
     name: &str,
-    sent: &Value,
+    json: &Value,
     allowed: &str,
     read: impl Fn(&Value) -> Option<T>,
 ) -> Result<Vec<T>, Refused> {
     let field = format!("recurrence.schedule.{name}");
     let mut values = Vec::new();
-    for entry in entries(&field, sent, allowed)? {
+    for entry in entries(&field, json, allowed)? {
         let value = read(entry).ok_or_else(|| Refused::not_allowed(&field, entry, allowed))?;
         if !values.contains(&value) {
             values.push(value);
@@ -275,9 +302,9 @@ fn list<T: PartialEq>(
     Ok(values)
 }
 
-/// The entries of a list; a bare value is a list of one; an empty list is refused.
-fn entries<'a>(field: &str, sent: &'a Value, allowed: &str) -> Result<&'a [Value], Refused> {
-    match sent {
+/// Returns the entries of a list; a single value is a list of one, and an empty list is refused.
+fn entries<'a>(field: &str, json: &'a Value, allowed: &str) -> Result<&'a [Value], Refused> {
+    match json {
         Value::Array(entries) if entries.is_empty() => {
             Err(Refused::not_allowed(field, "[]", format!("{allowed}, or leave it out")))
         }
@@ -286,82 +313,8 @@ fn entries<'a>(field: &str, sent: &'a Value, allowed: &str) -> Result<&'a [Value
     }
 }
 
-/// A whole number in a range; `3.0` is one.
-fn whole(sent: &Value, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
-    let number = sent.as_i64().or_else(|| {
-        let float = sent.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15)?;
-        format!("{float:.0}").parse().ok()
-    })?;
-    range.contains(&number).then_some(number)
-}
-
-/// An object whose properties are all known.
-struct Object<'a> {
-    path: &'a str,
-    map: &'a Map<String, Value>,
-}
-
-impl<'a> Object<'a> {
-    fn new(path: &'a str, sent: &'a Value) -> Result<Self, Refused> {
-        let map = sent
-            .as_object()
-            .ok_or_else(|| Refused::not_allowed(path, sent, "use a JSON object"))?;
-        Ok(Self { path, map })
-    }
-
-    /// The values of its properties, each of which may have several spellings, in any case.
-    ///
-    /// `null` is absent. A name that is in none of the lists is refused: a misspelt `schedule`
-    /// must not become a daily job.
-    fn properties<const N: usize>(
-        &self,
-        known: [&[&'static str]; N],
-    ) -> Result<[Option<&'a Value>; N], Refused> {
-        let mut found: [Option<(&str, &Value)>; N] = [None; N];
-        for (name, value) in self.map {
-            let mut slots = found.iter_mut().zip(known);
-            let Some((slot, spellings)) =
-                slots.find(|(_, names)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))
-            else {
-                return Err(self.unknown(name, &known));
-            };
-            if value.is_null() {
-                continue;
-            }
-            match *slot {
-                // Our answers have `occurrence` in two cases, and may come back.
-                Some((first, same)) if first.eq_ignore_ascii_case(name) && same == value => {}
-                Some((first, _)) => {
-                    let canonical = spellings.first().copied().unwrap_or(first);
-                    return Err(Refused::Twice {
-                        field: format!("{}.{canonical}", self.path),
-                        first: first.to_owned(),
-                        second: name.clone(),
-                    });
-                }
-                None => *slot = Some((name, value)),
-            }
-        }
-        Ok(found.map(|slot| slot.map(|(_, value)| value)))
-    }
-
-    fn unknown(&self, name: &str, known: &[&[&'static str]]) -> Refused {
-        let names = known.iter().copied().flatten().copied();
-        let hint = nearest(name, names).map_or_else(
-            || {
-                let canonical: Vec<_> =
-                    known.iter().filter_map(|names| names.first().copied()).collect();
-                format!("'{}' has {}.", self.path, canonical.join(", "))
-            },
-            |meant| format!("did you mean '{meant}'?"),
-        );
-        let written: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-        Refused::Unknown { field: format!("{}.{written}", self.path), hint }
-    }
-}
-
 impl fmt::Display for Recurrence {
-    /// Compact JSON in the order of the original service's answers.
+    /// Writes compact JSON, with the properties in the order of Azure Scheduler's answers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, r#"{{"frequency":"{}""#, self.frequency.name())?;
         if let Some(count) = self.count {
@@ -375,7 +328,7 @@ impl fmt::Display for Recurrence {
             write!(f, r#","schedule":{schedule}"#)?;
         }
         if let Some(zone) = &self.time_zone {
-            write!(f, r#","timeZone":{}"#, Value::from(zone.sent.as_str()))?;
+            write!(f, r#","timeZone":{}"#, Value::from(zone.name.as_str()))?;
         }
         f.write_str("}")
     }
