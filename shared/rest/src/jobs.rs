@@ -10,21 +10,20 @@ use crate::list::{Link, Listing};
 use crate::serve::Call;
 use crate::wire;
 
-/// The longest a job can be in an answer: the most that is stored of one, its id and its status,
-/// and room for each occurrence that is spelt twice.
+/// The most bytes of a job in an answer: the most that is stored of one, its id and its status, and
+/// the second spelling of each monthly occurrence.
 const ITEM_BYTES_MAX: usize = 32 * 1024;
 
 pub(crate) async fn list(call: Call<'_>) -> Result<Answer, Failure> {
     let (place, collection) = (call.path.place()?, call.path.collection()?);
     let wanted = call.query.wanted_jobs()?;
-    let client = call.client();
+    let durations = call.client().durations(Position::Listed);
     let mut listing = Listing::of(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
         let page = call.rest.manage.list_jobs(&place, &collection, page).await?;
         for view in page.items {
-            let state = view.properties.get("state").and_then(|state| state.as_str());
-            if wanted.only.is_none_or(|wanted| state == Some(wanted.name())) {
-                listing.take(|| wire::job(view, client, Position::Listed));
+            if wanted.only.is_none_or(|wanted| view.state == wanted) {
+                listing.take(|| wire::job(&view, durations));
             }
         }
         listing.go_on(page.next);
@@ -35,26 +34,27 @@ pub(crate) async fn list(call: Call<'_>) -> Result<Answer, Failure> {
 pub(crate) async fn get(call: Call<'_>) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let view = call.rest.manage.get_job(&place, &collection, &name).await?;
-    Ok(Answer::json(StatusCode::OK, &wire::job(view, call.client(), Position::Alone)))
+    let durations = call.client().durations(Position::Alone);
+    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)))
 }
 
 /// Creates (201) or replaces (200).
 pub(crate) async fn put(call: Call<'_>) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let client = call.client();
+    let durations = call.client().durations(Position::Alone);
     let (view, put) = call.rest.manage.put_job(&place, &collection, &name, call.body).await?;
     let status = match put {
         Put::Created => StatusCode::CREATED,
         Put::Replaced => StatusCode::OK,
     };
-    Ok(Answer::json(status, &wire::job(view, client, Position::Alone)))
+    Ok(Answer::json(status, &wire::job(&view, durations)))
 }
 
 pub(crate) async fn patch(call: Call<'_>) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let client = call.client();
+    let durations = call.client().durations(Position::Alone);
     let view = call.rest.manage.patch_job(&place, &collection, &name, call.body).await?;
-    Ok(Answer::json(StatusCode::OK, &wire::job(view, client, Position::Alone)))
+    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)))
 }
 
 pub(crate) async fn delete(call: Call<'_>) -> Result<Answer, Failure> {

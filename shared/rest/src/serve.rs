@@ -48,7 +48,7 @@ impl Call<'_> {
     /// Who calls, as far as it makes a difference.
     pub(crate) fn client(&self) -> Client {
         let sent = self.head.headers.get(USER_AGENT);
-        Client::of(sent.and_then(|sent| sent.to_str().ok()).unwrap_or_default())
+        Client::from_user_agent(sent.and_then(|sent| sent.to_str().ok()).unwrap_or_default())
     }
 }
 
