@@ -1,15 +1,15 @@
-//! A job's definition as it is kept: a document, and its secrets apart from it, sealed.
+//! The definition of a stored job: a document, and its secrets apart from it, sealed.
 
-use domain::document::{Shape, merge_patch, read_job};
+use std::error::Error;
+
+use domain::document::{Shape, load, load_shown, merge_patch};
 use domain::job::JobDefinition;
-use domain::pricing_tier::PricingTier;
 use ports::Sealer;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::AppError;
 
-/// The whole document of a job, secrets included. They were sealed for this job, and open in no
-/// other.
+/// The document of a job, secrets included. They were sealed for this job and open for no other.
 pub(crate) async fn whole_document(
     opener: &dyn Sealer,
     uid: &str,
@@ -25,20 +25,27 @@ pub(crate) async fn whole_document(
     Ok(merge_patch(shown, secrets, Shape::Leaf))
 }
 
-/// The definition of a job, secrets included.
+/// The definition of a job, secrets included. Only its structure is checked: a limit that was
+/// tightened since the job was accepted must not keep it from firing.
 pub(crate) async fn definition(
     opener: &dyn Sealer,
     uid: &str,
     document: &str,
     sealed: Option<&[u8]>,
-    plan: PricingTier,
 ) -> Result<JobDefinition, AppError> {
-    let whole = whole_document(opener, uid, document, sealed).await?;
-    read_job(&json!({"properties": whole}), plan)
-        .map_err(|refusal| AppError::Unreadable { name: uid.to_owned(), source: Box::new(refusal) })
+    load(&whole_document(opener, uid, document, sealed).await?).map_err(unreadable(uid))
 }
 
-fn unreadable(uid: &str) -> impl Fn(serde_json::Error) -> AppError + use<> {
-    let name = uid.to_owned();
+/// The definition of a job whose secrets stay sealed.
+pub(crate) fn shown_definition(uid: &str, document: &str) -> Result<JobDefinition, AppError> {
+    load_shown(&serde_json::from_str(document).map_err(unreadable(uid))?).map_err(unreadable(uid))
+}
+
+/// The error of a stored job that is not what was accepted.
+pub(crate) fn unreadable<E>(name: &str) -> impl Fn(E) -> AppError + use<E>
+where
+    E: Error + Send + Sync + 'static,
+{
+    let name = name.to_owned();
     move |source| AppError::Unreadable { name: name.clone(), source: Box::new(source) }
 }

@@ -6,64 +6,64 @@ use ports::{QueueError, SealError, StoreError};
 /// Why a service did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
-    /// There is no such collection.
-    #[error("job collection '{name}' in resource group '{group}' is not there")]
+    /// The collection does not exist.
+    #[error("job collection '{name}' in resource group '{group}' not found")]
     NoCollection {
-        /// The group that was asked for.
+        /// The resource group in the request.
         group: String,
-        /// The name that was asked for.
+        /// The name in the request.
         name: String,
     },
-    /// There is no such job.
-    #[error("job '{name}' is not there")]
+    /// The job does not exist.
+    #[error("job '{name}' not found")]
     NoJob {
-        /// The name that was asked for.
+        /// The name in the request.
         name: String,
     },
-    /// The request is refused; its message is for whoever sent it.
+    /// The request is refused; the message is for the caller.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Others changed the same thing again and again.
-    #[error("{what} is being changed by others")]
+    /// Concurrent changes came first at every retry.
+    #[error("{what} is being modified concurrently")]
     Busy {
-        /// What it is.
+        /// The kind and the name of the thing.
         what: String,
     },
-    /// The store did not do its part.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The disk takes no writes.
-    #[error("nothing can be written")]
+    /// The disk is full or read-only.
+    #[error("the disk accepts no writes")]
     NoWrites(#[source] StoreError),
     /// Secrets could not be sealed or opened.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// The queue did not take a message that was asked for.
+    /// The queue did not accept a message that the request asked for.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// What the store keeps is not what was accepted.
-    #[error("job '{name}' is kept in a form that cannot be read")]
+    /// A stored job does not have the structure of a job.
+    #[error("stored job '{name}' cannot be read")]
     Unreadable {
-        /// The job.
+        /// The name or the identifier of the job.
         name: String,
-        /// What is wrong with it.
+        /// The part that cannot be read.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl AppError {
-    /// Whether asking again may help, as what failed is not ours.
+    /// Whether the same request may succeed later, because a service that it needs was unavailable.
     #[must_use]
-    pub const fn may_pass(&self) -> bool {
+    pub const fn is_retryable(&self) -> bool {
         match self {
             Self::Store(error) | Self::NoWrites(error) => error.is_retryable(),
             Self::Queue(error) => error.is_retryable(),
-            Self::Busy { .. } => true,
+            Self::Busy { .. } | Self::Seal(SealError::NoKey(_)) => true,
             Self::NoCollection { .. }
             | Self::NoJob { .. }
             | Self::Refused(_)
-            | Self::Seal(_)
+            | Self::Seal(SealError::NotOurs)
             | Self::Unreadable { .. } => false,
         }
     }

@@ -134,7 +134,7 @@ impl TierLimits {
     /// # Errors
     ///
     /// [`Code::QuotaAbovePlan`] if the quota allows more than the plan.
-    pub fn of(
+    pub fn for_tier(
         plan: PricingTier,
         quota: Option<&Quota>,
         plan_limits: PlanLimits,
@@ -264,16 +264,17 @@ mod tests {
             (PricingTier::Free, quota(None, Some((Minute, 60))), true),
         ];
         for (plan, quota, allowed) in cases {
-            let limits = TierLimits::of(plan, Some(&quota), PlanLimits::On);
+            let limits = TierLimits::for_tier(plan, Some(&quota), PlanLimits::On);
             assert_eq!(limits.is_ok(), allowed, "{plan:?} {quota:?}");
-            assert!(TierLimits::of(plan, Some(&quota), PlanLimits::Off).is_ok());
+            assert!(TierLimits::for_tier(plan, Some(&quota), PlanLimits::Off).is_ok());
         }
     }
 
     #[test]
     fn the_quota_limits_where_it_says_something_and_else_the_plan() {
         let lower = quota(Some(2), Some((Frequency::Day, 1)));
-        let limits = TierLimits::of(PricingTier::Standard, Some(&lower), PlanLimits::On).unwrap();
+        let limits =
+            TierLimits::for_tier(PricingTier::Standard, Some(&lower), PlanLimits::On).unwrap();
         assert!(limits.check_job_count(2).is_ok() && limits.check_job_count(3).is_err());
         assert!(limits.check_gap(Some(TimeDelta::days(1))).is_ok());
         assert!(limits.check_gap(None).is_ok());
@@ -283,13 +284,13 @@ mod tests {
              Make 'recurrence' less frequent, or raise 'quota.maxRecurrence' or the 'sku'.",
         );
 
-        let free = TierLimits::of(PricingTier::Free, None, PlanLimits::On).unwrap();
+        let free = TierLimits::for_tier(PricingTier::Free, None, PlanLimits::On).unwrap();
         assert_eq!((free.jobs_max, free.gap_min), (Some(5), Some(TimeDelta::hours(1))));
         assert!(
             free.check_authentication(true).is_err() && free.check_authentication(false).is_ok()
         );
 
-        let off = TierLimits::of(PricingTier::Free, Some(&lower), PlanLimits::Off).unwrap();
+        let off = TierLimits::for_tier(PricingTier::Free, Some(&lower), PlanLimits::Off).unwrap();
         assert!(off.check_job_count(3).is_err(), "a collection's own quota stays");
         assert!(off.check_authentication(true).is_ok());
     }

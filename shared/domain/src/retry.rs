@@ -1,76 +1,103 @@
-//! Retry policies: how often, and how far apart.
+//! Retry policies: how many retries follow a failed attempt, and the interval between them.
 
 use crate::duration::Span;
+use crate::json::Shape::{Leaf, Object};
+use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::pricing_tier::PricingTier;
 use crate::refusal::Refusal;
 
-/// The retries of an action without a policy, and of one that leaves a value out.
+/// The default number of retries.
 const COUNT_DEFAULT: u32 = 4;
-/// The most retries.
 const COUNT_MAX: u32 = 20;
-/// How far apart they are where nothing is said.
 const INTERVAL_DEFAULT: Span = Span::seconds(30);
-/// The shortest interval, and the shortest and default one of the plan Free.
 const INTERVAL_MIN: Span = Span::seconds(15);
+/// The shortest interval in the pricing tier Free, and its default.
 const INTERVAL_MIN_FREE: Span = Span::seconds(3_600);
 /// The longest interval: 18 months.
 const INTERVAL_MAX: Span = Span::days(548);
 
-/// A retry policy as it was sent; an action without one has the default.
+/// The names in a retry policy.
+pub(crate) const RETRY_POLICY: Shape =
+    Object(&[("retryType", Leaf), ("retryInterval", Leaf), ("retryCount", Leaf)]);
+
+/// A retry policy as it was sent; an action without one has the default policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryPolicy {
     /// No retries.
     None,
-    /// So many retries, so far apart; what is absent is the default.
+    /// A fixed number of retries at a fixed interval; a value that is absent has its default.
     Fixed {
-        /// From the end of the failed attempt to the next.
+        /// The time from the end of a failed attempt to the next one.
         interval: Option<Span>,
-        /// How many after the first attempt.
+        /// The number of retries after the first attempt.
         count: Option<u32>,
     },
 }
 
-/// What a policy comes to.
+/// The retries that a policy results in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retries {
-    /// How many after the first attempt.
+    /// The number of retries after the first attempt.
     pub count: u32,
-    /// From the end of a failed attempt to the next.
+    /// The time from the end of a failed attempt to the next one.
     pub interval: Span,
 }
 
 impl RetryPolicy {
-    /// Checks the values of a policy; `field` is where it stands.
-    ///
-    /// # Errors
-    ///
-    /// If the interval or the count is out of range in this plan.
-    pub fn check(&self, field: &str, plan: PricingTier) -> Result<(), Refusal> {
-        let Self::Fixed { interval, count } = *self else {
+    pub(crate) fn read(policy: &Fields<'_>) -> Result<Self, Refusal> {
+        let interval = policy.span("retryInterval")?;
+        let count = policy.whole("retryCount", 0, u32::MAX)?;
+        let read_type = |text: &str| match text.to_ascii_lowercase().as_str() {
+            "none" => Some(Self::None),
+            "fixed" => Some(Self::Fixed { interval, count }),
+            _ => None,
+        };
+        let read = policy
+            .one_of("retryType", read_type, "none, fixed")?
+            .ok_or_else(|| policy.missing("retryType", "use one of none, fixed"))?;
+        if let Some(tier) = policy.limits_of() {
+            read.check(policy, tier)?;
+        }
+        Ok(read)
+    }
+
+    fn check(self, policy: &Fields<'_>, tier: PricingTier) -> Result<(), Refusal> {
+        let Self::Fixed { interval, count } = self else {
             return Ok(());
         };
-        let min = if plan == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_MIN };
+        let min = if tier == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_MIN };
         if let Some(interval) = interval.filter(|span| *span < min || *span > INTERVAL_MAX) {
+            let (path, name) = (policy.path("retryInterval"), tier.name());
             return Err(Refusal::invalid(format!(
-                "'{field}.retryInterval' is {interval}; in the plan {} use {min} to \
-                 {INTERVAL_MAX} (548 days).",
-                plan.name()
+                "'{path}' is {interval}; in the pricing tier {name} use {min} to {INTERVAL_MAX} \
+                 (548 days)."
             )));
         }
         if let Some(count) = count.filter(|count| *count > COUNT_MAX) {
-            return Err(Refusal::invalid(format!(
-                "'{field}.retryCount' is {count}; use 0 to {COUNT_MAX}."
-            )));
+            let path = policy.path("retryCount");
+            return Err(Refusal::invalid(format!("'{path}' is {count}; use 0 to {COUNT_MAX}.")));
         }
         Ok(())
+    }
+
+    pub(crate) fn write(self) -> ObjectBuilder {
+        let mut document = ObjectBuilder::default();
+        match self {
+            Self::None => document.set("retryType", "none"),
+            Self::Fixed { interval, count } => document
+                .set("retryType", "fixed")
+                .duration("retryInterval", interval)
+                .maybe("retryCount", count),
+        };
+        document
     }
 }
 
 impl Retries {
-    /// What a policy, or none, comes to in a plan.
+    /// The retries that a policy, or the default policy, results in.
     #[must_use]
-    pub fn of(policy: Option<&RetryPolicy>, plan: PricingTier) -> Self {
-        let default = if plan == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_DEFAULT };
+    pub fn from_policy(policy: Option<&RetryPolicy>, tier: PricingTier) -> Self {
+        let default = if tier == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_DEFAULT };
         match policy {
             None => Self { count: COUNT_DEFAULT, interval: default },
             Some(RetryPolicy::None) => Self { count: 0, interval: default },
@@ -84,17 +111,21 @@ impl Retries {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::json::Reading;
 
     fn fixed(interval: Option<u64>, count: Option<u32>) -> RetryPolicy {
         RetryPolicy::Fixed { interval: interval.map(Span::seconds), count }
     }
 
     #[test]
-    fn what_is_not_said_is_four_retries_30_seconds_apart() {
-        let check = |policy: Option<RetryPolicy>, plan, count, seconds| {
+    fn default_policy_is_four_retries_30_seconds_apart() {
+        let check = |policy: Option<RetryPolicy>, tier, count, seconds| {
             let expected = Retries { count, interval: Span::seconds(seconds) };
-            assert_eq!(Retries::of(policy.as_ref(), plan), expected, "{policy:?} {plan:?}");
+            let retries = Retries::from_policy(policy.as_ref(), tier);
+            assert_eq!(retries, expected, "{policy:?} {tier:?}");
         };
         check(None, PricingTier::Standard, 4, 30);
         check(None, PricingTier::Free, 4, 3_600);
@@ -104,20 +135,36 @@ mod tests {
         check(Some(fixed(None, Some(2))), PricingTier::Free, 2, 3_600);
     }
 
+    fn read(policy: &Value, reading: Reading) -> Result<RetryPolicy, Refusal> {
+        RetryPolicy::read(&Fields::new("action.retryPolicy", policy, reading)?)
+    }
+
     #[test]
-    fn the_ranges_depend_on_the_plan() {
-        let ok = |policy: RetryPolicy, plan| policy.check("action.retryPolicy", plan).is_ok();
-        assert!(ok(RetryPolicy::None, PricingTier::Free));
-        assert!(ok(fixed(Some(15), Some(0)), PricingTier::Standard));
-        assert!(!ok(fixed(Some(14), None), PricingTier::Standard));
-        assert!(!ok(fixed(Some(3_599), None), PricingTier::Free));
-        assert!(ok(fixed(Some(548 * 86_400), Some(20)), PricingTier::Free));
-        assert!(!ok(fixed(Some(548 * 86_400 + 1), None), PricingTier::Standard));
+    fn ranges_depend_on_the_pricing_tier() {
+        let days = |days: &str| json!({"retryType": "fixed", "retryInterval": days});
+        for (policy, tier, is_allowed) in [
+            (json!({"retryType": "none"}), PricingTier::Free, true),
+            (
+                json!({"retryType": "fixed", "retryInterval": "00:00:15", "retryCount": 0}),
+                PricingTier::Standard,
+                true,
+            ),
+            (days("00:00:14"), PricingTier::Standard, false),
+            (days("00:59:59"), PricingTier::Free, false),
+            (
+                json!({"retryType": "fixed", "retryInterval": "P548D", "retryCount": 20}),
+                PricingTier::Free,
+                true,
+            ),
+            (days("548.00:00:01"), PricingTier::Standard, false),
+        ] {
+            let allowed = read(&policy, Reading::Request(tier)).is_ok();
+            assert_eq!(allowed, is_allowed, "{policy} {tier:?}");
+            assert!(read(&policy, Reading::Stored).is_ok(), "{policy}");
+        }
+        let policy = json!({"retryType": "fixed", "retryCount": 21});
         assert_eq!(
-            fixed(None, Some(21))
-                .check("action.retryPolicy", PricingTier::Standard)
-                .unwrap_err()
-                .message,
+            read(&policy, Reading::Request(PricingTier::Standard)).unwrap_err().message,
             "'action.retryPolicy.retryCount' is 21; use 0 to 20.",
         );
     }

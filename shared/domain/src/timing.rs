@@ -134,7 +134,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::document::read_job;
+    use crate::document::accept;
     use crate::pricing_tier::PricingTier;
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -146,7 +146,7 @@ mod tests {
         let mut body: serde_json::Value = serde_json::from_str(properties).unwrap();
         body["action"] =
             json!({"type": "Http", "request": {"uri": "http://example.org", "method": "GET"}});
-        read_job(&json!({"properties": body}), PricingTier::Standard).unwrap()
+        accept(&json!({"properties": body}), PricingTier::Standard).unwrap()
     }
 
     fn next(timing: &Timing, job: &JobDefinition, now: &str) -> Vec<String> {

@@ -1,7 +1,8 @@
-//! What clients ask the Resource Manager itself: the provider's document, and whether a resource
-//! group is there.
+//! Requests for the Resource Manager itself: the description of the provider, and whether a resource
+//! group exists.
 
 use axum::http::StatusCode;
+use domain::location::AZURE_LOCATIONS;
 use domain::name::PathSegment;
 use serde_json::{Value, json};
 
@@ -9,42 +10,13 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
 
-/// Where the original was, when it was last asked.
-const LOCATIONS: [&str; 25] = [
-    "North Central US",
-    "South Central US",
-    "North Europe",
-    "West Europe",
-    "East Asia",
-    "Southeast Asia",
-    "West US",
-    "East US",
-    "Japan West",
-    "Japan East",
-    "Brazil South",
-    "Central US",
-    "East US 2",
-    "Australia East",
-    "Australia Southeast",
-    "Canada Central",
-    "Canada East",
-    "West US 2",
-    "West Central US",
-    "UK South",
-    "UK West",
-    "East US 2 EUAP",
-    "Central US EUAP",
-    "Korea Central",
-    "Korea South",
-];
-
-/// Says that a resource group is there: they all are, always.
+/// Answers that a resource group exists: every group does.
 pub(crate) fn check_group(call: &Call) -> Result<Answer, Failure> {
     call.path.place()?;
     Ok(Answer::empty(StatusCode::NO_CONTENT))
 }
 
-/// Says what the provider has, and that it is registered, which it always is.
+/// Describes the provider, which is always registered.
 pub(crate) fn get_provider(call: &Call) -> Result<Answer, Failure> {
     let subscription = call.path.subscription()?;
     Ok(Answer::json(StatusCode::OK, &provider(&subscription)))
@@ -58,12 +30,12 @@ fn provider(subscription: &PathSegment) -> Value {
         "resourceTypes": [
             {
                 "resourceType": "jobcollections",
-                "locations": LOCATIONS,
+                "locations": AZURE_LOCATIONS,
                 "apiVersions": versions,
                 "capabilities": "CrossResourceGroupResourceMove, CrossSubscriptionResourceMove",
             },
-            {"resourceType": "operations", "locations": LOCATIONS, "apiVersions": versions},
-            {"resourceType": "operationResults", "locations": LOCATIONS, "apiVersions": versions},
+            {"resourceType": "operations", "locations": AZURE_LOCATIONS, "apiVersions": versions},
+            {"resourceType": "operationResults", "locations": AZURE_LOCATIONS, "apiVersions": versions},
         ],
         "registrationState": "Registered",
     })

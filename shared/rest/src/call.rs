@@ -32,7 +32,7 @@ impl Call {
     /// The client library that sent the request, if its answers have to differ.
     pub(crate) fn client(&self) -> Client {
         let sent = self.head.headers.get(USER_AGENT);
-        Client::of(sent.and_then(|sent| sent.to_str().ok()).unwrap_or_default())
+        Client::from_user_agent(sent.and_then(|sent| sent.to_str().ok()).unwrap_or_default())
     }
 }
 

@@ -146,7 +146,7 @@ impl From<AppError> for Failure {
                 ErrorCode::Conflict,
                 format!("{} is being modified concurrently. Try again.", capitalized(&what)),
             ),
-            AppError::Store(_) | AppError::Queue(_) if error.may_pass() => {
+            AppError::Store(_) | AppError::Queue(_) if error.is_retryable() => {
                 Self::unavailable("The service is temporarily unavailable. Try again.", error)
             }
             AppError::NoWrites(_) => Self::unavailable(

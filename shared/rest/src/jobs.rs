@@ -17,14 +17,13 @@ const ITEM_BYTES_MAX: usize = 32 * 1024;
 pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let (place, collection) = (call.path.place()?, call.path.collection()?);
     let wanted = call.query.wanted_jobs()?;
-    let client = call.client();
+    let durations = call.client().durations(Position::Listed);
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
     while let Some(page) = listing.next_page() {
         let page = call.rest.manage.list_jobs(&place, &collection, page).await?;
         for view in page.items {
-            let state = view.properties.get("state").and_then(|state| state.as_str());
-            if wanted.only.is_none_or(|wanted| state == Some(wanted.name())) {
-                listing.add(|| wire::job(view, client, Position::Listed));
+            if wanted.only.is_none_or(|wanted| view.state == wanted) {
+                listing.add(|| wire::job(&view, durations));
             }
         }
         listing.end_page(page.next);
@@ -35,26 +34,27 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let view = call.rest.manage.get_job(&place, &collection, &name).await?;
-    Ok(Answer::json(StatusCode::OK, &wire::job(view, call.client(), Position::Alone)))
+    let durations = call.client().durations(Position::Alone);
+    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)))
 }
 
 /// Creates a job (201) or replaces it (200).
 pub(crate) async fn put(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let client = call.client();
+    let durations = call.client().durations(Position::Alone);
     let (view, put) = call.rest.manage.put_job(&place, &collection, &name, call.body).await?;
     let status = match put {
         Put::Created => StatusCode::CREATED,
         Put::Replaced => StatusCode::OK,
     };
-    Ok(Answer::json(status, &wire::job(view, client, Position::Alone)))
+    Ok(Answer::json(status, &wire::job(&view, durations)))
 }
 
 pub(crate) async fn patch(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let client = call.client();
+    let durations = call.client().durations(Position::Alone);
     let view = call.rest.manage.patch_job(&place, &collection, &name, call.body).await?;
-    Ok(Answer::json(StatusCode::OK, &wire::job(view, client, Position::Alone)))
+    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)))
 }
 
 pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {

@@ -3,14 +3,13 @@
 use app::{CollectionView, ExecutionView, JobStatus, JobView};
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Outcome, Role};
+use domain::document::Durations;
 use domain::name::Name;
 use domain::tick::ticks;
 use ports::store::ResourceGroup;
 use recurrence::format_instant;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-
-use crate::durations::{Client, Position};
 
 /// A collection: id, type, name, location, tags, properties.
 pub(crate) fn collection(view: CollectionView) -> Value {
@@ -25,12 +24,10 @@ pub(crate) fn collection(view: CollectionView) -> Value {
 }
 
 /// A job: id, type, name, properties.
-pub(crate) fn job(view: JobView, client: Client, position: Position) -> Value {
-    let mut properties = view.properties;
-    client.write_durations(&mut properties, position);
-    spell_occurrences_twice(&mut properties);
-    if let (Value::Object(properties), Some(status)) = (&mut properties, view.status) {
-        properties.insert("status".to_owned(), self::status(&status));
+pub(crate) fn job(view: &JobView, durations: Durations) -> Value {
+    let mut properties = view.properties(durations);
+    if let Some(status) = &view.status {
+        properties.insert("status".to_owned(), self::status(status));
     }
     let collection = &view.collection;
     json!({
@@ -55,7 +52,7 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
         properties.insert(name.to_owned(), format_instant(instant).into());
     }
     match record.outcome {
-        // As the original did, and its clients' tests expect.
+        // The original left the status out, and the tests of its clients expect that.
         Outcome::Succeeded => {}
         Outcome::Failed => {
             properties.insert("status".to_owned(), "failed".into());
@@ -77,10 +74,10 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
     })
 }
 
-/// What an item of history is called: `{A}:{B}`, twenty digits each. A is how much time is left
-/// from its start to the end of the calendar, as .NET counts it, so that names sort from the newest
-/// to the oldest. B was a number that went down from the largest there is; ours comes from the
-/// attempt's identity, so that an item is always called the same.
+/// The name of an item of history: `{A}:{B}`, with twenty digits each. A is the number of .NET ticks
+/// from the start of the attempt to the end of the calendar, so that names sort from the newest to
+/// the oldest. B was a counter in the original; here it is a hash of the attempt's identity, so that
+/// an item always has the same name.
 fn history_name(attempt: &Attempt, started_at: DateTime<Utc>) -> String {
     /// The last tick of the year 9999, counted from the year 1.
     const LAST_TICK: i64 = 3_155_378_975_999_999_999;
@@ -92,8 +89,8 @@ fn history_name(attempt: &Attempt, started_at: DateTime<Utc>) -> String {
     format!("{:020}:{:020}", left.max(0), own >> 1)
 }
 
-/// The path of a collection, in the case of the original for what is ours, and of whoever created
-/// it for what is theirs.
+/// The path of a collection. The fixed parts have the original's case, and the names the case in
+/// which they were first given.
 fn collection_id(place: &ResourceGroup, name: &Name) -> String {
     let ResourceGroup { subscription, group } = place;
     format!(
@@ -117,24 +114,11 @@ fn status(status: &JobStatus) -> Value {
     document.insert("executionCount".to_owned(), counters.executions.into());
     document.insert("failureCount".to_owned(), counters.failures.into());
     document.insert("faultedCount".to_owned(), counters.faulted.into());
-    // An extension: clients of the original never see it, unless there is something to be seen.
+    // An extension, which clients of the original see only if an occurrence was skipped.
     if counters.skipped > 0 {
         document.insert("skippedCount".to_owned(), counters.skipped.into());
     }
     Value::Object(document)
-}
-
-/// `occurrence` is what the original answered; its Python clients read `Occurrence` alone.
-fn spell_occurrences_twice(properties: &mut Value) {
-    let occurrences = properties.pointer_mut("/recurrence/schedule/monthlyOccurrences");
-    for day in occurrences.and_then(Value::as_array_mut).into_iter().flatten() {
-        let Value::Object(day) = day else {
-            continue;
-        };
-        if let Some(occurrence) = day.get("occurrence").cloned() {
-            day.insert("Occurrence".to_owned(), occurrence);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -144,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn history_is_called_as_the_recordings_call_it() {
+    fn history_items_are_named_as_in_the_recordings() {
         let instant = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
         for (started_at, a) in [
             ("2016-03-30T20:39:53.8021951Z", "02519429304061978048"),

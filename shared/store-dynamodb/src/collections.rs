@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
-use domain::document::{read_collection, write_collection};
+use domain::document::{load_collection, write_collection};
 use domain::name::{Name, PathSegment};
 use ports::StoreError;
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
@@ -147,7 +147,7 @@ fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
             uid: reader.text("uid")?.to_owned(),
             name: Name::new(reader.text("name")?)
                 .map_err(|error| reader.corrupt("name", &error.message))?,
-            definition: read_collection(&document)
+            definition: load_collection(&document)
                 .map_err(|error| reader.corrupt("document", &error.message))?,
         },
         job_count: reader.number("job_count")?,

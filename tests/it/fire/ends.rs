@@ -51,7 +51,7 @@ async fn a_disabled_job_whose_end_has_passed_is_over_when_it_is_enabled() {
     let off = r#"{"state": "Disabled", "startTime": "2027-01-01", "recurrence": {"frequency": "day", "endTime": "2027-02-01"}}"#;
     world.put("j", off).await;
     world.run_until("2027-03-01T09:30").await;
-    assert_eq!(world.view("j").await.properties["state"], "disabled");
+    assert_eq!(world.view("j").await.state.name(), "disabled");
     world.enable("j").await;
     assert_eq!(world.came("j").await, came("completed", [0; 4]));
 }

@@ -428,7 +428,7 @@ impl World {
         let view = self.view(name).await;
         let counters = view.status.unwrap_or_else(|| panic!("{name} has no status")).counters;
         Came {
-            state: view.properties["state"].as_str().unwrap().to_owned(),
+            state: view.state.name().to_owned(),
             executions: counters.executions,
             failures: counters.failures,
             faulted: counters.faulted,

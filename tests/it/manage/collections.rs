@@ -51,9 +51,9 @@ async fn a_switch_changes_the_collection_and_not_its_jobs() {
         world.manage.switch_collection(&place(), &named("jc"), state).await.unwrap();
         let job = world.manage.get_job(&place(), &named("jc"), &named("j")).await.unwrap();
         let next = job.status.unwrap().next_execution_at.map(recurrence::format_instant);
-        (job.properties["state"].to_string(), next)
+        (job.state.name(), next)
     };
-    assert_eq!(switch(CollectionState::Disabled).await, ("\"enabled\"".to_owned(), None));
+    assert_eq!(switch(CollectionState::Disabled).await, ("enabled", None));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use domain::collection::CollectionState;
 use ports::store::PageRequest;
 
-use super::world::{HTTP, World, json, named, place, refused, with_action};
+use super::world::{HTTP, World, json, named, place, properties, refused, with_action};
 
 const NOW: &str = "2027-01-01T12:00:00Z";
 
@@ -26,7 +26,7 @@ async fn a_job_is_created_replaced_read_and_deleted() {
     let (created, how) = put(r#"{"recurrence":{"frequency":"day"}}"#).await.unwrap();
     assert_eq!(how, Put::Created);
     assert_eq!(
-        created.properties.to_string(),
+        properties(&created).to_string(),
         r#"{"action":{"request":{"uri":"http://example.org","method":"GET","authentication":{"username":"u","type":"Basic"}},"type":"Http"},"recurrence":{"frequency":"day","interval":1},"state":"enabled"}"#,
     );
     assert_eq!(world.next("j").await.as_deref(), Some("2027-01-01T12:00:00Z"));

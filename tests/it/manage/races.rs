@@ -5,7 +5,7 @@ use std::sync::Arc;
 use app::AppError;
 use ports::store::PageRequest;
 
-use super::world::{World, json, named, place, with_action};
+use super::world::{World, json, named, place, properties, with_action};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_creates_against_a_quota_of_ten_leave_exactly_ten() {
@@ -56,7 +56,7 @@ async fn concurrent_patches_lose_no_field() {
         patch.await.unwrap();
     }
     let job = world.manage.get_job(&place(), &named("jc"), &named("j")).await.unwrap();
-    let headers = job.properties["action"]["request"]["headers"].as_object().unwrap().len();
+    let headers = properties(&job)["action"]["request"]["headers"].as_object().unwrap().len();
     assert_eq!(headers, 12);
 }
 
@@ -85,7 +85,7 @@ async fn puts_and_patches_at_once_lose_no_change_and_tear_no_secret() {
                     world.manage.patch_job(&place, &jc, &j, body).await
                 };
                 match changed {
-                    Ok(view) => return view.properties,
+                    Ok(view) => return properties(&view),
                     Err(AppError::Busy { .. }) => {}
                     Err(other) => panic!("{other:?}"),
                 }

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use app::fire::Dispatcher;
-use app::{AppError, Manage, ManagePorts, ManageSettings};
+use app::{AppError, JobView, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::document::Durations;
 use domain::name::{Name, PathSegment};
 use domain::pricing_tier::PlanLimits;
 use domain::refusal::Refusal;
@@ -68,12 +69,12 @@ impl World {
     pub(super) async fn job(&self, name: &str, properties: &str) -> Result<Value, AppError> {
         let body = with_action(properties);
         let (view, _) = self.manage.put_job(&place(), &named("jc"), &named(name), body).await?;
-        Ok(view.properties)
+        Ok(self::properties(&view))
     }
 
     pub(super) async fn patch(&self, name: &str, body: &str) -> Result<Value, AppError> {
         let patch = self.manage.patch_job(&place(), &named("jc"), &named(name), json(body)).await?;
-        Ok(patch.properties)
+        Ok(self::properties(&patch))
     }
 
     /// A job as it is kept, and its secrets.
@@ -142,6 +143,11 @@ pub(super) fn with_action(properties: &str) -> Value {
 }
 
 pub(super) const HTTP: &str = r#"{"type":"Http","request":{"uri":"http://example.org","method":"GET","authentication":{"type":"Basic","username":"u","password":"hunter2"}}}"#;
+
+/// The properties of a job as most clients read them.
+pub(super) fn properties(view: &JobView) -> Value {
+    view.properties(Durations::TimeSpan).into()
+}
 
 pub(super) fn place() -> ResourceGroup {
     let segment = |text| PathSegment::new(text).unwrap();

@@ -13,7 +13,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::collection::Collection;
-use domain::document::read_collection;
+use domain::document::accept_collection;
 use domain::job::{Counters, JobState};
 use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
@@ -132,7 +132,7 @@ fn collection() -> CollectionRecord {
         collection: Collection {
             uid: "0123456789abcdef0123456789abcdef".to_owned(),
             name: Name::new("jc").expect("a name"),
-            definition: read_collection(&document).expect("a collection"),
+            definition: accept_collection(&document).expect("a collection"),
         },
         job_count: 0,
         on_since: runtime::system_now(),

@@ -9,7 +9,6 @@ use domain::firing::JobStanding;
 use domain::job::JobDefinition;
 use domain::retry::Retries;
 use domain::work_item::JobRef;
-use ports::SealError;
 use ports::firing::{JobSnapshot, Mark};
 use recurrence::Timetable;
 
@@ -82,9 +81,9 @@ impl Executor {
         if let Some(definition) = seen.definition.get() {
             return Ok(definition);
         }
-        let JobSnapshot { document, sealed, plan, .. } = &seen.sight;
+        let JobSnapshot { document, sealed, .. } = &seen.sight;
         let sealer = self.ports.sealer.as_ref();
-        let read = definition(sealer, &job.uid, document, sealed.as_deref(), *plan).await?;
+        let read = definition(sealer, &job.uid, document, sealed.as_deref()).await?;
         Ok(seen.definition.get_or_init(|| read))
     }
 
@@ -99,7 +98,7 @@ impl Executor {
             Ok(definition) => definition,
             Err(error) if may_pass(&error) => return Err(error),
             Err(_) => {
-                let retries = Retries { count: 0, ..Retries::of(None, seen.sight.plan) };
+                let retries = Retries { count: 0, ..Retries::from_policy(None, seen.sight.plan) };
                 return Ok(Policy { retries, has_error_action: false });
             }
         };
@@ -154,10 +153,10 @@ fn retries(definition: &JobDefinition, role: Role, sight: &JobSnapshot) -> Retri
         Role::Main => main,
         Role::Error => error.and_then(|action| action.retry_policy.as_ref()).or(main),
     };
-    Retries::of(policy, sight.plan)
+    Retries::from_policy(policy, sight.plan)
 }
 
 /// Whether it may help to try again later, as nothing is wrong with the job.
 pub(super) fn may_pass(error: &AppError) -> bool {
-    error.may_pass() || matches!(error, AppError::Seal(SealError::NoKey(_)))
+    error.is_retryable()
 }

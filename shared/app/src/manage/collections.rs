@@ -3,46 +3,21 @@
 use chrono::{DateTime, Utc};
 use domain::collection::{Collection, CollectionDefinition, CollectionState};
 use domain::document::{
-    COLLECTION, canonical_names, merge_patch, read_collection, write_collection,
+    COLLECTION, accept_collection, canonical_names, merge_patch, write_collection,
 };
+use domain::location::display_name;
 use domain::name::{Name, PathSegment};
 use domain::pricing_tier::{PlanLimits, PricingTier, TierLimits};
 use domain::refusal::{Code, Refusal};
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use serde_json::Value;
 
-use super::{ATTEMPTS_MAX, CollectionView, Manage, secrets};
+use super::{CollectionView, Manage, retry_on_stale, secrets};
+use crate::definition::shown_definition;
 use crate::error::AppError;
 
 /// Collections and jobs are read in pages of so many where all have to be seen.
 const PAGE_ITEMS: u32 = 500;
-
-/// Names that Azure gives its locations: a request may use the first, an answer has the second.
-const LOCATIONS: &[(&str, &str)] = &[
-    ("australiaeast", "Australia East"),
-    ("australiasoutheast", "Australia Southeast"),
-    ("brazilsouth", "Brazil South"),
-    ("canadacentral", "Canada Central"),
-    ("canadaeast", "Canada East"),
-    ("centralus", "Central US"),
-    ("eastasia", "East Asia"),
-    ("eastus", "East US"),
-    ("eastus2", "East US 2"),
-    ("japaneast", "Japan East"),
-    ("japanwest", "Japan West"),
-    ("koreacentral", "Korea Central"),
-    ("koreasouth", "Korea South"),
-    ("northcentralus", "North Central US"),
-    ("northeurope", "North Europe"),
-    ("southcentralus", "South Central US"),
-    ("southeastasia", "Southeast Asia"),
-    ("uksouth", "UK South"),
-    ("ukwest", "UK West"),
-    ("westcentralus", "West Central US"),
-    ("westeurope", "West Europe"),
-    ("westus", "West US"),
-    ("westus2", "West US 2"),
-];
 
 impl Manage {
     /// Reads a collection.
@@ -74,36 +49,34 @@ impl Manage {
         Ok(Page { items, next: page.next })
     }
 
-    /// Creates a collection, or replaces everything that a user says of it.
+    /// Creates a collection, or replaces the user's part of it.
     ///
     /// # Errors
     ///
-    /// If the body is refused, or does not go with the jobs that are there.
+    /// If the body is refused, or its limits do not allow the jobs of the collection.
     pub async fn put_collection(
         &self,
         place: &ResourceGroup,
         name: &Name,
         body: Value,
     ) -> Result<CollectionView, AppError> {
-        let wanted = read_collection(&canonical_names(body, COLLECTION))?;
-        for _ in 0..ATTEMPTS_MAX {
+        let wanted = accept_collection(&canonical_names(body, COLLECTION))?;
+        let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let now = self.ports.clock.now();
-            let saved = match self.ports.store.find_collection(place, name).await? {
-                Some(old) => self.replace(old, wanted.clone(), now).await?,
-                None => self.create(place, name, wanted.clone(), now).await?,
-            };
-            if let Some(record) = saved {
-                return Ok(record.into());
+            match self.ports.store.find_collection(place, name).await? {
+                Some(old) => self.replace(old, wanted.clone(), now).await,
+                None => self.create(place, name, wanted.clone(), now).await,
             }
-        }
-        Err(AppError::Busy { what: format!("job collection '{name}'") })
+        });
+        saved.await.map(CollectionView::from)
     }
 
-    /// Changes what a body says of a collection, and leaves the rest.
+    /// Changes the properties that a body contains, and leaves the others.
     ///
     /// # Errors
     ///
-    /// If the collection is not there, the result is refused, or does not go with its jobs.
+    /// If the collection does not exist, or the merged collection is refused, or its limits do not
+    /// allow the jobs of the collection.
     pub async fn patch_collection(
         &self,
         place: &ResourceGroup,
@@ -111,57 +84,53 @@ impl Manage {
         body: Value,
     ) -> Result<CollectionView, AppError> {
         let patch = canonical_names(body, COLLECTION);
-        for _ in 0..ATTEMPTS_MAX {
+        let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             let document = write_collection(&old.collection.definition);
-            let wanted = read_collection(&merge_patch(document, patch.clone(), COLLECTION))?;
-            if let Some(record) = self.replace(old, wanted, self.ports.clock.now()).await? {
-                return Ok(record.into());
-            }
-        }
-        Err(AppError::Busy { what: format!("job collection '{name}'") })
+            let wanted = accept_collection(&merge_patch(document, patch.clone(), COLLECTION))?;
+            self.replace(old, wanted, self.ports.clock.now()).await
+        });
+        saved.await.map(CollectionView::from)
     }
 
-    /// Switches a collection on or off. Its jobs keep their own states.
+    /// Enables or disables a collection. Its jobs keep their own states.
     ///
     /// # Errors
     ///
-    /// If the collection is not there.
+    /// If the collection does not exist.
     pub async fn switch_collection(
         &self,
         place: &ResourceGroup,
         name: &Name,
         state: CollectionState,
     ) -> Result<(), AppError> {
-        for _ in 0..ATTEMPTS_MAX {
+        let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             let wanted = CollectionDefinition { state, ..old.collection.definition.clone() };
-            if self.replace(old, wanted, self.ports.clock.now()).await?.is_some() {
-                return Ok(());
-            }
-        }
-        Err(AppError::Busy { what: format!("job collection '{name}'") })
+            self.replace(old, wanted, self.ports.clock.now()).await
+        });
+        saved.await.map(|_| ())
     }
 
     /// Deletes a collection with its jobs.
     ///
     /// # Errors
     ///
-    /// If the collection is not there.
+    /// If the collection does not exist.
     pub async fn delete_collection(
         &self,
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<(), AppError> {
-        for _ in 0..ATTEMPTS_MAX {
+        retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             let now = self.ports.clock.now();
             match self.ports.store.delete_collection(&old, now).await? {
-                Saved::Kept => return Ok(()),
-                Saved::Stale | Saved::Full => {}
+                Saved::Kept => Ok(Some(())),
+                Saved::Stale | Saved::Full => Ok(None),
             }
-        }
-        Err(AppError::Busy { what: format!("job collection '{name}'") })
+        })
+        .await
     }
 
     /// The record of a collection that has to be there.
@@ -184,7 +153,7 @@ impl Manage {
         mut wanted: CollectionDefinition,
         now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
-        TierLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        TierLimits::for_tier(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
         let location =
             wanted.location.as_deref().map_or(self.settings.region.as_str(), display_name);
@@ -266,7 +235,8 @@ impl Manage {
         old: &CollectionRecord,
         wanted: &CollectionDefinition,
     ) -> Result<(), AppError> {
-        let limits = TierLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        let limits =
+            TierLimits::for_tier(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_job_count(old.job_count)?;
         let mut from = None;
         // Bounded by the jobs of the collection.
@@ -274,7 +244,7 @@ impl Manage {
             let page = PageRequest { from, items_max: PAGE_ITEMS };
             let page = self.ports.store.list_jobs(&old.collection.uid, page).await?;
             for record in &page.items {
-                let job = self.definition(record, wanted.plan).await?;
+                let job = shown_definition(&record.uid, &record.document)?;
                 let timetable = record.timer.timing.timetable(&job, self.ports.clock.now());
                 limits.check_gap(timetable.ok().and_then(|timetable| timetable.smallest_gap()))?;
                 limits.check_authentication(secrets::authenticates(&job))?;
@@ -304,11 +274,4 @@ fn same_location(before: &CollectionDefinition, wanted: Option<&str>) -> Result<
              'location', or create a collection of another name."
         ),
     ))
-}
-
-/// Azure's display name of a location of Azure's; any other name as it is.
-fn display_name(location: &str) -> &str {
-    let short = |text: &str| text.replace(' ', "").to_ascii_lowercase();
-    let wanted = short(location);
-    LOCATIONS.iter().find(|(known, _)| *known == wanted).map_or(location, |(_, display)| display)
 }

@@ -2,10 +2,12 @@
 
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
-use domain::document::{JOB, canonical_names, merge_patch, read_job, secrets_carried_elsewhere};
+use domain::document::{
+    JOB, JobDocument, accept, canonical_names, load, merge_patch, secrets_carried_elsewhere,
+};
 use domain::job::{Counters, JobDefinition, JobState, Switch};
 use domain::name::Name;
-use domain::pricing_tier::{PricingTier, TierLimits};
+use domain::pricing_tier::TierLimits;
 use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
 use domain::work_item::JobRef;
@@ -14,12 +16,12 @@ use ports::firing::{Due, DueTimer, JobTimer};
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
-use recurrence::{Recurrence, Timetable, read_start_time};
+use recurrence::Timetable;
 use serde_json::{Value, json};
 
-use super::secrets::{SplitDocument, authenticates, open_certificates};
-use super::{ATTEMPTS_MAX, JobStatus, JobView, Manage};
-use crate::definition::{definition, whole_document};
+use super::secrets::{SealedDocument, authenticates, open_certificates};
+use super::{JobStatus, JobView, Manage, retry_on_stale};
+use crate::definition::{shown_definition, unreadable, whole_document};
 use crate::error::AppError;
 use crate::fire::execute;
 
@@ -46,7 +48,7 @@ impl Manage {
     ) -> Result<JobView, AppError> {
         let collection = self.collection(place, collection).await?;
         let job = self.job(&collection, name).await?;
-        self.view(&collection, job)
+        self.stored_view(&collection, job)
     }
 
     /// A page of the jobs of a collection, by name.
@@ -62,15 +64,15 @@ impl Manage {
     ) -> Result<Page<JobView>, AppError> {
         let collection = self.collection(place, collection).await?;
         let page = self.ports.store.list_jobs(&collection.collection.uid, page).await?;
-        let views = page.items.into_iter().map(|job| self.view(&collection, job));
+        let views = page.items.into_iter().map(|job| self.stored_view(&collection, job));
         Ok(Page { items: views.collect::<Result<_, _>>()?, next: page.next })
     }
 
-    /// Creates a job, or replaces everything that a user says of it; counters and history stay.
+    /// Creates a job, or replaces the user's part of it; counters and history stay.
     ///
     /// # Errors
     ///
-    /// If the collection is not there, or the body is refused.
+    /// If the collection does not exist, or the body is refused.
     pub async fn put_job(
         &self,
         place: &ResourceGroup,
@@ -79,30 +81,27 @@ impl Manage {
         body: Value,
     ) -> Result<(JobView, Put), AppError> {
         let body = canonical_names(body, JOB);
-        for _ in 0..ATTEMPTS_MAX {
+        retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
-            let plan = collection.collection.definition.plan;
             let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
-            let wanted = read_job(&body, plan)?;
+            let wanted = accept(&body, collection.collection.definition.plan)?;
             let (put, saved) = match found {
                 Some(old) => {
-                    let before = self.definition(&old, plan).await?;
+                    let before = shown_definition(&old.uid, &old.document)?;
                     (Put::Replaced, self.replace_job(&collection, old, &before, wanted).await?)
                 }
                 None => (Put::Created, self.create_job(&collection, name, wanted).await?),
             };
-            if let Some(job) = saved {
-                return Ok((self.view(&collection, job)?, put));
-            }
-        }
-        Err(AppError::Busy { what: format!("job '{name}'") })
+            Ok(saved.map(|view| (view, put)))
+        })
+        .await
     }
 
-    /// Changes what a body says of a job, and leaves the rest.
+    /// Changes the properties that a body contains, and leaves the others.
     ///
     /// # Errors
     ///
-    /// If the job is not there, or the result is refused.
+    /// If the job does not exist, or the merged job is refused.
     pub async fn patch_job(
         &self,
         place: &ResourceGroup,
@@ -111,49 +110,46 @@ impl Manage {
         body: Value,
     ) -> Result<JobView, AppError> {
         let patch = canonical_names(body, JOB);
-        for _ in 0..ATTEMPTS_MAX {
+        retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
-            let plan = collection.collection.definition.plan;
             let old = self.job(&collection, name).await?;
             let sealer = self.ports.sealer.as_ref();
             let whole =
                 whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
-            let before = read_job(&json!({"properties": whole}), plan).map_err(unreadable(&old))?;
+            let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
             let merged = merge_patch(json!({"properties": whole}), patch.clone(), JOB);
-            let wanted = read_job(&merged, plan)?;
+            let wanted = accept(&merged, collection.collection.definition.plan)?;
             if let Some(secret) = secrets_carried_elsewhere(&before, &wanted, &patch) {
                 return Err(Refusal::invalid(format!(
                     "'{secret}' was given for another host. Send it again with this change."
                 ))
                 .into());
             }
-            if let Some(job) = self.replace_job(&collection, old, &before, wanted).await? {
-                return self.view(&collection, job);
-            }
-        }
-        Err(AppError::Busy { what: format!("job '{name}'") })
+            self.replace_job(&collection, old, &before, wanted).await
+        })
+        .await
     }
 
     /// Deletes a job.
     ///
     /// # Errors
     ///
-    /// If the collection or the job is not there.
+    /// If the collection or the job does not exist.
     pub async fn delete_job(
         &self,
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
     ) -> Result<(), AppError> {
-        for _ in 0..ATTEMPTS_MAX {
+        retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let job = self.job(&collection, name).await?;
             match self.ports.store.delete_job(&collection, &job).await? {
-                Saved::Kept => return Ok(()),
-                Saved::Stale | Saved::Full => {}
+                Saved::Kept => Ok(Some(())),
+                Saved::Stale | Saved::Full => Ok(None),
             }
-        }
-        Err(AppError::Busy { what: format!("job '{name}'") })
+        })
+        .await
     }
 
     /// Runs a job once, now, beside whatever its recurrence says.
@@ -190,24 +186,25 @@ impl Manage {
         collection: &CollectionRecord,
         name: &Name,
         mut wanted: JobDefinition,
-    ) -> Result<Option<JobRecord>, AppError> {
+    ) -> Result<Option<JobView>, AppError> {
         let now = self.ports.clock.now();
         let limits = self.check(collection, &mut wanted)?;
         let timing = Timing::created(&wanted, now);
         let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
         let uid = self.ports.ids.new_id();
-        let SplitDocument { document, sealed } = self.keep(&uid, &wanted).await?;
+        let document = wanted.write();
+        let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
         let timer = timer(&wanted, timing, &timetable, Counters::default(), now);
-        let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
+        let job = JobRecord { uid, name: name.clone(), document: shown, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
         match self.ports.store.create_job(save, limits.jobs_max).await? {
             Saved::Kept => {
                 self.dispatch_what_is_near(collection, &job).await;
-                Ok(Some(job))
+                Ok(Some(self.view(collection, job, &wanted, document)))
             }
             Saved::Stale => Ok(None),
             Saved::Full => {
-                // Whatever the count was when it was read, one more is too many.
+                // The collection is full, whatever the count was when it was read.
                 limits.check_job_count(u32::MAX)?;
                 Ok(None)
             }
@@ -220,7 +217,7 @@ impl Manage {
         old: JobRecord,
         before: &JobDefinition,
         mut wanted: JobDefinition,
-    ) -> Result<Option<JobRecord>, AppError> {
+    ) -> Result<Option<JobView>, AppError> {
         check_not_final(&old)?;
         let now = self.ports.clock.now();
         let limits = self.check(collection, &mut wanted)?;
@@ -233,15 +230,16 @@ impl Manage {
                 (timer(&wanted, timing, &timetable, counters, now), true)
             }
         };
-        let SplitDocument { document, sealed } = self.keep(&old.uid, &wanted).await?;
-        let job = JobRecord { document, sealed, timer, ..old };
+        let document = wanted.write();
+        let SealedDocument { shown, sealed } = self.seal(&old.uid, &document).await?;
+        let job = JobRecord { document: shown, sealed, timer, ..old };
         let save = SaveJob { collection, job: &job, timer_changes };
         match self.ports.store.replace_job(save).await? {
             Saved::Kept => {
                 if timer_changes {
                     self.dispatch_what_is_near(collection, &job).await;
                 }
-                Ok(Some(job))
+                Ok(Some(self.view(collection, job, &wanted, document)))
             }
             Saved::Stale | Saved::Full => Ok(None),
         }
@@ -254,8 +252,11 @@ impl Manage {
         wanted: &mut JobDefinition,
     ) -> Result<TierLimits, AppError> {
         let definition = &collection.collection.definition;
-        let limits =
-            TierLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
+        let limits = TierLimits::for_tier(
+            definition.plan,
+            definition.quota.as_ref(),
+            self.settings.plan_limits,
+        )?;
         limits.check_authentication(authenticates(wanted))?;
         self.check_aws(wanted)?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
@@ -313,59 +314,73 @@ impl Manage {
         found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
     }
 
-    /// The definition of a job that is kept, its secrets included.
-    pub(super) async fn definition(
-        &self,
-        job: &JobRecord,
-        plan: PricingTier,
-    ) -> Result<JobDefinition, AppError> {
-        let sealer = self.ports.sealer.as_ref();
-        definition(sealer, &job.uid, &job.document, job.sealed.as_deref(), plan).await
-    }
-
-    fn view(&self, collection: &CollectionRecord, job: JobRecord) -> Result<JobView, AppError> {
-        let mut properties: Value = serde_json::from_str(&job.document).map_err(|source| {
-            AppError::Unreadable { name: job.name.to_string(), source: Box::new(source) }
-        })?;
-        // The user's switch stands in the document; the scheduler may have ended the job since.
-        if let Some(state) = properties.get_mut("state") {
-            *state = Value::from(job.timer.state.name());
-        }
-        let next = self.next_execution_at(collection, &job, &properties);
-        let status = JobStatus::of(job.timer.state, job.timer.counters, next);
-        Ok(JobView {
-            place: collection.place.clone(),
-            collection: collection.collection.name.clone(),
-            name: job.name,
-            properties,
-            status,
-        })
-    }
-
-    /// The next occurrence: none where the job or its collection is switched off or over.
-    fn next_execution_at(
+    /// The view of a job that was read. A job that this version cannot read, as a newer one wrote
+    /// it, is answered as it is stored: it must not make a whole list fail.
+    fn stored_view(
         &self,
         collection: &CollectionRecord,
-        job: &JobRecord,
-        properties: &Value,
-    ) -> Option<DateTime<Utc>> {
-        let on = collection.collection.definition.state.is_on();
-        if !on || job.timer.state != JobState::Enabled {
-            return None;
+        job: JobRecord,
+    ) -> Result<JobView, AppError> {
+        match shown_definition(&job.uid, &job.document) {
+            Ok(definition) => {
+                let document = definition.write();
+                Ok(self.view(collection, job, &definition, document))
+            }
+            Err(error) => {
+                let Ok(Value::Object(properties)) = serde_json::from_str(&job.document) else {
+                    return Err(error);
+                };
+                let document = JobDocument::unread(properties);
+                Ok(view_with_next(collection, job, document, None))
+            }
         }
-        // Its timing is all that is needed of it, and that holds no secret.
-        let recurrence = properties.get("recurrence").map(Recurrence::from_json);
-        let recurrence = recurrence.transpose().ok()?;
-        let zone = recurrence.as_ref().and_then(Recurrence::zone);
-        let start_time = properties.get("startTime").map(|sent| read_start_time(sent, zone));
-        let start_time = start_time.transpose().ok()?;
-        let now = self.ports.clock.now();
-        let timing = &job.timer.timing;
-        let timetable = timing.timetable_of(start_time, recurrence.as_ref(), now).ok()?;
-        // What runs once is still to come until it has run, and may be a moment late.
-        let waiting = recurrence.is_none() && job.timer.counters.last_execution_at.is_none();
-        timetable.at_or_after(now).or_else(|| timetable.iter().next().filter(|_| waiting))
     }
+
+    fn view(
+        &self,
+        collection: &CollectionRecord,
+        job: JobRecord,
+        definition: &JobDefinition,
+        document: JobDocument,
+    ) -> JobView {
+        let runs_once = definition.recurrence.is_none();
+        let next = next_execution_at(collection, &job, runs_once, self.ports.clock.now());
+        view_with_next(collection, job, document, next)
+    }
+}
+
+fn view_with_next(
+    collection: &CollectionRecord,
+    job: JobRecord,
+    document: JobDocument,
+    next_execution_at: Option<DateTime<Utc>>,
+) -> JobView {
+    let TimerRecord { state, counters, .. } = job.timer;
+    JobView {
+        place: collection.place.clone(),
+        collection: collection.collection.name.clone(),
+        name: job.name,
+        document,
+        state,
+        status: JobStatus::in_state(state, counters, next_execution_at),
+    }
+}
+
+/// The next occurrence; `None` if the job or its collection is disabled or has ended.
+fn next_execution_at(
+    collection: &CollectionRecord,
+    job: &JobRecord,
+    runs_once: bool,
+    now: DateTime<Utc>,
+) -> Option<DateTime<Utc>> {
+    let is_on = collection.collection.definition.state.is_on();
+    if !is_on || job.timer.state != JobState::Enabled {
+        return None;
+    }
+    let timetable: Timetable = job.timer.rule.as_deref()?.parse().ok()?;
+    // A job that runs once and has not run yet may be a moment late.
+    let is_waiting = runs_once && job.timer.counters.last_execution_at.is_none();
+    timetable.at_or_after(now).or_else(|| timetable.iter().next().filter(|_| is_waiting))
 }
 
 /// The timetable of a job that ever fires, and not too often.
@@ -419,9 +434,4 @@ fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
         Code::JobFinished,
         format!("The job '{name}' is {state} and does not change. Delete it and create it anew."),
     ))
-}
-
-fn unreadable(job: &JobRecord) -> impl Fn(Refusal) -> AppError + use<> {
-    let name = job.name.to_string();
-    move |source| AppError::Unreadable { name: name.clone(), source: Box::new(source) }
 }

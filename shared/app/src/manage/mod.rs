@@ -1,16 +1,17 @@
 //! Managing collections and jobs.
 //!
-//! Every change reads, decides and writes on the condition that nothing changed in between; when
-//! something did, it begins again, a bounded number of times. So concurrent changes are as if one
-//! came after the other, and no field of either is lost.
+//! Every change reads, decides, and writes on the condition that nothing changed in between. If
+//! something did, it starts again, a bounded number of times. So concurrent changes have the same
+//! result as if they had come one after the other, and no property of either is lost.
 //!
-//! A change is one transaction in the store. What is due soon is handed to the queue after it:
+//! A change is one transaction in the store. Occurrences that are due soon are sent to the queue
+//! after it:
 //!
-//! 1. the change is committed; a crash here leaves a job whose timer is in the index: the next
-//!    sweep dispatches it, up to a minute late;
-//! 2. its occurrences within the horizon are sent; a crash here leaves messages that a sweep will
-//!    send again, and whoever receives them counts each occurrence once;
-//! 3. the timer moves on, if it is still the one that was written.
+//! | after | a crash leaves | repaired by |
+//! |---|---|---|
+//! | the change is committed | a job whose timer is in the index | the next sweep dispatches it, up to a minute late |
+//! | its occurrences within the horizon are sent | messages that a sweep will send again | workers count each occurrence once |
+//! | the timer moves on, if it is still the one that was written | nothing | |
 
 mod collections;
 mod history;
@@ -31,40 +32,40 @@ use crate::fire::Dispatcher;
 pub use jobs::Put;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
-/// How often a change begins again when others were first.
-const ATTEMPTS_MAX: usize = 20;
+/// How often a change is attempted while concurrent changes come first.
+const CHANGE_ATTEMPTS_MAX: usize = 20;
 
-/// What managing needs from the world.
+/// The ports that managing needs.
 #[derive(Clone)]
 pub struct ManagePorts {
-    /// Where collections and jobs are kept.
+    /// The store of collections and jobs.
     pub store: Arc<dyn JobStore>,
-    /// What jobs have executed.
+    /// The history of executions.
     pub history: Arc<dyn History>,
-    /// Where occurrences go.
+    /// The queue that occurrences are sent to.
     pub queue: Arc<dyn DispatchQueue>,
-    /// Hands over what is due soon, as a sweep does.
+    /// Dispatches occurrences that are due soon, as a sweep does.
     pub dispatcher: Dispatcher,
     /// Seals secrets.
     pub sealer: Arc<dyn Sealer>,
     /// Opens client certificates.
     pub certificates: Arc<dyn CertificateReader>,
-    /// The time by which jobs are scheduled.
+    /// The clock by which jobs are scheduled.
     pub clock: Arc<dyn Clock>,
-    /// New identities.
+    /// The source of new identifiers.
     pub ids: Arc<dyn IdSource>,
-    /// What all of it is written on.
+    /// The disk that the store writes to.
     pub disk: Arc<dyn Disk>,
 }
 
-/// What an installation decides once.
+/// The settings of an installation.
 #[derive(Debug, Clone)]
 pub struct ManageSettings {
     /// The location of a collection that names none.
     pub region: String,
-    /// Whether plans limit anything.
+    /// Whether the limits of pricing tiers apply.
     pub plan_limits: PlanLimits,
-    /// Whether there is an AWS that actions can be sent to.
+    /// Whether actions can be sent to AWS.
     pub has_aws: bool,
 }
 
@@ -76,22 +77,36 @@ pub struct Manage {
 }
 
 impl Manage {
-    /// The service over these ports.
+    /// A service over these ports.
     #[must_use]
     pub fn new(ports: ManagePorts, settings: ManageSettings) -> Self {
         Self { ports, settings }
     }
 
-    /// Looks whether the store answers, and could keep what it is given.
+    /// Checks that the store answers and that its disk accepts writes.
     ///
     /// # Errors
     ///
-    /// If it does not.
+    /// If the store does not answer, or the disk is full or read-only.
     pub async fn look_at_store(&self) -> Result<(), AppError> {
-        // Whether it is there does not matter.
+        // Any read shows whether the store answers; this collection does not need to exist.
         let segment = PathSegment::new("health")?;
         let place = ResourceGroup { subscription: segment.clone(), group: segment };
         self.ports.store.find_collection(&place, &Name::new("health")?).await?;
         self.ports.disk.takes_writes().await.map_err(AppError::NoWrites)
     }
+}
+
+/// Attempts a change until no concurrent change comes first. An attempt that finds that its read is
+/// stale answers `None`.
+async fn retry_on_stale<T, F>(what: String, mut change: impl FnMut() -> F) -> Result<T, AppError>
+where
+    F: Future<Output = Result<Option<T>, AppError>>,
+{
+    for _ in 0..CHANGE_ATTEMPTS_MAX {
+        if let Some(done) = change().await? {
+            return Ok(done);
+        }
+    }
+    Err(AppError::Busy { what })
 }

@@ -1,19 +1,19 @@
-//! What is answered of collections and jobs.
+//! Collections, jobs and executions as they are answered.
 
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
-use domain::document::write_collection;
+use domain::document::{Durations, JobDocument, write_collection};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
 use ports::store::{CollectionRecord, ResourceGroup};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A collection as it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectionView {
-    /// Where it is, as it was first given.
+    /// The subscription and resource group, in the case in which they were first given.
     pub place: ResourceGroup,
-    /// As it was first given.
+    /// The name in the case in which it was first given.
     pub name: Name,
     /// `location`, `tags` and `properties`, in this order.
     pub document: Value,
@@ -29,58 +29,69 @@ impl From<CollectionRecord> for CollectionView {
 /// A job as it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobView {
-    /// Where its collection is, as it was first given.
+    /// The subscription and resource group, in the case in which they were first given.
     pub place: ResourceGroup,
-    /// Its collection, as it was first given.
+    /// The name of the collection, in the case in which it was first given.
     pub collection: Name,
-    /// As it was first given.
+    /// The name in the case in which it was first given.
     pub name: Name,
-    /// Its properties, without secrets; the last one is its state.
-    pub properties: Value,
-    /// What it has done and will do; `None` for a job that is disabled and never ran.
+    /// The user's part of the properties.
+    pub document: JobDocument,
+    /// The state of the job: the user's switch, unless the scheduler has ended the job.
+    pub state: JobState,
+    /// The scheduler's part of the properties; `None` for a job that is disabled and never ran.
     pub status: Option<JobStatus>,
 }
 
-/// What a job has done and will do.
+impl JobView {
+    /// The user's part of the properties, without secrets; the last one is the state.
+    #[must_use]
+    pub fn properties(&self, durations: Durations) -> Map<String, Value> {
+        self.document.answer(self.state, durations)
+    }
+}
+
+/// What a job has done, and when it fires next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobStatus {
-    /// What it has done.
+    /// The numbers of executions and failures, and the time of the last execution.
     pub counters: Counters,
     /// The next occurrence, never a retry.
     pub next_execution_at: Option<DateTime<Utc>>,
 }
 
 impl JobStatus {
-    /// The status of a job: none for one that is disabled and has never run.
-    pub(super) fn of(
+    /// The status of a job; `None` for one that is disabled and never ran.
+    pub(super) fn in_state(
         state: JobState,
         counters: Counters,
         next_execution_at: Option<DateTime<Utc>>,
     ) -> Option<Self> {
-        let silent = state == JobState::Disabled && counters.last_execution_at.is_none();
-        (!silent).then_some(Self { counters, next_execution_at })
+        let never_ran = state == JobState::Disabled && counters.last_execution_at.is_none();
+        (!never_ran).then_some(Self { counters, next_execution_at })
     }
 }
 
 /// An attempt that ended, as it is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionView {
-    /// Where its job's collection is, as it was first given.
+    /// The subscription and resource group, in the case in which they were first given.
     pub place: ResourceGroup,
-    /// Its job's collection, as it was first given.
+    /// The name of the collection, in the case in which it was first given.
     pub collection: Name,
-    /// Its job, as it was first given.
+    /// The name of the job, in the case in which it was first given.
     pub job: Name,
-    /// Which attempt it was.
+    /// The attempt.
     pub attempt: Attempt,
-    /// What became of it.
+    /// How it ended.
     pub record: Record,
 }
 
 impl ExecutionView {
-    /// When it was expected: at the instant of its occurrence, however late it was, and of a retry
-    /// when that was due itself. The first attempt of an error action is no retry: it is expected
-    /// with what it answers, so that the two are found together.
+    /// The instant at which the attempt was expected: that of its occurrence, or for a retry the
+    /// instant at which the retry was due, however late it started. The first attempt of an error
+    /// action is not a retry: it has the instant of the occurrence that failed, so that clients find
+    /// the two together.
     #[must_use]
     pub const fn expected_at(&self) -> DateTime<Utc> {
         match self.attempt.number {

@@ -1,29 +1,32 @@
-//! Jobs and collections as JSON documents: the form in which they are sent, kept and answered.
+//! Jobs and collections as JSON documents: the form in which they are sent, stored and answered.
 //!
-//! There is one form, with the original service's names. A document that comes in goes through
-//! three steps:
+//! There is one form, with the original service's names, and it is read through two doors:
 //!
-//! 1. [`canonical_names`]: property names in the case of the original (any case is accepted);
-//! 2. for a PATCH, [`merge_patch`] into the stored document, secrets included;
-//! 3. [`read_job`] or [`read_collection`]: every value checked, into types that cannot hold
-//!    anything else.
+//! - [`accept`] reads what a client sends. It checks every value against the limits of today. Before
+//!   it, [`canonical_names`] brings the property names into the original's case, and a PATCH is
+//!   merged into the stored document by [`merge_patch`].
+//! - [`load`] reads what was accepted before, and [`load_shown`] the same without its secrets. They
+//!   check the structure only: the types of values, names from a fixed list, and what becomes a part
+//!   of a host name or a path. A limit that is tightened later does not break a stored job.
 //!
-//! [`write_job`] makes the document again, with its secrets for keeping and without them for
-//! answering. Unknown properties are ignored, except inside `recurrence`, where they are refused.
+//! [`JobDefinition::write`] writes a job once, and the [`JobDocument`] is rendered for the store and
+//! for clients. Unknown properties are ignored, except inside `recurrence`, where they are refused.
+//!
+//! [`JobDefinition::write`]: crate::job::JobDefinition::write
 
-mod fields;
 mod merge;
 mod names;
 mod read;
-mod read_action;
-mod read_aws;
-mod read_azure;
 mod write;
 
 pub use merge::{merge_patch, secrets_carried_elsewhere};
-pub use names::{COLLECTION, JOB, Shape, canonical_names};
-pub use read::{JOB_BYTES_MAX, read_collection, read_job};
-pub use write::{Durations, Secrets, write_collection, write_job};
+pub use names::{COLLECTION, JOB, canonical_names};
+pub use read::{accept, accept_collection, load, load_collection, load_shown};
+#[cfg(feature = "count-writes")]
+pub use write::job_writes;
+pub use write::{JOB_BYTES_MAX, JobDocument, write_collection};
+
+pub use crate::json::{Durations, Shape, SplitDocument};
 
 #[cfg(test)]
 mod tests;

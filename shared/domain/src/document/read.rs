@@ -1,56 +1,66 @@
-//! Documents in: jobs and collections, every value checked.
+//! Documents in: what clients send, and what the store keeps.
 
 use recurrence::{Frequency, Recurrence, Rule, read_start_time};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::fields::Fields;
-use super::read_action::read_main_action;
-use super::write::{Durations, Secrets, write_job};
+use crate::action::MainAction;
 use crate::collection::{CollectionDefinition, CollectionState};
 use crate::job::{JobDefinition, JobState, Switch};
+use crate::json::{Fields, Reading};
 use crate::pricing_tier::{MaxRecurrence, PricingTier, Quota};
-use crate::refusal::{Code, Refusal};
-
-/// The most bytes of a job: compact JSON as it would be kept, secrets in clear.
-pub const JOB_BYTES_MAX: usize = 16 * 1_024;
+use crate::refusal::Refusal;
 
 /// The largest number of a 32-bit client.
 const INT_MAX: u32 = i32::MAX as u32;
 
-/// Reads the body of a PUT for a job, or of a PATCH after merging.
+/// Reads the body of a PUT for a job, or of a PATCH after merging, and checks all limits but the
+/// size, which is known when the job is written.
 ///
 /// # Errors
 ///
-/// If a value is missing or not allowed, or the job is too large.
-pub fn read_job(body: &Value, plan: PricingTier) -> Result<JobDefinition, Refusal> {
-    let properties = Fields::of("body", body)?.value("properties").ok_or_else(|| {
+/// If a value is missing or not allowed.
+pub fn accept(body: &Value, tier: PricingTier) -> Result<JobDefinition, Refusal> {
+    let reading = Reading::Request(tier);
+    let properties = Fields::new("body", body, reading)?.value("properties").ok_or_else(|| {
         Refusal::invalid("'properties' is missing; a job is {\"properties\":{\"action\":…}}.")
     })?;
-    // Messages name properties from here on.
-    let properties = Fields::of("properties", properties)?.at_root();
+    let job = read_job(properties, reading)?;
+    // The parts of a recurrence must fit together. Whether it ever occurs depends on its start.
+    job.recurrence.as_ref().map(Rule::canonical).transpose()?;
+    Ok(job)
+}
+
+/// Reads the `properties` of a stored job with its secrets.
+///
+/// # Errors
+///
+/// If the structure is not that of a job.
+pub fn load(properties: &Value) -> Result<JobDefinition, Refusal> {
+    read_job(properties, Reading::Stored)
+}
+
+/// Reads the `properties` of a stored job whose secrets were not opened: all are withheld.
+///
+/// # Errors
+///
+/// If the structure is not that of a job.
+pub fn load_shown(properties: &Value) -> Result<JobDefinition, Refusal> {
+    read_job(properties, Reading::StoredWithoutSecrets)
+}
+
+fn read_job(properties: &Value, reading: Reading) -> Result<JobDefinition, Refusal> {
+    // Messages name properties by their path within `properties`.
+    let properties = Fields::new("properties", properties, reading)?.at_root();
     let recurrence = properties.value("recurrence").map(Recurrence::from_json).transpose()?;
-    // That its parts go together is known now; that it ever occurs depends on the start.
-    recurrence.as_ref().map(Rule::canonical).transpose()?;
     let zone = recurrence.as_ref().and_then(Recurrence::zone);
     let start_time =
         properties.value("startTime").map(|sent| read_start_time(sent, zone)).transpose()?;
-    let job = JobDefinition {
+    Ok(JobDefinition {
         start_time,
-        action: read_main_action(&properties, plan)?,
+        action: MainAction::read(&properties.required_object("action")?)?,
         recurrence,
         switch: read_switch(&properties)?,
-    };
-    let bytes = write_job(&job, Secrets::Kept, Durations::TimeSpan).to_string().len();
-    if bytes > JOB_BYTES_MAX {
-        return Err(Refusal::new(
-            Code::JobTooLarge,
-            format!(
-                "The job has {bytes} bytes; {JOB_BYTES_MAX} are allowed. Shorten its body, headers \
-                 or messages."
-            ),
-        ));
-    }
-    Ok(job)
+    })
 }
 
 fn read_switch(properties: &Fields<'_>) -> Result<Switch, Refusal> {
@@ -68,11 +78,25 @@ fn read_switch(properties: &Fields<'_>) -> Result<Switch, Refusal> {
 /// # Errors
 ///
 /// If a value is not allowed.
-pub fn read_collection(body: &Value) -> Result<CollectionDefinition, Refusal> {
-    let body = Fields::of("body", body)?.at_root();
-    let nothing = Value::Object(serde_json::Map::new());
+pub fn accept_collection(body: &Value) -> Result<CollectionDefinition, Refusal> {
+    // No limit of a collection's own values depends on the tier, which is one of these values.
+    read_collection(body, Reading::Request(PricingTier::default()))
+}
+
+/// Reads a stored collection.
+///
+/// # Errors
+///
+/// If the structure is not that of a collection.
+pub fn load_collection(document: &Value) -> Result<CollectionDefinition, Refusal> {
+    read_collection(document, Reading::Stored)
+}
+
+fn read_collection(body: &Value, reading: Reading) -> Result<CollectionDefinition, Refusal> {
+    let body = Fields::new("body", body, reading)?.at_root();
+    let nothing = Value::Object(Map::new());
     let properties = body.value("properties").unwrap_or(&nothing);
-    let properties = Fields::of("properties", properties)?.at_root();
+    let properties = Fields::new("properties", properties, reading)?.at_root();
     let plan = match properties.object("sku")? {
         Some(sku) => {
             let names = PricingTier::ALL.map(PricingTier::name).join(", ");
@@ -82,7 +106,7 @@ pub fn read_collection(body: &Value) -> Result<CollectionDefinition, Refusal> {
     };
     let states = CollectionState::ALL.map(CollectionState::name).join(", ");
     Ok(CollectionDefinition {
-        location: body.text("location")?.filter(|text| !text.is_empty()).map(str::to_owned),
+        location: body.owned("location")?.filter(|text| !text.is_empty()),
         tags: body.texts("tags")?,
         plan,
         state: properties.one_of("state", CollectionState::read, &states)?.unwrap_or_default(),

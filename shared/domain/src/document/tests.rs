@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::job::{JobDefinition, JobState};
 use crate::pricing_tier::PricingTier;
+use crate::refusal::{Code, Refusal};
 
 const BASIC: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
 
@@ -9,8 +11,28 @@ fn parse(text: &str) -> Value {
     canonical_names(serde_json::from_str(text).unwrap(), JOB)
 }
 
-fn read(text: &str) -> crate::job::JobDefinition {
-    read_job(&parse(text), PricingTier::Standard).unwrap()
+fn accept_standard(body: &Value) -> Result<JobDefinition, Refusal> {
+    accept(body, PricingTier::Standard)
+}
+
+fn read(text: &str) -> JobDefinition {
+    accept_standard(&parse(text)).unwrap()
+}
+
+fn answered(job: &JobDefinition) -> Value {
+    job.write().answer(JobState::from(job.switch), Durations::TimeSpan).into()
+}
+
+/// The stored properties of a job, its secrets merged back into them.
+fn stored(job: &JobDefinition) -> Value {
+    let SplitDocument { shown, secrets, .. } = job.write().split().unwrap();
+    let shown = serde_json::from_str(&shown).unwrap();
+    match secrets {
+        Some(secrets) => {
+            merge_patch(shown, serde_json::from_str(secrets.expose()).unwrap(), Shape::Leaf)
+        }
+        None => shown,
+    }
 }
 
 /// The body of a job that calls a URL, with more properties of its request.
@@ -22,13 +44,13 @@ fn http(request: &str) -> String {
 
 #[track_caller]
 fn check_refused(body: &str, message: &str) {
-    let refusal = read_job(&parse(body), PricingTier::Standard).unwrap_err();
+    let refusal = accept_standard(&parse(body)).unwrap_err();
     assert_eq!(refusal.message, message, "{body}");
 }
 
 #[test]
 fn a_job_is_answered_in_the_order_and_case_of_the_original_without_its_secrets() {
-    let answer = write_job(&read(BASIC), Secrets::Omitted, Durations::TimeSpan);
+    let answer = answered(&read(BASIC));
     assert_eq!(
         answer.to_string(),
         r#"{"startTime":"2015-07-13T00:00:00Z","action":{"request":{"uri":"http://www.bing.com/","method":"GET","headers":{"content-type":"application/xml"},"body":"some body message!","authentication":{"username":"username","type":"Basic"}},"type":"Http","retryPolicy":{"retryType":"fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","message":"some message!"},"type":"StorageQueue"}},"recurrence":{"frequency":"week","count":10000,"endTime":"2020-10-10T10:10:10Z","interval":1},"state":"enabled"}"#
@@ -36,13 +58,11 @@ fn a_job_is_answered_in_the_order_and_case_of_the_original_without_its_secrets()
 }
 
 #[test]
-fn what_is_kept_reads_back_to_the_same_job() {
+fn a_stored_job_loads_as_the_same_job() {
     for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE, AWS, EVENT] {
         let job = read(body);
-        let kept = json!({"properties": write_job(&job, Secrets::Kept, Durations::TimeSpan)});
-        assert_eq!(read_job(&kept, PricingTier::Standard).unwrap(), job);
-        let iso = json!({"properties": write_job(&job, Secrets::Kept, Durations::Iso)});
-        assert_eq!(read_job(&iso, PricingTier::Standard).unwrap(), job);
+        assert_eq!(load(&stored(&job)).unwrap(), job);
+        assert_eq!(accept_standard(&json!({"properties": stored(&job)})).unwrap(), job);
     }
 }
 
@@ -54,8 +74,7 @@ const CERTIFICATE: &str = r#"{"properties":{"action":{"type":"http","request":{"
 
 #[test]
 fn every_type_of_action_is_answered_as_recorded() {
-    let answer =
-        |body| write_job(&read(body), Secrets::Omitted, Durations::TimeSpan)["action"].to_string();
+    let answer = |body| answered(&read(body))["action"].to_string();
     assert_eq!(
         answer(SERVICE_BUS),
         r#"{"serviceBusQueueMessage":{"queueName":"q","namespace":"ns","transportType":"netMessaging","authentication":{"sasKeyName":"Root","type":"sharedAccessKey"},"message":"Some Message!","brokeredMessageProperties":{"contentType":"Application/Json","forcePersistence":true,"scheduledEnqueueTimeUtc":"2015-12-31T23:00:00Z","timeToLive":"01:00:00"},"customMessageProperties":{"b":"1","a":"2"}},"type":"ServiceBusQueue","errorAction":{"serviceBusTopicMessage":{"topicPath":"t/1","namespace":"ns","authentication":{"sasKeyName":"Root","type":"sharedAccessKey"},"message":"","brokeredMessageProperties":{}},"type":"ServiceBusTopic"}}"#
@@ -82,7 +101,7 @@ fn every_type_of_action_is_answered_as_recorded() {
 #[track_caller]
 fn check_payload(kind: &str, name: &str, payload: &Value, reason: &str) {
     let job = json!({"properties": {"action": {"type": kind, name: payload}}});
-    let refusal = read_job(&job, PricingTier::Standard).unwrap_err();
+    let refusal = accept_standard(&job).unwrap_err();
     assert!(refusal.message.contains(reason), "{payload}: {}", refusal.message);
 }
 
@@ -96,22 +115,27 @@ fn what_aws_would_refuse_is_refused() {
         ("Sns", "snsMessage", json!({"topicArn": queue, "message": "m"}), "use the topic's ARN"),
         ("Lambda", "lambdaInvocation", json!({"functionName": "a/b"}), "use the name or the ARN"),
         ("Lambda", "lambdaInvocation", json!({"functionName": "arn:aws:s3:::b"}), "use the name"),
-        ("Lambda", "lambdaInvocation", json!({"functionName": "f", "payload": "{"}), "is no JSON"),
+        (
+            "Lambda",
+            "lambdaInvocation",
+            json!({"functionName": "f", "payload": "{"}),
+            "is not valid JSON",
+        ),
     ];
     for (attributes, reason) in [
-        (ten, "9 are allowed"),
-        (json!({"aws.x": "1"}), "cannot be the name"),
-        (json!({"x-ms-scheduler-id": "1"}), "cannot be the name"),
+        (ten, "has 10 entries; at most 9"),
+        (json!({"aws.x": "1"}), "is not an allowed attribute name"),
+        (json!({"x-ms-scheduler-id": "1"}), "is not an allowed attribute name"),
         (json!({"a": ""}), "is empty"),
     ] {
         let message = json!({"queueUrl": queue, "message": "m", "messageAttributes": attributes});
         checks.push(("Sqs", "sqsMessage", message, reason));
     }
     for (change, reason) in [
-        (json!({"detail": "[]"}), "has to be the text of a JSON object"),
-        (json!({"source": "aws.s3"}), "AWS's own"),
+        (json!({"detail": "[]"}), "must be a JSON object as a string"),
+        (json!({"source": "aws.s3"}), "AWS reserves the sources"),
         (json!({"eventBusName": "a b"}), "use the name or the ARN"),
-        (json!({"resources": [1]}), "use a list of up to 9 texts"),
+        (json!({"resources": [1]}), "use a list of up to 9 strings"),
     ] {
         let event = json!({"source": "s", "detailType": "t", "detail": "{}"});
         let event = merge_patch(event, change, Shape::Leaf);
@@ -134,7 +158,7 @@ fn what_azure_would_refuse_is_refused() {
         ("message", json!("a\u{1}b"), "U+0001"),
         ("message", json!("\u{ffff}"), "U+FFFF"),
         ("messageFormat", json!("xml"), "use one of envelope, raw"),
-        ("queueName", json!("a/../b"), "are not parts of a path"),
+        ("queueName", json!("a/../b"), "must not contain '.' or '..'"),
         ("storageAccount", json!("a.evil.test/"), "without the domain"),
     ] {
         check_payload("StorageQueue", "queueMessage", &queue(name, value), reason);
@@ -142,11 +166,15 @@ fn what_azure_would_refuse_is_refused() {
     for (name, value, reason) in [
         ("customMessageProperties", json!({"Host": "x"}), "or transportType AMQP"),
         ("customMessageProperties", json!({"a b": "x"}), "or transportType AMQP"),
-        ("brokeredMessageProperties", json!({"contentType": "a\nb"}), "use printable characters"),
+        (
+            "brokeredMessageProperties",
+            json!({"contentType": "a\nb"}),
+            "use printable ASCII characters",
+        ),
         (
             "brokeredMessageProperties",
             json!({"sessionId": "a", "partitionKey": "b"}),
-            "it has to be the same",
+            "it must equal 'sessionId'",
         ),
     ] {
         let mut message = json!({"queueName": "q", "namespace": "n", "message": "m",
@@ -158,14 +186,21 @@ fn what_azure_would_refuse_is_refused() {
 
 #[test]
 fn durations_are_written_for_the_client_that_asks() {
-    let iso = write_job(&read(BASIC), Secrets::Omitted, Durations::Iso);
-    assert_eq!(iso["action"]["retryPolicy"]["retryInterval"], "PT1M");
+    for (durations, interval, time_to_live) in
+        [(Durations::TimeSpan, "00:01:00", "01:00:00"), (Durations::Iso, "PT1M", "PT1H")]
+    {
+        let answer = |body| Value::from(read(body).write().answer(JobState::Enabled, durations));
+        let found = answer(BASIC);
+        assert_eq!(found["action"]["retryPolicy"]["retryInterval"], interval);
+        let message = &answer(SERVICE_BUS)["action"]["serviceBusQueueMessage"];
+        assert_eq!(message["brokeredMessageProperties"]["timeToLive"], time_to_live);
+    }
 }
 
 #[test]
 fn property_names_are_read_in_any_case_and_unknown_ones_ignored() {
     let body = r#"{"Name":"x","Properties":{"Action":{"TYPE":"http","Request":{"URI":"http://example.org","Method":"GET","timeout":3}},"Status":{"executionCount":7},"colour":"red","STATE":"DISABLED"}}"#;
-    let answer = write_job(&read(body), Secrets::Omitted, Durations::TimeSpan);
+    let answer = answered(&read(body));
     assert_eq!(
         answer.to_string(),
         r#"{"action":{"request":{"uri":"http://example.org","method":"GET"},"type":"Http"},"state":"disabled"}"#
@@ -175,18 +210,18 @@ fn property_names_are_read_in_any_case_and_unknown_ones_ignored() {
 #[test]
 fn what_is_missing_is_named() {
     check_refused("{}", r#"'properties' is missing; a job is {"properties":{"action":…}}."#);
-    check_refused(r#"{"properties":{}}"#, "'action' is missing; it has to be a JSON object.");
+    check_refused(r#"{"properties":{}}"#, "'action' is missing; it must be a JSON object.");
     check_refused(
         r#"{"properties":{"action":{}}}"#,
         "'action.type' is missing; use one of Http, Https, StorageQueue, ServiceBusQueue, ServiceBusTopic, Sqs, Sns, Lambda, EventBridge.",
     );
     check_refused(
         r#"{"properties":{"action":{"type":"Http"}}}"#,
-        "'action.request' is missing; it has to be a JSON object.",
+        "'action.request' is missing; it must be a JSON object.",
     );
     check_refused(
         r#"{"properties":{"action":{"type":"Http","request":{"method":"GET"}}}}"#,
-        "'action.request.uri' is missing; it has to be text, and not empty.",
+        "'action.request.uri' is missing; it must be a string that is not empty.",
     );
     check_refused(
         &http(r#","authentication":{"type":"Basic","username":"u"}"#),
@@ -196,11 +231,11 @@ fn what_is_missing_is_named() {
         &http(
             r#","authentication":{"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c"}"#,
         ),
-        "'action.request.authentication.secret' is missing; it is never answered, and has to be sent, as text, with every PUT.",
+        "'action.request.authentication.secret' is missing; answers never contain it, so every PUT must send it as a string.",
     );
     check_refused(
         r#"{"properties":{"action":{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","message":"m"}}}}"#,
-        "'action.queueMessage.sasToken' is missing; it is never answered, and has to be sent, as text, with every PUT.",
+        "'action.queueMessage.sasToken' is missing; answers never contain it, so every PUT must send it as a string.",
     );
 }
 
@@ -208,31 +243,31 @@ fn what_is_missing_is_named() {
 fn what_is_wrong_is_named_with_what_would_be_right() {
     check_refused(
         &http(r#","headers":{"Content-Length":"3"}"#),
-        "'action.request.headers.Content-Length' belongs to the connection; leave it out.",
+        "'action.request.headers.Content-Length' is set by the HTTP connection; remove it.",
     );
     for name in ["transfer-Encoding", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade"] {
         check_refused(
             &http(&format!(r#","headers":{{"{name}":"x"}}"#)),
-            &format!("'action.request.headers.{name}' belongs to the connection; leave it out."),
+            &format!("'action.request.headers.{name}' is set by the HTTP connection; remove it."),
         );
     }
     // Where a name stands for many servers, `Host` chooses one.
     read(&http(r#","headers":{"Host":"virtual.example"}"#));
     check_refused(
         &http(r#","headers":{"X-MS-Scheduler-JobId":"3"}"#),
-        "'action.request.headers.X-MS-Scheduler-JobId' is one of the scheduler's own; use a name that does not begin with 'x-ms-scheduler-'.",
+        "'action.request.headers.X-MS-Scheduler-JobId' is reserved: the scheduler sets the headers that begin with 'x-ms-scheduler-'. Use another name.",
     );
     check_refused(
         &http(r#","headers":{"a b":"3"}"#),
-        "'action.request.headers.a b' is not the name of a header.",
+        "'action.request.headers.a b' is not a valid header name.",
     );
     check_refused(
         &http(r#","headers":{"a":"1\r\nb: 2"}"#),
-        "The value of 'action.request.headers.a' holds a line break or another control character.",
+        "The value of 'action.request.headers.a' contains a line break or another control character; remove it.",
     );
     check_refused(
         &http(r#","headers":{"a":1}"#),
-        "'action.request.headers.a' is 1; use text in quotation marks.",
+        "'action.request.headers.a' is 1; use a JSON string.",
     );
     let uri = |kind: &str, uri: &str| {
         format!(
@@ -249,11 +284,11 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
     );
     check_refused(
         &uri("Https", "http://x"),
-        "'action.request.uri' is \"http://x\"; an action of type 'Https' takes an https URL.",
+        "'action.request.uri' is \"http://x\"; an action of type 'Https' requires an https URL.",
     );
     check_refused(
         &uri("Http", "http://user:hunter2@x/"),
-        "'action.request.uri' holds a user name; use 'authentication' of type 'Basic' instead.",
+        "'action.request.uri' contains a user name; use 'authentication' of type 'Basic' instead.",
     );
     check_refused(
         &BASIC.replace("\"Enabled\"", "\"Completed\""),
@@ -261,7 +296,7 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
     );
     check_refused(
         &BASIC.replace("00:01:00", "00:00:14"),
-        "'action.retryPolicy.retryInterval' is 00:00:14; in the plan Standard use 00:00:15 to 548.00:00:00 (548 days).",
+        "'action.retryPolicy.retryInterval' is 00:00:14; in the pricing tier Standard use 00:00:15 to 548.00:00:00 (548 days).",
     );
     check_refused(
         &BASIC.replace("\"Week\"", "\"Fortnight\""),
@@ -276,42 +311,39 @@ fn what_is_wrong_is_named_with_what_would_be_right() {
 #[test]
 fn sizes_are_limited() {
     let long = |n| "x".repeat(n);
-    assert!(
-        read_job(&parse(&http(&format!(r#","body":"{}""#, long(8_192)))), PricingTier::Standard)
-            .is_ok()
-    );
+    read(&http(&format!(r#","body":"{}""#, long(8_192))));
     check_refused(
         &http(&format!(r#","body":"{}""#, long(8_193))),
-        "'action.request.body' is too long; it may have 8192 characters.",
+        "'action.request.body' has 8193 characters; at most 8192 are allowed.",
     );
     check_refused(
         &http(&format!(r#","headers":{{"a":"{}"}}"#, long(4_096))),
-        "'action.request.headers' are 1 with 4097 characters; 50 with 4096 characters together are allowed.",
+        "'action.request.headers' has 4097 characters in names and values; at most 4096 are allowed.",
     );
     let headers: Vec<_> = (0..51).map(|n| format!(r#""h{n}":"""#)).collect();
     check_refused(
         &http(&format!(r#","headers":{{{}}}"#, headers.join(","))),
-        "'action.request.headers' are 51 with 143 characters; 50 with 4096 characters together are allowed.",
+        "'action.request.headers' has 51 headers; at most 50 are allowed.",
     );
     check_refused(
         &BASIC.replace("http://www.bing.com/", &format!("http://www.bing.com/{}", long(2_048))),
-        "'action.request.uri' is too long; it may have 2048 characters.",
+        "'action.request.uri' has 2068 characters; at most 2048 are allowed.",
     );
     let queue = BASIC.replace("some message!", &long(16 * 1_024));
-    let refusal = read_job(&parse(&queue), PricingTier::Standard).unwrap_err();
-    assert_eq!(refusal.code, crate::refusal::Code::JobTooLarge);
+    let refusal = read(&queue).write().split().unwrap_err();
+    assert_eq!(refusal.code, Code::JobTooLarge);
+    assert!(refusal.message.contains("bytes; at most 16384 are allowed."), "{refusal}");
 }
 
 fn patched(body: &str, patch: &str) -> Value {
-    let job = json!({"properties": write_job(&read(body), Secrets::Kept, Durations::TimeSpan)});
-    merge_patch(job, parse(patch), JOB)
+    merge_patch(json!({"properties": stored(&read(body))}), parse(patch), JOB)
 }
 
 #[track_caller]
 fn check_patch(body: &str, patch: &str, pointer: &str, expected: &str) {
     let merged = patched(body, patch);
-    let job = read_job(&merged, PricingTier::Standard).unwrap();
-    let answer = write_job(&job, Secrets::Omitted, Durations::TimeSpan);
+    let job = accept_standard(&merged).unwrap();
+    let answer = answered(&job);
     assert_eq!(answer.pointer(pointer).unwrap_or(&Value::Null).to_string(), expected, "{patch}");
 }
 
@@ -373,7 +405,7 @@ fn where_the_type_changes_the_old_payload_goes() {
     check_patch(BASIC, queue, "/action/request", "null");
     check_patch(BASIC, queue, "/action/retryPolicy/retryCount", "2");
     let merged = patched(BASIC, r#"{"properties":{"action":{"type":"StorageQueue"}}}"#);
-    assert!(read_job(&merged, PricingTier::Standard).is_err(), "the new payload has to be sent");
+    assert!(accept_standard(&merged).is_err(), "the new payload has to be sent");
     let oauth = r#"{"properties":{"action":{"request":{"authentication":{"type":"ActiveDirectoryOAuth","tenant":"t","audience":"a","clientId":"c","secret":"s"}}}}}"#;
     check_patch(
         BASIC,
@@ -393,7 +425,7 @@ fn where_the_type_changes_the_old_payload_goes() {
 fn a_secret_is_not_carried_to_another_place() {
     let carried = |body: &str, patch: &str| {
         let old = read(body);
-        let new = read_job(&patched(body, patch), PricingTier::Standard).unwrap();
+        let new = accept_standard(&patched(body, patch)).unwrap();
         secrets_carried_elsewhere(&old, &new, &parse(patch))
     };
     let uri = |uri: &str, more: &str| {
@@ -435,10 +467,8 @@ fn a_message_never_repeats_a_secret() {
             ("\"MIIK\"", "true"),
         ] {
             let body = body.replace(from, to);
-            if let Err(refusal) = read_job(
-                &canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB),
-                PricingTier::Standard,
-            ) {
+            let body = canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB);
+            if let Err(refusal) = accept_standard(&body) {
                 assert!(
                     !refusal.message.contains("hunter2") && !refusal.message.contains("12345678"),
                     "{refusal}"
@@ -456,7 +486,7 @@ fn a_message_never_repeats_a_secret() {
 fn a_collection_is_answered_as_recorded() {
     let answer = |body: &str| {
         let body = canonical_names(serde_json::from_str(body).unwrap(), COLLECTION);
-        read_collection(&body).map(|collection| write_collection(&collection).to_string())
+        accept_collection(&body).map(|collection| write_collection(&collection).to_string())
     };
     let full = r#"{"name":"jc13202","location":"South Central US","tags":{"department":"marketing"},"properties":{"sku":{"name":"p10premium"},"state":"enabled","quota":{"maxJobCount":50,"maxRecurrence":{"frequency":"Day","interval":2}}}}"#;
     assert_eq!(
@@ -479,4 +509,117 @@ fn a_collection_is_answered_as_recorded() {
         answer(r#"{"properties":{"quota":{"maxRecurrence":{"interval":1}}}}"#).unwrap_err().message,
         "'quota.maxRecurrence.frequency' is missing; use one of minute, hour, day, week, month, year.",
     );
+}
+
+/// Stored properties of jobs that a limit of today refuses, and the reason.
+fn beyond_the_limits() -> Vec<(&'static str, Value)> {
+    let request = |change: Value| {
+        let mut request = json!({"uri": "http://example.org", "method": "GET"});
+        request = merge_patch(request, change, Shape::Leaf);
+        json!({"action": {"request": request, "type": "Http"}, "state": "enabled"})
+    };
+    let sqs = |change: Value| {
+        let queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/q";
+        let message = merge_patch(json!({"queueUrl": queue, "message": "m"}), change, Shape::Leaf);
+        json!({"action": {"sqsMessage": message, "type": "Sqs"}, "state": "enabled"})
+    };
+    let headers: Value = (0..75).map(|n| (format!("h{n}"), json!("x"))).collect();
+    let attributes: Value = (0..12).map(|n| (format!("a{n}"), json!("x"))).collect();
+    let mut retries = request(json!({}));
+    retries["action"]["retryPolicy"] =
+        json!({"retryType": "fixed", "retryInterval": "00:00:01", "retryCount": 100});
+    vec![
+        ("at most 8192", request(json!({"body": "x".repeat(9_000)}))),
+        ("at most 2048", request(json!({"uri": format!("http://a/{}", "x".repeat(2_048))}))),
+        ("at most 50", request(json!({"headers": headers}))),
+        ("use one of GET", request(json!({"method": "TRACE"}))),
+        ("is reserved", request(json!({"headers": {"x-ms-scheduler-new": "1"}}))),
+        ("in the pricing tier", retries),
+        ("at most 9", sqs(json!({"messageAttributes": attributes}))),
+        ("must be a string that is not empty", sqs(json!({"message": ""}))),
+    ]
+}
+
+#[test]
+fn a_limit_of_today_does_not_break_a_stored_job() {
+    for (reason, stored) in beyond_the_limits() {
+        let refusal = accept_standard(&json!({"properties": stored})).unwrap_err();
+        assert!(refusal.message.contains(reason), "{refusal}");
+        let loaded = load(&stored).unwrap();
+        assert_eq!(answered(&loaded), stored, "{reason}");
+        assert_eq!(load_shown(&stored).unwrap(), loaded, "{reason}");
+    }
+}
+
+#[test]
+fn loading_checks_the_structure() {
+    let http = |request: Value| json!({"action": {"type": "Http", "request": request}});
+    let queue = json!({"storageAccount": "evil.test/", "queueName": "q", "sasToken": "s",
+        "message": "m"});
+    for (stored, reason) in [
+        (json!([]), "must be a JSON object"),
+        (json!({}), "'action' is missing"),
+        (json!({"action": {"type": "Fax"}}), "use one of Http"),
+        (http(json!({"uri": 1, "method": "GET"})), "use a JSON string"),
+        (http(json!({"method": "GET"})), "'action.request.uri' is missing"),
+        // No stored job may address another host.
+        (json!({"action": {"type": "StorageQueue", "queueMessage": queue}}), "without the domain"),
+    ] {
+        for refusal in [load(&stored).unwrap_err(), load_shown(&stored).unwrap_err()] {
+            assert!(refusal.message.contains(reason), "{refusal}");
+        }
+    }
+}
+
+#[test]
+fn secrets_are_required_to_load_a_job_and_withheld_to_show_it() {
+    for body in [BASIC, SERVICE_BUS, OAUTH, CERTIFICATE] {
+        let job = read(body);
+        let shown: Value = serde_json::from_str(&job.write().split().unwrap().shown).unwrap();
+        load(&shown).unwrap_err();
+        let withheld = load_shown(&shown).unwrap();
+        assert_eq!(answered(&withheld), answered(&job));
+        assert_eq!(withheld.write().split().unwrap().secrets, None);
+    }
+}
+
+#[test]
+fn what_is_known_of_a_certificate_is_stored_and_not_taken_from_a_client() {
+    let facts = json!({"certificateThumbprint": "AA", "certificateExpiration": "2030-01-01T00:00:00Z",
+        "certificateSubjectName": "CN=a"});
+    let mut stored = stored(&read(CERTIFICATE));
+    let authentication = &mut stored["action"]["request"]["authentication"];
+    *authentication = merge_patch(authentication.clone(), facts, Shape::Leaf);
+    let answer = r#"{"certificateThumbprint":"AA","certificateExpiration":"2030-01-01T00:00:00Z","certificateSubjectName":"CN=a","type":"ClientCertificate"}"#;
+    let loaded = load(&stored).unwrap();
+    assert_eq!(answered(&loaded)["action"]["request"]["authentication"].to_string(), answer);
+    let accepted = accept_standard(&json!({"properties": stored})).unwrap();
+    assert_eq!(accepted, read(CERTIFICATE));
+    // The user did not send the facts, so they do not count.
+    let bytes = |job: &JobDefinition| job.write().split().unwrap().bytes;
+    assert_eq!(bytes(&loaded), bytes(&accepted));
+}
+
+#[test]
+fn a_limit_of_today_does_not_break_a_stored_collection() {
+    let stored = json!({"properties": {"quota": {"maxJobCount": 3_000_000_000_u32}}});
+    assert!(accept_collection(&stored).is_err());
+    assert_eq!(
+        load_collection(&stored).unwrap().quota.and_then(|quota| quota.max_job_count),
+        Some(3_000_000_000),
+    );
+}
+
+#[test]
+fn monthly_occurrences_are_answered_in_two_spellings_and_stored_in_one() {
+    let monthly = BASIC.replace(
+        r#""frequency":"Week""#,
+        r#""frequency":"Month","schedule":{"monthlyOccurrences":[{"day":"monday","occurrence":1}]}"#,
+    );
+    let days = "/recurrence/schedule/monthlyOccurrences/0";
+    let job = read(&monthly);
+    let kept = stored(&job).pointer(days).unwrap().to_string();
+    assert_eq!(kept, r#"{"day":"monday","occurrence":1}"#);
+    let answer = answered(&job).pointer(days).unwrap().to_string();
+    assert_eq!(answer, r#"{"day":"monday","occurrence":1,"Occurrence":1}"#);
 }

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::collection::{Collection, CollectionState};
-use domain::document::read_collection;
+use domain::document::accept_collection;
 use domain::job::{Counters, JobState};
 use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
@@ -234,7 +234,7 @@ pub(crate) fn collection() -> CollectionRecord {
         collection: Collection {
             uid: COLLECTION.to_owned(),
             name: Name::new("Jc").unwrap(),
-            definition: read_collection(&document).unwrap(),
+            definition: accept_collection(&document).unwrap(),
         },
         job_count: 0,
         on_since: at(-1_000),

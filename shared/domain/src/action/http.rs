@@ -1,0 +1,326 @@
+//! The action types `Http` and `Https`.
+
+use chrono::{DateTime, Utc};
+use recurrence::format_instant;
+use url::Url;
+
+use super::http_header::{belongs_to_connection, is_header_name};
+use super::{ActionType, Destination};
+use crate::json::Shape::{Free, Leaf, Object};
+use crate::json::{Fields, ObjectBuilder, Reading, Shape};
+use crate::refusal::Refusal;
+use crate::secret::Secret;
+
+const URI_CHARS_MAX: usize = 2_048;
+const BODY_CHARS_MAX: usize = 8_192;
+const HEADERS_MAX: usize = 50;
+/// The most characters of all header names and values together.
+const HEADER_CHARS_MAX: usize = 4_096;
+/// The methods that a job may use, in any case.
+const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
+/// The scheduler sets headers with this prefix itself.
+const OUR_HEADERS: &str = "x-ms-scheduler-";
+const AUTHENTICATION_TYPES: &str = "Basic, ClientCertificate, ActiveDirectoryOAuth";
+
+/// An HTTP request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// The URL exactly as it was sent.
+    pub uri: String,
+    /// The method in the case in which it was sent.
+    pub method: String,
+    /// The headers in their order; an empty list is echoed, `None` is not.
+    pub headers: Option<Vec<(String, String)>>,
+    /// The body.
+    pub body: Option<String>,
+    /// How the request authenticates.
+    pub authentication: Option<Authentication>,
+}
+
+/// How a request authenticates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authentication {
+    /// User name and password.
+    Basic {
+        /// The user name.
+        username: String,
+        /// The password.
+        password: Secret,
+    },
+    /// A client certificate in the TLS handshake.
+    ClientCertificate(ClientCertificate),
+    /// A bearer token from Active Directory, by client credentials.
+    ActiveDirectoryOAuth {
+        /// The tenant.
+        tenant: String,
+        /// The audience that the token is issued for.
+        audience: String,
+        /// The client that requests the token.
+        client_id: String,
+        /// The secret of the client.
+        secret: Secret,
+    },
+}
+
+/// A certificate and its key, in a PKCS#12 file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The file, in base64.
+    pub pfx: Secret,
+    /// The password of the file; a file without one has an empty password.
+    pub password: Secret,
+    /// The content of the file, once it has been opened.
+    pub certificate: Option<CertificateFacts>,
+}
+
+/// The properties of a certificate that answers contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFacts {
+    /// The SHA-1 of the certificate, in upper-case hexadecimal.
+    pub thumbprint: String,
+    /// The end of its validity.
+    pub expires_at: DateTime<Utc>,
+    /// The name of its subject.
+    pub subject_name: String,
+}
+
+/// A request to any URL, or to HTTPS URLs only: two action types with one payload.
+pub(super) struct Request<const HTTPS_ONLY: bool>;
+
+impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
+    type Payload = HttpRequest;
+    const TYPE: &'static str = if HTTPS_ONLY { "Https" } else { "Http" };
+    const PROPERTY: &'static str = "request";
+    const SHAPE: Shape = SHAPE;
+
+    fn read(fields: &Fields<'_>) -> Result<HttpRequest, Refusal> {
+        let authentication = fields.object("authentication")?;
+        Ok(HttpRequest {
+            uri: fields.required_owned("uri")?,
+            method: fields.required_owned("method")?,
+            headers: fields.texts("headers")?,
+            body: fields.owned("body")?,
+            authentication: match authentication {
+                Some(authentication) => read_authentication(&authentication)?,
+                None => None,
+            },
+        })
+    }
+
+    fn check(request: &HttpRequest, fields: &Fields<'_>) -> Result<(), Refusal> {
+        if !METHODS.iter().any(|known| known.eq_ignore_ascii_case(&request.method)) {
+            return Err(fields.wrong("method", &format!("use one of {}", METHODS.join(", "))));
+        }
+        check_uri(&request.uri, fields, HTTPS_ONLY)?;
+        check_headers(request.headers.as_deref().unwrap_or_default(), &fields.path("headers"))?;
+        fields.check_chars("body", request.body.as_deref().unwrap_or_default(), BODY_CHARS_MAX)
+    }
+
+    fn write(request: &HttpRequest) -> ObjectBuilder {
+        let mut document = ObjectBuilder::default();
+        document
+            .set("uri", request.uri.as_str())
+            .set("method", request.method.as_str())
+            .texts("headers", request.headers.as_deref())
+            .maybe("body", request.body.as_deref())
+            .object("authentication", request.authentication.as_ref().map(write_authentication));
+        document
+    }
+
+    fn failure(request: &HttpRequest, what: &str, why: &str) -> String {
+        request_failed(&host(&request.uri), what, why)
+    }
+
+    fn destination(request: &HttpRequest) -> Destination {
+        let origin = Url::parse(&request.uri).map(|url| url.origin().ascii_serialization());
+        let secrets: &[&str] = match &request.authentication {
+            None => &[],
+            Some(Authentication::Basic { .. }) => &["/authentication/password"],
+            Some(Authentication::ClientCertificate(_)) => {
+                &["/authentication/pfx", "/authentication/password"]
+            }
+            Some(Authentication::ActiveDirectoryOAuth { .. }) => &["/authentication/secret"],
+        };
+        Destination { place: origin.unwrap_or_default(), secrets }
+    }
+
+    fn authenticates(request: &HttpRequest) -> bool {
+        request.authentication.is_some()
+    }
+}
+
+const SHAPE: Shape = Object(&[
+    ("uri", Leaf),
+    ("method", Leaf),
+    ("headers", Free),
+    ("body", Leaf),
+    (
+        "authentication",
+        Object(&[
+            ("username", Leaf),
+            ("password", Leaf),
+            ("pfx", Leaf),
+            ("certificateThumbprint", Leaf),
+            ("certificateExpiration", Leaf),
+            ("certificateExpirationDate", Leaf),
+            ("certificateSubjectName", Leaf),
+            ("tenant", Leaf),
+            ("audience", Leaf),
+            ("clientId", Leaf),
+            ("secret", Leaf),
+            ("type", Leaf),
+        ]),
+    ),
+]);
+
+/// The message of a request that failed before its host answered. For clients an `Https` action is
+/// an `Http` action too.
+#[must_use]
+pub fn request_failed(host: &str, what: &str, why: &str) -> String {
+    format!("Http Action - Request to host '{host}' failed: {what} {why}")
+}
+
+/// The host of a URL, as messages name it.
+#[must_use]
+pub fn host(uri: &str) -> String {
+    let url = Url::parse(uri).ok();
+    url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
+}
+
+fn check_uri(uri: &str, fields: &Fields<'_>, https_only: bool) -> Result<(), Refusal> {
+    fields.check_chars("uri", uri, URI_CHARS_MAX)?;
+    let url = Url::parse(uri).ok().filter(Url::has_host);
+    let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
+        return Err(fields.wrong("uri", "use an absolute http or https URL"));
+    };
+    if https_only && url.scheme() != "https" {
+        return Err(fields.wrong("uri", "an action of type 'Https' requires an https URL"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        // The message does not repeat the URL: it may contain a password.
+        let path = fields.path("uri");
+        return Err(Refusal::invalid(format!(
+            "'{path}' contains a user name; use 'authentication' of type 'Basic' instead."
+        )));
+    }
+    Ok(())
+}
+
+fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal> {
+    let n = headers.len();
+    if n > HEADERS_MAX {
+        return Err(Refusal::invalid(format!(
+            "'{path}' has {n} headers; at most {HEADERS_MAX} are allowed."
+        )));
+    }
+    let chars: usize =
+        headers.iter().map(|(name, value)| name.chars().count() + value.chars().count()).sum();
+    if chars > HEADER_CHARS_MAX {
+        return Err(Refusal::invalid(format!(
+            "'{path}' has {chars} characters in names and values; at most {HEADER_CHARS_MAX} are \
+             allowed."
+        )));
+    }
+    headers.iter().try_for_each(|(name, value)| check_header(name, value, path))
+}
+
+fn check_header(name: &str, value: &str, path: &str) -> Result<(), Refusal> {
+    let shown = name.escape_debug();
+    let problem = if !is_header_name(name) {
+        format!("'{path}.{shown}' is not a valid header name.")
+    } else if value.chars().any(|c| c.is_control() && c != '\t') {
+        format!(
+            "The value of '{path}.{shown}' contains a line break or another control character; \
+             remove it."
+        )
+    } else if belongs_to_connection(name) {
+        format!("'{path}.{shown}' is set by the HTTP connection; remove it.")
+    } else if name.to_ascii_lowercase().starts_with(OUR_HEADERS) {
+        format!(
+            "'{path}.{shown}' is reserved: the scheduler sets the headers that begin with \
+             '{OUR_HEADERS}'. Use another name."
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::invalid(problem))
+}
+
+fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Refusal> {
+    let kind = fields
+        .required_text("type")
+        .map_err(|_| fields.missing("type", &format!("use one of {AUTHENTICATION_TYPES}")))?;
+    match kind.to_ascii_lowercase().as_str() {
+        "notspecified" => Ok(None),
+        "basic" => {
+            // The original's message, word for word.
+            let required = |_| {
+                Refusal::invalid(
+                    "'Username' and 'Password' are required for 'Basic' type of Authentication.",
+                )
+            };
+            Ok(Some(Authentication::Basic {
+                username: fields.required_owned("username").map_err(required)?,
+                password: fields.required_secret("password").map_err(required)?,
+            }))
+        }
+        "clientcertificate" => Ok(Some(Authentication::ClientCertificate(ClientCertificate {
+            pfx: fields.required_secret("pfx")?,
+            password: fields.secret_or_empty("password")?,
+            certificate: read_certificate(fields)?,
+        }))),
+        "activedirectoryoauth" => Ok(Some(Authentication::ActiveDirectoryOAuth {
+            tenant: fields.required_owned("tenant")?,
+            audience: fields.required_owned("audience")?,
+            client_id: fields.required_owned("clientId")?,
+            secret: fields.required_secret("secret")?,
+        })),
+        _ => Err(fields.wrong("type", &format!("use one of {AUTHENTICATION_TYPES}"))),
+    }
+}
+
+/// Reads what a stored document says of a certificate. A client's request may repeat an answer, so
+/// what that says of a certificate is ignored.
+fn read_certificate(fields: &Fields<'_>) -> Result<Option<CertificateFacts>, Refusal> {
+    if let Reading::Request(_) = fields.reading() {
+        return Ok(None);
+    }
+    let facts = (
+        fields.owned("certificateThumbprint")?,
+        fields.date("certificateExpiration")?,
+        fields.owned("certificateSubjectName")?,
+    );
+    Ok(match facts {
+        (Some(thumbprint), Some(expires_at), Some(subject_name)) => {
+            Some(CertificateFacts { thumbprint, expires_at, subject_name })
+        }
+        _ => None,
+    })
+}
+
+fn write_authentication(authentication: &Authentication) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
+    match authentication {
+        Authentication::Basic { username, password } => document
+            .set("username", username.as_str())
+            .secret("password", password)
+            .set("type", "Basic"),
+        Authentication::ClientCertificate(client) => {
+            document.secret("password", &client.password).secret("pfx", &client.pfx);
+            if let Some(certificate) = &client.certificate {
+                document
+                    .found("certificateThumbprint", certificate.thumbprint.as_str())
+                    .found("certificateExpiration", format_instant(certificate.expires_at))
+                    .found("certificateSubjectName", certificate.subject_name.as_str());
+            }
+            document.set("type", "ClientCertificate")
+        }
+        Authentication::ActiveDirectoryOAuth { tenant, audience, client_id, secret } => document
+            .secret("secret", secret)
+            .set("tenant", tenant.as_str())
+            .set("audience", audience.as_str())
+            .set("clientId", client_id.as_str())
+            .set("type", "ActiveDirectoryOAuth"),
+    };
+    document
+}

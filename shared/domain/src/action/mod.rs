@@ -1,0 +1,287 @@
+//! Actions: what a job does when it fires.
+//!
+//! An action type is one file here and one row in the table below. The file holds everything that
+//! the domain knows about the type: its properties, how they are read and checked, how they are
+//! written, where its secrets may be sent, and the words of a failure. The table generates
+//! [`Target`] and the functions that hand over to the file.
+
+mod attributes;
+mod event_bridge;
+mod http;
+mod http_header;
+mod lambda;
+mod message_format;
+mod queue_path;
+mod service_bus;
+mod sns;
+mod sqs;
+mod storage_queue;
+
+pub use event_bridge::EventBridge;
+pub use http::{
+    Authentication, CertificateFacts, ClientCertificate, HttpRequest, host, request_failed,
+};
+pub use lambda::Lambda;
+pub use message_format::MessageFormat;
+pub use service_bus::{BrokeredProperties, ServiceBus, Transport};
+pub use sns::Sns;
+pub use sqs::Sqs;
+pub use storage_queue::StorageQueue;
+
+use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::refusal::Refusal;
+use crate::retry::{RETRY_POLICY, RetryPolicy};
+
+/// The action of a job, with the one that runs when it fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MainAction {
+    /// The action at each occurrence.
+    pub action: Action,
+    /// The action after all retries have failed. Error actions do not nest.
+    pub error_action: Option<Action>,
+}
+
+/// A target and its retry policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// The type of the action with its properties.
+    pub target: Target,
+    /// The retry policy as it was sent; `None` is the default policy.
+    pub retry_policy: Option<RetryPolicy>,
+}
+
+/// Everything that the domain knows about one action type.
+trait ActionType {
+    /// The properties of the type, read.
+    type Payload;
+    /// The name of the type, as answered.
+    const TYPE: &'static str;
+    /// The property of the action that holds the payload.
+    const PROPERTY: &'static str;
+    /// The names in the payload.
+    const SHAPE: Shape;
+    /// Whether it is a service of AWS, which is called with the installation's own credentials.
+    const IS_AWS: bool = false;
+
+    /// Reads the payload. It checks the structure only: the types of values, names from a fixed
+    /// list, and everything that becomes a part of a host name or a path.
+    fn read(fields: &Fields<'_>) -> Result<Self::Payload, Refusal>;
+
+    /// Checks the limits, which do not apply to a stored document.
+    fn check(payload: &Self::Payload, fields: &Fields<'_>) -> Result<(), Refusal>;
+
+    /// Writes the payload in the order and case of the original's answers.
+    fn write(payload: &Self::Payload) -> ObjectBuilder;
+
+    /// The message of an attempt that failed before the target answered: `what` is a word that
+    /// clients know, `why` a sentence without secrets.
+    fn failure(payload: &Self::Payload, what: &str, why: &str) -> String;
+
+    /// Where the payload's secrets may be sent.
+    fn destination(_payload: &Self::Payload) -> Destination {
+        Destination::default()
+    }
+
+    /// Whether it authenticates in a way that the pricing tier Free does not include.
+    fn authenticates(_payload: &Self::Payload) -> bool {
+        false
+    }
+}
+
+/// Where the secrets of a payload may be sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Destination {
+    /// The place that the secrets were given for.
+    pub(crate) place: String,
+    /// The secrets, as JSON pointers within the payload.
+    pub(crate) secrets: &'static [&'static str],
+}
+
+/// Generates [`Target`] and all that depends on the list of action types.
+macro_rules! action_types {
+    ($($(#[$doc:meta])* $variant:ident($payload:ty) is $kind:ty;)*) => {
+        /// The type of an action with its properties.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Target {
+            $($(#[$doc])* $variant($payload),)*
+        }
+
+        impl Target {
+            /// The names of all types, as answered.
+            pub const TYPES: &'static [&'static str] = &[$(<$kind as ActionType>::TYPE),*];
+
+            /// The properties that hold the payloads of all types, in the order of the types.
+            const PROPERTIES: &'static [&'static str] = &[$(<$kind as ActionType>::PROPERTY),*];
+
+            /// The name of the type, as answered.
+            #[must_use]
+            pub const fn type_name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => <$kind as ActionType>::TYPE,)*
+                }
+            }
+
+            /// The property of the action that holds the payload.
+            pub(crate) const fn property(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => <$kind as ActionType>::PROPERTY,)*
+                }
+            }
+
+            /// Whether it is a service of AWS, which is called with the installation's own
+            /// credentials.
+            #[must_use]
+            pub const fn is_aws(&self) -> bool {
+                match self {
+                    $(Self::$variant(_) => <$kind as ActionType>::IS_AWS,)*
+                }
+            }
+
+            /// Whether it authenticates in a way that the pricing tier Free does not include.
+            #[must_use]
+            pub fn authenticates(&self) -> bool {
+                match self {
+                    $(Self::$variant(payload) => <$kind as ActionType>::authenticates(payload),)*
+                }
+            }
+
+            /// The message of an attempt that failed before the target answered: `what` is a word
+            /// that clients know, `why` a sentence without secrets.
+            #[must_use]
+            pub fn failure(&self, what: &str, why: &str) -> String {
+                match self {
+                    $(Self::$variant(payload) => <$kind as ActionType>::failure(payload, what, why),)*
+                }
+            }
+
+            pub(crate) fn destination(&self) -> Destination {
+                match self {
+                    $(Self::$variant(payload) => <$kind as ActionType>::destination(payload),)*
+                }
+            }
+
+            fn write(&self) -> ObjectBuilder {
+                match self {
+                    $(Self::$variant(payload) => <$kind as ActionType>::write(payload),)*
+                }
+            }
+
+            /// Reads the payload of a type by its canonical name.
+            fn read(type_name: &str, action: &Fields<'_>) -> Result<Self, Refusal> {
+                $(if type_name == <$kind as ActionType>::TYPE {
+                    let fields = action.required_object(<$kind as ActionType>::PROPERTY)?;
+                    let payload = <$kind as ActionType>::read(&fields)?;
+                    if fields.limits_of().is_some() {
+                        <$kind as ActionType>::check(&payload, &fields)?;
+                    }
+                    return Ok(Self::$variant(payload));
+                })*
+                Err(action.wrong("type", &format!("use one of {}", Self::TYPES.join(", "))))
+            }
+        }
+
+        const ERROR_ACTION: &[(&str, Shape)] = &[
+            $((<$kind as ActionType>::PROPERTY, <$kind as ActionType>::SHAPE),)*
+            ("type", Shape::Leaf),
+            ("retryPolicy", RETRY_POLICY),
+        ];
+
+        /// The names of an action: those of an error action, and the error action itself.
+        pub(crate) const MAIN_ACTION: Shape = Shape::Object(&[
+            $((<$kind as ActionType>::PROPERTY, <$kind as ActionType>::SHAPE),)*
+            ("type", Shape::Leaf),
+            ("retryPolicy", RETRY_POLICY),
+            ("errorAction", Shape::Object(ERROR_ACTION)),
+        ]);
+    };
+}
+
+action_types! {
+    /// Calls a URL.
+    Http(HttpRequest) is http::Request<false>;
+    /// Calls a URL that must be an HTTPS URL.
+    Https(HttpRequest) is http::Request<true>;
+    /// Puts a message into a Storage queue.
+    StorageQueue(StorageQueue) is StorageQueue;
+    /// Sends a message to a Service Bus queue.
+    ServiceBusQueue(ServiceBus) is service_bus::Message<false>;
+    /// Sends a message to a Service Bus topic.
+    ServiceBusTopic(ServiceBus) is service_bus::Message<true>;
+    /// Sends a message to an SQS queue.
+    Sqs(Sqs) is Sqs;
+    /// Publishes a message to an SNS topic.
+    Sns(Sns) is Sns;
+    /// Invokes a Lambda function without waiting for its result.
+    Lambda(Lambda) is Lambda;
+    /// Puts an event on an `EventBridge` bus.
+    EventBridge(EventBridge) is EventBridge;
+}
+
+impl Target {
+    /// Whether a name is that of a property that holds a payload.
+    pub(crate) fn is_payload(property: &str) -> bool {
+        Self::PROPERTIES.contains(&property)
+    }
+
+    /// The property that holds the payload of a type, whose name is given in any case.
+    pub(crate) fn property_of_type(type_name: &str) -> Option<&'static str> {
+        let mut types = Self::TYPES.iter().zip(Self::PROPERTIES);
+        let known = types.find(|(known, _)| known.eq_ignore_ascii_case(type_name));
+        known.map(|(_, property)| *property)
+    }
+}
+
+impl MainAction {
+    pub(crate) fn read(action: &Fields<'_>) -> Result<Self, Refusal> {
+        let error_action = action.object("errorAction")?;
+        Ok(Self {
+            action: Action::read(action)?,
+            error_action: error_action.map(|action| Action::read(&action)).transpose()?,
+        })
+    }
+
+    pub(crate) fn write(&self) -> ObjectBuilder {
+        let mut document = self.action.write();
+        document.object("errorAction", self.error_action.as_ref().map(Action::write));
+        document
+    }
+
+    /// The targets of the action and of its error action.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        [&self.action].into_iter().chain(&self.error_action).map(|action| &action.target)
+    }
+
+    /// The same, to change them.
+    pub fn targets_mut(&mut self) -> impl Iterator<Item = &mut Target> {
+        let error_action = self.error_action.as_mut();
+        [&mut self.action].into_iter().chain(error_action).map(|action| &mut action.target)
+    }
+}
+
+impl Action {
+    fn read(action: &Fields<'_>) -> Result<Self, Refusal> {
+        let names = Target::TYPES.join(", ");
+        let known = |text: &str| {
+            Target::TYPES.iter().copied().find(|known| known.eq_ignore_ascii_case(text))
+        };
+        let type_name = action
+            .one_of("type", known, &names)?
+            .ok_or_else(|| action.missing("type", &format!("use one of {names}")))?;
+        let target = Target::read(type_name, action)?;
+        let retry_policy = action.object("retryPolicy")?;
+        let retry_policy = retry_policy.map(|policy| RetryPolicy::read(&policy)).transpose()?;
+        Ok(Self { target, retry_policy })
+    }
+
+    fn write(&self) -> ObjectBuilder {
+        let mut document = ObjectBuilder::default();
+        document
+            .object(self.target.property(), Some(self.target.write()))
+            .set("type", self.target.type_name())
+            .object("retryPolicy", self.retry_policy.map(RetryPolicy::write));
+        document
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Reading the properties of an object, with errors that name the property.
+
+use chrono::{DateTime, Utc};
+use recurrence::WrittenDate;
+use serde_json::{Map, Value};
+
+use crate::duration::Span;
+use crate::pricing_tier::PricingTier;
+use crate::refusal::Refusal;
+use crate::secret::Secret;
+
+/// The most characters of a value that a message repeats.
+const GIVEN_CHARS_MAX: usize = 60;
+
+/// Where a document comes from, which decides what is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// From a client: the structure and all limits, some of which depend on the pricing tier.
+    Request(PricingTier),
+    /// From the store, with its secrets: the structure alone. Limits were checked when the document
+    /// was accepted, and a limit that is tightened later must not break it.
+    Stored,
+    /// From the store, without its secrets.
+    StoredWithoutSecrets,
+}
+
+/// An object, the path at which it stands, and where it comes from.
+pub(crate) struct Fields<'a> {
+    path: String,
+    map: &'a Map<String, Value>,
+    reading: Reading,
+}
+
+impl<'a> Fields<'a> {
+    /// Takes a value that must be an object.
+    pub(crate) fn new(
+        path: impl Into<String>,
+        value: &'a Value,
+        reading: Reading,
+    ) -> Result<Self, Refusal> {
+        let path = path.into();
+        match value {
+            Value::Object(map) => Ok(Self { path, map, reading }),
+            _ => Err(Refusal::invalid(format!("'{path}' must be a JSON object."))),
+        }
+    }
+
+    /// The same object with paths that begin here.
+    pub(crate) fn at_root(self) -> Self {
+        Self { path: String::new(), ..self }
+    }
+
+    /// Where the document comes from.
+    pub(crate) const fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// The pricing tier whose limits apply; `None` for a stored document, which no limit applies to.
+    pub(crate) const fn limits_of(&self) -> Option<PricingTier> {
+        match self.reading {
+            Reading::Request(tier) => Some(tier),
+            Reading::Stored | Reading::StoredWithoutSecrets => None,
+        }
+    }
+
+    /// The path of a property.
+    pub(crate) fn path(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// A property; `null` is absent.
+    pub(crate) fn value(&self, name: &str) -> Option<&'a Value> {
+        self.map.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn object(&self, name: &str) -> Result<Option<Fields<'a>>, Refusal> {
+        self.value(name).map(|value| Fields::new(self.path(name), value, self.reading)).transpose()
+    }
+
+    pub(crate) fn required_object(&self, name: &str) -> Result<Fields<'a>, Refusal> {
+        self.object(name)?.ok_or_else(|| self.missing(name, "it must be a JSON object"))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        self.value(name)
+            .map(|value| value.as_str().ok_or_else(|| self.wrong(name, "use a JSON string")))
+            .transpose()
+    }
+
+    /// A text that must be present and not empty.
+    pub(crate) fn required_text(&self, name: &str) -> Result<&'a str, Refusal> {
+        self.text(name)?
+            .filter(|text| !text.is_empty())
+            .ok_or_else(|| self.missing(name, "it must be a string that is not empty"))
+    }
+
+    /// The same, as a value of its own.
+    pub(crate) fn required_owned(&self, name: &str) -> Result<String, Refusal> {
+        self.required_text(name).map(str::to_owned)
+    }
+
+    pub(crate) fn owned(&self, name: &str) -> Result<Option<String>, Refusal> {
+        self.text(name).map(|text| text.map(str::to_owned))
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Refusal> {
+        self.value(name)
+            .map(|value| value.as_bool().ok_or_else(|| self.wrong(name, "use true or false")))
+            .transpose()
+    }
+
+    /// A whole number. The bounds are limits, so they do not apply to a stored document.
+    pub(crate) fn whole(&self, name: &str, min: u32, max: u32) -> Result<Option<u32>, Refusal> {
+        let allowed = if self.limits_of().is_some() { min..=max } else { 0..=u32::MAX };
+        self.value(name)
+            .map(|value| {
+                let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+                number.filter(|number| allowed.contains(number)).ok_or_else(|| {
+                    self.wrong(name, &format!("use a whole number from {min} to {max}"))
+                })
+            })
+            .transpose()
+    }
+
+    pub(crate) fn span(&self, name: &str) -> Result<Option<Span>, Refusal> {
+        let text = self.text(name)?;
+        text.map(|text| {
+            Span::read(text)
+                .ok_or_else(|| self.wrong(name, "use a duration such as 00:01:00 or PT1M"))
+        })
+        .transpose()
+    }
+
+    pub(crate) fn date(&self, name: &str) -> Result<Option<DateTime<Utc>>, Refusal> {
+        let text = self.text(name)?;
+        text.map(|text| {
+            WrittenDate::parse(text)
+                .and_then(|date| date.instant(None))
+                .map_err(|error| self.wrong(name, &error.to_string()))
+        })
+        .transpose()
+    }
+
+    /// A property whose value is one of some names.
+    pub(crate) fn one_of<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        names: &str,
+    ) -> Result<Option<T>, Refusal> {
+        let text = self.text(name)?;
+        text.map(|text| read(text).ok_or_else(|| self.wrong(name, &format!("use one of {names}"))))
+            .transpose()
+    }
+
+    /// Texts under names that the user chose, in their order.
+    pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Refusal> {
+        let Some(object) = self.object(name)? else {
+            return Ok(None);
+        };
+        let pair = |(key, value): (&String, &Value)| {
+            let text = value.as_str().ok_or_else(|| object.wrong(key, "use a JSON string"))?;
+            Ok((key.clone(), text.to_owned()))
+        };
+        object
+            .map
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(pair)
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
+    /// A secret that must be present and not empty. A message never repeats what was sent instead.
+    pub(crate) fn required_secret(&self, name: &str) -> Result<Secret, Refusal> {
+        if self.reading == Reading::StoredWithoutSecrets {
+            return Ok(Secret::withheld());
+        }
+        let text = self.value(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        text.map(Secret::new).ok_or_else(|| {
+            self.missing(name, "answers never contain it, so every PUT must send it as a string")
+        })
+    }
+
+    /// A secret that is empty if it is absent.
+    pub(crate) fn secret_or_empty(&self, name: &str) -> Result<Secret, Refusal> {
+        if self.reading == Reading::StoredWithoutSecrets {
+            return Ok(Secret::withheld());
+        }
+        let text = self.text(name).map_err(|_| self.missing(name, "it must be a string"))?;
+        Ok(Secret::new(text.unwrap_or_default()))
+    }
+
+    pub(crate) fn missing(&self, name: &str, what: &str) -> Refusal {
+        Refusal::invalid(format!("'{}' is missing; {what}.", self.path(name)))
+    }
+
+    /// A value that is not allowed. The message repeats it, so it must not be a secret.
+    pub(crate) fn wrong(&self, name: &str, allowed: &str) -> Refusal {
+        let given = self.value(name).map_or_else(String::new, ToString::to_string);
+        let mut short: String = given.chars().take(GIVEN_CHARS_MAX).collect();
+        if short.len() < given.len() {
+            short.push('…');
+        }
+        Refusal::invalid(format!("'{}' is {short}; {allowed}.", self.path(name)))
+    }
+
+    /// Checks the number of characters of a text.
+    pub(crate) fn check_chars(&self, name: &str, text: &str, max: usize) -> Result<(), Refusal> {
+        let chars = text.chars().count();
+        if chars <= max {
+            return Ok(());
+        }
+        let path = self.path(name);
+        Err(Refusal::invalid(format!(
+            "'{path}' has {chars} characters; at most {max} are allowed."
+        )))
+    }
+}
