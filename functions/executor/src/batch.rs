@@ -17,7 +17,7 @@ use queue_sqs::{Batch, BatchAnswer, SqsDelivery, SqsQueue, SqsReceipt};
 use runtime::{Grouped, RandomIds, chain};
 use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use sealer_kms::KmsSealer;
-use store_dynamodb::DynamoJobStore;
+use store_dynamodb::DynamoStore;
 
 use crate::ExecutorSettings;
 
@@ -93,7 +93,7 @@ impl Function {
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
         let tally = Arc::new(Tally::default());
-        let store = DynamoJobStore::new(clients.dynamodb, &settings.table);
+        let store = DynamoStore::new(clients.dynamodb, &settings.table);
         let ports = FirePorts {
             // What the messages of a batch look at is read together.
             store: Arc::new(Grouped::new(Arc::new(store))),

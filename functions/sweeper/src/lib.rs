@@ -17,7 +17,7 @@ use ports::Clock;
 use queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
 use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoJobStore, SINGLES_IN_FLIGHT_MAX};
+use store_dynamodb::{DynamoStore, SINGLES_IN_FLIGHT_MAX};
 
 pub use settings::SweeperSettings;
 
@@ -70,7 +70,7 @@ impl Function {
     /// The function over these clients.
     #[must_use]
     pub fn new(settings: &SweeperSettings, clients: SweeperClients, clock: Arc<dyn Clock>) -> Self {
-        let store = Arc::new(DynamoJobStore::new(clients.dynamodb, &settings.table));
+        let store = Arc::new(DynamoStore::new(clients.dynamodb, &settings.table));
         let queue = SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone());
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));

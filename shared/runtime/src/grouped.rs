@@ -498,7 +498,7 @@ mod tests {
 
     use domain::attempt::Occurrence;
     use embedded::Store;
-    use store_dynamodb::{DynamoJobStore, ensure_table};
+    use store_dynamodb::{DynamoStore, ensure_table};
     use tokio::time::Instant;
 
     /// More than two groups of them.
@@ -509,7 +509,7 @@ mod tests {
         let store = Store::in_memory().unwrap();
         ensure_table(&store.client(), "table").await.unwrap();
         let grouped =
-            Arc::new(Grouped::new(Arc::new(DynamoJobStore::new(store.client(), "table"))));
+            Arc::new(Grouped::new(Arc::new(DynamoStore::new(store.client(), "table"))));
         let starts = grouped.starts();
         let mut turns = Vec::new();
         for _ in 0..STARTS_MAX {

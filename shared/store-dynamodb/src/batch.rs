@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 use ports::StoreError;
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::error::store_error;
 use crate::item::{Item, Reader, key};
 use crate::keys::Key;
@@ -25,7 +25,7 @@ pub(crate) enum Reads {
     Lately,
 }
 
-impl DynamoJobStore {
+impl DynamoStore {
     /// Reads items, each once, whoever asks for it how often. What is not there is not in the answer.
     pub(crate) async fn get_many(
         &self,

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use ports::firing::Mark;
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::keys::{EXECUTIONS, Key};
 
 /// Places in which writes are noted: many more than there are attempts due at one instant.
@@ -91,7 +91,7 @@ impl Changes {
     }
 }
 
-impl DynamoJobStore {
+impl DynamoStore {
     /// Notes that a write of these begins, if anybody asks.
     pub(crate) fn begin<'k>(&self, keys: impl IntoIterator<Item = &'k Key>) -> Option<Writing<'_>> {
         self.changes.as_ref().map(|changes| changes.begin(keys))

@@ -9,14 +9,14 @@ use domain::name::{Name, PathSegment};
 use ports::StoreError;
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::item::{Item, ItemBuilder, Reader, date, key, number, text, ticks};
 use crate::keys;
 use crate::list::List;
 use crate::transaction::item;
 
 pub(crate) async fn find(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     place: &ResourceGroup,
     name: &Name,
 ) -> Result<Option<CollectionRecord>, StoreError> {
@@ -25,7 +25,7 @@ pub(crate) async fn find(
 }
 
 pub(crate) async fn list(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     subscription: &PathSegment,
     group: Option<&PathSegment>,
     page: PageRequest,
@@ -40,7 +40,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn create(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     record: &CollectionRecord,
 ) -> Result<Saved, StoreError> {
     let put = Put::builder()
@@ -53,7 +53,7 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn replace(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     record: &CollectionRecord,
 ) -> Result<Saved, StoreError> {
     let place = keys::collection(&record.place, &record.collection.name);
@@ -77,7 +77,7 @@ pub(crate) async fn replace(
 }
 
 pub(crate) async fn delete(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     record: &CollectionRecord,
     now: DateTime<Utc>,
 ) -> Result<Saved, StoreError> {
@@ -105,7 +105,7 @@ pub(crate) async fn delete(
     store.save(items).await
 }
 
-fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, BuildError> {
+fn switch(store: &DynamoStore, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
     // Where the collection is found, and counts its jobs.
     let at = keys::collection(&record.place, &record.collection.name);

@@ -7,14 +7,14 @@
 use ports::StoreError;
 use ports::firing::CounterUpdate;
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::groups::{Write, WriteOutcome};
 use crate::item::{Reader, bytes, number, ticks};
 use crate::keys;
 use crate::meter::MeteredCall;
 
 pub(crate) async fn settle(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     settlements: &[CounterUpdate],
 ) -> Vec<Result<bool, StoreError>> {
     let settled: Vec<Vec<u8>> = settlements.iter().map(|it| it.settled().to_bytes()).collect();

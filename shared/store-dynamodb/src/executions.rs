@@ -21,7 +21,7 @@ use ports::StoreError;
 use ports::firing::{CLAIMS_MAX, Claim, Claimed, Execution, Held, Recorded, Recording};
 use ports::store::{Page, PageRequest};
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::attempts::{attempt_key, read_attempt};
 use crate::groups::{Write, WriteOutcome};
 use crate::item::{Item, ItemBuilder, Reader, number, text, ticks};
@@ -34,7 +34,7 @@ use crate::meter::MeteredCall;
 const CLAIM_ROUNDS_MAX: usize = 5;
 
 pub(crate) async fn claim(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     claims: &[Claim],
 ) -> Vec<Result<Claimed, StoreError>> {
     let mut answers: Vec<Option<Result<Claimed, StoreError>>> = Vec::new();
@@ -191,7 +191,7 @@ fn take(claim: &Claim, seen: &Seen, claims: u32) -> Write {
 }
 
 pub(crate) async fn release(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     claims: &[Held],
 ) -> Vec<Result<(), StoreError>> {
     let release = |held: &Held| {
@@ -205,7 +205,7 @@ pub(crate) async fn release(
 }
 
 pub(crate) async fn record(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     recordings: &[Recording],
 ) -> Vec<Result<Recorded, StoreError>> {
     let wrote =
@@ -248,7 +248,7 @@ fn recorded(mine: &str, wrote: WriteOutcome) -> Result<Recorded, StoreError> {
 }
 
 pub(crate) async fn list(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     job_uid: &str,
     page: PageRequest,
 ) -> Result<Page<Execution>, StoreError> {

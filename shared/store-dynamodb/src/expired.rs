@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use ports::StoreError;
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::error::store_error;
 use crate::groups::Write;
 use crate::item::{Reader, number};
@@ -23,7 +23,7 @@ const PAGE_ITEMS: i32 = 100;
 const IS_EXPIRED: &str = "(attribute_not_exists(lease_until) AND expires_at <= :now) \
                           OR (attribute_exists(lease_until) AND expires_at <= :work_now)";
 
-impl DynamoJobStore {
+impl DynamoStore {
     /// Removes the executions that have expired: by the schedule's clock those that ended, by that
     /// of work those that never did. Returns how many.
     ///

@@ -11,17 +11,17 @@ use ports::firing::{
 use ports::store::{Page, PageRequest};
 use ports::{FiringStore, History, StoreError, TimerStore};
 
-use crate::{DynamoJobStore, counters, executions, keys, removal, snapshots, timers};
+use crate::{DynamoStore, counters, executions, keys, removal, snapshots, timers};
 
 #[async_trait]
-impl TimerStore for DynamoJobStore {
+impl TimerStore for DynamoStore {
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
         timers::advance(self, advances).await
     }
 }
 
 #[async_trait]
-impl History for DynamoJobStore {
+impl History for DynamoStore {
     async fn executions(
         &self,
         job_uid: &str,
@@ -32,7 +32,7 @@ impl History for DynamoJobStore {
 }
 
 #[async_trait]
-impl FiringStore for DynamoJobStore {
+impl FiringStore for DynamoStore {
     fn shards(&self) -> u32 {
         keys::SHARDS
     }

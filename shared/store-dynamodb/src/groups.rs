@@ -27,7 +27,7 @@ use aws_sdk_dynamodb::types::{
 use futures_util::stream::{StreamExt, iter};
 use ports::StoreError;
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::changes::ended;
 use crate::error::{refused_items, store_error};
 use crate::item::{Item, ItemBuilder, key};
@@ -125,7 +125,7 @@ impl Write {
 type Placed = (usize, Write);
 type Outcome = (usize, Result<WriteOutcome, StoreError>);
 
-impl DynamoJobStore {
+impl DynamoStore {
     /// Performs a group of writes; the answers are in its order.
     pub(crate) async fn write_group(
         &self,

@@ -7,7 +7,7 @@ use domain::timing::Timing;
 use ports::StoreError;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::batch::Reads;
 use crate::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
 use crate::keys;
@@ -16,7 +16,7 @@ use crate::timers::read_state;
 use crate::transaction::item;
 
 pub(crate) async fn find(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     collection_uid: &str,
     name: &Name,
 ) -> Result<Option<JobRecord>, StoreError> {
@@ -32,7 +32,7 @@ pub(crate) async fn find(
 }
 
 pub(crate) async fn list(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     collection_uid: &str,
     page: PageRequest,
 ) -> Result<Page<JobRecord>, StoreError> {
@@ -53,7 +53,7 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn create(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     save: SaveJob<'_>,
     jobs_max: Option<u32>,
 ) -> Result<Saved, StoreError> {
@@ -90,7 +90,7 @@ pub(crate) async fn create(
 }
 
 pub(crate) async fn replace(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     save: SaveJob<'_>,
 ) -> Result<Saved, StoreError> {
     let job = save.job;
@@ -110,7 +110,7 @@ pub(crate) async fn replace(
 }
 
 pub(crate) async fn delete(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     collection: &CollectionRecord,
     job: &JobRecord,
 ) -> Result<Saved, StoreError> {
@@ -136,7 +136,7 @@ pub(crate) async fn delete(
 
 /// Counts a job on or off.
 fn count(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     collection: &CollectionRecord,
     by: i32,
     condition: &str,
@@ -152,7 +152,7 @@ fn count(
 }
 
 /// Another version of the definition, of a job that is there.
-fn version_update(store: &DynamoJobStore, job: &JobRecord) -> Result<Update, StoreError> {
+fn version_update(store: &DynamoStore, job: &JobRecord) -> Result<Update, StoreError> {
     Update::builder()
         .table_name(&store.table)
         .set_key(Some(key(keys::timer(&job.uid))))
@@ -164,7 +164,7 @@ fn version_update(store: &DynamoJobStore, job: &JobRecord) -> Result<Update, Sto
 }
 
 /// Another timing, if the one that was read still holds; what a firing counts stays.
-fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, StoreError> {
+fn timing_update(store: &DynamoStore, save: &SaveJob<'_>) -> Result<Update, StoreError> {
     let timer = &save.job.timer;
     let mut values = ItemBuilder::default()
         .text(":state", timer.state.name())

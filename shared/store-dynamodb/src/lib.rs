@@ -68,7 +68,7 @@ pub use table::{DUE_INDEX, ensure_table};
 
 /// Keeps collections, jobs, timers and history in one table.
 #[derive(Debug, Clone)]
-pub struct DynamoJobStore {
+pub struct DynamoStore {
     client: Client,
     table: String,
     groups: Groups,
@@ -78,7 +78,7 @@ pub struct DynamoJobStore {
     changes: Option<Arc<Changes>>,
 }
 
-impl DynamoJobStore {
+impl DynamoStore {
     /// A store in a table that exists, which performs groups as [`Groups::Singles`].
     #[must_use]
     pub fn new(client: Client, table: impl Into<String>) -> Self {
@@ -113,7 +113,7 @@ impl DynamoJobStore {
 }
 
 #[async_trait]
-impl JobStore for DynamoJobStore {
+impl JobStore for DynamoStore {
     async fn find_collection(
         &self,
         place: &ResourceGroup,

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use ports::StoreError;
 use ports::store::{Page, PageRequest};
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::error::store_error;
 use crate::item::{Item, ItemBuilder, Reader, text};
 use crate::meter::MeteredCall;
@@ -43,7 +43,7 @@ impl List {
     /// it says, it does not lead out of the list.
     pub(crate) async fn page(
         &self,
-        store: &DynamoJobStore,
+        store: &DynamoStore,
         page: PageRequest,
     ) -> Result<Page<Item>, StoreError> {
         let mut items: Vec<Item> = Vec::new();
@@ -74,7 +74,7 @@ impl List {
 
     async fn query(
         &self,
-        store: &DynamoJobStore,
+        store: &DynamoStore,
         from: Option<&str>,
         items_max: u32,
     ) -> Result<Page<Item>, StoreError> {

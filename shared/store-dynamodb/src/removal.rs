@@ -14,7 +14,7 @@ use domain::work_item::JobRef;
 use ports::StoreError;
 use ports::store::PageRequest;
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::groups::Write;
 use crate::item::{ItemBuilder, Reader, key, number, text};
 use crate::keys::{self, Key};
@@ -26,7 +26,7 @@ use crate::transaction::item;
 const PURGED_MAX: u32 = 100;
 
 pub(crate) async fn delete_finished(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     job: &JobRef,
     generation: u64,
 ) -> Result<(), StoreError> {
@@ -79,7 +79,7 @@ pub(crate) async fn delete_finished(
 }
 
 pub(crate) async fn purge(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     collection_uid: &str,
 ) -> Result<bool, StoreError> {
     let list = List::of(keys::inside(collection_uid), keys::JOBS);

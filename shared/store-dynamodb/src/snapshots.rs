@@ -19,7 +19,7 @@ use futures_util::future::try_join;
 use ports::StoreError;
 use ports::firing::{JobSnapshot, Mark};
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::batch::Reads;
 use crate::definitions::Definition;
 use crate::item::{Item, Reader};
@@ -31,7 +31,7 @@ use crate::meter::MeteredCall;
 type Found = HashMap<Key, Arc<Definition>>;
 
 pub(crate) async fn look(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     jobs: &[JobRef],
 ) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
     let mut definitions = Found::new();
@@ -65,7 +65,7 @@ pub(crate) async fn look(
 }
 
 /// Whether what was read of a job after a mark is still so.
-pub(crate) fn stands(store: &DynamoJobStore, job: &JobRef, since: Mark) -> bool {
+pub(crate) fn stands(store: &DynamoStore, job: &JobRef, since: Mark) -> bool {
     let keys = [keys::timer(&job.uid), keys::switch(&job.collection_uid), definition_key(job)];
     store.changes.as_ref().is_some_and(|changes| changes.none_since(since, &keys))
 }
@@ -76,7 +76,7 @@ fn definition_key(job: &JobRef) -> Key {
 
 /// Reads definitions, and remembers them.
 async fn read(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     reads: Reads,
     wanted: Vec<Key>,
     definitions: &mut Found,

@@ -25,10 +25,10 @@ use crate::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::keys::{self, RETRIES, TIMERS};
 use crate::list::List;
 use crate::meter::MeteredCall;
-use crate::{DUE_INDEX, DynamoJobStore};
+use crate::{DUE_INDEX, DynamoStore};
 
 pub(crate) async fn due(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     shard: u32,
     until: DateTime<Utc>,
     page: PageRequest,
@@ -118,7 +118,7 @@ pub(crate) fn read_state(reader: &Reader<'_>) -> Result<JobState, StoreError> {
 }
 
 pub(crate) async fn advance(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     advances: &[Advance],
 ) -> Vec<Result<bool, StoreError>> {
     let wrote = store.write_group(MeteredCall::Advance, advances.iter().map(moved).collect()).await;
@@ -160,7 +160,7 @@ fn moved(advance: &Advance) -> Write {
     write.with(":from", ticks(*from)).with(":to", ticks(*to))
 }
 
-pub(crate) async fn finish(store: &DynamoJobStore, finish: &Finish) -> Result<bool, StoreError> {
+pub(crate) async fn finish(store: &DynamoStore, finish: &Finish) -> Result<bool, StoreError> {
     let Finish { job_uid, generation, state, delete_at } = finish;
     let write = Write::update(
         keys::timer(job_uid),
@@ -187,7 +187,7 @@ pub(crate) async fn finish(store: &DynamoJobStore, finish: &Finish) -> Result<bo
 }
 
 pub(crate) async fn keep_retries(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     retries: &[LongRetry],
 ) -> Vec<Result<(), StoreError>> {
     let keep = |LongRetry { job, attempt }: &LongRetry| {
@@ -204,7 +204,7 @@ pub(crate) async fn keep_retries(
 }
 
 pub(crate) async fn drop_retries(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     retries: &[LongRetry],
 ) -> Vec<Result<(), StoreError>> {
     let drop = |LongRetry { job, attempt }: &LongRetry| {
@@ -219,7 +219,7 @@ fn all_done(wrote: Vec<Result<WriteOutcome, StoreError>>) -> Vec<Result<(), Stor
 }
 
 pub(crate) async fn retries(
-    store: &DynamoJobStore,
+    store: &DynamoStore,
     job_uid: &str,
     max: u32,
 ) -> Result<Vec<Attempt>, StoreError> {

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use ports::StoreError;
 use ports::store::Saved;
 
-use crate::DynamoJobStore;
+use crate::DynamoStore;
 use crate::changes::ended;
 use crate::error::{failed_conditions, store_error};
 use crate::item::{Item, Reader, key};
@@ -34,7 +34,7 @@ fn written(item: &TransactWriteItem) -> Option<Key> {
     Some(Key { pk: pk.to_owned(), sk: sk.to_owned() })
 }
 
-impl DynamoJobStore {
+impl DynamoStore {
     /// Reads an item as it is now.
     pub(crate) async fn get(&self, at: Key) -> Result<Option<Item>, StoreError> {
         self.get_for(None, at).await

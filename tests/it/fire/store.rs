@@ -14,7 +14,7 @@ use ports::firing::{
 };
 use ports::store::{Page, PageRequest};
 use ports::{FiringStore, History, StoreError, TimerStore};
-use store_dynamodb::DynamoJobStore;
+use store_dynamodb::DynamoStore;
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,14 +85,14 @@ pub(super) struct Asked {
 }
 
 pub(super) struct Fronted {
-    pub(super) inner: Arc<DynamoJobStore>,
+    pub(super) inner: Arc<DynamoStore>,
     pub(super) trouble: Arc<Trouble>,
     asked: Mutex<Asked>,
     known: Mutex<Known>,
 }
 
 impl Fronted {
-    pub(super) fn new(inner: Arc<DynamoJobStore>, trouble: Arc<Trouble>) -> Self {
+    pub(super) fn new(inner: Arc<DynamoStore>, trouble: Arc<Trouble>) -> Self {
         Self { inner, trouble, asked: Mutex::default(), known: Mutex::default() }
     }
 

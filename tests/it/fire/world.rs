@@ -24,7 +24,7 @@ use recurrence::WrittenDate;
 use runtime::Grouped;
 use sealer_aes::AesSealer;
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
+use store_dynamodb::{DynamoStore, Meter, ensure_table};
 use tokio::task::JoinSet;
 
 use super::store::{Asked, Fronted, Trouble};
@@ -41,7 +41,7 @@ pub(super) struct World {
     pub(super) noted: Arc<Noted>,
     pub(super) trouble: Arc<Trouble>,
     pub(super) meter: Arc<Meter>,
-    pub(super) dynamo: Arc<DynamoJobStore>,
+    pub(super) dynamo: Arc<DynamoStore>,
     pub(super) sweeps: bool,
     pub(super) works: bool,
     /// Whether each message is delivered a second time when it is done.
@@ -118,7 +118,7 @@ impl World {
             let config = client.config().to_builder().interceptor(Watched(watch.clone()));
             client = Client::from_conf(config.build());
         }
-        let dynamo = DynamoJobStore::new(client, TABLE).with_meter(meter.clone());
+        let dynamo = DynamoStore::new(client, TABLE).with_meter(meter.clone());
         // As it is put together where it is the only process.
         let dynamo = Arc::new(if process.is_some() { dynamo.alone() } else { dynamo });
         let trouble = Arc::new(Trouble::default());

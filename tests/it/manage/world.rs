@@ -20,12 +20,12 @@ use ports::{
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;
-use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
+use store_dynamodb::{DynamoStore, Groups, ensure_table};
 
 pub(super) struct World {
     pub(super) manage: Manage,
     pub(super) store: Store,
-    pub(super) firing: Arc<DynamoJobStore>,
+    pub(super) firing: Arc<DynamoStore>,
     pub(super) queue: Arc<Recorded>,
     pub(super) clock: Arc<Standing>,
     pub(super) sealer: Arc<AesSealer>,
@@ -78,7 +78,7 @@ impl World {
 
     /// A job as it is kept, and its secrets.
     pub(super) async fn kept(&self, name: &str) -> (JobRecord, Value) {
-        let store = DynamoJobStore::new(self.store.client(), "minutehand");
+        let store = DynamoStore::new(self.store.client(), "minutehand");
         let found = store.find_collection(&place(), &named("jc")).await.unwrap().unwrap();
         let job = store.find_job(&found.collection.uid, &named(name)).await.unwrap().unwrap();
         let secrets = self.sealer.open(&job.uid, job.sealed.as_deref().unwrap()).unwrap();
@@ -100,13 +100,13 @@ impl Recorded {
 }
 
 /// The services over this store and this queue.
-pub(super) fn dynamo(store: &Store) -> Arc<DynamoJobStore> {
-    let dynamo = DynamoJobStore::new(store.client(), "minutehand");
+pub(super) fn dynamo(store: &Store) -> Arc<DynamoStore> {
+    let dynamo = DynamoStore::new(store.client(), "minutehand");
     Arc::new(dynamo.with_groups(Groups::Transactions))
 }
 
 pub(super) fn manage(
-    store: Arc<DynamoJobStore>,
+    store: Arc<DynamoStore>,
     queue: Arc<dyn DispatchQueue>,
     clock: Arc<dyn Clock>,
     sealer: Arc<AesSealer>,

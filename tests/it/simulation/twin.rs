@@ -20,7 +20,7 @@ use ports::firing::{
 };
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved};
 use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use store_dynamodb::{DynamoStore, ensure_table};
 use tokio::runtime::Runtime;
 
 use super::judge::judge;
@@ -31,7 +31,7 @@ use super::scenario;
 /// Both stores.
 struct Twin {
     memory: Arc<Memory>,
-    real: DynamoJobStore,
+    real: DynamoStore,
     /// The real mark of each simulated one.
     marks: Mutex<HashMap<u64, Mark>>,
     runtime: Arc<Runtime>,
@@ -58,7 +58,7 @@ fn the_store_in_memory_answers_as_the_real_one() {
     for seed in [0, 2, 3, 6, 18, 39] {
         let store = Embedded::in_memory().unwrap();
         runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
-        let real = DynamoJobStore::new(store.client(), "simulated").alone();
+        let real = DynamoStore::new(store.client(), "simulated").alone();
         let run = play_on(seed, scenario(seed), None, |memory| {
             // Both purge pages of one size.
             memory.purged_max.store(100, Relaxed);

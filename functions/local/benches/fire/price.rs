@@ -22,7 +22,7 @@ use ports::{ActionSender, AttemptContext, Clock, DispatchQueue, QueueError, Queu
 use runtime::{Grouped, PfxReader, RandomIds};
 use sealer_aes::AesSealer;
 use serde_json::{Value, json};
-use store_dynamodb::{Consumed, DynamoJobStore, Groups, Meter, MeteredCall, ensure_table};
+use store_dynamodb::{Consumed, DynamoStore, Groups, Meter, MeteredCall, ensure_table};
 
 use crate::figures::Figures;
 
@@ -89,7 +89,7 @@ impl World {
         let clock = Arc::new(Hand(Mutex::new(start)));
         let letters = Arc::new(Letters::default());
         let meter = Arc::new(Meter::default());
-        let jobs = DynamoJobStore::new(store.client(), TABLE)
+        let jobs = DynamoStore::new(store.client(), TABLE)
             .with_groups(Groups::Singles)
             .with_meter(meter.clone());
         let jobs = Arc::new(jobs);

@@ -22,7 +22,7 @@ use futures_util::stream::{StreamExt as _, iter};
 use ports::JobStore as _;
 use ports::store::{CollectionRecord, JobRecord, ResourceGroup, SaveJob, TimerRecord};
 use runtime::SystemClock;
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use store_dynamodb::{DynamoStore, ensure_table};
 
 use crate::disk::new_dir;
 use crate::figures::Figures;
@@ -46,7 +46,7 @@ pub(crate) async fn measure(figures: &mut Figures, many: u64) {
         let start = Instant::now();
         fill(&store.client(), stored).await;
         eprintln!("{stored} jobs stored in {:.1?}", start.elapsed());
-        let jobs = Arc::new(DynamoJobStore::new(store.client(), TABLE));
+        let jobs = Arc::new(DynamoStore::new(store.client(), TABLE));
         let queue = Queue::in_memory(Arc::new(SystemClock)).expect("a queue");
         let dispatcher = Dispatcher::new(
             jobs.clone(),
@@ -108,7 +108,7 @@ fn copies(timer: &Item, definition: &Item, n: u64) -> [Item; 2] {
 
 /// The timer and the definition of a job.
 async fn template(client: &Client) -> [Item; 2] {
-    let store = DynamoJobStore::new(client.clone(), TABLE);
+    let store = DynamoStore::new(client.clone(), TABLE);
     let (collection, job) = (collection(), job());
     let _ = store.create_collection(&collection).await.expect("a collection");
     let save = SaveJob { collection: &collection, job: &job, timer_changes: true };

@@ -12,7 +12,7 @@ use ports::{Clock, DispatchQueue, IdSource, Sealer};
 use runtime::{
     Advanced, Grouped, Metrics, PfxReader, RandomIds, SystemClock, TestClock, system_now,
 };
-use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
+use store_dynamodb::{DynamoStore, Groups, ensure_table};
 
 use super::home::Home;
 use super::page::PrometheusPage;
@@ -32,7 +32,7 @@ pub(super) struct Parts {
     /// The data directory; `None` if everything is in memory.
     pub(super) dir: Option<DataDir>,
     pub(super) store: Store,
-    pub(super) jobs: Arc<DynamoJobStore>,
+    pub(super) jobs: Arc<DynamoStore>,
     grouped: Arc<Grouped>,
     sealer: Arc<dyn Sealer>,
     metrics: Arc<Metrics>,
@@ -46,7 +46,7 @@ impl Parts {
         let Home { dir, sealer, store, queue } = Home::open(&settings.storage, clock.clone())?;
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
         // One commit for what comes together: here a commit is the price, and not a write.
-        let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
+        let jobs = DynamoStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
         // One process has a data directory, so what it does not write nobody does.
         let jobs = Arc::new(jobs.alone());
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);

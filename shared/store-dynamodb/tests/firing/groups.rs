@@ -2,7 +2,7 @@
 
 use domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
 use embedded::Store;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups};
+use minutehand_store_dynamodb::{DynamoStore, Groups};
 use ports::FiringStore;
 use ports::firing::{Claim, Claimed, Recorded, Recording};
 
@@ -141,7 +141,7 @@ async fn a_store_that_does_not_answer_says_so_of_each() {
     for groups in [Groups::Transactions, Groups::Singles] {
         // The embedded one, as another is not ours to close.
         let embedded = Store::in_memory().unwrap();
-        let store = DynamoJobStore::new(embedded.client(), "closed").with_groups(groups);
+        let store = DynamoStore::new(embedded.client(), "closed").with_groups(groups);
         embedded.close().await;
         let claims = [60, 120].map(|second| claim(&scheduled(second), "a"));
         let answers = store.claim(&claims).await;

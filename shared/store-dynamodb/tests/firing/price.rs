@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use domain::attempt::{Attempt, Record};
 use domain::job::JobState;
 use domain::recently_counted::RecentlyCounted;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups, MeteredCall};
+use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
 use ports::firing::{Advance, Claimed, Counted, CounterUpdate, CountersAdd, Recorded, TimerKey};
 use ports::{FiringStore, TimerStore};
 
@@ -123,7 +123,7 @@ async fn a_transaction_costs_twice_what_its_writes_do() {
 #[tokio::test]
 async fn nobody_counts_unless_asked_to() {
     let world = World::embedded(Groups::Singles).await;
-    let store = DynamoJobStore::new(world.client.clone(), &world.table);
+    let store = DynamoStore::new(world.client.clone(), &world.table);
     store.claim(&[claim(&scheduled(60), CLAIM)]).await.remove(0).unwrap();
     assert!(world.meter.take().is_empty());
 }

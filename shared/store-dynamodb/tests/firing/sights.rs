@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::pricing_tier::PricingTier;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups, MeteredCall};
+use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
 use ports::store::{JobRecord, SaveJob, Saved};
 use ports::{FiringStore, JobStore};
 
@@ -125,7 +125,7 @@ async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is(
         changed.document = format!("{{\"version\":{version}}}");
         changed.timer.timing.generation += u64::from(timer_changes);
         // By another process, which remembers for itself.
-        let other = DynamoJobStore::new(world.client.clone(), &world.table);
+        let other = DynamoStore::new(world.client.clone(), &world.table);
         let save = SaveJob { collection: &at_home, job: &changed, timer_changes };
         assert_eq!(other.replace_job(save).await.unwrap(), Saved::Kept);
         assert_eq!(look().await.unwrap().document, changed.document);

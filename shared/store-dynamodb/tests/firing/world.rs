@@ -14,7 +14,7 @@ use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use domain::work_item::JobRef;
 use embedded::Store;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
+use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
 use ports::firing::{Claim, Claimed, Execution, Held, Recorded, Recording};
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
@@ -29,7 +29,7 @@ pub(crate) const COLLECTION: &str = "01hzzzzzzzzzzzzzzzzzzzzzzc";
 pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) table: String,
-    pub(crate) store: DynamoJobStore,
+    pub(crate) store: DynamoStore,
     pub(crate) meter: Arc<Meter>,
 }
 
@@ -56,7 +56,7 @@ impl World {
         let table = back_end::new_table("firing");
         ensure_table(&client, &table).await.unwrap();
         let meter = Arc::new(Meter::default());
-        let store = DynamoJobStore::new(client.clone(), &table)
+        let store = DynamoStore::new(client.clone(), &table)
             .with_groups(groups)
             .with_meter(meter.clone());
         Self { client, table, store, meter }
