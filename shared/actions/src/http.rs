@@ -18,7 +18,7 @@ use domain::message::host;
 use domain::secret::Secret;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
-use ports::{AttemptContext, Sent};
+use ports::{AttemptContext, ActionOutcome};
 
 use crate::body;
 use crate::client::HttpClients;
@@ -70,7 +70,7 @@ impl Http {
         request: &HttpRequest,
         https_only: bool,
         occasion: &AttemptContext,
-    ) -> Sent {
+    ) -> ActionOutcome {
         let mut trail =
             RedactionContext { host: host(&request.uri), secrets: SecretForms::default() };
         let call = HttpCall { request, https_only, occasion };
@@ -78,11 +78,11 @@ impl Http {
         let ended = tokio::time::timeout(limit, self.perform(&call, &mut trail)).await;
         let RedactionContext { host, secrets } = &trail;
         match ended.unwrap_or_else(|_| Err(ActionFailure::timeout(limit))) {
-            Ok(HttpAnswer { status, headers, body }) => Sent {
+            Ok(HttpAnswer { status, headers, body }) => ActionOutcome {
                 outcome: if status.is_success() { Outcome::Succeeded } else { Outcome::Failed },
                 message: message::of_response(host, status, &headers, &body, secrets),
             },
-            Err(ActionFailure { word, text }) => Sent {
+            Err(ActionFailure { word, text }) => ActionOutcome {
                 outcome: Outcome::Failed,
                 message: message::of_failure(host, &word, &text, secrets),
             },

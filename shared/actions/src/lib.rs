@@ -43,7 +43,7 @@ use std::sync::Arc;
 use ::http::HeaderValue;
 use async_trait::async_trait;
 use domain::action::Target;
-use ports::{ActionSender, AttemptContext, Sent};
+use ports::{ActionSender, AttemptContext, ActionOutcome};
 
 use crate::aws::{Account, Services};
 use crate::bus::{Amqp, Buses};
@@ -126,7 +126,7 @@ impl Actions {
 
 #[async_trait]
 impl ActionSender for Actions {
-    async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
+    async fn send(&self, target: &Target, occasion: &AttemptContext) -> ActionOutcome {
         match target {
             Target::Http(request) => self.http.send(request, false, occasion).await,
             Target::Https(request) => self.http.send(request, true, occasion).await,

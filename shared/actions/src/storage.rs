@@ -9,7 +9,7 @@ use domain::action::{MessageFormat, StorageQueue, Target};
 use domain::attempt::Outcome;
 use domain::message::failed;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ports::{AttemptContext, Sent};
+use ports::{AttemptContext, ActionOutcome};
 
 use crate::endpoint::Endpoint;
 use crate::envelope;
@@ -38,7 +38,7 @@ impl StorageQueues {
         target: &Target,
         queue: &StorageQueue,
         occasion: &AttemptContext,
-    ) -> Sent {
+    ) -> ActionOutcome {
         let mut secrets = SecretForms::default();
         secrets.add_query(queue.sas_token.expose().trim_start_matches('?'));
         let limit = self.time_max;
@@ -48,7 +48,7 @@ impl StorageQueues {
         match ended {
             Ok(receipt) if receipt.status.is_success() => {
                 let status = status::name(receipt.status);
-                Sent {
+                ActionOutcome {
                     outcome: Outcome::Succeeded,
                     message: format!(
                         "StorageQueue Action - Message to storage account '{account}', queue \
@@ -57,7 +57,7 @@ impl StorageQueues {
                 }
             }
             Ok(receipt) => refused(target, queue, &receipt, &secrets),
-            Err(failure) if failure.is_unresolved() => Sent {
+            Err(failure) if failure.is_unresolved() => ActionOutcome {
                 outcome: Outcome::Failed,
                 message: format!(
                     "StorageQueue Action - The storage account '{account}' could not be found, and \
@@ -67,7 +67,7 @@ impl StorageQueues {
             },
             Err(ActionFailure { word, text }) => {
                 let text = message::shown_text(&secrets.redact(&text));
-                Sent { outcome: Outcome::Failed, message: failed(target, &word, &text) }
+                ActionOutcome { outcome: Outcome::Failed, message: failed(target, &word, &text) }
             }
         }
     }
@@ -110,7 +110,7 @@ fn refused(
     queue: &StorageQueue,
     receipt: &PostAnswer,
     secrets: &SecretForms,
-) -> Sent {
+) -> ActionOutcome {
     let said = String::from_utf8_lossy(&receipt.body.bytes);
     let header = receipt.headers.get("x-ms-error-code");
     let code = header.and_then(|code| code.to_str().ok()).map(str::to_owned);
@@ -122,7 +122,7 @@ fn refused(
             "StorageQueue Action - The queue '{name}' does not exist in the storage account \
              '{account}': {status} {code}"
         );
-        return Sent { outcome: Outcome::Failed, message };
+        return ActionOutcome { outcome: Outcome::Failed, message };
     }
     // The first line; the rest are numbers of the request.
     let sentence = element(&said, "Message").unwrap_or_default();
@@ -134,5 +134,5 @@ fn refused(
     let told = told.join(" ");
     let told = message::shown_text(&secrets.redact(&told));
     let told: String = told.chars().take(SAID_CHARS_MAX).collect();
-    Sent { outcome: Outcome::Failed, message: failed(target, &status, &told) }
+    ActionOutcome { outcome: Outcome::Failed, message: failed(target, &status, &told) }
 }

@@ -18,7 +18,7 @@ use domain::arn::{Arn, is_region};
 use domain::attempt::Outcome;
 use domain::message::failed;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ports::{AttemptContext, Sent};
+use ports::{AttemptContext, ActionOutcome};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -76,16 +76,16 @@ impl Account {
 
 impl Services {
     /// Sends to a service within the time limit.
-    pub(crate) async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
+    pub(crate) async fn send(&self, target: &Target, occasion: &AttemptContext) -> ActionOutcome {
         let mut secrets = SecretForms::default();
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.ask(target, occasion, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit))) {
-            Ok(said) => Sent { outcome: Outcome::Succeeded, message: succeeded(target, &said) },
+            Ok(said) => ActionOutcome { outcome: Outcome::Succeeded, message: succeeded(target, &said) },
             Err(ActionFailure { word, text }) => {
                 let text = shown_text(&secrets.redact(&text));
                 let text: String = text.chars().take(SAID_CHARS_MAX).collect();
-                Sent { outcome: Outcome::Failed, message: failed(target, &word, &text) }
+                ActionOutcome { outcome: Outcome::Failed, message: failed(target, &word, &text) }
             }
         }
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use domain::action::{ServiceBus, Target, Transport};
 use domain::attempt::Outcome;
 use domain::message::failed;
-use ports::{AttemptContext, Sent};
+use ports::{AttemptContext, ActionOutcome};
 
 use crate::endpoint::Endpoint;
 use crate::failure::ActionFailure;
@@ -48,19 +48,19 @@ impl Buses {
         target: &Target,
         bus: &ServiceBus,
         occasion: &AttemptContext,
-    ) -> Sent {
+    ) -> ActionOutcome {
         let mut secrets = SecretForms::default();
         secrets.add(bus.key.expose());
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.deliver(bus, occasion, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit))) {
             Ok(answer) => {
-                Sent { outcome: Outcome::Succeeded, message: succeeded(target, bus, &answer) }
+                ActionOutcome { outcome: Outcome::Succeeded, message: succeeded(target, bus, &answer) }
             }
             Err(ActionFailure { word, text }) => {
                 let text = shown_text(&secrets.redact(&text));
                 let text: String = text.chars().take(SAID_CHARS_MAX).collect();
-                Sent { outcome: Outcome::Failed, message: failed(target, &word, &text) }
+                ActionOutcome { outcome: Outcome::Failed, message: failed(target, &word, &text) }
             }
         }
     }

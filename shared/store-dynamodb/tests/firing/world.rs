@@ -56,9 +56,8 @@ impl World {
         let table = back_end::new_table("firing");
         ensure_table(&client, &table).await.unwrap();
         let meter = Arc::new(Meter::default());
-        let store = DynamoStore::new(client.clone(), &table)
-            .with_groups(groups)
-            .with_meter(meter.clone());
+        let store =
+            DynamoStore::new(client.clone(), &table).with_groups(groups).with_meter(meter.clone());
         Self { client, table, store, meter }
     }
 
