@@ -70,7 +70,8 @@ impl Function {
         let dispatcher =
             Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone(), None);
         let ports = ManagePorts {
-            store: store.clone(),
+            collections: store.clone(),
+            jobs: store.clone(),
             history: store,
             queue,
             dispatcher,

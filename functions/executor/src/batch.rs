@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actions::{Actions, Aws, SettingsError};
-use app::fire::{Executor, FirePorts, FireSettings, Performed};
+use app::fire::{Executor, FirePorts, FireSettings, FireStore, Performed, Stop};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
 use domain::work_item::WorkItem;
@@ -14,10 +14,10 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use ports::{ActionSender, Clock, UnreadableMessage};
 use queue_sqs::{Batch, BatchAnswer, SqsDelivery, SqsQueue, SqsReceipt};
-use runtime::{Grouped, RandomIds, chain};
+use runtime::{RandomIds, chain};
 use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use sealer_kms::KmsSealer;
-use store_dynamodb::DynamoStore;
+use store_dynamodb::{BatchingStore, DynamoStore};
 
 use crate::ExecutorSettings;
 
@@ -44,6 +44,8 @@ pub struct ExecutorClients {
 /// The function.
 pub struct Function {
     executor: Executor,
+    /// Lambda lets work end by itself.
+    never: Stop,
     queue: SqsQueue,
     clock: Arc<dyn Clock>,
     tally: Arc<Tally>,
@@ -95,19 +97,26 @@ impl Function {
         let tally = Arc::new(Tally::default());
         let store = DynamoStore::new(clients.dynamodb, &settings.table);
         let ports = FirePorts {
-            // What the messages of a batch look at is read together.
-            store: Arc::new(Grouped::new(Arc::new(store))),
+            // The jobs of a batch are read together.
+            store: FireStore::new(Arc::new(BatchingStore::new(Arc::new(store)))),
             queue: Arc::new(queue.clone()),
-            gate: Arc::new(()),
             sender,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
             events: Arc::new((tally.clone(), bus.clone())),
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
         };
-        let fire = FireSettings { region: region.to_owned(), is_quiet: true, only_process: None };
+        let fire = FireSettings { region: region.to_owned(), is_quiet: true, catch_up_from: None };
         let executor = Executor::new(ports, fire);
-        Self { executor, queue, clock, tally, bus, table: settings.table.clone() }
+        Self {
+            executor,
+            never: Stop::never(),
+            queue,
+            clock,
+            tally,
+            bus,
+            table: settings.table.clone(),
+        }
     }
 
     /// What became of messages since the metrics were last printed.
@@ -164,7 +173,8 @@ impl Function {
 
     async fn work_item(&self, work_item: &WorkItem, receives: u32, stop_at: DateTime<Utc>) -> Fate {
         let left = (stop_at - self.clock.work_now()).to_std().unwrap_or_default();
-        let performed = AssertUnwindSafe(self.executor.perform(work_item)).catch_unwind();
+        let performed =
+            AssertUnwindSafe(self.executor.perform(work_item, &self.never)).catch_unwind();
         let performed = tokio::select! {
             biased;
             performed = performed => performed,

@@ -18,7 +18,7 @@ use domain::message::host;
 use domain::secret::Secret;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
-use ports::{AttemptContext, ActionOutcome};
+use ports::{ActionOutcome, AttemptContext};
 
 use crate::body;
 use crate::client::HttpClients;

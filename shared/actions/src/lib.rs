@@ -43,7 +43,7 @@ use std::sync::Arc;
 use ::http::HeaderValue;
 use async_trait::async_trait;
 use domain::action::Target;
-use ports::{ActionSender, AttemptContext, ActionOutcome};
+use ports::{ActionOutcome, ActionSender, AttemptContext};
 
 use crate::aws::{Account, Services};
 use crate::bus::{Amqp, Buses};

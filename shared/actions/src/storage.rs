@@ -9,7 +9,7 @@ use domain::action::{MessageFormat, StorageQueue, Target};
 use domain::attempt::Outcome;
 use domain::message::failed;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ports::{AttemptContext, ActionOutcome};
+use ports::{ActionOutcome, AttemptContext};
 
 use crate::endpoint::Endpoint;
 use crate::envelope;

@@ -53,17 +53,17 @@ pub enum AppError {
 }
 
 impl AppError {
-    /// Whether asking again may help, as what failed is not ours.
+    /// Whether a retry may help.
     #[must_use]
-    pub const fn may_pass(&self) -> bool {
+    pub const fn is_retryable(&self) -> bool {
         match self {
             Self::Store(error) | Self::NoWrites(error) => error.is_retryable(),
             Self::Queue(error) => error.is_retryable(),
+            Self::Seal(error) => error.is_retryable(),
             Self::Busy { .. } => true,
             Self::NoCollection { .. }
             | Self::NoJob { .. }
             | Self::Refused(_)
-            | Self::Seal(_)
             | Self::Unreadable { .. } => false,
         }
     }

@@ -160,7 +160,7 @@ impl From<AppError> for Failure {
                 ErrorCode::Conflict,
                 format!("Others are changing the {what} at the same time. Try again."),
             ),
-            AppError::Store(_) | AppError::Queue(_) if error.may_pass() => Self {
+            AppError::Store(_) | AppError::Queue(_) if error.is_retryable() => Self {
                 inside: Some(error),
                 ..Self::new(
                     ErrorCode::ServiceUnavailable,

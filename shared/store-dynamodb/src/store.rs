@@ -66,7 +66,9 @@ impl DynamoStore {
 
     /// Whether a stored claim is void, because the process that made it has ended.
     pub(crate) fn is_void(&self, stored_claim_id: &str) -> bool {
-        let alone = self.alone.as_ref();
-        alone.is_some_and(|alone| !stored_claim_id.starts_with(&alone.process_id))
+        self.alone.as_ref().is_some_and(|alone| {
+            let rest = stored_claim_id.strip_prefix(&alone.process_id);
+            !rest.is_some_and(|rest| rest.starts_with('-'))
+        })
     }
 }

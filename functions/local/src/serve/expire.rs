@@ -15,7 +15,7 @@ use super::tasks::Stop;
 const EXPIRE_EVERY: Duration = Duration::from_hours(1);
 
 /// Removes what has expired until it is asked to stop.
-pub(super) async fn expire(jobs: Arc<DynamoStore>, clock: Arc<dyn Clock>, mut stop: Stop) {
+pub(super) async fn expire(jobs: Arc<DynamoStore>, clock: Arc<dyn Clock>, stop: Stop) {
     loop {
         let removed = async {
             match jobs.remove_expired(clock.now(), clock.work_now()).await {

@@ -47,7 +47,7 @@ pub(super) async fn listen(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     api: Router,
-    mut stop: Stop,
+    stop: Stop,
 ) {
     let mut connections = JoinSet::new();
     let room = Arc::new(Notify::new());
@@ -87,7 +87,7 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut until: Until) {
+async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, until: Until) {
     // An answer is written in one piece, and does not wait for another to go with it.
     let _ = socket.set_nodelay(true);
     let socket = Impatient::new(socket);
@@ -106,7 +106,7 @@ async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut unt
 }
 
 /// Answers the requests of a connection, one after the other.
-async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, mut until: Until) {
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, until: Until) {
     let api = TowerToHyperService::new(api);
     let (busy, mut is_busy) = watch::channel(false);
     let busy = Arc::new(busy);

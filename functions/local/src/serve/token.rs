@@ -83,7 +83,7 @@ impl TokenFile {
     }
 
     /// Keeps `access` as the file says, until asked to stop.
-    pub(super) async fn watch(mut self, access: Arc<RwLock<Access>>, mut stop: Stop) {
+    pub(super) async fn watch(mut self, access: Arc<RwLock<Access>>, stop: Stop) {
         let mut looks = tokio::time::interval(LOOK_EVERY);
         loop {
             tokio::select! {

@@ -29,7 +29,7 @@ const TAKEN_MAX: usize = 200;
 const FAILED_PAUSE: Duration = Duration::from_secs(5);
 
 /// Works until it is asked to stop, and what it has begun is done.
-pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>, mut stop: Stop) {
+pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>, stop: Stop) {
     let places = Arc::new(Semaphore::new(UNDER_WAY_MAX as usize));
     loop {
         let taken = async {
@@ -40,6 +40,8 @@ pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>
             taken
         };
         let taken = tokio::select! {
+            // First, or a message that was just given back would be taken again.
+            biased;
             () = stop.requested() => break,
             taken = taken => taken,
         };
@@ -47,9 +49,9 @@ pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>
             Ok(deliveries) => {
                 for delivery in deliveries {
                     let Ok(place) = places.clone().acquire_owned().await else { return };
-                    let (queue, executor) = (queue.clone(), executor.clone());
+                    let (queue, executor, stop) = (queue.clone(), executor.clone(), stop.clone());
                     tokio::spawn(async move {
-                        perform(&queue, &executor, delivery).await;
+                        perform(&queue, &executor, delivery, &stop).await;
                         drop(place);
                     });
                 }
@@ -60,12 +62,11 @@ pub(super) async fn work(queue: Queue, executor: Executor, clock: Arc<dyn Clock>
             }
         }
     }
-    executor.stop();
     // Every place is free again when everything is done.
     let _ = places.acquire_many(UNDER_WAY_MAX).await;
 }
 
-async fn perform(queue: &Queue, executor: &Executor, delivery: TakenMessage) {
+async fn perform(queue: &Queue, executor: &Executor, delivery: TakenMessage, stop: &Stop) {
     let TakenMessage { receipt, work_item, .. } = delivery;
     let receipts = [receipt];
     let settled = match work_item {
@@ -75,7 +76,8 @@ async fn perform(queue: &Queue, executor: &Executor, delivery: TakenMessage) {
             queue.bury(&receipts, &error.to_string()).await
         }
         Ok(work_item) => {
-            let performed = AssertUnwindSafe(executor.perform(&work_item)).catch_unwind().await;
+            let performed =
+                AssertUnwindSafe(executor.perform(&work_item, stop)).catch_unwind().await;
             match performed {
                 Ok(Ok(Performed::Done)) => queue.finish(&receipts).await,
                 Ok(Ok(Performed::Again(after))) => put_back(queue, receipts, after).await,

@@ -18,7 +18,7 @@ use domain::arn::{Arn, is_region};
 use domain::attempt::Outcome;
 use domain::message::failed;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ports::{AttemptContext, ActionOutcome};
+use ports::{ActionOutcome, AttemptContext};
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -81,7 +81,9 @@ impl Services {
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.ask(target, occasion, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit))) {
-            Ok(said) => ActionOutcome { outcome: Outcome::Succeeded, message: succeeded(target, &said) },
+            Ok(said) => {
+                ActionOutcome { outcome: Outcome::Succeeded, message: succeeded(target, &said) }
+            }
             Err(ActionFailure { word, text }) => {
                 let text = shown_text(&secrets.redact(&text));
                 let text: String = text.chars().take(SAID_CHARS_MAX).collect();

@@ -18,7 +18,7 @@ use std::time::Duration;
 use domain::action::{ServiceBus, Target, Transport};
 use domain::attempt::Outcome;
 use domain::message::failed;
-use ports::{AttemptContext, ActionOutcome};
+use ports::{ActionOutcome, AttemptContext};
 
 use crate::endpoint::Endpoint;
 use crate::failure::ActionFailure;
@@ -54,9 +54,10 @@ impl Buses {
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.deliver(bus, occasion, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::unanswered(limit))) {
-            Ok(answer) => {
-                ActionOutcome { outcome: Outcome::Succeeded, message: succeeded(target, bus, &answer) }
-            }
+            Ok(answer) => ActionOutcome {
+                outcome: Outcome::Succeeded,
+                message: succeeded(target, bus, &answer),
+            },
             Err(ActionFailure { word, text }) => {
                 let text = shown_text(&secrets.redact(&text));
                 let text: String = text.chars().take(SAID_CHARS_MAX).collect();

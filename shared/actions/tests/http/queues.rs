@@ -8,7 +8,7 @@ use domain::action::{
 use domain::arn::Arn;
 use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Aws, Endpoint, Roots, SendLimits, TargetPolicy};
-use ports::{ActionSender as _, ActionOutcome};
+use ports::{ActionOutcome, ActionSender as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 

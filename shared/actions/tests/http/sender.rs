@@ -12,7 +12,7 @@ use domain::action::{Authentication, HttpRequest, Target};
 use domain::attempt::Outcome;
 use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Resolver, Roots, SendLimits, TargetPolicy};
-use ports::{ActionSender as _, AttemptContext, ActionOutcome};
+use ports::{ActionOutcome, ActionSender as _, AttemptContext};
 
 /// Names that only a test has.
 pub(crate) struct Names(HashMap<&'static str, Vec<IpAddr>>);

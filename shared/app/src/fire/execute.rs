@@ -10,7 +10,7 @@ use domain::attempt::Attempt;
 use domain::work_item::{JobRef, WorkItem};
 use ports::QueueMessage;
 
-use super::{FirePorts, FireSettings};
+use super::{FirePorts, FireSettings, Stop};
 use crate::error::AppError;
 
 /// Performs work items.
@@ -46,30 +46,25 @@ impl Executor {
         Self { ports, settings: Arc::new(settings) }
     }
 
-    /// Lets nothing wait for its instant any more: what does gives its claim back, and its message
-    /// can be had again. What has begun goes on.
-    pub fn stop(&self) {
-        self.ports.gate.close();
-    }
-
-    /// Performs a work item.
+    /// Performs a work item. When `stop` fires, an attempt that is not due yet gives its claim back;
+    /// an attempt that has started goes on.
     ///
     /// # Errors
     ///
     /// If the store, the queue or the key did not do their part: the message comes back by itself.
-    pub async fn perform(&self, work_item: &WorkItem) -> Result<Performed, AppError> {
+    pub async fn perform(&self, work_item: &WorkItem, stop: &Stop) -> Result<Performed, AppError> {
         match work_item {
-            WorkItem::Execute { job, attempts } => self.attempts(job, attempts).await,
+            WorkItem::Execute { job, attempts } => self.attempts(job, attempts, stop).await,
             WorkItem::Conclude { job, generation } => {
-                self.conclude_stuck(job, *generation).await?;
+                self.check_finished_due(job, *generation).await?;
                 Ok(Performed::Done)
             }
             WorkItem::Delete { job, generation } => {
-                self.ports.store.delete_finished(job, *generation).await?;
+                self.ports.store.removal.delete_finished(job, *generation).await?;
                 Ok(Performed::Done)
             }
             WorkItem::Purge { collection_uid } => {
-                if !self.ports.store.purge(collection_uid).await? {
+                if !self.ports.store.removal.purge(collection_uid).await? {
                     // The rest by another message, so that no worker is at it for long.
                     let due_at = self.ports.clock.now();
                     let rest = QueueMessage { work_item: work_item.clone(), due_at };
@@ -80,11 +75,16 @@ impl Executor {
         }
     }
 
-    async fn attempts(&self, job: &JobRef, attempts: &[Attempt]) -> Result<Performed, AppError> {
+    async fn attempts(
+        &self,
+        job: &JobRef,
+        attempts: &[Attempt],
+        stop: &Stop,
+    ) -> Result<Performed, AppError> {
         if let [attempt] = attempts {
-            return self.attempt(job, attempt).await;
+            return self.attempt(job, attempt, stop).await;
         }
-        let each = attempts.iter().map(|attempt| self.attempt(job, attempt));
+        let each = attempts.iter().map(|attempt| self.attempt(job, attempt, stop));
         let mut performed = Performed::Done;
         for one in futures_util::future::join_all(each).await {
             performed = performed.and(one?);

@@ -69,7 +69,7 @@ impl Manage {
         group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionView>, AppError> {
-        let page = self.ports.store.list_collections(subscription, group, page).await?;
+        let page = self.ports.collections.list(subscription, group, page).await?;
         let items = page.items.into_iter().map(CollectionView::from).collect();
         Ok(Page { items, next: page.next })
     }
@@ -88,7 +88,7 @@ impl Manage {
         let wanted = read_collection(&canonical_names(body, COLLECTION))?;
         for _ in 0..ATTEMPTS_MAX {
             let now = self.ports.clock.now();
-            let saved = match self.ports.store.find_collection(place, name).await? {
+            let saved = match self.ports.collections.find(place, name).await? {
                 Some(old) => self.replace(old, wanted.clone(), now).await?,
                 None => self.create(place, name, wanted.clone(), now).await?,
             };
@@ -156,7 +156,7 @@ impl Manage {
         for _ in 0..ATTEMPTS_MAX {
             let old = self.collection(place, name).await?;
             let now = self.ports.clock.now();
-            match self.ports.store.delete_collection(&old, now).await? {
+            match self.ports.collections.delete(&old, now).await? {
                 Saved::Kept => return Ok(()),
                 Saved::Stale | Saved::Full => {}
             }
@@ -170,7 +170,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<CollectionRecord, AppError> {
-        let found = self.ports.store.find_collection(place, name).await?;
+        let found = self.ports.collections.find(place, name).await?;
         found.ok_or_else(|| AppError::NoCollection {
             group: place.group.to_string(),
             name: name.to_string(),
@@ -197,7 +197,7 @@ impl Manage {
             on_since: now,
             version: 1,
         };
-        let saved = self.ports.store.create_collection(&record).await?;
+        let saved = self.ports.collections.create(&record).await?;
         Ok((saved == Saved::Kept).then_some(record))
     }
 
@@ -219,7 +219,7 @@ impl Manage {
             collection: Collection { definition: wanted, ..old.collection },
             ..old
         };
-        let saved = self.ports.store.replace_collection(&record).await?;
+        let saved = self.ports.collections.replace(&record).await?;
         Ok((saved == Saved::Kept).then_some(record))
     }
 
@@ -237,7 +237,7 @@ impl Manage {
         // Bounded by the collections of the subscription.
         loop {
             let page = PageRequest { from, items_max: PAGE_ITEMS };
-            let page = self.ports.store.list_collections(&place.subscription, None, page).await?;
+            let page = self.ports.collections.list(&place.subscription, None, page).await?;
             let other = page.items.iter().find(|other| {
                 let same = other.place.group == place.group && other.collection.name == *name;
                 other.collection.definition.plan == PricingTier::Free && !same
@@ -272,7 +272,7 @@ impl Manage {
         // Bounded by the jobs of the collection.
         loop {
             let page = PageRequest { from, items_max: PAGE_ITEMS };
-            let page = self.ports.store.list_jobs(&old.collection.uid, page).await?;
+            let page = self.ports.jobs.list(&old.collection.uid, page).await?;
             for record in &page.items {
                 let job = self.definition(record, wanted.plan).await?;
                 let timetable = record.timer.timing.timetable(&job, self.ports.clock.now());

@@ -10,10 +10,10 @@ use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
 use domain::work_item::JobRef;
 use ports::QueueMessage;
-use ports::firing::{Due, DueTimer, JobTimer};
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
+use ports::store::{Due, DueTimer, JobTimer};
 use recurrence::{Recurrence, Timetable, read_start_time};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ use super::secrets::{SplitDocument, authenticates, open_certificates};
 use super::{ATTEMPTS_MAX, JobStatus, JobView, Manage};
 use crate::definition::{definition, whole_document};
 use crate::error::AppError;
-use crate::fire::execute;
+use crate::fire::attempt_message;
 
 /// What a change of a job came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Manage {
         page: PageRequest,
     ) -> Result<Page<JobView>, AppError> {
         let collection = self.collection(place, collection).await?;
-        let page = self.ports.store.list_jobs(&collection.collection.uid, page).await?;
+        let page = self.ports.jobs.list(&collection.collection.uid, page).await?;
         let views = page.items.into_iter().map(|job| self.view(&collection, job));
         Ok(Page { items: views.collect::<Result<_, _>>()?, next: page.next })
     }
@@ -82,7 +82,7 @@ impl Manage {
         for _ in 0..ATTEMPTS_MAX {
             let collection = self.collection(place, collection).await?;
             let plan = collection.collection.definition.plan;
-            let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
+            let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
             let wanted = read_job(&body, plan)?;
             let (put, saved) = match found {
                 Some(old) => {
@@ -148,7 +148,7 @@ impl Manage {
         for _ in 0..ATTEMPTS_MAX {
             let collection = self.collection(place, collection).await?;
             let job = self.job(&collection, name).await?;
-            match self.ports.store.delete_job(&collection, &job).await? {
+            match self.ports.jobs.delete(&collection, &job).await? {
                 Saved::Kept => return Ok(()),
                 Saved::Stale | Saved::Full => {}
             }
@@ -200,7 +200,7 @@ impl Manage {
         let timer = timer(&wanted, timing, &timetable, Counters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
-        match self.ports.store.create_job(save, limits.jobs_max).await? {
+        match self.ports.jobs.create(save, limits.jobs_max).await? {
             Saved::Kept => {
                 self.dispatch_what_is_near(collection, &job).await;
                 Ok(Some(job))
@@ -236,7 +236,7 @@ impl Manage {
         let SplitDocument { document, sealed } = self.keep(&old.uid, &wanted).await?;
         let job = JobRecord { document, sealed, timer, ..old };
         let save = SaveJob { collection, job: &job, timer_changes };
-        match self.ports.store.replace_job(save).await? {
+        match self.ports.jobs.replace(save).await? {
             Saved::Kept => {
                 if timer_changes {
                     self.dispatch_what_is_near(collection, &job).await;
@@ -280,8 +280,8 @@ impl Manage {
     /// here.
     async fn dispatch_what_is_near(&self, collection: &CollectionRecord, job: &JobRecord) {
         let timer = &job.timer;
-        let (Some(due_at), Some(rule), JobState::Enabled) =
-            (timer.due_at, &timer.rule, timer.state)
+        let (Some(due_at), Some(timetable), JobState::Enabled) =
+            (timer.due_at, &timer.timetable, timer.state)
         else {
             return;
         };
@@ -293,7 +293,7 @@ impl Manage {
             job: job_ref(collection, job),
             state: timer.state,
             generation: timer.timing.generation,
-            rule: rule.clone(),
+            timetable: timetable.clone(),
             is_spent: timer.is_spent,
         };
         let due = Due { due_at, what: DueTimer::Job(timer) };
@@ -309,7 +309,7 @@ impl Manage {
         collection: &CollectionRecord,
         name: &Name,
     ) -> Result<JobRecord, AppError> {
-        let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
+        let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
         found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
     }
 
@@ -394,12 +394,12 @@ fn timer(
         (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(first)),
         (Switch::Enabled, None) => (JobState::Completed, Some(now + KEPT_FOR)),
     };
-    let rule = (wanted.switch == Switch::Enabled).then(|| timetable.to_string());
-    TimerRecord { state, timing, rule, counters, due_at, is_spent: state.is_final() }
+    let timetable = (wanted.switch == Switch::Enabled).then(|| timetable.to_string());
+    TimerRecord { state, timing, timetable, counters, due_at, is_spent: state.is_final() }
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
-    execute(&job_ref(collection, job), Attempt::first(job.timer.timing.generation, what))
+    attempt_message(&job_ref(collection, job), Attempt::first(job.timer.timing.generation, what))
 }
 
 fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {

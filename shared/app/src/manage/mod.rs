@@ -23,7 +23,9 @@ use std::sync::Arc;
 use domain::name::{Name, PathSegment};
 use domain::pricing_tier::PlanLimits;
 use ports::store::ResourceGroup;
-use ports::{CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Sealer};
+use ports::{
+    CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs, Sealer,
+};
 
 use crate::error::AppError;
 use crate::fire::Dispatcher;
@@ -37,9 +39,11 @@ const ATTEMPTS_MAX: usize = 20;
 /// What managing needs from the world.
 #[derive(Clone)]
 pub struct ManagePorts {
-    /// Where collections and jobs are kept.
-    pub store: Arc<dyn JobStore>,
-    /// What jobs have executed.
+    /// Stores collections.
+    pub collections: Arc<dyn Collections>,
+    /// Stores jobs.
+    pub jobs: Arc<dyn Jobs>,
+    /// Reads what jobs have done.
     pub history: Arc<dyn History>,
     /// Where occurrences go.
     pub queue: Arc<dyn DispatchQueue>,
@@ -91,7 +95,7 @@ impl Manage {
         // Whether it is there does not matter.
         let segment = PathSegment::new("health")?;
         let place = ResourceGroup { subscription: segment.clone(), group: segment };
-        self.ports.store.find_collection(&place, &Name::new("health")?).await?;
+        self.ports.collections.find(&place, &Name::new("health")?).await?;
         self.ports.disk.takes_writes().await.map_err(AppError::NoWrites)
     }
 }

@@ -71,7 +71,7 @@ fn what_goes_against_a_rule_is_refused_and_what_goes_against_others_is_a_conflic
     let answer = api.put("/C1", r#"{"location":"East US"}"#);
     assert_eq!(answer.status.as_u16(), 409, "{}", answer.body);
     assert_eq!(answer.json()["error"]["code"], "LocationChanged");
-    *api.world.trouble.lock().unwrap() = Trouble::Stale;
+    api.troubles.set(Trouble::Stale);
     api.put("/C1", "{}").fails(
         409,
         "Conflict",

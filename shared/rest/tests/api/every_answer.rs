@@ -88,13 +88,13 @@ fn what_is_not_there_and_what_is_not_done_have_the_same_shape() {
 fn troubles_inside_stay_inside() {
     let api = Api::with_collection();
     for trouble in [Trouble::Unavailable, Trouble::Throttled] {
-        *api.world.trouble.lock().unwrap() = trouble;
+        api.troubles.set(trouble);
         let answer = api.get("/C1");
         let message = "The service cannot answer at the moment. Try again.";
         answer.fails(503, "ServiceUnavailable", message);
         assert_eq!(answer.header("retry-after"), Some("5"));
     }
-    *api.world.trouble.lock().unwrap() = Trouble::Corrupt;
+    api.troubles.set(Trouble::Corrupt);
     api.get("/C1").fails(
         500,
         "InternalError",

@@ -10,9 +10,9 @@ use crate::support::{Api, NO_COLLECTION};
 #[test]
 fn a_job_is_run_and_nothing_is_answered() {
     let api = Api::with_job();
-    api.world.sent.lock().unwrap().clear();
+    api.queue.0.lock().unwrap().clear();
     api.ask("POST", "/C1/jobs/J1/run", "").is(200, "");
-    let sent = api.world.sent.lock().unwrap();
+    let sent = api.queue.0.lock().unwrap();
     let [QueueMessage { work_item: WorkItem::Execute { attempts, .. }, .. }] = &sent[..] else {
         panic!("not one execution: {sent:?}");
     };
@@ -22,7 +22,7 @@ fn a_job_is_run_and_nothing_is_answered() {
 #[test]
 fn what_is_switched_off_or_over_does_not_run() {
     let api = Api::with_job();
-    api.world.change_job("J1", |job| job.timer.state = JobState::Faulted);
+    api.finish(JobState::Faulted);
     api.ask("POST", "/C1/jobs/J1/run", "").fails(
         409,
         "JobFinished",

@@ -76,7 +76,7 @@ fn a_request_is_one_line_without_its_query() {
 #[test]
 fn a_request_that_trips_over_itself_is_one_failed_request() {
     let api = Api::with_collection();
-    *api.world.trouble.lock().unwrap() = Trouble::Panic;
+    api.troubles.set(Trouble::Panic);
     let (answer, lines) = Lines::of(|| api.get("/C1"));
     let id = answer.header("x-ms-request-id").unwrap().to_owned();
     answer.fails(
@@ -88,15 +88,14 @@ fn a_request_that_trips_over_itself_is_one_failed_request() {
         "ERROR message=a request tripped over itself error_type=RequestPanicked request.id=\"{id}\""
     );
     assert_eq!((lines.len(), &lines[0]), (2, &line));
-    api.world.trouble.clear_poison();
-    *api.world.trouble.lock().unwrap() = Trouble::None;
+    api.troubles.set(Trouble::None);
     assert_eq!(api.get("/C1").status, 200);
 }
 
 #[test]
 fn a_failure_of_ours_is_told_to_the_log() {
     let api = Api::with_collection();
-    *api.world.trouble.lock().unwrap() = Trouble::Unavailable;
+    api.troubles.set(Trouble::Unavailable);
     let (answer, lines) = Lines::of(|| api.get("/C1"));
     let id = answer.header("x-ms-request-id").unwrap();
     let line = format!(

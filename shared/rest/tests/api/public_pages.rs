@@ -15,7 +15,7 @@ fn health_names_what_runs() {
 #[test]
 fn a_service_whose_store_does_not_answer_is_not_ready() {
     let api = Api::with(Access::Tokens(Vec::new()));
-    *api.world.trouble.lock().unwrap() = Trouble::Unavailable;
+    api.troubles.set(Trouble::Unavailable);
     let message = "The service cannot answer at the moment. Try again.";
     api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
 }
@@ -23,7 +23,7 @@ fn a_service_whose_store_does_not_answer_is_not_ready() {
 #[test]
 fn a_service_whose_disk_takes_no_writes_is_not_ready_and_says_so() {
     let api = Api::with(Access::Tokens(Vec::new()));
-    *api.world.trouble.lock().unwrap() = Trouble::Full;
+    api.troubles.set(Trouble::Full);
     let message =
         "The disk takes no writes: what is changed or fires cannot be kept. The log says why.";
     api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
