@@ -21,7 +21,7 @@ use rest::{BuildInfo, Rest, Scheme};
 use runtime::{PfxReader, RandomIds};
 use runtime_aws::{Tally, print_metrics};
 use sealer_kms::KmsSealer;
-use store_dynamodb::DynamoJobStore;
+use store_dynamodb::DynamoStore;
 use tower::ServiceExt;
 
 pub use event::{HttpAnswer, HttpEvent, NotARequest};
@@ -66,14 +66,15 @@ impl Function {
         clients: ApiClients,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let store = Arc::new(DynamoJobStore::new(clients.dynamodb, &settings.table));
+        let store = Arc::new(DynamoStore::new(clients.dynamodb, &settings.table));
         let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
         let tally = Arc::new(Tally::default());
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         let dispatcher =
             Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone(), None);
         let ports = ManagePorts {
-            store: store.clone(),
+            collections: store.clone(),
+            jobs: store.clone(),
             history: store,
             queue,
             dispatcher,

@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actions::{Actions, Aws, SettingsError};
-use app::fire::{Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, Worker};
+use app::fire::{
+    Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, Stop, Worker,
+};
 use chrono::{DateTime, TimeDelta, Utc};
 use events_eventbridge::Bus;
 use futures_util::future::join_all;
 use ports::{ActionSender, Clock, EventSink};
 use queue_sqs::{Batch, BatchAnswer, SqsDelivery, SqsQueue, SqsReceipt};
-use runtime::{Grouped, RandomIds, chain};
+use runtime::{RandomIds, chain};
 use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use sealer_kms::KmsSealer;
-use store_dynamodb::DynamoJobStore;
+use store_dynamodb::{BatchingStore, DynamoStore};
 
 use crate::ExecutorSettings;
 
@@ -36,6 +38,8 @@ pub struct ExecutorClients {
 /// The executor function.
 pub struct Function {
     worker: Worker,
+    /// Lambda lets started work end.
+    never_stop: Stop,
     queue: SqsQueue,
     clock: Arc<dyn Clock>,
     tally: Arc<Tally>,
@@ -75,21 +79,21 @@ impl Function {
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
         let tally = Arc::new(Tally::default());
         let events: Arc<dyn EventSink> = Arc::new((tally.clone(), bus.clone()));
-        let store = DynamoJobStore::new(clients.dynamodb, &settings.table);
+        let store = DynamoStore::new(clients.dynamodb, &settings.table);
         let ports = FirePorts {
             // The messages of a batch read and write together.
-            store: Arc::new(Grouped::new(Arc::new(store))),
+            store: FireStore::new(Arc::new(BatchingStore::new(Arc::new(store)))),
             queue: Arc::new(queue.clone()),
-            gate: Arc::new(()),
             sender,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
             events: events.clone(),
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
         };
-        let fire = FireSettings { region: region.to_owned(), is_quiet: true, only_process: None };
+        let fire = FireSettings { region: region.to_owned(), is_quiet: true, catch_up_from: None };
         let worker = Worker::new(Executor::new(ports, fire), clock.clone(), events);
-        Self { worker, queue, clock, tally, bus, table: settings.table.clone() }
+        let never_stop = Stop::never();
+        Self { worker, never_stop, queue, clock, tally, bus, table: settings.table.clone() }
     }
 
     /// The counts since the metrics were last printed.
@@ -132,7 +136,7 @@ impl Function {
         let SqsDelivery { message_id, receipt, receives, work_items } = delivery;
         let delivery =
             Delivery { message_id: &message_id, receives, work_items: work_items.as_deref() };
-        let disposition = self.worker.handle(delivery, deadline).await;
+        let disposition = self.worker.handle(delivery, deadline, &self.never_stop).await;
         (message_id, receipt, disposition)
     }
 

@@ -1,8 +1,8 @@
-//! The sweeper: on the minute's tick, one pass over the timers that are due.
+//! The sweeper: each minute, one pass over the timers that are due.
 //!
-//! A pass is `app`'s, and what a crash in it leaves is said there: timers that stay due, which the
-//! next tick finds. So a tick that is missing, doubled or cut off needs no repair, and a pass that
-//! failed is not tried again before the next minute.
+//! `app::fire` makes the pass. A crash in it leaves timers due, and the next tick finds them. So a tick
+//! that is missing, doubled or cut off needs no repair, and a failed pass is not retried before the
+//! next minute.
 
 mod settings;
 
@@ -17,38 +17,38 @@ use ports::Clock;
 use queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
 use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoJobStore, SINGLES_IN_FLIGHT_MAX};
+use store_dynamodb::{DynamoStore, SINGLES_IN_FLIGHT_MAX};
 
 pub use settings::SweeperSettings;
 
-/// How far the first shard of a pass is from that of the one a minute before. Passes that are cut
-/// short begin so far apart that no shard waits for long; 64 shards share no divisor with it.
+/// The distance between the first shards of two successive passes. It shares no divisor with the 64
+/// shards, so if passes run out of time, no shard is left out for long.
 const SHARD_STRIDE: u32 = 39;
 
-/// Pages under way at once, each of another shard. A page of 100 timers that send a message each is nine
-/// round trips one after the other: at 10 ms for each, eight pages are 8,900 timers a second, and a
-/// whole processor gets through 8,000. More would not be faster, and keep each page waiting for others.
-const AT_ONCE: NonZeroUsize = match NonZeroUsize::new(8) {
+/// Pages in progress at a time, each of another shard. A page of 100 timers that send a message each
+/// takes nine round trips, one after the other. At 10 ms for each, eight pages are 8,900 timers a
+/// second, and one CPU does 8,000. More pages would not be faster, and would wait for each other.
+const CONCURRENT_PAGES: NonZeroUsize = match NonZeroUsize::new(8) {
     Some(pages) => pages,
     None => NonZeroUsize::MIN,
 };
-/// Requests to one service under way at once. Each has a connection, and that is a file, of which
-/// Lambda lets a function open 1,024; two services are called so often.
+/// The most requests to one service in progress at a time. Each has a connection, and Lambda lets a
+/// function open 1,024 files; two services are called this often.
 const REQUESTS_MAX: usize = 128;
 
 const _: () = {
-    assert!(AT_ONCE.get() * SINGLES_IN_FLIGHT_MAX <= REQUESTS_MAX);
-    assert!(AT_ONCE.get() * IN_FLIGHT_MAX <= REQUESTS_MAX);
+    assert!(CONCURRENT_PAGES.get() * SINGLES_IN_FLIGHT_MAX <= REQUESTS_MAX);
+    assert!(CONCURRENT_PAGES.get() * IN_FLIGHT_MAX <= REQUESTS_MAX);
 };
 
 /// The clients of AWS that the sweeper calls.
 #[derive(Debug, Clone)]
 pub struct SweeperClients {
-    /// Where everything is kept.
+    /// The store.
     pub dynamodb: aws_sdk_dynamodb::Client,
-    /// Where what is due goes.
+    /// The queue.
     pub sqs: aws_sdk_sqs::Client,
-    /// Who is told.
+    /// The event bus.
     pub eventbridge: aws_sdk_eventbridge::Client,
 }
 
@@ -61,7 +61,7 @@ pub struct Function {
     table: String,
 }
 
-/// No shard could be swept.
+/// No shard could be read.
 #[derive(Debug, thiserror::Error)]
 #[error("no shard could be swept; the log says why")]
 pub struct SweepFailed;
@@ -70,7 +70,7 @@ impl Function {
     /// The function over these clients.
     #[must_use]
     pub fn new(settings: &SweeperSettings, clients: SweeperClients, clock: Arc<dyn Clock>) -> Self {
-        let store = Arc::new(DynamoJobStore::new(clients.dynamodb, &settings.table));
+        let store = Arc::new(DynamoStore::new(clients.dynamodb, &settings.table));
         let queue = SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone());
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
@@ -78,30 +78,31 @@ impl Function {
         let events = Arc::new((tally.clone(), bus.clone()));
         let dispatcher =
             Dispatcher::new(store.clone(), Arc::new(queue), events, clock.clone(), None);
-        let sweeper = Sweeper::new(store, dispatcher, clock.clone()).with_at_once(AT_ONCE);
+        let sweeper =
+            Sweeper::new(store, dispatcher, clock.clone()).with_concurrent_pages(CONCURRENT_PAGES);
         Self { sweeper, clock, tally, bus, table: settings.table.clone() }
     }
 
-    /// What became of passes since the metrics were last printed.
+    /// What happened since the metrics were last printed.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// Makes a pass; answers what it came to, for whoever calls the function by hand.
+    /// Makes a pass. Returns its result, for an operator who invokes the function by hand.
     ///
     /// # Errors
     ///
     /// If no shard could be swept.
     pub async fn tick(&self) -> Result<Value, SweepFailed> {
         let minute = self.clock.work_now().timestamp().div_euclid(60);
-        // Which shard is first is all that it decides, so its last digits are enough.
+        // It only decides which shard is first, so its low digits are enough.
         let minute = u32::try_from(minute.rem_euclid(i64::from(u32::MAX))).unwrap_or_default();
-        // Lambda would end it a little later, and nobody would know what it came to.
+        // A little later Lambda would end the function, and the result would be lost.
         let over = self.clock.wait(PASS_MAX.to_std().unwrap_or(Duration::MAX));
         let pass = self.sweeper.pass(minute.wrapping_mul(SHARD_STRIDE), over).await;
         self.count(&pass);
-        tell(&pass);
+        log_pass(&pass);
         if let Some(bus) = &self.bus
             && let Err(lost) = bus.flush().await
         {
@@ -121,7 +122,7 @@ impl Function {
         }))
     }
 
-    /// Prints what was counted since the last time.
+    /// Prints the metrics of what happened since the last time.
     pub fn print_metrics(&self) {
         print_metrics(&self.tally, &self.table, self.clock.work_now());
     }
@@ -139,8 +140,8 @@ impl Function {
     }
 }
 
-/// One line for a pass; at `debug` for one that found nothing.
-fn tell(pass: &Pass) {
+/// Logs a pass in one line; at debug level if nothing was due.
+fn log_pass(pass: &Pass) {
     let dispatched = pass.dispatched;
     let (timers, messages) = (dispatched.timers, dispatched.messages);
     let (overtaken, failed, is_cut) = (dispatched.overtaken, pass.failed, pass.is_cut);

@@ -38,7 +38,7 @@ use std::sync::Arc;
 use ::http::HeaderValue;
 use async_trait::async_trait;
 use domain::action::Target;
-use ports::{ActionSender, AttemptContext, Sent};
+use ports::{ActionOutcome, ActionSender, AttemptContext};
 
 use crate::aws::{Account, AwsSender};
 use crate::azure::{AmqpSender, ServiceBusSender, StorageQueueSender};
@@ -119,7 +119,7 @@ impl Actions {
 
 #[async_trait]
 impl ActionSender for Actions {
-    async fn send(&self, target: &Target, context: &AttemptContext) -> Sent {
+    async fn send(&self, target: &Target, context: &AttemptContext) -> ActionOutcome {
         match target {
             Target::Http(request) => self.http.send(request, false, context).await,
             Target::Https(request) => self.http.send(request, true, context).await,

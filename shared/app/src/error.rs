@@ -59,11 +59,11 @@ impl AppError {
         match self {
             Self::Store(error) | Self::NoWrites(error) => error.is_retryable(),
             Self::Queue(error) => error.is_retryable(),
-            Self::Busy { .. } | Self::Seal(SealError::NoKey(_)) => true,
+            Self::Seal(error) => error.is_retryable(),
+            Self::Busy { .. } => true,
             Self::NoCollection { .. }
             | Self::NoJob { .. }
             | Self::Refused(_)
-            | Self::Seal(SealError::NotOurs)
             | Self::Unreadable { .. } => false,
         }
     }

@@ -5,38 +5,38 @@ use chrono::{DateTime, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
 
-/// What a target is told of the execution that reaches it.
+/// What a target is told of the attempt that calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptContext {
-    /// Tells this attempt from all others, and is the same if it is made twice: whoever receives it
-    /// can leave out a double by it.
+    /// Tells this attempt from all others. It is the same if the attempt is made twice, so that a
+    /// target can leave out the second call.
     pub execution_id: String,
-    /// The job, as it was first named.
+    /// The job's name, in the spelling in which it was first given.
     pub job: String,
-    /// Its identity.
+    /// The job's unique id.
     pub job_uid: String,
-    /// The identity of its collection.
+    /// The unique id of the job's collection.
     pub collection_uid: String,
     /// The instant of the occurrence.
     pub expected_at: DateTime<Utc>,
-    /// When it is sent, in the time in which work is done: what authorizes it expires by that.
+    /// When the action is sent, on the clock of work. Tokens and signatures expire by this clock.
     pub sent_at: DateTime<Utc>,
-    /// Where we run.
+    /// The region this installation runs in.
     pub region: String,
 }
 
-/// What became of an action.
+/// How an action ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
-    /// Whether it was done.
+pub struct ActionOutcome {
+    /// Whether it succeeded.
     pub outcome: Outcome,
-    /// What happened, in words that clients know how to read. It holds no secret.
+    /// What happened, in the words that clients of the history parse. It holds no secret.
     pub message: String,
 }
 
 /// Performs actions.
 #[async_trait]
 pub trait ActionSender: Send + Sync {
-    /// Performs one, within its time limit. Whatever goes wrong is an outcome, not an error.
-    async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent;
+    /// Performs an action within its time limit. Any failure is an outcome, not an error.
+    async fn send(&self, target: &Target, context: &AttemptContext) -> ActionOutcome;
 }

@@ -1,7 +1,7 @@
 //! What the services need from the world, as traits, and how it may fail.
 //!
 //! A port is named by intent and knows neither HTTP nor AWS. Losing a race is an answer, not an
-//! error; not found is `None`. Whatever records time takes it as a parameter.
+//! error; not found is `None`. A method that stores a time takes it as a parameter.
 
 mod action;
 mod certificate;
@@ -9,22 +9,21 @@ mod clock;
 mod disk;
 mod error_type;
 mod event;
-pub mod firing;
-mod gate;
 mod id;
 mod queue;
 mod seal;
 pub mod store;
 
-pub use action::{ActionSender, AttemptContext, Sent};
+pub use action::{ActionOutcome, ActionSender, AttemptContext};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
 pub use disk::Disk;
 pub use error_type::{ErrorType, chain};
 pub use event::{Event, EventSink};
-pub use firing::{FiringStore, History, TimerStore};
-pub use gate::{Gate, TURN_MAX, Turn};
 pub use id::IdSource;
 pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{SealError, Sealer};
-pub use store::{JobStore, StoreError};
+pub use store::{
+    Attempts, Collections, Counters, History, Jobs, Removal, RetryTimers, Snapshots, StoreError,
+    Timers,
+};

@@ -30,3 +30,14 @@ pub enum SealError {
     #[error("the key that seals secrets is not to be had")]
     NoKey(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
+
+impl SealError {
+    /// Whether a retry may help.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        match self {
+            Self::NoKey(_) => true,
+            Self::NotOurs => false,
+        }
+    }
+}

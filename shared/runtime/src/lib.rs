@@ -7,14 +7,12 @@
 
 mod certificate;
 mod clock;
-mod grouped;
 mod id;
 mod log;
 mod metrics;
 
 pub use certificate::PfxReader;
 pub use clock::{Rate, RateError, SystemClock, TestClock, system_now};
-pub use grouped::{Advanced, Grouped};
 pub use id::RandomIds;
 pub use log::{LogFormat, LogLevel, start_log};
 pub use metrics::{Counter, Metrics, gauge};

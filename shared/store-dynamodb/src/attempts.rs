@@ -1,148 +1,400 @@
-//! Attempts as part of a sort key: the same text whoever computes it, and in the order in which
-//! attempts follow each other.
+//! Attempts: an item is a claim, and becomes an entry of the history when the attempt ends.
 //!
-//! `{nominal}.{generation}.{s|r{run id}}.{a|e}{number}`: the instant in ticks as sixteen digits to
-//! the base of sixteen, and numbers with a letter before them that says how many digits follow, so
-//! that text sorts as they do. `a` is the action and `e` the error action, which is newer. Neither
-//! when an attempt started nor when it is due is part of it.
+//! The worker that claims an attempt puts its item, with a lease. After a crash the item stays like
+//! that; when the lease is over, another claim takes its place. A record closes the item for ever. A
+//! worker that records with a claim that it has lost is told so, and nothing is stored.
+//!
+//! | step | condition | a crash after it leaves |
+//! |---|---|---|
+//! | claim | the item does not exist | a claim that another worker takes over when its lease is over |
+//! | take over a claim | it is the claim that was seen, and has not ended | the same |
+//! | release | the claim is the caller's, and has not ended | nothing |
+//! | record | the claim is the caller's, and has not ended | the record, from which every later step can be repeated |
+//!
+//! Claims that led to nothing are counted. The last claim that is allowed is not for acting, but for
+//! recording that the earlier workers died. It stays so when it is taken over in turn.
+//!
+//! Where one process is alone on the table, a claim of an earlier process is void: it is taken over
+//! before its lease ends, and then does not count as a claim that led to nothing.
 
+use async_trait::async_trait;
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence, Role};
-use domain::tick::{from_ticks, ticks};
+use domain::attempt::{Attempt, KEPT_FOR, Outcome, Record};
+use ports::store::{
+    CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Page, PageRequest, Recorded,
+};
+use ports::{Attempts, History, StoreError};
 
-/// What moves the order of signed numbers to that of unsigned ones.
-const SIGN: u64 = 1 << 63;
+use crate::attempt_key::{attempt_key, read_attempt};
+use crate::message::{read_message, write_message};
+use crate::only_answer;
+use crate::store::DynamoStore;
+use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
+use crate::table::keys::{self, Key};
+use crate::table::{List, MeteredCall, Write, WriteOutcome};
 
-/// An attempt as text.
-pub(crate) fn attempt_key(attempt: &Attempt) -> String {
-    let Attempt { generation, occurrence, role, number, .. } = attempt;
-    let nominal = ticks(occurrence.nominal_at()).cast_unsigned() ^ SIGN;
-    let what = match occurrence {
-        Occurrence::Scheduled { .. } => "s".to_owned(),
-        Occurrence::Run { run_id, .. } => format!("r{run_id}"),
-    };
-    let role = match role {
-        Role::Main => 'a',
-        Role::Error => 'e',
-    };
-    let (generation, number) = (sorted(*generation), sorted((*number).into()));
-    format!("{nominal:016x}.{generation}.{what}.{role}{number}")
+/// How often a claim is tried again when other claims came first.
+const CLAIM_ROUNDS_MAX: usize = 5;
+
+#[async_trait]
+impl Attempts for DynamoStore {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+        only_answer(self.claim_all(std::slice::from_ref(request)).await)
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        only_answer(self.release_all(std::slice::from_ref(claim)).await)
+    }
+
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        only_answer(self.record_all(&[(claim, record)]).await)
+    }
 }
 
-/// Reads an attempt that is due at its instant, unless another one is given.
-pub(crate) fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt> {
-    let (nominal, rest) = text.split_once('.')?;
-    let (generation, rest) = rest.split_once('.')?;
-    let (what, role_and_number) = rest.rsplit_once('.')?;
-    let nominal = u64::from_str_radix(nominal, 16).ok()?;
-    let nominal_at = from_ticks((nominal ^ SIGN).cast_signed())?;
-    let occurrence = match what.strip_prefix('r') {
-        Some(run_id) => Occurrence::Run { asked_at: nominal_at, run_id: run_id.to_owned() },
-        None if what == "s" => Occurrence::Scheduled { nominal_at },
-        None => return None,
+#[async_trait]
+impl History for DynamoStore {
+    async fn list(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<HistoryEntry>, StoreError> {
+        let list = List {
+            newest_first: true,
+            call: Some(MeteredCall::History),
+            ..List::new(keys::executions(job_uid), "")
+        };
+        let page = list.page(&self.table, page).await?;
+        let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+}
+
+/// Groups of calls, as the batching layer gathers them. The answers are in the order of the group.
+impl DynamoStore {
+    /// Claims a group of attempts.
+    pub async fn claim_all(&self, requests: &[ClaimRequest]) -> Vec<Result<Claimed, StoreError>> {
+        let mut answers: Vec<Option<Result<Claimed, StoreError>>> = Vec::new();
+        answers.resize_with(requests.len(), || None);
+        let first = requests.iter().map(|request| self.first_write(request));
+        let mut open: Vec<(usize, ClaimWrite)> = first.enumerate().collect();
+        for _ in 0..CLAIM_ROUNDS_MAX {
+            if open.is_empty() {
+                break;
+            }
+            let writes = open.iter().map(|(_, write)| write.write.clone()).collect();
+            let outcomes = self.table.write_group(MeteredCall::Claim, writes).await;
+            let mut again = Vec::new();
+            for ((position, write), outcome) in open.into_iter().zip(outcomes) {
+                let (Some(request), Some(answer)) =
+                    (requests.get(position), answers.get_mut(position))
+                else {
+                    continue;
+                };
+                match self.claim_step(request, write, outcome) {
+                    Ok(ClaimStep::Answer(claimed)) => *answer = Some(Ok(claimed)),
+                    Ok(ClaimStep::Again(write)) => again.push((position, *write)),
+                    Err(error) => *answer = Some(Err(error)),
+                }
+            }
+            open = again;
+        }
+        let busy = || Err(StoreError::Throttled("others claim the same attempt".into()));
+        answers.into_iter().map(|answer| answer.unwrap_or_else(busy)).collect()
+    }
+
+    /// Gives back a group of claims under which nothing was done.
+    pub async fn release_all(&self, claims: &[Claim]) -> Vec<Result<(), StoreError>> {
+        for claim in claims {
+            self.forget_prefetched(claim);
+        }
+        let release = |claim: &Claim| {
+            Write::delete(item_key(claim))
+                .when("claim_id = :mine AND attribute_not_exists(ended_at)")
+                .with(":mine", text(self.stored_claim_id(&claim.claim_id)))
+        };
+        let writes = claims.iter().map(release).collect();
+        let wrote = self.table.write_group(MeteredCall::Release, writes).await;
+        // A claim that the caller no longer holds need not be given back.
+        wrote.into_iter().map(|wrote| wrote.map(|_| ())).collect()
+    }
+
+    /// Records how a group of attempts ended.
+    pub async fn record_all(
+        &self,
+        records: &[(&Claim, &Record)],
+    ) -> Vec<Result<Recorded, StoreError>> {
+        let ids = records.iter().map(|(claim, _)| self.stored_claim_id(&claim.claim_id));
+        let ids: Vec<String> = ids.collect();
+        let writes = records.iter().zip(&ids).map(|((claim, record), id)| close(claim, id, record));
+        let wrote = self.table.write_group(MeteredCall::Record, writes.collect()).await;
+        ids.iter().zip(wrote).map(|(id, wrote)| recorded(id, wrote?)).collect()
+    }
+
+    fn first_write(&self, request: &ClaimRequest) -> ClaimWrite {
+        let id = self.stored_claim_id(&request.claim.claim_id);
+        ClaimWrite { write: put(&request.claim, &id), if_done: Claimed::Won }
+    }
+
+    fn claim_step(
+        &self,
+        request: &ClaimRequest,
+        write: ClaimWrite,
+        outcome: Result<WriteOutcome, StoreError>,
+    ) -> Result<ClaimStep, StoreError> {
+        Ok(match outcome? {
+            WriteOutcome::Done => ClaimStep::Answer(write.if_done),
+            // The claim that was there a moment ago is gone.
+            WriteOutcome::ConditionFailed(None) => {
+                ClaimStep::Again(Box::new(self.first_write(request)))
+            }
+            WriteOutcome::ConditionFailed(Some(item)) => {
+                let seen = SeenClaim::read(&item)?;
+                let id = self.stored_claim_id(&request.claim.claim_id);
+                match decide(request, &id, &seen, self.is_void(&seen.claim_id)) {
+                    Decision::Answer(claimed) => ClaimStep::Answer(claimed),
+                    Decision::TakeOver { claims } => {
+                        let write = take_over(&request.claim, &id, &seen, claims);
+                        ClaimStep::Again(Box::new(ClaimWrite { write, if_done: won(claims) }))
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// A write that would make a claim the caller's.
+struct ClaimWrite {
+    write: Write,
+    /// The answer if the write is done.
+    if_done: Claimed,
+}
+
+/// What follows from a write.
+enum ClaimStep {
+    Answer(Claimed),
+    Again(Box<ClaimWrite>),
+}
+
+/// The claim that is stored: another worker's, or the caller's own if an answer was lost.
+struct SeenClaim {
+    claim_id: String,
+    /// The end of the lease, while the attempt has not ended.
+    lease_until: Option<DateTime<Utc>>,
+    claims: u32,
+    record: Option<Record>,
+}
+
+impl SeenClaim {
+    fn read(item: &Item) -> Result<Self, StoreError> {
+        let reader = Reader::new(item);
+        let record = read_record(&reader)?;
+        Ok(Self {
+            claim_id: reader.text("claim_id")?.to_owned(),
+            lease_until: reader.optional_ticks("lease_until")?,
+            claims: if record.is_some() { 0 } else { reader.number("claims")? },
+            record,
+        })
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Decision {
+    Answer(Claimed),
+    /// Take the claim over.
+    TakeOver {
+        /// The new number of claims.
+        claims: u32,
+    },
+}
+
+/// Decides on a claim where another claim is stored.
+fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool) -> Decision {
+    if let Some(record) = &seen.record {
+        return Decision::Answer(Claimed::Ended(record.clone()));
+    }
+    let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
+    if seen.claim_id == id {
+        return if lease_until == request.claim.lease_until {
+            Decision::Answer(won(seen.claims))
+        } else {
+            Decision::TakeOver { claims: seen.claims }
+        };
+    }
+    if lease_until < request.now {
+        return Decision::TakeOver { claims: seen.claims.saturating_add(1).min(CLAIMS_MAX) };
+    }
+    if is_void {
+        return Decision::TakeOver { claims: seen.claims };
+    }
+    Decision::Answer(Claimed::Held { lease_until })
+}
+
+/// The answer to the caller that made this many claims.
+const fn won(claims: u32) -> Claimed {
+    if claims < CLAIMS_MAX { Claimed::Won } else { Claimed::Exhausted }
+}
+
+fn item_key(claim: &Claim) -> Key {
+    keys::execution(&claim.job.uid, &attempt_key(&claim.attempt))
+}
+
+fn put(claim: &Claim, id: &str) -> Write {
+    let at = item_key(claim);
+    let item = ItemBuilder::at(at.clone())
+        .text("claim_id", id)
+        .number("claims", 1)
+        .set("lease_until", ticks(claim.lease_until))
+        .maybe("attempt_due_at", own_due_at(&claim.attempt))
+        .set("expires_at", expiry(claim.lease_until));
+    Write::put(at, item).when("attribute_not_exists(pk)")
+}
+
+fn take_over(claim: &Claim, id: &str, seen: &SeenClaim, claims: u32) -> Write {
+    let lease_until = seen.lease_until.unwrap_or(DateTime::UNIX_EPOCH);
+    Write::update(
+        item_key(claim),
+        "SET claim_id = :claim, claims = :claims, lease_until = :lease, expires_at = :expires",
+    )
+    .when("claim_id = :seen AND lease_until = :seen_lease AND attribute_not_exists(ended_at)")
+    .with(":claim", text(id))
+    .with(":claims", number(claims))
+    .with(":lease", ticks(claim.lease_until))
+    .with(":expires", expiry(claim.lease_until))
+    .with(":seen", text(&seen.claim_id))
+    .with(":seen_lease", ticks(lease_until))
+}
+
+fn close(claim: &Claim, id: &str, record: &Record) -> Write {
+    Write::update(
+        item_key(claim),
+        "SET started_at = :started, ended_at = :ended, outcome = :outcome, message = :message, \
+         repeat_count = :repeat, expires_at = :expires REMOVE lease_until, claims",
+    )
+    .when("claim_id = :mine AND attribute_not_exists(ended_at)")
+    .with(":started", ticks(record.started_at))
+    .with(":ended", ticks(record.ended_at))
+    .with(":outcome", text(outcome_name(record.outcome)))
+    .with(":message", write_message(&record.message))
+    .with(":repeat", number(record.repeat_count))
+    .with(":expires", expiry(record.ended_at))
+    .with(":mine", text(id))
+}
+
+fn recorded(id: &str, wrote: WriteOutcome) -> Result<Recorded, StoreError> {
+    let WriteOutcome::ConditionFailed(item) = wrote else {
+        return Ok(Recorded::Kept);
     };
-    let (role, number) = role_and_number.split_at_checked(1)?;
-    Some(Attempt {
-        generation: read_sorted(generation)?,
-        occurrence,
-        role: match role {
-            "a" => Role::Main,
-            "e" => Role::Error,
-            _ => return None,
-        },
-        number: read_sorted(number)?.try_into().ok()?,
-        due_at: due_at.unwrap_or(nominal_at),
-        is_long: false,
+    // A claim that is gone was given back, or expired long ago.
+    let Some(item) = item else {
+        return Ok(Recorded::Lost);
+    };
+    let reader = Reader::new(&item);
+    Ok(match read_record(&reader)? {
+        Some(_) if reader.text("claim_id")? == id => Recorded::Kept,
+        Some(record) => Recorded::Already(record),
+        None => Recorded::Lost,
     })
 }
 
-/// A number with a letter before it that says how long it is: `a7`, `b10`.
-fn sorted(number: u64) -> String {
-    let digits = number.to_string();
-    // Twenty digits at most, so there is a letter for each length.
-    let length = u8::try_from(digits.len()).map_or('z', |length| char::from(b'`' + length));
-    format!("{length}{digits}")
+fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
+    let reader = Reader::new(item);
+    let due_at = reader.optional_ticks("attempt_due_at")?;
+    let attempt = read_attempt(reader.text("sk")?, due_at)
+        .ok_or_else(|| reader.corrupt("sk", "it is no attempt"))?;
+    Ok(HistoryEntry { attempt, record: read_record(&reader)? })
 }
 
-fn read_sorted(text: &str) -> Option<u64> {
-    text.get(1..)?.parse().ok()
+fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {
+    let Some(ended_at) = reader.optional_ticks("ended_at")? else {
+        return Ok(None);
+    };
+    let message = reader.value("message").and_then(read_message);
+    Ok(Some(Record {
+        started_at: reader.ticks("started_at")?,
+        ended_at,
+        outcome: read_outcome(reader.text("outcome")?)
+            .ok_or_else(|| reader.corrupt("outcome", "it is none"))?,
+        message: message.ok_or_else(|| reader.corrupt("message", "it is missing, or damaged"))?,
+        repeat_count: reader.number("repeat_count")?,
+    }))
+}
+
+const fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Succeeded => "succeeded",
+        Outcome::Failed => "failed",
+    }
+}
+
+fn read_outcome(name: &str) -> Option<Outcome> {
+    let known = [Outcome::Succeeded, Outcome::Failed];
+    known.into_iter().find(|outcome| outcome_name(*outcome) == name)
+}
+
+/// The due time of an attempt, if that is not the instant of its occurrence.
+pub(crate) fn own_due_at(attempt: &Attempt) -> Option<AttributeValue> {
+    let is_own = attempt.due_at != attempt.occurrence.nominal_at();
+    is_own.then(|| ticks(attempt.due_at))
+}
+
+/// The second at which an item may be removed.
+fn expiry(from: DateTime<Utc>) -> AttributeValue {
+    let at = from.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC);
+    number(at.timestamp())
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::attempt::Occurrence;
+    use domain::work_item::JobRef;
+
     use super::*;
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
     }
 
-    fn scheduled(generation: u64, second: i64) -> Attempt {
-        Attempt::first(generation, Occurrence::Scheduled { nominal_at: at(second) })
+    fn request(claim_id: &str) -> ClaimRequest {
+        let job =
+            JobRef { uid: "u".to_owned(), collection_uid: "c".to_owned(), key: "k".to_owned() };
+        let claim = Claim {
+            job,
+            attempt: Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) }),
+            claim_id: claim_id.to_owned(),
+            lease_until: at(300),
+        };
+        ClaimRequest { claim, now: at(200) }
     }
 
-    /// Items are found under these texts, so they must be written like this for ever.
+    fn seen(claim_id: &str, lease_until: i64, claims: u32) -> SeenClaim {
+        let lease_until = Some(at(lease_until));
+        SeenClaim { claim_id: claim_id.to_owned(), lease_until, claims, record: None }
+    }
+
     #[test]
-    fn texts_never_change() {
-        let run = Occurrence::Run { asked_at: at(60), run_id: "5f".to_owned() };
-        for (attempt, text) in [
-            (scheduled(1, 60), "8000000023c34600.a1.s.aa0"),
-            (Attempt { number: 12, ..scheduled(10, -1) }, "7fffffffff676980.b10.s.ab12"),
-            (
-                Attempt { role: Role::Error, ..Attempt::first(3, run) },
-                "8000000023c34600.a3.r5f.ea0",
-            ),
+    fn a_claim_meets_another() {
+        let held = |until| Decision::Answer(Claimed::Held { lease_until: at(until) });
+        for (claim_id, seen, expected) in [
+            // A lease lasts to its end.
+            ("b", seen("a", 201, 1), held(201)),
+            ("b", seen("a", 200, 1), held(200)),
+            ("b", seen("a", 199, 1), Decision::TakeOver { claims: 2 }),
+            // The last claim is for recording, and stays so.
+            ("b", seen("a", 199, CLAIMS_MAX - 1), Decision::TakeOver { claims: CLAIMS_MAX }),
+            ("b", seen("a", 199, CLAIMS_MAX), Decision::TakeOver { claims: CLAIMS_MAX }),
+            ("b", seen("a", 201, CLAIMS_MAX), held(201)),
+            // The answer was lost.
+            ("a", seen("a", 300, 1), Decision::Answer(Claimed::Won)),
+            ("a", seen("a", 300, CLAIMS_MAX), Decision::Answer(Claimed::Exhausted)),
+            ("a", seen("a", 299, 4), Decision::TakeOver { claims: 4 }),
         ] {
-            assert_eq!(attempt_key(&attempt), text);
-            assert_eq!(read_attempt(text, None), Some(attempt));
+            assert_eq!(decide(&request(claim_id), claim_id, &seen, false), expected);
         }
-    }
-
-    #[test]
-    fn texts_sort_as_attempts_follow_each_other() {
-        let error = |attempt: Attempt| Attempt { role: Role::Error, ..attempt };
-        let number = |number, attempt: Attempt| Attempt { number, ..attempt };
-        let in_order = [
-            scheduled(1, -1),
-            scheduled(7, 0),
-            scheduled(1, 60),
-            number(1, scheduled(1, 60)),
-            number(9, scheduled(1, 60)),
-            number(10, scheduled(1, 60)),
-            error(scheduled(1, 60)),
-            number(2, error(scheduled(1, 60))),
-            scheduled(2, 60),
-            scheduled(10, 60),
-            scheduled(u64::MAX, 60),
-            scheduled(1, 61),
-            scheduled(1, 253_402_300_799),
-        ];
-        let texts: Vec<String> = in_order.iter().map(attempt_key).collect();
-        assert!(texts.is_sorted(), "{texts:#?}");
-    }
-
-    #[test]
-    fn when_it_is_due_is_no_part_of_it() {
-        let retry = Attempt { number: 1, due_at: at(95), ..scheduled(1, 60) };
-        let text = attempt_key(&retry);
-        assert_eq!(text, attempt_key(&Attempt { due_at: at(99), ..retry.clone() }));
-        assert_eq!(read_attempt(&text, Some(at(95))), Some(retry));
-    }
-
-    #[test]
-    fn what_is_no_attempt_is_none() {
-        for text in [
-            "",
-            "8000000023c34600",
-            "8000000023c34600.a1.x.aa0",
-            "8000000023c34600.a1.s.xa0",
-            "8000000023c34600.a.s.aa0",
-            "8000000023c34600.a1.s.aa",
-            "8000000023c34600.a1.s.",
-            "8000000023c34600.a1.s.aj4294967296",
-            "zz.a1.s.aa0",
-            "ffffffffffffffff.a1.s.aa0",
-        ] {
-            assert_eq!(read_attempt(text, None), None, "{text}");
+        // A void claim is taken over before its lease ends, and does not count then.
+        for (lease_until, claims) in [(400, 4), (199, 5)] {
+            let decision = decide(&request("b"), "b", &seen("a", lease_until, 4), true);
+            assert_eq!(decision, Decision::TakeOver { claims });
         }
     }
 }

@@ -1,113 +1,116 @@
-//! Collections: under their names, with a switch that executions read.
+//! Collections: an item under its name, and a switch that snapshots read.
 
+use async_trait::async_trait;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
 use domain::document::{load_collection, write_collection};
 use domain::name::{Name, PathSegment};
-use ports::StoreError;
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
+use ports::{Collections, StoreError};
 
-use crate::DynamoJobStore;
-use crate::item::{Item, ItemBuilder, Reader, date, key, number, text, ticks};
-use crate::keys;
-use crate::list::List;
-use crate::transaction::item;
+use crate::store::DynamoStore;
+use crate::table::item::{Item, ItemBuilder, Reader, date, key, number, text, ticks};
+use crate::table::{List, keys, transact_item as item};
 
-pub(crate) async fn find(
-    store: &DynamoJobStore,
-    place: &ResourceGroup,
-    name: &Name,
-) -> Result<Option<CollectionRecord>, StoreError> {
-    let found = store.get(keys::collection(place, name)).await?;
-    found.as_ref().map(read).transpose()
+#[async_trait]
+impl Collections for DynamoStore {
+    async fn find(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        let found = self.table.get(keys::collection(place, name)).await?;
+        found.as_ref().map(read).transpose()
+    }
+
+    async fn list(
+        &self,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
+        page: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError> {
+        let list = List {
+            only: group.map(|group| ("group_key", text(group.key()))),
+            ..List::new(keys::subscription(subscription), keys::COLLECTIONS)
+        };
+        let page = list.page(&self.table, page).await?;
+        let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    async fn create(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+        let put = Put::builder()
+            .table_name(&self.table.name)
+            .set_item(Some(write(record)))
+            .condition_expression("attribute_not_exists(pk)")
+            .build();
+        let items = vec![
+            item(|it| Ok(it.put(put?)))?,
+            item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
+        ];
+        self.table.save(items).await
+    }
+
+    async fn replace(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+        let place = keys::collection(&record.place, &record.collection.name);
+        let document = write_collection(&record.collection.definition).to_string();
+        // The change was checked against the jobs of the collection: no job may have been added since.
+        let update = Update::builder()
+            .table_name(&self.table.name)
+            .set_key(Some(key(place)))
+            .update_expression("SET document = :document, on_since = :on_since, version = :next")
+            .condition_expression("version = :version AND uid = :uid AND job_count = :job_count")
+            .expression_attribute_values(":document", text(document))
+            .expression_attribute_values(":on_since", date(record.on_since))
+            .expression_attribute_values(":next", number(record.version + 1))
+            .expression_attribute_values(":version", number(record.version))
+            .expression_attribute_values(":uid", text(&record.collection.uid))
+            .expression_attribute_values(":job_count", number(record.job_count))
+            .build();
+        let items = vec![
+            item(|it| Ok(it.update(update?)))?,
+            item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
+        ];
+        self.table.save(items).await
+    }
+
+    async fn delete(
+        &self,
+        record: &CollectionRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
+        let uid = &record.collection.uid;
+        let name = Delete::builder()
+            .table_name(&self.table.name)
+            .set_key(Some(key(keys::collection(&record.place, &record.collection.name))))
+            .condition_expression("version = :version AND uid = :uid")
+            .expression_attribute_values(":version", number(record.version))
+            .expression_attribute_values(":uid", text(uid))
+            .build();
+        let switch = Delete::builder()
+            .table_name(&self.table.name)
+            .set_key(Some(key(keys::switch(uid))))
+            .build();
+        let purge = ItemBuilder::at(keys::purge(uid))
+            .text("collection_uid", uid)
+            .number("due_shard", keys::shard(uid))
+            .set("due_at", ticks(now))
+            .done();
+        let purge = Put::builder().table_name(&self.table.name).set_item(Some(purge)).build();
+        let items = vec![
+            item(|it| Ok(it.delete(name?)))?,
+            item(|it| Ok(it.delete(switch?)))?,
+            item(|it| Ok(it.put(purge?)))?,
+        ];
+        self.table.save(items).await
+    }
 }
 
-pub(crate) async fn list(
-    store: &DynamoJobStore,
-    subscription: &PathSegment,
-    group: Option<&PathSegment>,
-    page: PageRequest,
-) -> Result<Page<CollectionRecord>, StoreError> {
-    let list = List {
-        only: group.map(|group| ("group_key", text(group.key()))),
-        ..List::of(keys::subscription(subscription), keys::COLLECTIONS)
-    };
-    let page = list.page(store, page).await?;
-    let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
-    Ok(Page { items, next: page.next })
-}
-
-pub(crate) async fn create(
-    store: &DynamoJobStore,
-    record: &CollectionRecord,
-) -> Result<Saved, StoreError> {
-    let put = Put::builder()
-        .table_name(&store.table)
-        .set_item(Some(write(record)))
-        .condition_expression("attribute_not_exists(pk)")
-        .build();
-    let items = vec![item(|it| Ok(it.put(put?)))?, item(|it| Ok(it.put(switch(store, record)?)))?];
-    store.save(items).await
-}
-
-pub(crate) async fn replace(
-    store: &DynamoJobStore,
-    record: &CollectionRecord,
-) -> Result<Saved, StoreError> {
-    let place = keys::collection(&record.place, &record.collection.name);
-    let document = write_collection(&record.collection.definition).to_string();
-    // The jobs were looked at when it was decided that they fit: none may have come since.
-    let update = Update::builder()
-        .table_name(&store.table)
-        .set_key(Some(key(place)))
-        .update_expression("SET document = :document, on_since = :on_since, version = :next")
-        .condition_expression("version = :version AND uid = :uid AND job_count = :job_count")
-        .expression_attribute_values(":document", text(document))
-        .expression_attribute_values(":on_since", date(record.on_since))
-        .expression_attribute_values(":next", number(record.version + 1))
-        .expression_attribute_values(":version", number(record.version))
-        .expression_attribute_values(":uid", text(&record.collection.uid))
-        .expression_attribute_values(":job_count", number(record.job_count))
-        .build();
-    let items =
-        vec![item(|it| Ok(it.update(update?)))?, item(|it| Ok(it.put(switch(store, record)?)))?];
-    store.save(items).await
-}
-
-pub(crate) async fn delete(
-    store: &DynamoJobStore,
-    record: &CollectionRecord,
-    now: DateTime<Utc>,
-) -> Result<Saved, StoreError> {
-    let uid = &record.collection.uid;
-    let name = Delete::builder()
-        .table_name(&store.table)
-        .set_key(Some(key(keys::collection(&record.place, &record.collection.name))))
-        .condition_expression("version = :version AND uid = :uid")
-        .expression_attribute_values(":version", number(record.version))
-        .expression_attribute_values(":uid", text(uid))
-        .build();
-    let switch =
-        Delete::builder().table_name(&store.table).set_key(Some(key(keys::switch(uid)))).build();
-    let purge = ItemBuilder::at(keys::purge(uid))
-        .text("collection_uid", uid)
-        .number("due_shard", keys::shard(uid))
-        .set("due_at", ticks(now))
-        .done();
-    let purge = Put::builder().table_name(&store.table).set_item(Some(purge)).build();
-    let items = vec![
-        item(|it| Ok(it.delete(name?)))?,
-        item(|it| Ok(it.delete(switch?)))?,
-        item(|it| Ok(it.put(purge?)))?,
-    ];
-    store.save(items).await
-}
-
-fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, BuildError> {
+fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
-    // Where the collection is found, and counts its jobs.
+    // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
         .set("on", AttributeValue::Bool(on))
@@ -116,7 +119,7 @@ fn switch(store: &DynamoJobStore, record: &CollectionRecord) -> Result<Put, Buil
         .text("at_pk", at.pk)
         .text("at_sk", at.sk)
         .done();
-    Put::builder().table_name(&store.table).set_item(Some(item)).build()
+    Put::builder().table_name(table).set_item(Some(item)).build()
 }
 
 fn write(record: &CollectionRecord) -> Item {
@@ -135,7 +138,7 @@ fn write(record: &CollectionRecord) -> Item {
 }
 
 fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
-    let reader = Reader::of(item);
+    let reader = Reader::new(item);
     let segment = |name: &str| {
         PathSegment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))
     };

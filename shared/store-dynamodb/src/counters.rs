@@ -1,46 +1,54 @@
 //! Counting attempts, each once.
 //!
-//! The counters and the memory of what is in them change in one write, on the condition that the
-//! memory is the one that was read: so a crash leaves an attempt counted or not, and whoever gets
-//! its message again sees which. None of it is in the index of timers: it costs one write unit.
+//! The counters of a job and the list of recently counted attempts change in one write. Its
+//! condition is that the list is the one that was read. So a crash leaves an attempt counted or not
+//! counted, and the next worker that gets its message sees which. Neither is in the index of timers,
+//! so counting costs one write unit.
 
-use ports::StoreError;
-use ports::firing::CounterUpdate;
+use async_trait::async_trait;
+use ports::store::CounterUpdate;
+use ports::{Counters, StoreError};
 
-use crate::DynamoJobStore;
-use crate::groups::{Write, WriteOutcome};
-use crate::item::{Reader, bytes, number, ticks};
-use crate::keys;
-use crate::meter::MeteredCall;
+use crate::only_answer;
+use crate::store::DynamoStore;
+use crate::table::item::{Reader, bytes, number, ticks};
+use crate::table::{MeteredCall, Write, WriteOutcome, keys};
 
-pub(crate) async fn settle(
-    store: &DynamoJobStore,
-    settlements: &[CounterUpdate],
-) -> Vec<Result<bool, StoreError>> {
-    let settled: Vec<Vec<u8>> = settlements.iter().map(|it| it.settled().to_bytes()).collect();
-    let writes = settlements.iter().zip(&settled).map(|(it, settled)| count(it, settled)).collect();
-    let wrote = store.write_group(MeteredCall::Settle, writes).await;
-    settled
-        .into_iter()
-        .zip(wrote)
-        .map(|(settled, wrote)| {
-            Ok(match wrote? {
-                WriteOutcome::Done => true,
-                WriteOutcome::Refused(None) => false,
-                // What is to be remembered is remembered: it was done, and the answer was lost.
-                WriteOutcome::Refused(Some(item)) => {
-                    Reader::of(&item).optional_bytes("settled")? == Some(settled)
-                }
-            })
-        })
-        .collect()
+#[async_trait]
+impl Counters for DynamoStore {
+    async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
+        only_answer(self.add_all(std::slice::from_ref(update)).await)
+    }
 }
 
-fn count(settlement: &CounterUpdate, settled: &[u8]) -> Write {
-    let (CounterUpdate { job_uid, as_read, .. }, add) = (settlement, settlement.sum());
+impl DynamoStore {
+    /// Counts the attempts of a group of updates. The answers are in its order. Of two updates of
+    /// one job the second fails, because its reading is then out of date.
+    pub async fn add_all(&self, updates: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
+        let after: Vec<Vec<u8>> =
+            updates.iter().map(|update| update.recently_counted().to_bytes()).collect();
+        let writes = updates.iter().zip(&after).map(|(update, after)| count(update, after));
+        let wrote = self.table.write_group(MeteredCall::Count, writes.collect()).await;
+        let answer = |(after, wrote): (Vec<u8>, Result<WriteOutcome, StoreError>)| {
+            Ok(match wrote? {
+                WriteOutcome::Done => true,
+                WriteOutcome::ConditionFailed(None) => false,
+                // If the list is the one to be written, the write was done and its answer was lost.
+                WriteOutcome::ConditionFailed(Some(item)) => {
+                    Reader::new(&item).optional_bytes("settled")? == Some(after)
+                }
+            })
+        };
+        after.into_iter().zip(wrote).map(answer).collect()
+    }
+}
+
+fn count(update: &CounterUpdate, recently_counted: &[u8]) -> Write {
+    let (CounterUpdate { job_uid, as_read, .. }, add) = (update, update.sum());
     let mut set = "SET settled = :settled".to_owned();
-    let mut values = vec![(":settled", bytes(settled)), (":as_read", bytes(&as_read.to_bytes()))];
-    // The first three are there since the job was created, the others since they were needed.
+    let mut values =
+        vec![(":settled", bytes(recently_counted)), (":as_read", bytes(&as_read.to_bytes()))];
+    // A new job has the first three counters; the others are added when they are needed.
     let sums = [
         ("executions", ":executions", add.executions),
         ("failures", ":failures", add.failures),
@@ -62,6 +70,6 @@ fn count(settlement: &CounterUpdate, settled: &[u8]) -> Write {
     }
     let nothing_yet = if as_read.is_empty() { "attribute_not_exists(settled) OR " } else { "" };
     let write = Write::update(keys::timer(job_uid), set)
-        .only_if(format!("attribute_exists(pk) AND ({nothing_yet}settled = :as_read)"));
+        .when(format!("attribute_exists(pk) AND ({nothing_yet}settled = :as_read)"));
     values.into_iter().fold(write, |write, (name, value)| write.with(name, value))
 }

@@ -1,7 +1,7 @@
-//! Definitions that were read, so that a job that fires often is not read whole each time.
+//! A cache of definitions, so that a job that fires often is not read whole each time.
 //!
-//! What is here may be old. The timer of a job, which is read as it is now, says which version of its
-//! definition is the one: they change in one transaction.
+//! A cached definition may be old. The timer of a job is always read as it is now, and tells the
+//! version of the definition: the two change in one transaction.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use domain::name::Name;
 use ports::StoreError;
 
-use crate::item::Reader;
-use crate::keys::Key;
+use crate::table::item::Reader;
+use crate::table::keys::Key;
 
-/// After so many others a definition that was not used is forgotten: with those before them at most
-/// sixteen megabytes, usually one.
+/// The size of a generation of the cache. The two generations hold at most sixteen megabytes, and
+/// usually one.
 const YOUNG_MAX: usize = 512;
 
-/// What a job does.
+/// The definition of a job.
 pub(crate) struct Definition {
     pub(crate) uid: String,
     pub(crate) version: u64,
@@ -26,14 +26,14 @@ pub(crate) struct Definition {
     pub(crate) sealed: Option<Vec<u8>>,
 }
 
-/// Definitions, by their keys.
+/// Definitions by their keys. A definition that is not used is evicted when a generation ends.
 #[derive(Default)]
 pub(crate) struct Definitions(Mutex<Ages>);
 
 #[derive(Default)]
 struct Ages {
     young: HashMap<Key, Arc<Definition>>,
-    /// Those that were young before.
+    /// The generation before.
     old: HashMap<Key, Arc<Definition>>,
 }
 
@@ -79,7 +79,7 @@ impl Ages {
     }
 }
 
-/// Says nothing of what jobs do.
+/// Shows no definition, as one may hold data of users.
 impl fmt::Debug for Definitions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Definitions").finish_non_exhaustive()

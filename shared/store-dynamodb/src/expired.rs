@@ -1,7 +1,7 @@
-//! Removing what has expired, where the table does not do it: on one machine.
+//! Removing expired items on one machine, where the table does not remove them itself.
 //!
-//! It is a walk through the table, a page at a time, so that other requests come in between. Whoever
-//! stops it, or a crash, leaves what is left to the next walk.
+//! It scans the table a page at a time, so that other requests are served in between. If it is
+//! stopped, or the process crashes, the next scan removes the rest.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,25 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use ports::StoreError;
 
-use crate::DynamoJobStore;
-use crate::error::store_error;
-use crate::groups::Write;
-use crate::item::{Reader, number};
-use crate::keys::Key;
-use crate::meter::MeteredCall;
+use crate::store::DynamoStore;
+use crate::table::item::{Reader, number};
+use crate::table::keys::Key;
+use crate::table::{MeteredCall, Write, store_error};
 
-/// Items that are looked at in one request.
+/// Items that one request scans.
 const PAGE_ITEMS: i32 = 100;
 
-/// A claim counts in time of work, and a record by the schedule.
+/// A claim expires by the clock of work, a record by the clock of the schedule.
 const IS_EXPIRED: &str = "(attribute_not_exists(lease_until) AND expires_at <= :now) \
                           OR (attribute_exists(lease_until) AND expires_at <= :work_now)";
 
-impl DynamoJobStore {
-    /// Removes the executions that have expired: by the schedule's clock those that ended, by that
-    /// of work those that never did. Returns how many.
+impl DynamoStore {
+    /// Removes expired attempts and returns how many: those that ended by the clock of the schedule,
+    /// those that are only claimed by the clock of work.
     ///
     /// # Errors
     ///
-    /// If the store does not answer; some may then be removed.
+    /// If the store does not answer. Some attempts may be removed by then.
     pub async fn remove_expired(
         &self,
         now: DateTime<Utc>,
@@ -40,9 +38,10 @@ impl DynamoJobStore {
         let mut from: Option<HashMap<String, AttributeValue>> = None;
         loop {
             let page = self
+                .table
                 .client
                 .scan()
-                .table_name(&self.table)
+                .table_name(&self.table.name)
                 .filter_expression(IS_EXPIRED)
                 .projection_expression("pk, sk")
                 .expression_attribute_values(":now", now.clone())
@@ -54,16 +53,16 @@ impl DynamoJobStore {
                 .map_err(store_error)?;
             let mut writes = Vec::new();
             for found in page.items() {
-                let reader = Reader::of(found);
+                let reader = Reader::new(found);
                 let (pk, sk) = (reader.text("pk")?.to_owned(), reader.text("sk")?.to_owned());
-                // It may have been claimed again since it was read.
+                // The attempt may have been claimed again since it was read.
                 let write = Write::delete(Key { pk, sk })
-                    .only_if(IS_EXPIRED)
+                    .when(IS_EXPIRED)
                     .with(":now", now.clone())
                     .with(":work_now", work_now.clone());
                 writes.push(write);
             }
-            for wrote in self.write_group(MeteredCall::Remove, writes).await {
+            for wrote in self.table.write_group(MeteredCall::Remove, writes).await {
                 wrote?;
                 removed += 1;
             }

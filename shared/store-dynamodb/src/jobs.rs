@@ -1,149 +1,149 @@
-//! Jobs: a definition in the collection, and a timer of its own.
+//! Jobs: a definition in the partition of the collection, and a timer in a partition of its own.
 
+use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use domain::job::{Counters, JobState};
 use domain::name::Name;
 use domain::timing::Timing;
-use ports::StoreError;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
+use ports::{Collections, Jobs, StoreError};
 
-use crate::DynamoJobStore;
-use crate::batch::Reads;
-use crate::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
-use crate::keys;
-use crate::list::List;
+use crate::store::DynamoStore;
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
+use crate::table::{Consistency, List, keys, transact_item as item};
 use crate::timers::read_state;
-use crate::transaction::item;
 
-pub(crate) async fn find(
-    store: &DynamoJobStore,
-    collection_uid: &str,
-    name: &Name,
-) -> Result<Option<JobRecord>, StoreError> {
-    let Some(definition) = store.get(keys::job(collection_uid, name)).await? else {
-        return Ok(None);
-    };
-    let uid = Reader::of(&definition).text("uid")?;
-    match store.get(keys::timer(uid)).await? {
-        Some(timer) => read(&definition, &timer).map(Some),
-        // It was deleted between the two reads.
-        None => Ok(None),
-    }
-}
-
-pub(crate) async fn list(
-    store: &DynamoJobStore,
-    collection_uid: &str,
-    page: PageRequest,
-) -> Result<Page<JobRecord>, StoreError> {
-    let list = List::of(keys::inside(collection_uid), keys::JOBS);
-    let page = list.page(store, page).await?;
-    let definitions = page.items;
-    let uids = definitions.iter().map(|definition| Reader::of(definition).text("uid"));
-    let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
-    let timers = store.get_many(None, Reads::Now, wanted?).await?;
-    let mut items = Vec::new();
-    for definition in &definitions {
-        // One whose timer is gone was deleted in between.
-        if let Some(timer) = timers.get(&keys::timer(Reader::of(definition).text("uid")?)) {
-            items.push(read(definition, timer)?);
+#[async_trait]
+impl Jobs for DynamoStore {
+    async fn find(
+        &self,
+        collection_uid: &str,
+        name: &Name,
+    ) -> Result<Option<JobRecord>, StoreError> {
+        let Some(definition) = self.table.get(keys::job(collection_uid, name)).await? else {
+            return Ok(None);
+        };
+        let uid = Reader::new(&definition).text("uid")?;
+        match self.table.get(keys::timer(uid)).await? {
+            Some(timer) => read(&definition, &timer).map(Some),
+            // The job was deleted between the two reads.
+            None => Ok(None),
         }
     }
-    Ok(Page { items, next: page.next })
-}
 
-pub(crate) async fn create(
-    store: &DynamoJobStore,
-    save: SaveJob<'_>,
-    jobs_max: Option<u32>,
-) -> Result<Saved, StoreError> {
-    let put = |item: Item| Put::builder().table_name(&store.table).set_item(Some(item));
-    let definition =
-        put(definition(&save)).condition_expression("attribute_not_exists(pk)").build();
-    let timer = put(timer(&save)).build();
-    // A plan or a quota that changed since it was read would be another limit.
-    let condition = "uid = :uid AND version = :version AND job_count < :max";
-    let count = count(store, save.collection, 1, condition)
-        .expression_attribute_values(":version", number(save.collection.version))
-        .expression_attribute_values(":max", number(jobs_max.unwrap_or(u32::MAX)))
-        .build();
-    let items = vec![
-        item(|it| Ok(it.update(count?)))?,
-        item(|it| Ok(it.put(definition?)))?,
-        item(|it| Ok(it.put(timer?)))?,
-    ];
-    let Some(failed) = store.transact(items).await? else {
-        return Ok(Saved::Kept);
-    };
-    // Full, unless it was something else that changed: then the caller reads again anyway.
-    let exists = failed.get(1).copied().unwrap_or(false);
-    if exists || failed.first() != Some(&true) {
-        return Ok(Saved::Stale);
+    async fn list(
+        &self,
+        collection_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        let list = List::new(keys::inside(collection_uid), keys::JOBS);
+        let page = list.page(&self.table, page).await?;
+        let definitions = page.items;
+        let uids = definitions.iter().map(|definition| Reader::new(definition).text("uid"));
+        let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
+        let timers = self.table.get_many(None, Consistency::Strong, wanted?).await?;
+        let mut items = Vec::new();
+        for definition in &definitions {
+            // A job whose timer is gone was deleted between the two reads.
+            if let Some(timer) = timers.get(&keys::timer(Reader::new(definition).text("uid")?)) {
+                items.push(read(definition, timer)?);
+            }
+        }
+        Ok(Page { items, next: page.next })
     }
-    let record = &save.collection;
-    let now = crate::collections::find(store, &record.place, &record.collection.name).await?;
-    let full = now.zip(jobs_max).is_some_and(|(now, max)| {
-        let as_read = now.version == record.version && now.collection.uid == record.collection.uid;
-        as_read && now.job_count >= max
-    });
-    Ok(if full { Saved::Full } else { Saved::Stale })
+
+    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
+        let put = |item: Item| Put::builder().table_name(&self.table.name).set_item(Some(item));
+        let definition =
+            put(definition(&save)).condition_expression("attribute_not_exists(pk)").build();
+        let timer = put(timer(&save)).build();
+        // If the tier or the quota changed since it was read, `jobs_max` is another number.
+        let condition = "uid = :uid AND version = :version AND job_count < :max";
+        let count = count(&self.table.name, save.collection, 1, condition)
+            .expression_attribute_values(":version", number(save.collection.version))
+            .expression_attribute_values(":max", number(jobs_max.unwrap_or(u32::MAX)))
+            .build();
+        let items = vec![
+            item(|it| Ok(it.update(count?)))?,
+            item(|it| Ok(it.put(definition?)))?,
+            item(|it| Ok(it.put(timer?)))?,
+        ];
+        let Some(failed) = self.table.transact(items).await? else {
+            return Ok(Saved::Kept);
+        };
+        // The collection is full, or something else changed: then the caller reads again anyway.
+        let exists = failed.get(1).copied().unwrap_or(false);
+        if exists || failed.first() != Some(&true) {
+            return Ok(Saved::Stale);
+        }
+        let record = &save.collection;
+        let now = Collections::find(self, &record.place, &record.collection.name).await?;
+        let full = now.zip(jobs_max).is_some_and(|(now, max)| {
+            let as_read =
+                now.version == record.version && now.collection.uid == record.collection.uid;
+            as_read && now.job_count >= max
+        });
+        Ok(if full { Saved::Full } else { Saved::Stale })
+    }
+
+    async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
+        let job = save.job;
+        let definition = Put::builder()
+            .table_name(&self.table.name)
+            .set_item(Some(definition(&SaveJob {
+                job: &JobRecord { version: job.version + 1, ..job.clone() },
+                ..save
+            })))
+            .condition_expression("uid = :uid AND version = :version")
+            .expression_attribute_values(":uid", text(&job.uid))
+            .expression_attribute_values(":version", number(job.version))
+            .build();
+        let timer = if save.timer_changes {
+            timing_update(&self.table.name, &save)
+        } else {
+            version_update(&self.table.name, job)
+        }?;
+        self.table
+            .save(vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?])
+            .await
+    }
+
+    async fn delete(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+    ) -> Result<Saved, StoreError> {
+        let definition = Delete::builder()
+            .table_name(&self.table.name)
+            .set_key(Some(key(keys::job(&collection.collection.uid, &job.name))))
+            .condition_expression("uid = :uid AND version = :version")
+            .expression_attribute_values(":uid", text(&job.uid))
+            .expression_attribute_values(":version", number(job.version))
+            .build();
+        let timer = Delete::builder()
+            .table_name(&self.table.name)
+            .set_key(Some(key(keys::timer(&job.uid))))
+            .build();
+        let count = count(&self.table.name, collection, -1, "uid = :uid").build();
+        let items = vec![
+            item(|it| Ok(it.delete(definition?)))?,
+            item(|it| Ok(it.delete(timer?)))?,
+            item(|it| Ok(it.update(count?)))?,
+        ];
+        self.table.save(items).await
+    }
 }
 
-pub(crate) async fn replace(
-    store: &DynamoJobStore,
-    save: SaveJob<'_>,
-) -> Result<Saved, StoreError> {
-    let job = save.job;
-    let definition = Put::builder()
-        .table_name(&store.table)
-        .set_item(Some(definition(&SaveJob {
-            job: &JobRecord { version: job.version + 1, ..job.clone() },
-            ..save
-        })))
-        .condition_expression("uid = :uid AND version = :version")
-        .expression_attribute_values(":uid", text(&job.uid))
-        .expression_attribute_values(":version", number(job.version))
-        .build();
-    let timer =
-        if save.timer_changes { timing_update(store, &save) } else { version_update(store, job) }?;
-    store.save(vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?]).await
-}
-
-pub(crate) async fn delete(
-    store: &DynamoJobStore,
-    collection: &CollectionRecord,
-    job: &JobRecord,
-) -> Result<Saved, StoreError> {
-    let definition = Delete::builder()
-        .table_name(&store.table)
-        .set_key(Some(key(keys::job(&collection.collection.uid, &job.name))))
-        .condition_expression("uid = :uid AND version = :version")
-        .expression_attribute_values(":uid", text(&job.uid))
-        .expression_attribute_values(":version", number(job.version))
-        .build();
-    let timer = Delete::builder()
-        .table_name(&store.table)
-        .set_key(Some(key(keys::timer(&job.uid))))
-        .build();
-    let count = count(store, collection, -1, "uid = :uid").build();
-    let items = vec![
-        item(|it| Ok(it.delete(definition?)))?,
-        item(|it| Ok(it.delete(timer?)))?,
-        item(|it| Ok(it.update(count?)))?,
-    ];
-    store.save(items).await
-}
-
-/// Counts a job on or off.
+/// Adds to the number of jobs of a collection.
 fn count(
-    store: &DynamoJobStore,
+    table: &str,
     collection: &CollectionRecord,
     by: i32,
     condition: &str,
 ) -> aws_sdk_dynamodb::types::builders::UpdateBuilder {
     let at = keys::collection(&collection.place, &collection.collection.name);
     Update::builder()
-        .table_name(&store.table)
+        .table_name(table)
         .set_key(Some(key(at)))
         .update_expression("SET job_count = job_count + :by")
         .condition_expression(condition)
@@ -151,10 +151,10 @@ fn count(
         .expression_attribute_values(":uid", text(&collection.collection.uid))
 }
 
-/// Another version of the definition, of a job that is there.
-fn version_update(store: &DynamoJobStore, job: &JobRecord) -> Result<Update, StoreError> {
+/// Gives an existing timer the version of a new definition.
+fn version_update(table: &str, job: &JobRecord) -> Result<Update, StoreError> {
     Update::builder()
-        .table_name(&store.table)
+        .table_name(table)
         .set_key(Some(key(keys::timer(&job.uid))))
         .update_expression("SET version = :version")
         .condition_expression("attribute_exists(pk)")
@@ -163,8 +163,8 @@ fn version_update(store: &DynamoJobStore, job: &JobRecord) -> Result<Update, Sto
         .map_err(|error| StoreError::Refused(Box::new(error)))
 }
 
-/// Another timing, if the one that was read still holds; what a firing counts stays.
-fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, StoreError> {
+/// Gives a timer another timing, if it still has the one that was read. The counters stay.
+fn timing_update(table: &str, save: &SaveJob<'_>) -> Result<Update, StoreError> {
     let timer = &save.job.timer;
     let mut values = ItemBuilder::default()
         .text(":state", timer.state.name())
@@ -180,7 +180,7 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
     let mut remove = String::new();
     let optional = [
         ("anchor", timer.timing.anchor.map(ticks)),
-        ("timetable", timer.rule.clone().map(text)),
+        ("timetable", timer.timetable.clone().map(text)),
         ("due_at", timer.due_at.map(ticks)),
         ("due_shard", timer.due_at.map(|_| number(keys::shard(&save.job.uid)))),
         ("spent", timer.is_spent.then_some(AttributeValue::Bool(true))),
@@ -196,7 +196,7 @@ fn timing_update(store: &DynamoJobStore, save: &SaveJob<'_>) -> Result<Update, S
     }
     let (expression, values) = (set + &remove, values.done());
     Update::builder()
-        .table_name(&store.table)
+        .table_name(table)
         .set_key(Some(key(keys::timer(&save.job.uid))))
         .update_expression(expression)
         .condition_expression("generation = :before AND NOT #state IN (:completed, :faulted)")
@@ -230,7 +230,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .maybe("anchor", timer.timing.anchor.map(ticks))
         .set("since", ticks(timer.timing.since))
         .number("used", timer.timing.used)
-        .maybe("timetable", timer.rule.clone().map(text))
+        .maybe("timetable", timer.timetable.clone().map(text))
         .maybe("due_at", timer.due_at.map(ticks))
         .maybe("due_shard", timer.due_at.map(|_| number(keys::shard(&job.uid))))
         .number("executions", counters.executions)
@@ -243,7 +243,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
 }
 
 fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
-    let reader = Reader::of(definition);
+    let reader = Reader::new(definition);
     Ok(JobRecord {
         uid: reader.text("uid")?.to_owned(),
         name: Name::new(reader.text("name")?)
@@ -251,7 +251,7 @@ fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
         document: reader.text("document")?.to_owned(),
         sealed: reader.optional_bytes("sealed")?,
         version: reader.number("version")?,
-        timer: read_timer(&Reader::of(timer))?,
+        timer: read_timer(&Reader::new(timer))?,
     })
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             since: reader.ticks("since")?,
             used: reader.number("used")?,
         },
-        rule: reader.optional_text("timetable")?.map(str::to_owned),
+        timetable: reader.optional_text("timetable")?.map(str::to_owned),
         counters: Counters {
             executions: reader.number("executions")?,
             failures: reader.number("failures")?,

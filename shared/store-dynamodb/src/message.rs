@@ -1,19 +1,19 @@
-//! Messages of history: as text, or deflated where that saves a write unit.
+//! The messages of records: as text, or deflated where that saves a write unit.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::attempt::MESSAGE_BYTES_MAX;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-use crate::item::{bytes, text};
+use crate::table::item::{bytes, text};
 
-/// The longest message that is kept as it is. With it an item stays below a kilobyte, which is one
+/// The longest message that is stored as text. With it an item stays below a kilobyte, which is one
 /// write unit.
 const PLAIN_BYTES_MAX: usize = 700;
-/// How hard to try: beyond it the time goes up, and the size hardly down.
+/// The compression level. A higher one takes longer and hardly saves bytes.
 const EFFORT: u8 = 6;
 
-/// A message as an attribute. What is longer than is kept of one is cut.
+/// A message as an attribute, cut to the length that history keeps.
 pub(crate) fn write_message(message: &str) -> AttributeValue {
     let (kept, _) = message.split_at(message.floor_char_boundary(MESSAGE_BYTES_MAX));
     if kept.len() <= PLAIN_BYTES_MAX {
@@ -23,7 +23,7 @@ pub(crate) fn write_message(message: &str) -> AttributeValue {
     if deflated.len() < kept.len() { bytes(&deflated) } else { text(kept) }
 }
 
-/// Reads what [`write_message`] wrote; `None` if it did not.
+/// Reads a message that [`write_message`] wrote; `None` if the attribute is damaged.
 pub(crate) fn read_message(value: &AttributeValue) -> Option<String> {
     if let Ok(plain) = value.as_s() {
         return Some(plain.clone());
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_two_characters() {
+    fn a_message_that_is_too_long_is_cut_between_two_characters() {
         let message = "ä".repeat(MESSAGE_BYTES_MAX);
         let kept = read_message(&write_message(&format!("x{message}"))).unwrap();
         assert_eq!(kept.len(), MESSAGE_BYTES_MAX - 1);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_seen() {
+    fn a_damaged_message_is_not_read() {
         for damaged in [bytes(&[1, 2, 3]), AttributeValue::Bool(true)] {
             assert_eq!(read_message(&damaged), None);
         }

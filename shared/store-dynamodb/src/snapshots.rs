@@ -1,95 +1,154 @@
-//! The last look before attempts start: the timer, the definition and the collection's switch, as
-//! they are now.
+//! Snapshots of jobs: the timer, the definition and the collection's switch.
 //!
-//! The three are read one by one, and not as of one instant. What is changed together still cannot
-//! be mistaken: an attempt of a new generation is sent after that change was committed, and so it
-//! is looked at after that.
+//! The three items are read one by one, and not as of one instant. Still, a combined change cannot
+//! be misread: an attempt of a new generation is sent after that change was committed, and its
+//! snapshot is read after that.
 //!
-//! Timers and switches are read consistently. A definition is not, or comes from memory, as that
-//! costs half or nothing: the timer says which version it has to be at least, and if it is older, or
-//! another job's, it is read once more, consistently.
+//! Timers and switches are read consistently. A definition is read eventually consistently, at half
+//! the price, or comes from the cache. The timer tells which version the definition must have at
+//! least. An older definition, or the definition of another job, is read once more, consistently.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use domain::pricing_tier::PricingTier;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
 use futures_util::future::try_join;
-use ports::StoreError;
-use ports::firing::{JobSnapshot, Mark};
+use ports::store::{Claim, JobSnapshot};
+use ports::{Snapshots, StoreError};
 
-use crate::DynamoJobStore;
-use crate::batch::Reads;
 use crate::definitions::Definition;
-use crate::item::{Item, Reader};
 use crate::jobs::read_timer;
-use crate::keys::{self, Key};
-use crate::meter::MeteredCall;
+use crate::prefetched::Entry;
+use crate::store::DynamoStore;
+use crate::table::item::{Item, Reader};
+use crate::table::keys::{self, Key};
+use crate::table::{Consistency, MeteredCall};
+
+/// The longest document that is kept while its attempt waits: thousands of attempts may wait.
+const PREFETCHED_DOCUMENT_MAX: usize = 4_096;
 
 /// Definitions, by their keys.
 type Found = HashMap<Key, Arc<Definition>>;
 
-pub(crate) async fn look(
-    store: &DynamoJobStore,
-    jobs: &[JobRef],
-) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
-    let mut definitions = Found::new();
-    let mut unknown = Vec::new();
-    for key in jobs.iter().map(definition_key) {
-        match store.definitions.find(&key) {
-            Some(known) => drop(definitions.insert(key, known)),
-            None => unknown.push(key),
+#[async_trait]
+impl Snapshots for DynamoStore {
+    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        Ok(self.read_all(std::slice::from_ref(job)).await?.into_iter().next().flatten())
+    }
+
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        self.prefetch_by(claim, self.read(&claim.job)).await
+    }
+
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        match self.unchanged_prefetched(claim) {
+            Some(snapshot) => Ok(Some(snapshot)),
+            None => self.read(&claim.job).await,
         }
     }
-    let deciding =
-        jobs.iter().flat_map(|job| [keys::timer(&job.uid), keys::switch(&job.collection_uid)]);
-    let (items, ()) = try_join(
-        store.get_many(Some(MeteredCall::Look), Reads::Now, deciding),
-        read(store, Reads::Lately, unknown, &mut definitions),
-    )
-    .await?;
-    let mut outdated = Vec::new();
-    for job in jobs {
-        if is_outdated(job, &items, &definitions)? {
-            outdated.push(definition_key(job));
-        }
-    }
-    if !outdated.is_empty() {
-        for key in &outdated {
-            definitions.remove(key);
-        }
-        read(store, Reads::Now, outdated, &mut definitions).await?;
-    }
-    jobs.iter().map(|job| sight(job, &items, &definitions)).collect()
 }
 
-/// Whether what was read of a job after a mark is still so.
-pub(crate) fn stands(store: &DynamoJobStore, job: &JobRef, since: Mark) -> bool {
-    let keys = [keys::timer(&job.uid), keys::switch(&job.collection_uid), definition_key(job)];
-    store.changes.as_ref().is_some_and(|changes| changes.none_since(since, &keys))
+impl DynamoStore {
+    /// Reads jobs as they are now. The answers are in the order of the jobs.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer, or an item is corrupt.
+    pub async fn read_all(
+        &self,
+        jobs: &[JobRef],
+    ) -> Result<Vec<Option<Arc<JobSnapshot>>>, StoreError> {
+        let mut definitions = Found::new();
+        let mut unknown = Vec::new();
+        for key in jobs.iter().map(definition_key) {
+            match self.definitions.find(&key) {
+                Some(known) => drop(definitions.insert(key, known)),
+                None => unknown.push(key),
+            }
+        }
+        let deciding =
+            jobs.iter().flat_map(|job| [keys::timer(&job.uid), keys::switch(&job.collection_uid)]);
+        let (items, ()) = try_join(
+            self.table.get_many(Some(MeteredCall::Snapshot), Consistency::Strong, deciding),
+            read_definitions(self, Consistency::Eventual, unknown, &mut definitions),
+        )
+        .await?;
+        let mut outdated = Vec::new();
+        for job in jobs {
+            if is_outdated(job, &items, &definitions)? {
+                outdated.push(definition_key(job));
+            }
+        }
+        if !outdated.is_empty() {
+            for key in &outdated {
+                definitions.remove(key);
+            }
+            read_definitions(self, Consistency::Strong, outdated, &mut definitions).await?;
+        }
+        jobs.iter().map(|job| snapshot(job, &items, &definitions)).collect()
+    }
+
+    /// Reads a job with `read` and keeps its snapshot for [`Self::unchanged_prefetched`]; `None` if
+    /// this process cannot know whether the job is written in between.
+    pub(crate) async fn prefetch_by(
+        &self,
+        claim: &Claim,
+        read: impl Future<Output = Result<Option<Arc<JobSnapshot>>, StoreError>>,
+    ) -> Option<Arc<JobSnapshot>> {
+        let alone = self.alone.as_ref()?;
+        // The version is taken before the read, so that no write falls between the two.
+        let version = self.table.recent_writes.as_ref()?.version();
+        let snapshot = read.await.ok()??;
+        if snapshot.document.len() > PREFETCHED_DOCUMENT_MAX {
+            return None;
+        }
+        let entry = Entry { version, snapshot: snapshot.clone() };
+        alone.prefetched.keep(&claim.claim_id, entry);
+        Some(snapshot)
+    }
+
+    /// The prefetched snapshot of a claim's job, if nothing of the job was written since.
+    pub(crate) fn unchanged_prefetched(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        let Entry { version, snapshot } = self.alone.as_ref()?.prefetched.take(&claim.claim_id)?;
+        let job = &claim.job;
+        let keys = [keys::timer(&job.uid), keys::switch(&job.collection_uid), definition_key(job)];
+        let writes = self.table.recent_writes.as_ref()?;
+        writes.unchanged_since(version, &keys).then_some(snapshot)
+    }
+
+    /// Forgets the prefetched snapshot of a claim under which nothing starts.
+    pub(crate) fn forget_prefetched(&self, claim: &Claim) {
+        if let Some(alone) = &self.alone {
+            alone.prefetched.take(&claim.claim_id);
+        }
+    }
 }
 
 fn definition_key(job: &JobRef) -> Key {
     keys::job_of_key(&job.collection_uid, &job.key)
 }
 
-/// Reads definitions, and remembers them.
-async fn read(
-    store: &DynamoJobStore,
-    reads: Reads,
+/// Reads definitions into the cache.
+async fn read_definitions(
+    store: &DynamoStore,
+    consistency: Consistency,
     wanted: Vec<Key>,
     definitions: &mut Found,
 ) -> Result<(), StoreError> {
-    for (key, item) in store.get_many(Some(MeteredCall::Look), reads, wanted).await? {
-        let definition = Arc::new(Definition::read(&Reader::of(&item))?);
+    for (key, item) in
+        store.table.get_many(Some(MeteredCall::Snapshot), consistency, wanted).await?
+    {
+        let definition = Arc::new(Definition::read(&Reader::new(&item))?);
         store.definitions.keep(key.clone(), definition.clone());
         definitions.insert(key, definition);
     }
     Ok(())
 }
 
-/// Whether the definition of a job that is there is not the one that its timer means.
+/// Whether the definition that was found is older than the one that the job's timer means.
 fn is_outdated(
     job: &JobRef,
     items: &HashMap<Key, Item>,
@@ -98,8 +157,8 @@ fn is_outdated(
     let Some(timer) = items.get(&keys::timer(&job.uid)) else {
         return Ok(false);
     };
-    // Builds before this did not write it: then only a look at the definition tells.
-    let Some(meant) = Reader::of(timer).optional_number("version")? else {
+    // Earlier builds did not store the version in the timer, so the definition must be read.
+    let Some(meant) = Reader::new(timer).optional_number("version")? else {
         return Ok(true);
     };
     let found = definitions.get(&definition_key(job));
@@ -111,33 +170,34 @@ fn read_plan(switch: &Reader<'_>) -> Result<PricingTier, StoreError> {
     plan.ok_or_else(|| switch.corrupt("plan", "there is none of this name"))
 }
 
-fn sight(
+fn snapshot(
     job: &JobRef,
     items: &HashMap<Key, Item>,
     definitions: &Found,
-) -> Result<Option<JobSnapshot>, StoreError> {
-    let item = |key| items.get(&key).map(Reader::of);
+) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+    let item = |key| items.get(&key).map(Reader::new);
     let (timer, switch) = (item(keys::timer(&job.uid)), item(keys::switch(&job.collection_uid)));
-    // Another job may have the name now.
+    // Another job may have the name by now.
     let definition = definitions.get(&definition_key(job)).filter(|it| it.uid == job.uid);
     let (Some(timer), Some(definition), Some(switch)) = (timer, definition, switch) else {
         return Ok(None);
     };
     let record = read_timer(&timer)?;
-    let settled =
+    let recently_counted =
         RecentlyCounted::from_bytes(&timer.optional_bytes("settled")?.unwrap_or_default());
     let on_since = switch.date("on_since")?;
-    Ok(Some(JobSnapshot {
+    Ok(Some(Arc::new(JobSnapshot {
         name: definition.name.clone(),
         document: definition.document.clone(),
         sealed: definition.sealed.clone(),
         state: record.state,
         timing: record.timing,
-        rule: record.rule,
+        timetable: record.timetable,
         counters: record.counters,
-        settled: settled.ok_or_else(|| timer.corrupt("settled", "it is damaged"))?,
+        recently_counted: recently_counted
+            .ok_or_else(|| timer.corrupt("settled", "it is damaged"))?,
         is_spent: record.is_spent,
         plan: read_plan(&switch)?,
         collection_on_since: switch.is_set("on")?.then_some(on_since),
-    }))
+    })))
 }

@@ -1,12 +1,13 @@
 //! What the tests of several crates share. No binary contains it.
 //!
-//! [`mod@conformance`] is what a job store has to do, as tests that run against any back end; one
-//! other than the embedded is found by [`back_end`]. [`mod@aws`] stands in for services of AWS
-//! where a test is about how they fail, and [`SetClock`] for the time.
+//! [`mod@conformance`] has the tests that a store must pass on any back end; [`back_end`] finds
+//! another one than the embedded. [`services`] makes the ports of the services. [`mod@aws`] stands in
+//! for services of AWS where a test is about how they fail, and [`SetClock`] for the clock.
 
 pub mod aws;
 pub mod back_end;
 mod clock;
 pub mod conformance;
+pub mod services;
 
 pub use clock::SetClock;

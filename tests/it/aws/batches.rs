@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use domain::firing::limits::{LEASE, RECEIVES_MAX};
 use domain::work_item::{WorkItem, decode};
-use ports::Clock;
-use ports::firing::{Claim, Claimed, FiringStore};
+use ports::store::{Claim, ClaimRequest, Claimed};
+use ports::{Attempts, Clock};
 use queue_sqs::Batch;
 use serde_json::{Value, json};
 
@@ -114,15 +114,13 @@ async fn a_lease_that_is_over_is_taken_over() {
     let [WorkItem::Attempt { job, attempt }] = &work_items[..] else { panic!("{sent:?}") };
     let now = world.clock.work_now();
     let claim = Claim {
-        job_uid: job.uid.clone(),
+        job: job.clone(),
         attempt: attempt.clone(),
-        claim_id: "of one that is dead".to_owned(),
-        now,
+        claim_id: "of a dead worker".to_owned(),
         lease_until: now + LEASE,
-        over: None,
     };
-    let claimed = world.jobs.claim(&[claim]).await;
-    assert!(matches!(claimed[..], [Ok(Claimed::Won)]));
+    let claimed = world.jobs.claim(&ClaimRequest { claim, now }).await;
+    assert_eq!(claimed.unwrap(), Claimed::Won);
     assert_eq!(world.deliver(&sent).await, ["m0"]);
     assert_eq!(world.target.calls(), 0);
     world.advance(LEASE.num_seconds() + 1);

@@ -15,7 +15,7 @@ use runtime::SystemClock;
 use runtime_aws::Tally;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use store_dynamodb::{DynamoStore, ensure_table};
 use testkit::aws::{AwsAnswer, AwsCall, FakeAws};
 use testkit::{SetClock, fake_client};
 
@@ -66,7 +66,7 @@ pub(super) struct World {
     pub(super) api: api::Function,
     pub(super) sweeper: sweeper::Function,
     pub(super) executor: executor::Function,
-    pub(super) jobs: DynamoJobStore,
+    pub(super) jobs: DynamoStore,
     dynamodb: aws_sdk_dynamodb::Client,
     /// The store ends with it.
     _store: Option<Store>,
@@ -131,7 +131,7 @@ impl World {
         };
         let sweeper = sweeper::Function::new(&settings, clients, Arc::new(clock.clone()));
         let executor = executor_on(dynamodb.clone(), [&sqs, &kms, &bus], &clock);
-        let jobs = DynamoJobStore::new(dynamodb.clone(), TABLE);
+        let jobs = DynamoStore::new(dynamodb.clone(), TABLE);
         let target = Target::start();
         Self {
             clock,

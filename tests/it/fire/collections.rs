@@ -3,7 +3,7 @@
 use domain::collection::CollectionState::{Disabled, Enabled};
 use domain::firing::SkipReason;
 use ports::store::PageRequest;
-use ports::{FiringStore, JobStore};
+use ports::{Jobs, Timers};
 
 use super::world::{World, came};
 
@@ -88,7 +88,7 @@ async fn the_jobs_of_a_deleted_collection_are_silent_at_once_and_purged() {
     world.delete_collection().await;
     world.run_until("2027-03-01T09:08").await;
     let page = PageRequest { from: None, items_max: 500 };
-    assert!(world.dynamo.list_jobs(&uid, page.clone()).await.unwrap().items.is_empty());
+    assert!(world.dynamo.list(&uid, page.clone()).await.unwrap().items.is_empty());
     for shard in 0..world.dynamo.shards() {
         let due = world.dynamo.due(shard, chrono::DateTime::<chrono::Utc>::MAX_UTC, page.clone());
         assert_eq!(due.await.unwrap().items, []);

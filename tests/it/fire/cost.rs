@@ -2,7 +2,6 @@
 //! `cargo test -p minutehand-tests fire::cost -- --nocapture`.
 
 use domain::work_item::JobRef;
-use ports::FiringStore;
 use store_dynamodb::{Consumed, MeteredCall};
 
 use super::world::World;
@@ -68,8 +67,8 @@ async fn looking_at_ten_jobs_at_once_reads_little_more_than_their_timers() {
     }
     drop(world.meter.take());
     let look = async |jobs: &[JobRef]| {
-        world.dynamo.look(jobs).await.unwrap();
-        world.meter.take()[&MeteredCall::Look].units
+        world.dynamo.read_all(jobs).await.unwrap();
+        world.meter.take()[&MeteredCall::Snapshot].units
     };
     let first = look(&jobs).await / 10.0;
     let again = look(&jobs).await / 10.0;

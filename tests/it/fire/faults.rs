@@ -52,7 +52,7 @@ async fn after_a_day(trouble: Option<Failing>) -> (Outcome, u64) {
     }
     let calls = world.targets.calls().into_iter();
     let mut calls: Vec<_> =
-        calls.map(|call| format!("{} {}", call.uri, call.occasion.execution_id)).collect();
+        calls.map(|call| format!("{} {}", call.uri, call.context.execution_id)).collect();
     calls.sort();
     (Outcome { jobs: came, history, calls }, world.trouble.calls())
 }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use app::fire::Performed;
+use app::fire::{Performed, Stop};
 use chrono::TimeDelta;
 use domain::firing::SkipReason;
 use domain::firing::limits::LEASE;
-use ports::firing::{Claim, Claimed};
-use ports::store::PageRequest;
-use ports::{FiringStore, History};
+use ports::store::{Claim, ClaimRequest, Claimed, PageRequest};
+use ports::{Attempts, History};
 
 use super::target::Does::{Fail, Hold, Kill, Take};
 use super::world::{World, came, instant};
@@ -105,15 +104,14 @@ async fn what_an_outage_left_in_the_queue_is_skipped_by_a_few_writes() {
     assert_eq!(messages, 182);
     world.sweeps = false;
     world.run_until("2027-03-01T13:20").await;
-    world.restart_grouped("p2");
-    let before = world.asked();
+    world.restart_batching("p2");
+    let before = world.counter_writes();
     world.deliver_all().await;
-    let asked = world.asked();
-    let (looks, settlements) = (asked.looks - before.looks, asked.settlements - before.settlements);
-    println!("figure: {messages} messages, {looks} looks, {settlements} writes of counters");
-    // Each looks before its fence, and again if another was counted in between.
-    assert!(looks <= 3 * messages, "{looks}");
-    assert!(settlements <= 8, "{settlements}");
+    let (reads, writes) = (world.snapshots_read(), world.counter_writes() - before);
+    println!("figure: {messages} messages, {reads} snapshots, {writes} writes of counters");
+    // Each reads before it starts, and again if another was counted in between.
+    assert!(reads <= 3 * messages, "{reads}");
+    assert!(writes <= 8, "{writes}");
     // More than are remembered, and none is counted twice or not at all.
     assert_eq!(world.came("j").await, came("enabled", [0, 0, 0, messages as u64]));
 }
@@ -138,15 +136,17 @@ async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
     let mut world = World::local("2027-03-01T09:00").await;
     world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
     world.run_until("2027-03-01T09:59:59").await;
-    let (job, parcel, executor) = (world.job("j").await, world.take(), world.waiting("p1"));
+    let (job, parcel, executor) = (world.job("j").await, world.take(), world.waiting());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let performing = {
-        let (executor, work_item) = (executor.clone(), parcel.work_item());
-        tokio::spawn(async move { executor.perform(&work_item).await })
+        let work_item = parcel.work_item();
+        let stop = Stop::when(async { stopped.await.unwrap() });
+        tokio::spawn(async move { executor.perform(&work_item, &stop).await })
     };
     while world.n_executions(&job).await == 0 {
         tokio::task::yield_now().await;
     }
-    executor.stop();
+    stop.send(()).unwrap();
     assert_eq!(performing.await.unwrap().unwrap(), Performed::Again(Duration::ZERO));
     assert_eq!(world.n_executions(&job).await, 0, "nobody has claimed it");
     world.put_back(parcel);
@@ -257,16 +257,12 @@ async fn who_stood_still_leaves_the_message_to_whoever_took_over() {
         }
         let now = targets.calls()[0].at + LEASE + TimeDelta::seconds(1);
         let page = PageRequest { from: None, items_max: 1 };
-        let attempt = dynamo.executions(&job.uid, page).await.unwrap().items.remove(0).attempt;
-        let claim = Claim {
-            job_uid: job.uid.clone(),
-            attempt,
-            claim_id: "other".to_owned(),
-            now,
-            lease_until: now + LEASE,
-            over: None,
-        };
-        assert_eq!(dynamo.claim(&[claim]).await.remove(0).unwrap(), Claimed::Won);
+        let attempt =
+            History::list(dynamo.as_ref(), &job.uid, page).await.unwrap().items.remove(0).attempt;
+        let (claim_id, lease_until) = ("other".to_owned(), now + LEASE);
+        let claim = Claim { job, attempt, claim_id, lease_until };
+        let claimed = dynamo.claim(&ClaimRequest { claim, now }).await.unwrap();
+        assert_eq!(claimed, Claimed::Won);
         targets.go_on();
     };
     tokio::join!(world.run_until("2027-03-01T10:00:30"), other);

@@ -3,8 +3,8 @@
 use domain::attempt::{Attempt, Occurrence};
 use domain::firing::NO_RETRY_FOLLOWS;
 use domain::firing::limits::LONG_RETRIES_MAX;
-use ports::FiringStore;
-use ports::firing::LongRetry;
+use ports::RetryTimers;
+use ports::store::LongRetry;
 
 use super::target::Does::{Fail, Succeed};
 use super::world::{World, came, instant};
@@ -118,7 +118,7 @@ async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
         .await;
     world.run_until("2027-03-01T11:00").await;
     let uid = world.job("j").await.uid;
-    assert_eq!(world.dynamo.retries(&uid, 10).await.unwrap().len(), 1);
+    assert_eq!(world.dynamo.list(&uid, 10).await.unwrap().len(), 1);
     assert_eq!(world.queued(), 0);
     world.run_until("2028-08-30T10:05").await;
     assert_eq!(
@@ -127,7 +127,7 @@ async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
         "what came before has expired, and the one of March has, too"
     );
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:00", "30 10:00"]);
-    assert!(world.dynamo.retries(&uid, 10).await.unwrap().is_empty());
+    assert!(world.dynamo.list(&uid, 10).await.unwrap().is_empty());
     assert_eq!(world.came("j").await, came("enabled", [3, 1, 0, 0]));
 }
 
@@ -163,8 +163,8 @@ async fn as_many_long_retries_as_may_be_are_pending_and_then_none_follows() {
             LongRetry { job: job.clone(), attempt }
         })
         .collect();
-    for kept in world.dynamo.keep_retries(&pending).await {
-        kept.unwrap();
+    for retry in &pending {
+        world.dynamo.keep(retry).await.unwrap();
     }
     // One is left, and taken by the first.
     world.run_until("2027-03-01T11:30").await;

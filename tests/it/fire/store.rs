@@ -1,20 +1,19 @@
-//! The store in front of the store: it fails when a test asks for it, and knows which shards of the
-//! index have nothing due, so that a year of ticks is soon over.
+//! The store in front of the store. It fails when a test asks for it, and it remembers until when
+//! nothing is due in a shard of the index, so that a year of ticks is soon over.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use app::fire::FireStore;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
+use domain::attempt::{Attempt, Record};
 use domain::work_item::JobRef;
-use ports::firing::{
-    Advance, Claim, Claimed, CounterUpdate, Due, DueTimer, Execution, Finish, Held, JobSnapshot,
-    JobTimer, LongRetry, Mark, Recorded, Recording,
+use ports::store::{
+    Advance, Claim, ClaimRequest, Claimed, CounterUpdate, Due, DueTimer, Finish, HistoryEntry,
+    JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Recorded,
 };
-use ports::store::{Page, PageRequest};
-use ports::{FiringStore, History, StoreError, TimerStore};
-use store_dynamodb::DynamoJobStore;
+use ports::{Attempts, Counters, History, Removal, RetryTimers, Snapshots, StoreError, Timers};
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,29 +74,21 @@ struct Known {
     shards: HashMap<String, u32>,
 }
 
-/// What was asked of the store so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Asked {
-    /// Jobs that were looked at.
-    pub(super) looks: usize,
-    /// Writes of counters.
-    pub(super) settlements: usize,
-}
-
 pub(super) struct Fronted {
-    pub(super) inner: Arc<DynamoJobStore>,
-    pub(super) trouble: Arc<Trouble>,
-    asked: Mutex<Asked>,
+    inner: FireStore,
+    trouble: Arc<Trouble>,
+    snapshots_read: Mutex<usize>,
     known: Mutex<Known>,
 }
 
 impl Fronted {
-    pub(super) fn new(inner: Arc<DynamoJobStore>, trouble: Arc<Trouble>) -> Self {
-        Self { inner, trouble, asked: Mutex::default(), known: Mutex::default() }
+    pub(super) fn new(inner: FireStore, trouble: Arc<Trouble>) -> Self {
+        Self { inner, trouble, snapshots_read: Mutex::default(), known: Mutex::default() }
     }
 
-    pub(super) fn asked(&self) -> Asked {
-        *self.asked.lock().unwrap()
+    /// How many snapshots of jobs were read so far.
+    pub(super) fn snapshots_read(&self) -> usize {
+        *self.snapshots_read.lock().unwrap()
     }
 
     /// Forgets what it knows of the index: something may have changed.
@@ -114,16 +105,10 @@ impl Fronted {
         }
     }
 
-    fn stir_retries(&self, retries: &[LongRetry]) {
-        for retry in retries {
-            self.stir_job(&retry.job.uid);
-        }
-    }
-
     /// Before when nothing is due in any shard, if that is known of all.
     pub(super) fn quiet_until(&self) -> Option<DateTime<Utc>> {
         let known = self.known.lock().unwrap();
-        let all = u32::try_from(known.quiet.len()).unwrap() == self.inner.shards();
+        let all = u32::try_from(known.quiet.len()).unwrap() == self.inner.timers.shards();
         known.quiet.values().min().copied().filter(|_| all)
     }
 
@@ -134,22 +119,10 @@ impl Fronted {
             return Ok(quiet);
         }
         let first = PageRequest { from: None, items_max: 1 };
-        let page = self.inner.due(shard, DateTime::<Utc>::MAX_UTC, first).await?;
+        let page = self.inner.timers.due(shard, DateTime::<Utc>::MAX_UTC, first).await?;
         let first = page.items.first().map_or(DateTime::<Utc>::MAX_UTC, |due| due.due_at);
         self.known.lock().unwrap().quiet.insert(shard, first);
         Ok(first)
-    }
-
-    async fn group<T>(
-        &self,
-        len: usize,
-        done: impl Future<Output = Vec<Result<T, StoreError>>> + Send,
-    ) -> Vec<Result<T, StoreError>> {
-        match self.trouble.of_this_call() {
-            None => done.await,
-            Some(Fails::Before) => (0..len).map(|_| Err(throttled())).collect(),
-            Some(Fails::After) => done.await.into_iter().map(|_| Err(throttled())).collect(),
-        }
     }
 
     async fn call<T>(
@@ -172,27 +145,9 @@ fn throttled() -> StoreError {
 }
 
 #[async_trait]
-impl TimerStore for Fronted {
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        self.group(advances.len(), self.inner.advance(advances)).await
-    }
-}
-
-#[async_trait]
-impl History for Fronted {
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        self.call(self.inner.executions(job_uid, page)).await
-    }
-}
-
-#[async_trait]
-impl FiringStore for Fronted {
+impl Timers for Fronted {
     fn shards(&self) -> u32 {
-        self.inner.shards()
+        self.inner.timers.shards()
     }
 
     async fn due(
@@ -207,7 +162,7 @@ impl FiringStore for Fronted {
         if self.trouble.of_this_call().is_some() {
             return Err(throttled());
         }
-        let found = self.inner.due(shard, until, page).await?;
+        let found = self.inner.timers.due(shard, until, page).await?;
         let mut known = self.known.lock().unwrap();
         // What is found is about to move.
         known.quiet.remove(&shard);
@@ -219,62 +174,102 @@ impl FiringStore for Fronted {
         Ok(found)
     }
 
-    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
-        self.group(claims.len(), self.inner.claim(claims)).await
-    }
-
-    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>> {
-        self.group(claims.len(), self.inner.release(claims)).await
-    }
-
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
-        self.asked.lock().unwrap().looks += jobs.len();
-        self.call(self.inner.look(jobs)).await
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        self.inner.mark()
-    }
-
-    fn stands(&self, job: &JobRef, since: Mark) -> bool {
-        self.inner.stands(job, since)
-    }
-
-    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
-        self.group(recordings.len(), self.inner.record(recordings)).await
-    }
-
-    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
-        self.asked.lock().unwrap().settlements += settlements.len();
-        self.group(settlements.len(), self.inner.settle(settlements)).await
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let failed = || advances.iter().map(|_| Err(throttled())).collect();
+        match self.trouble.of_this_call() {
+            None => self.inner.timers.advance(advances).await,
+            Some(Fails::Before) => failed(),
+            Some(Fails::After) => {
+                self.inner.timers.advance(advances).await;
+                failed()
+            }
+        }
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         self.stir_job(&finish.job_uid);
-        self.call(self.inner.finish(finish)).await
+        self.call(self.inner.timers.finish(finish)).await
+    }
+}
+
+#[async_trait]
+impl History for Fronted {
+    async fn list(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<HistoryEntry>, StoreError> {
+        self.call(self.inner.history.list(job_uid, page)).await
+    }
+}
+
+#[async_trait]
+impl Attempts for Fronted {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+        self.call(self.inner.attempts.claim(request)).await
     }
 
-    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        self.stir_retries(retries);
-        self.group(retries.len(), self.inner.keep_retries(retries)).await
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.call(self.inner.attempts.release(claim)).await
     }
 
-    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        self.stir_retries(retries);
-        self.group(retries.len(), self.inner.drop_retries(retries)).await
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        self.call(self.inner.attempts.record(claim, record)).await
+    }
+}
+
+#[async_trait]
+impl Snapshots for Fronted {
+    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        *self.snapshots_read.lock().unwrap() += 1;
+        self.call(self.inner.snapshots.read(job)).await
     }
 
-    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
-        self.call(self.inner.retries(job_uid, max)).await
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        let snapshot = self.inner.snapshots.prefetch(claim).await?;
+        *self.snapshots_read.lock().unwrap() += 1;
+        self.trouble.of_this_call().is_none().then_some(snapshot)
     }
 
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        *self.snapshots_read.lock().unwrap() += 1;
+        self.call(self.inner.snapshots.read_for_start(claim)).await
+    }
+}
+
+#[async_trait]
+impl Counters for Fronted {
+    async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
+        self.call(self.inner.counters.add(update)).await
+    }
+}
+
+#[async_trait]
+impl RetryTimers for Fronted {
+    async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.stir_job(&retry.job.uid);
+        self.call(self.inner.retries.keep(retry)).await
+    }
+
+    async fn remove(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.stir_job(&retry.job.uid);
+        self.call(self.inner.retries.remove(retry)).await
+    }
+
+    async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        self.call(self.inner.retries.list(job_uid, max)).await
+    }
+}
+
+#[async_trait]
+impl Removal for Fronted {
     async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
         self.stir_job(&job.uid);
-        self.call(self.inner.delete_finished(job, generation)).await
+        self.call(self.inner.removal.delete_finished(job, generation)).await
     }
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.stir();
-        self.call(self.inner.purge(collection_uid)).await
+        self.call(self.inner.removal.purge(collection_uid)).await
     }
 }

@@ -12,7 +12,7 @@ use domain::attempt::Outcome;
 use domain::firing::SkipReason;
 use domain::job::JobState;
 use domain::work_item::JobRef;
-use ports::{ActionSender, AttemptContext, Clock, Event, EventSink, Sent};
+use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, Event, EventSink};
 
 pub(super) struct Moved(Mutex<DateTime<Utc>>);
 
@@ -83,7 +83,7 @@ pub(super) enum Does {
 pub(super) struct Call {
     pub(super) at: DateTime<Utc>,
     pub(super) uri: String,
-    pub(super) occasion: AttemptContext,
+    pub(super) context: AttemptContext,
 }
 
 pub(super) struct Targets {
@@ -139,15 +139,15 @@ impl Targets {
 
 #[async_trait]
 impl ActionSender for Targets {
-    async fn send(&self, target: &Target, occasion: &AttemptContext) -> Sent {
+    async fn send(&self, target: &Target, context: &AttemptContext) -> ActionOutcome {
         let (Target::Http(request) | Target::Https(request)) = target else {
             panic!("nothing else is used here");
         };
         let at = self.clock.now();
-        assert!(at >= occasion.expected_at, "never early: {occasion:?} at {at}");
+        assert!(at >= context.expected_at, "never early: {context:?} at {at}");
         let uri = request.uri.clone();
         let does = self.does(&uri);
-        self.calls.lock().unwrap().push(Call { at, uri, occasion: occasion.clone() });
+        self.calls.lock().unwrap().push(Call { at, uri, context: context.clone() });
         let outcome = match does {
             Does::Succeed => Outcome::Succeeded,
             Does::Fail => Outcome::Failed,
@@ -164,7 +164,7 @@ impl ActionSender for Targets {
                 std::future::pending().await
             }
         };
-        Sent { outcome, message: format!("{outcome:?}") }
+        ActionOutcome { outcome, message: format!("{outcome:?}") }
     }
 }
 

@@ -3,31 +3,30 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Process, Sweeper};
+use app::fire::{
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop, Sweeper,
+};
 use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::{CertificateFacts, ClientCertificate};
 use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
 use domain::pricing_tier::PlanLimits;
-use domain::refusal::Refusal;
 use domain::work_item::JobRef;
 use embedded::Store;
 use ports::store::{PageRequest, ResourceGroup};
-use ports::{CertificateReader, Clock, FiringStore, History, IdSource, JobStore};
+use ports::{Clock, Collections, History, Jobs};
 use recurrence::WrittenDate;
-use runtime::Grouped;
 use sealer_aes::AesSealer;
 use serde_json::{Value, json};
-use store_dynamodb::{DynamoJobStore, Meter, ensure_table};
+use store_dynamodb::{BatchingStore, DynamoStore, Meter, MeteredCall, ensure_table};
+use testkit::services::{CountedIds, fire_ports, manage_ports};
 use tokio::task::JoinSet;
 
-use super::store::{Asked, Fronted, Trouble};
+use super::store::{Fronted, Trouble};
 use super::target::Does::Fail;
 use super::target::{Moved, Noted, Still, Targets};
 use super::transit::{Parcel, Transit, full_minute};
@@ -41,7 +40,7 @@ pub(super) struct World {
     pub(super) noted: Arc<Noted>,
     pub(super) trouble: Arc<Trouble>,
     pub(super) meter: Arc<Meter>,
-    pub(super) dynamo: Arc<DynamoJobStore>,
+    pub(super) dynamo: Arc<DynamoStore>,
     pub(super) sweeps: bool,
     pub(super) works: bool,
     /// Whether each message is delivered a second time when it is done.
@@ -56,16 +55,15 @@ pub(super) struct World {
     sealer: Arc<AesSealer>,
     sweeper: Sweeper,
     executor: Executor,
+    /// No worker is told to stop.
+    never: Stop,
+    client: Client,
+    ids: Arc<CountedIds>,
     ticked: DateTime<Utc>,
     watch: Option<Arc<Watch>>,
     /// The store ends with it.
     _store: Store,
 }
-
-#[derive(Default)]
-struct Counting(AtomicU64);
-
-struct NoFiles;
 
 /// What a job came to: its state and its counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,15 +96,14 @@ impl World {
         Self::of(now, None, properties, None).await
     }
 
-    /// One whose process is the only one.
+    /// A world with a process that is alone, as on one machine.
     pub(super) async fn local(now: &str) -> Self {
-        let process = Process { id: "p1".to_owned(), started_at: instant(now) };
-        Self::of(now, Some(process), "{}", None).await
+        Self::of(now, Some("p1"), "{}", None).await
     }
 
     async fn of(
         now: &str,
-        process: Option<Process>,
+        process: Option<&str>,
         properties: &str,
         watch: Option<Arc<Watch>>,
     ) -> Self {
@@ -118,41 +115,25 @@ impl World {
             let config = client.config().to_builder().interceptor(Watched(watch.clone()));
             client = Client::from_conf(config.build());
         }
-        let dynamo = DynamoJobStore::new(client, TABLE).with_meter(meter.clone());
-        // As it is put together where it is the only process.
-        let dynamo = Arc::new(if process.is_some() { dynamo.alone() } else { dynamo });
         let trouble = Arc::new(Trouble::default());
         let clock = Arc::new(Moved::at(instant(now)));
         let transit = Arc::new(Transit::new(trouble.clone()));
-        let fronted = Arc::new(Fronted::new(dynamo.clone(), trouble.clone()));
         let targets = Arc::new(Targets::new(clock.clone()));
         let noted = Arc::new(Noted::default());
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
-        let ids = Arc::new(Counting::default());
+        let ids = Arc::new(CountedIds::default());
+        let dynamo = dynamo(&client, &meter, process);
+        let fronted = Arc::new(Fronted::new(FireStore::new(dynamo.clone()), trouble.clone()));
         let ports = FirePorts {
-            store: fronted.clone(),
-            queue: transit.clone(),
-            gate: Arc::new(()),
-            sender: targets.clone(),
             sealer: sealer.clone(),
             events: noted.clone(),
-            clock: clock.clone(),
             ids: ids.clone(),
+            ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
-        let Fired { dispatcher, sweeper, executor } = fired(&ports, process);
-        let manage = ManagePorts {
-            store: dynamo.clone(),
-            history: dynamo.clone(),
-            queue: transit.clone(),
-            dispatcher,
-            sealer: sealer.clone(),
-            certificates: Arc::new(NoFiles),
-            clock: clock.clone(),
-            ids,
-            disk: Arc::new(()),
-        };
+        let started_at = process.map(|_| instant(now));
+        let Services { manage, sweeper, executor } = services(ports, &dynamo, started_at);
         let world = Self {
-            manage: Manage::new(manage, manage_settings()),
+            manage,
             targets,
             noted,
             trouble,
@@ -169,6 +150,9 @@ impl World {
             sealer,
             sweeper,
             executor,
+            never: Stop::never(),
+            client,
+            ids,
             ticked: instant(now) - TimeDelta::seconds(1),
             watch,
             _store: store,
@@ -183,43 +167,38 @@ impl World {
     }
 
     /// The process ends, and another one starts now.
-    pub(super) fn restart(&mut self, id: &str) {
-        self.start(id, self.fronted.clone());
+    pub(super) fn restart(&mut self, process: &str) {
+        let dynamo = dynamo(&self.client, &self.meter, Some(process));
+        self.start(FireStore::new(dynamo.clone()), dynamo);
     }
 
-    /// The same, and what comes together goes to the store together.
-    pub(super) fn restart_grouped(&mut self, id: &str) {
-        self.start(id, Arc::new(Grouped::new(self.fronted.clone())));
+    /// The process ends, and another one starts now, with the batching layer.
+    pub(super) fn restart_batching(&mut self, process: &str) {
+        let dynamo = dynamo(&self.client, &self.meter, Some(process));
+        self.start(FireStore::new(Arc::new(BatchingStore::new(dynamo.clone()))), dynamo);
     }
 
-    fn start(&mut self, id: &str, store: Arc<dyn FiringStore>) {
-        let Fired { sweeper, executor, .. } = fired(&self.ports(store), Some(self.process(id)));
-        self.sweeper = sweeper;
-        self.executor = executor;
+    fn start(&mut self, store: FireStore, dynamo: Arc<DynamoStore>) {
+        self.fronted = Arc::new(Fronted::new(store, self.trouble.clone()));
+        let services = services(self.ports(self.clock.clone()), &dynamo, Some(self.now()));
+        self.manage = services.manage;
+        self.sweeper = services.sweeper;
+        self.executor = services.executor;
+        self.dynamo = dynamo;
     }
 
-    /// What executes in a process of that name, and waits for instants that do not come.
-    pub(super) fn waiting(&self, id: &str) -> Executor {
-        let grouped = Grouped::new(self.fronted.clone());
-        let (gate, clock) = (grouped.starts(), Arc::new(Still(self.clock.clone())));
-        let ports = FirePorts { gate, clock, ..self.ports(Arc::new(grouped)) };
-        fired(&ports, Some(self.process(id))).executor
+    /// An executor that waits for instants that do not come.
+    pub(super) fn waiting(&self) -> Executor {
+        let ports = self.ports(Arc::new(Still(self.clock.clone())));
+        services(ports, &self.dynamo, Some(self.now())).executor
     }
 
-    fn process(&self, id: &str) -> Process {
-        Process { id: id.to_owned(), started_at: self.now() }
-    }
-
-    fn ports(&self, store: Arc<dyn FiringStore>) -> FirePorts {
+    fn ports(&self, clock: Arc<dyn Clock>) -> FirePorts {
         FirePorts {
-            store,
-            queue: self.transit.clone(),
-            gate: Arc::new(()),
-            sender: self.targets.clone(),
             sealer: self.sealer.clone(),
             events: self.noted.clone(),
-            clock: self.clock.clone(),
-            ids: Arc::new(Counting(AtomicU64::new(1_000_000))),
+            ids: self.ids.clone(),
+            ..fire_ports(self.fronted.clone(), self.transit.clone(), self.targets.clone(), clock)
         }
     }
 
@@ -236,7 +215,7 @@ impl World {
     /// How many executions of a job there are, claimed or over.
     pub(super) async fn n_executions(&self, job: &JobRef) -> usize {
         let page = PageRequest { from: None, items_max: 100 };
-        self.dynamo.executions(&job.uid, page).await.unwrap().items.len()
+        History::list(self.dynamo.as_ref(), &job.uid, page).await.unwrap().items.len()
     }
 
     /// Ticks and delivers whatever comes until then, in the order of time; then it is that time.
@@ -296,14 +275,14 @@ impl World {
         let work_item = parcel.work_item();
         let performed = tokio::select! {
             biased;
-            performed = self.executor.perform(&work_item) => Some(performed),
+            performed = self.executor.perform(&work_item, &self.never) => Some(performed),
             () = self.targets.died() => None,
         };
         let now = self.clock.now();
         let again = match performed {
             Some(Ok(Performed::Done)) => {
                 if self.twice {
-                    self.executor.perform(&work_item).await.unwrap();
+                    self.executor.perform(&work_item, &self.never).await.unwrap();
                 }
                 return;
             }
@@ -321,17 +300,23 @@ impl World {
     pub(super) async fn deliver_all(&self) {
         let mut performing = JoinSet::new();
         while let Some(parcel) = self.transit.take() {
-            let executor = self.executor.clone();
-            performing.spawn(async move { executor.perform(&parcel.work_item()).await });
+            let (executor, never) = (self.executor.clone(), self.never.clone());
+            performing.spawn(async move { executor.perform(&parcel.work_item(), &never).await });
         }
         for performed in performing.join_all().await {
             assert_eq!(performed.unwrap(), Performed::Done);
         }
     }
 
-    /// What was asked of the store so far.
-    pub(super) fn asked(&self) -> Asked {
-        self.fronted.asked()
+    /// How many snapshots of jobs were read since the process started.
+    pub(super) fn snapshots_read(&self) -> usize {
+        self.fronted.snapshots_read()
+    }
+
+    /// How often counters were written so far, with success or not.
+    pub(super) fn counter_writes(&self) -> u64 {
+        let consumed = self.meter.consumed_by(MeteredCall::Count);
+        consumed.requests + consumed.failed_conditions
     }
 
     /// Messages on their way.
@@ -438,9 +423,11 @@ impl World {
 
     /// How messages and the store name a job.
     pub(super) async fn job(&self, name: &str) -> JobRef {
-        let found = self.dynamo.find_collection(&place(), &named("jc")).await.unwrap().unwrap();
+        let found =
+            Collections::find(self.dynamo.as_ref(), &place(), &named("jc")).await.unwrap().unwrap();
         let collection_uid = found.collection.uid;
-        let job = self.dynamo.find_job(&collection_uid, &named(name)).await.unwrap().unwrap();
+        let job =
+            Jobs::find(self.dynamo.as_ref(), &collection_uid, &named(name)).await.unwrap().unwrap();
         JobRef { uid: job.uid, collection_uid, key: job.name.key() }
     }
 
@@ -487,18 +474,43 @@ fn line(view: &ExecutionView) -> String {
     format!("{}{what} #{number}.{}{outcome}", short(view.expected_at()), attempt.number)
 }
 
-struct Fired {
-    dispatcher: Dispatcher,
+struct Services {
+    manage: Manage,
     sweeper: Sweeper,
     executor: Executor,
 }
 
-fn fired(ports: &FirePorts, process: Option<Process>) -> Fired {
+/// The services over these ports. `dynamo` is what the API writes to.
+fn services(
+    ports: FirePorts,
+    dynamo: &Arc<DynamoStore>,
+    catch_up_from: Option<DateTime<Utc>>,
+) -> Services {
     let FirePorts { store, queue, events, clock, .. } = ports.clone();
-    let dispatcher = Dispatcher::new(store.clone(), queue, events, clock.clone(), process.clone());
-    let sweeper = Sweeper::new(store, dispatcher.clone(), clock);
-    let settings = FireSettings { only_process: process, ..FireSettings::default() };
-    Fired { dispatcher, sweeper, executor: Executor::new(ports.clone(), settings) }
+    let timers = store.timers;
+    let dispatcher =
+        Dispatcher::new(timers.clone(), queue.clone(), events, clock.clone(), catch_up_from);
+    let manage = ManagePorts {
+        dispatcher: dispatcher.clone(),
+        sealer: ports.sealer.clone(),
+        ids: ports.ids.clone(),
+        ..manage_ports(dynamo.clone(), queue, clock.clone())
+    };
+    let settings = FireSettings { catch_up_from, ..FireSettings::default() };
+    Services {
+        manage: Manage::new(manage, manage_settings()),
+        sweeper: Sweeper::new(timers, dispatcher, clock),
+        executor: Executor::new(ports, settings),
+    }
+}
+
+/// The store, of a process that is alone if it has a name.
+fn dynamo(client: &Client, meter: &Arc<Meter>, process: Option<&str>) -> Arc<DynamoStore> {
+    let dynamo = DynamoStore::new(client.clone(), TABLE).with_meter(meter.clone());
+    Arc::new(match process {
+        Some(process) => dynamo.alone(process),
+        None => dynamo,
+    })
 }
 
 pub(super) fn place() -> ResourceGroup {
@@ -522,18 +534,6 @@ pub(super) fn instant(text: &str) -> DateTime<Utc> {
 pub(super) fn short(at: DateTime<Utc>) -> String {
     let format = if at.timestamp() % 60 == 0 { "%d %H:%M" } else { "%d %H:%M:%S" };
     at.format(format).to_string()
-}
-
-impl IdSource for Counting {
-    fn new_id(&self) -> String {
-        format!("id{}", self.0.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-impl CertificateReader for NoFiles {
-    fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
-        Err(Refusal::invalid("no file is used here"))
-    }
 }
 
 fn manage_settings() -> ManageSettings {

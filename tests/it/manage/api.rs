@@ -7,9 +7,10 @@ use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt;
 use rest::{Access, BuildInfo, Rest, Scheme, router};
+use testkit::services::CountedIds;
 use tower::ServiceExt;
 
-use super::world::{Counting, World};
+use super::world::World;
 
 pub(super) const COLLECTION: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
@@ -20,7 +21,7 @@ pub(super) fn api(world: &World) -> Router {
     router(Rest {
         manage: world.manage.clone(),
         clock: world.clock.clone(),
-        ids: Arc::new(Counting::default()),
+        ids: Arc::new(CountedIds::default()),
         access: Arc::new(RwLock::new(Access::Open)),
         scheme: Scheme::Http,
         build,

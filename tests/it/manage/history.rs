@@ -4,9 +4,9 @@ use axum::Router;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::name::{Name, PathSegment};
-use ports::firing::{Claim, Claimed, Held, Recorded, Recording};
-use ports::store::ResourceGroup;
-use ports::{FiringStore, JobStore};
+use domain::work_item::JobRef;
+use ports::store::{Claim, ClaimRequest, Claimed, Recorded, ResourceGroup};
+use ports::{Attempts, Collections, Jobs};
 use serde_json::Value;
 
 use super::api::{COLLECTION, api, ask};
@@ -18,7 +18,7 @@ const NOW: &str = "2027-03-01T12:00:00Z";
 struct Job {
     world: World,
     api: Router,
-    uid: String,
+    reference: JobRef,
 }
 
 impl Job {
@@ -30,36 +30,28 @@ impl Job {
         let segment = |text| PathSegment::new(text).unwrap();
         let place = ResourceGroup { subscription: segment("s"), group: segment("g") };
         let named = |name| Name::new(name).unwrap();
-        let collection = world.firing.find_collection(&place, &named("jc")).await.unwrap().unwrap();
-        let uid = &collection.collection.uid;
-        let uid = world.firing.find_job(uid, &named("j")).await.unwrap().unwrap().uid;
-        Self { world, api, uid }
+        let store = world.firing.as_ref();
+        let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
+        let collection_uid = found.collection.uid;
+        let job = Jobs::find(store, &collection_uid, &named("j")).await.unwrap().unwrap();
+        let job = JobRef { uid: job.uid, collection_uid, key: job.name.key() };
+        Self { world, api, reference: job }
     }
 
-    async fn execute(&self, executions: &[(Attempt, Record)]) {
-        let claims = executions.iter().map(|(attempt, record)| Claim {
-            job_uid: self.uid.clone(),
-            attempt: attempt.clone(),
-            claim_id: "c".to_owned(),
-            now: record.started_at,
-            lease_until: record.ended_at,
-            over: None,
-        });
-        let claims: Vec<_> = claims.collect();
-        for claimed in self.world.firing.claim(&claims).await {
-            assert_eq!(claimed.unwrap(), Claimed::Won);
-        }
-        let recordings = executions.iter().map(|(attempt, record)| Recording {
-            held: Held {
-                job_uid: self.uid.clone(),
+    /// Claims attempts and records how they ended.
+    async fn execute(&self, attempts: &[(Attempt, Record)]) {
+        for (attempt, record) in attempts {
+            let claim = Claim {
+                job: self.reference.clone(),
                 attempt: attempt.clone(),
                 claim_id: "c".to_owned(),
-            },
-            record: record.clone(),
-        });
-        let recordings: Vec<_> = recordings.collect();
-        for recorded in self.world.firing.record(&recordings).await {
-            assert_eq!(recorded.unwrap(), Recorded::Kept);
+                lease_until: record.ended_at,
+            };
+            let request = ClaimRequest { claim: claim.clone(), now: record.started_at };
+            let claimed = self.world.firing.claim(&request).await.unwrap();
+            assert_eq!(claimed, Claimed::Won);
+            let recorded = self.world.firing.record(&claim, record).await.unwrap();
+            assert_eq!(recorded, Recorded::Kept);
         }
     }
 

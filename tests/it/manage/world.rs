@@ -1,10 +1,8 @@
 //! The services over an embedded store of their own, with a clock that stands still.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use app::fire::Dispatcher;
 use app::{AppError, JobView, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -15,18 +13,17 @@ use domain::pricing_tier::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
 use ports::store::{JobRecord, ResourceGroup};
-use ports::{
-    CertificateReader, Clock, DispatchQueue, IdSource, JobStore, QueueError, QueueMessage,
-};
+use ports::{CertificateReader, Clock, Collections, DispatchQueue, Jobs, QueueError, QueueMessage};
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;
-use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
+use store_dynamodb::{DynamoStore, Groups, ensure_table};
+use testkit::services::manage_ports;
 
 pub(super) struct World {
     pub(super) manage: Manage,
     pub(super) store: Store,
-    pub(super) firing: Arc<DynamoJobStore>,
+    pub(super) firing: Arc<DynamoStore>,
     pub(super) queue: Arc<Recorded>,
     pub(super) clock: Arc<Standing>,
     pub(super) sealer: Arc<AesSealer>,
@@ -37,9 +34,6 @@ pub(super) struct World {
 pub(super) struct Recorded(Mutex<Vec<QueueMessage>>);
 
 pub(super) struct Standing(Mutex<DateTime<Utc>>);
-
-#[derive(Default)]
-pub(super) struct Counting(AtomicU64);
 
 /// Opens files with the real thing.
 struct Opener;
@@ -79,9 +73,9 @@ impl World {
 
     /// A job as it is kept, and its secrets.
     pub(super) async fn kept(&self, name: &str) -> (JobRecord, Value) {
-        let store = DynamoJobStore::new(self.store.client(), "minutehand");
-        let found = store.find_collection(&place(), &named("jc")).await.unwrap().unwrap();
-        let job = store.find_job(&found.collection.uid, &named(name)).await.unwrap().unwrap();
+        let store = DynamoStore::new(self.store.client(), "minutehand");
+        let found = Collections::find(&store, &place(), &named("jc")).await.unwrap().unwrap();
+        let job = Jobs::find(&store, &found.collection.uid, &named(name)).await.unwrap().unwrap();
         let secrets = self.sealer.open(&job.uid, job.sealed.as_deref().unwrap()).unwrap();
         (job, json(&secrets))
     }
@@ -101,30 +95,19 @@ impl Recorded {
 }
 
 /// The services over this store and this queue.
-pub(super) fn dynamo(store: &Store) -> Arc<DynamoJobStore> {
-    let dynamo = DynamoJobStore::new(store.client(), "minutehand");
+pub(super) fn dynamo(store: &Store) -> Arc<DynamoStore> {
+    let dynamo = DynamoStore::new(store.client(), "minutehand");
     Arc::new(dynamo.with_groups(Groups::Transactions))
 }
 
 pub(super) fn manage(
-    store: Arc<DynamoJobStore>,
+    store: Arc<DynamoStore>,
     queue: Arc<dyn DispatchQueue>,
     clock: Arc<dyn Clock>,
     sealer: Arc<AesSealer>,
 ) -> Manage {
-    let dispatcher =
-        Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
-    let ports = ManagePorts {
-        store: store.clone(),
-        history: store,
-        queue,
-        dispatcher,
-        sealer,
-        certificates: Arc::new(Opener),
-        clock,
-        ids: Arc::new(Counting::default()),
-        disk: Arc::new(()),
-    };
+    let certificates = Arc::new(Opener);
+    let ports = ManagePorts { sealer, certificates, ..manage_ports(store, queue, clock) };
     let settings =
         ManageSettings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
     Manage::new(ports, settings)
@@ -192,12 +175,6 @@ impl Clock for Standing {
     async fn wait_until(&self, _at: DateTime<Utc>) {}
 
     async fn wait(&self, _work: Duration) {}
-}
-
-impl IdSource for Counting {
-    fn new_id(&self) -> String {
-        format!("id{}", self.0.fetch_add(1, Ordering::Relaxed))
-    }
 }
 
 impl CertificateReader for Opener {

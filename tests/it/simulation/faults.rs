@@ -7,16 +7,19 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Outcome, Role};
+use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::job::{JobState, Switch};
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
-use ports::firing::{
-    Advance, Claim, Claimed, CounterUpdate, Due, Execution, Finish, Held, JobSnapshot, LongRetry,
-    Mark, Recorded, Recording,
+use ports::store::{
+    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
+    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Recorded, ResourceGroup,
+    SaveJob, Saved,
 };
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved};
-use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
+use ports::{
+    Attempts, Collections, Counters, History, Jobs, Removal, RetryTimers, Snapshots, StoreError,
+    Timers,
+};
 use recurrence::Timetable;
 
 use super::memory::Memory;
@@ -25,10 +28,24 @@ use super::queue::QueuePort;
 use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
-/// A store of both ports.
-pub(super) trait Store: JobStore + FiringStore {}
+/// A store that implements all of its ports.
+pub(super) trait Store:
+    Collections + Jobs + Timers + RetryTimers + Snapshots + Attempts + History + Counters + Removal
+{
+}
 
-impl<T: JobStore + FiringStore> Store for T {}
+impl<S> Store for S where
+    S: Collections
+        + Jobs
+        + Timers
+        + RetryTimers
+        + Snapshots
+        + Attempts
+        + History
+        + Counters
+        + Removal
+{
+}
 
 /// The store of one process.
 pub(super) struct StorePort {
@@ -36,8 +53,10 @@ pub(super) struct StorePort {
     pub(super) process: Arc<Process>,
     /// What a mutation sends only after its timer has moved on.
     pub(super) held_back: Option<Arc<QueuePort>>,
-    /// What a mutation looked at too early.
-    pub(super) too_early: Mutex<HashMap<String, Option<JobSnapshot>>>,
+    /// The snapshots that a mutation read too early, by the ids of their jobs.
+    pub(super) too_early: Mutex<HashMap<String, Option<Arc<JobSnapshot>>>>,
+    /// The snapshots that were prefetched, by the ids of their claims.
+    pub(super) prefetched: Mutex<HashMap<String, Arc<JobSnapshot>>>,
     /// The generations that a mutation takes for the jobs' own.
     pub(super) claimed: Mutex<HashMap<String, u64>>,
     /// Whether a mutation found an attempt to have ended.
@@ -85,83 +104,77 @@ impl StorePort {
         self.process.time().chance().happens(in_a_million)
     }
 
-    /// The same for each of a group, as single writes.
-    async fn each<I: Sync, T: Send>(
-        &self,
-        group: &[I],
-        one: impl Fn(&I) -> Result<T, StoreError> + Send + Sync,
-    ) -> Vec<Result<T, StoreError>> {
-        let mut answers = Vec::new();
-        for item in group {
-            answers.push(self.op(true, || one(item)).await);
-        }
-        answers
-    }
-
-    /// The same, of both ports, on what is under all faults.
+    /// The store beneath the faults.
     fn inner(&self) -> &dyn Store {
         self.world.store.as_ref()
     }
 
-    fn claim_one(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+    fn claim_now(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
         let lease = match self.world.mutation {
             Some(Mutation::LostClaimAcks) => 300,
             Some(Mutation::LeaseOverVisibility) => 900,
             _ => 100,
         };
-        let lease_until = claim.now + TimeDelta::seconds(lease);
-        let lease_until = if lease == 100 { claim.lease_until } else { lease_until };
-        let claim = Claim { lease_until, ..claim.clone() };
-        let claimed = only(now(self.inner().claim(std::slice::from_ref(&claim))))?;
+        let mut request = request.clone();
+        if lease != 100 {
+            request.claim.lease_until = request.now + TimeDelta::seconds(lease);
+        }
+        let claimed = now(self.inner().claim(&request))?;
+        let Claim { job, attempt, .. } = request.claim;
         match claimed {
             Claimed::Won if self.is(Mutation::NoFence) => {
-                let generation = claim.attempt.generation;
-                self.claimed.lock().unwrap().insert(claim.job_uid, generation);
+                self.claimed.lock().unwrap().insert(job.uid, attempt.generation);
                 Ok(Claimed::Won)
             }
             Claimed::Won if self.is(Mutation::CheckThenClaim) => {
                 let tables = self.memory().tables();
-                let job = tables.timers.get(&claim.job_uid).map(|item| JobRef {
-                    uid: claim.job_uid.clone(),
+                let found = tables.timers.get(&job.uid).map(|item| JobRef {
+                    uid: job.uid.clone(),
                     collection_uid: item.collection_uid.clone(),
                     key: item.key.clone(),
                 });
                 drop(tables);
-                let sight = job.and_then(|job| self.memory().sight(&job));
-                self.too_early.lock().unwrap().insert(claim.job_uid, sight);
+                let snapshot = found.and_then(|job| self.memory().snapshot(&job));
+                self.too_early.lock().unwrap().insert(job.uid, snapshot.map(Arc::new));
                 Ok(Claimed::Won)
             }
             Claimed::Ended(_) if self.is(Mutation::DoneAcks) => {
                 self.found_ended.store(true, Relaxed);
-                Ok(Claimed::Held { claim_id: String::new(), lease_until: claim.now })
+                Ok(Claimed::Held { lease_until: request.now })
             }
             other => Ok(other),
         }
     }
 
-    fn look_now(&self, job: &JobRef) -> Result<Option<JobSnapshot>, StoreError> {
-        if let Some(seen) = self.too_early.lock().unwrap().remove(&job.uid) {
-            return Ok(seen);
+    /// Reads a job, unless a mutation has read it before.
+    fn snapshot_now(
+        &self,
+        job: &JobRef,
+        read: impl FnOnce() -> Result<Option<Arc<JobSnapshot>>, StoreError>,
+    ) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        if let Some(snapshot) = self.too_early.lock().unwrap().remove(&job.uid) {
+            return Ok(snapshot);
         }
-        let mut seen = now(self.inner().look(std::slice::from_ref(job)))?.remove(0);
+        let mut snapshot = read()?;
         if let Some(generation) = self.claimed.lock().unwrap().remove(&job.uid)
-            && let Some(sight) = &mut seen
+            && let Some(snapshot) = &mut snapshot
         {
-            sight.timing.generation = generation;
-            sight.state = JobState::Enabled;
-            sight.collection_on_since = Some(DateTime::UNIX_EPOCH);
+            let snapshot = Arc::make_mut(snapshot);
+            snapshot.timing.generation = generation;
+            snapshot.state = JobState::Enabled;
+            snapshot.collection_on_since = Some(DateTime::UNIX_EPOCH);
         }
-        Ok(seen)
+        Ok(snapshot)
     }
 
-    fn record_one(&self, recording: &Recording) -> Result<Recorded, StoreError> {
-        let recorded = only(now(self.inner().record(std::slice::from_ref(recording))))?;
+    fn record_now(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        let recorded = now(self.inner().record(claim, record))?;
         if recorded == Recorded::Kept {
-            let Held { job_uid, attempt, .. } = &recording.held;
-            let id = format!("{job_uid}.{}", attempt.id());
-            self.world.recorded(&id, micros(recording.record.ended_at), &self.process);
-            if self.is(Mutation::FinalOnLast) && recording.record.outcome == Outcome::Succeeded {
-                self.end_with(job_uid, attempt);
+            let Claim { job, attempt, .. } = claim;
+            let id = format!("{}.{}", job.uid, attempt.id());
+            self.world.recorded(&id, micros(record.ended_at), &self.process);
+            if self.is(Mutation::FinalOnLast) && record.outcome == Outcome::Succeeded {
+                self.end_with(&job.uid, attempt);
             }
         }
         Ok(recorded)
@@ -170,9 +183,9 @@ impl StorePort {
     /// Ends the job of an attempt if that is of its last occurrence.
     fn end_with(&self, job_uid: &str, attempt: &Attempt) {
         let tables = self.memory().tables();
-        let rule = tables.timers.get(job_uid).and_then(|item| item.record.rule.clone());
+        let line = tables.timers.get(job_uid).and_then(|item| item.record.timetable.clone());
         drop(tables);
-        let timetable: Option<Timetable> = rule.and_then(|rule| rule.parse().ok());
+        let timetable: Option<Timetable> = line.and_then(|line| line.parse().ok());
         let nominal_at = attempt.occurrence.nominal_at();
         let is_last = timetable.is_some_and(|it| it.after(nominal_at).is_none());
         if is_last && attempt.role == Role::Main {
@@ -194,7 +207,7 @@ impl StorePort {
             let old = tables.timers.get(&job.uid).map(|item| item.record.clone());
             if let Some(old) = old.filter(|old| old.state == JobState::Enabled)
                 && job.timer.state == JobState::Disabled
-                && let Some(timetable) = timetable(old.rule.as_deref())
+                && let Some(timetable) = timetable(old.timetable.as_deref())
             {
                 let cursor =
                     if old.is_spent { DateTime::<Utc>::MAX_UTC } else { old.due_at.unwrap() };
@@ -207,7 +220,7 @@ impl StorePort {
             && !timer_changes
             && job.timer.state.switch() == Some(Switch::Enabled)
             && let Some(next) =
-                timetable(job.timer.rule.as_deref()).and_then(|it| it.at_or_after(at))
+                timetable(job.timer.timetable.as_deref()).and_then(|it| it.at_or_after(at))
         {
             job.timer.timing.generation += 1;
             job.timer.timing.since = at;
@@ -219,8 +232,8 @@ impl StorePort {
     }
 }
 
-fn timetable(rule: Option<&str>) -> Option<Timetable> {
-    rule.and_then(|rule| rule.parse().ok())
+fn timetable(line: Option<&str>) -> Option<Timetable> {
+    line.and_then(|line| line.parse().ok())
 }
 
 /// What a store answers that does not take any simulated time.
@@ -228,113 +241,84 @@ pub(super) fn now<T>(work: impl Future<Output = T>) -> T {
     pollster::block_on(work)
 }
 
-fn only<T>(answers: Vec<Result<T, StoreError>>) -> Result<T, StoreError> {
-    answers.into_iter().next().unwrap()
-}
-
 #[async_trait]
-impl JobStore for StorePort {
-    async fn find_collection(
+impl Collections for StorePort {
+    async fn find(
         &self,
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError> {
-        self.op(true, || now(self.inner().find_collection(place, name))).await
+        self.op(true, || now(Collections::find(self.inner(), place, name))).await
     }
 
-    async fn list_collections(
+    async fn list(
         &self,
         subscription: &PathSegment,
         group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
-        let ask = || now(self.inner().list_collections(subscription, group, page.clone()));
+        let ask = || now(Collections::list(self.inner(), subscription, group, page.clone()));
         self.op(true, ask).await
     }
 
-    async fn create_collection(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(self.inner().create_collection(collection))).await
+    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+        self.op(false, || now(Collections::create(self.inner(), collection))).await
     }
 
-    async fn replace_collection(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(self.inner().replace_collection(collection))).await
+    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+        self.op(false, || now(Collections::replace(self.inner(), collection))).await
     }
 
-    async fn delete_collection(
+    async fn delete(
         &self,
         collection: &CollectionRecord,
         at: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(self.inner().delete_collection(collection, at))).await
+        self.op(false, || now(Collections::delete(self.inner(), collection, at))).await
     }
+}
 
-    async fn find_job(
+#[async_trait]
+impl Jobs for StorePort {
+    async fn find(
         &self,
         collection_uid: &str,
         name: &Name,
     ) -> Result<Option<JobRecord>, StoreError> {
-        self.op(true, || now(self.inner().find_job(collection_uid, name))).await
+        self.op(true, || now(Jobs::find(self.inner(), collection_uid, name))).await
     }
 
-    async fn list_jobs(
+    async fn list(
         &self,
         collection_uid: &str,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.op(true, || now(self.inner().list_jobs(collection_uid, page.clone()))).await
+        self.op(true, || now(Jobs::list(self.inner(), collection_uid, page.clone()))).await
     }
 
-    async fn create_job(
-        &self,
-        save: SaveJob<'_>,
-        jobs_max: Option<u32>,
-    ) -> Result<Saved, StoreError> {
+    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes } = save;
         let save = || SaveJob { collection, job, timer_changes };
-        self.op(false, || now(self.inner().create_job(save(), jobs_max))).await
+        self.op(false, || now(Jobs::create(self.inner(), save(), jobs_max))).await
     }
 
-    async fn replace_job(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
+    async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let (job, timer_changes) = self.mistaken(save.job, save.timer_changes);
         let save = || SaveJob { collection: save.collection, job: &job, timer_changes };
-        self.op(false, || now(self.inner().replace_job(save()))).await
+        self.op(false, || now(Jobs::replace(self.inner(), save()))).await
     }
 
-    async fn delete_job(
+    async fn delete(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(self.inner().delete_job(collection, job))).await
+        self.op(false, || now(Jobs::delete(self.inner(), collection, job))).await
     }
 }
 
 #[async_trait]
-impl TimerStore for StorePort {
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        let one =
-            |advance: &Advance| only(now(self.inner().advance(std::slice::from_ref(advance))));
-        let answers = self.each(advances, one).await;
-        if let Some(queue) = &self.held_back {
-            queue.send_held_back().await;
-        }
-        answers
-    }
-}
-
-#[async_trait]
-impl History for StorePort {
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        self.op(true, || now(self.inner().executions(job_uid, page.clone()))).await
-    }
-}
-
-#[async_trait]
-impl FiringStore for StorePort {
+impl Timers for StorePort {
     fn shards(&self) -> u32 {
         self.inner().shards()
     }
@@ -348,56 +332,109 @@ impl FiringStore for StorePort {
         self.op(true, || now(self.inner().due(shard, until, page.clone()))).await
     }
 
-    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
-        self.each(claims, |claim| self.claim_one(claim)).await
-    }
-
-    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>> {
-        let one = |held: &Held| only(now(self.inner().release(std::slice::from_ref(held))));
-        self.each(claims, one).await
-    }
-
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
-        self.op(true, || jobs.iter().map(|job| self.look_now(job)).collect()).await
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        self.inner().mark()
-    }
-
-    fn stands(&self, job: &JobRef, since: Mark) -> bool {
-        // What a mutation wants to be seen is seen.
-        let is_made_up = self.is(Mutation::CheckThenClaim) || self.is(Mutation::NoFence);
-        is_made_up || self.is(Mutation::AheadStands) || self.inner().stands(job, since)
-    }
-
-    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
-        self.each(recordings, |recording| self.record_one(recording)).await
-    }
-
-    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
-        let one = |it: &CounterUpdate| only(now(self.inner().settle(std::slice::from_ref(it))));
-        self.each(settlements, one).await
+    /// Moves the timers of a page by single writes, as on AWS.
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let mut answers = Vec::new();
+        for advance in advances {
+            let advance = || now(self.inner().advance(std::slice::from_ref(advance))).remove(0);
+            answers.push(self.op(true, advance).await);
+        }
+        if let Some(queue) = &self.held_back {
+            queue.send_held_back().await;
+        }
+        answers
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         self.op(true, || now(self.inner().finish(finish))).await
     }
+}
 
-    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        let one = |it: &LongRetry| only(now(self.inner().keep_retries(std::slice::from_ref(it))));
-        self.each(retries, one).await
+#[async_trait]
+impl History for StorePort {
+    async fn list(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<HistoryEntry>, StoreError> {
+        self.op(true, || now(History::list(self.inner(), job_uid, page.clone()))).await
+    }
+}
+
+#[async_trait]
+impl Attempts for StorePort {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+        self.op(true, || self.claim_now(request)).await
     }
 
-    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        let one = |it: &LongRetry| only(now(self.inner().drop_retries(std::slice::from_ref(it))));
-        self.each(retries, one).await
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.op(true, || now(self.inner().release(claim))).await
     }
 
-    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
-        self.op(true, || now(self.inner().retries(job_uid, max))).await
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        self.op(true, || self.record_now(claim, record)).await
+    }
+}
+
+#[async_trait]
+impl Snapshots for StorePort {
+    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        let read = || self.snapshot_now(job, || now(Snapshots::read(self.inner(), job)));
+        self.op(true, read).await
     }
 
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        if !self.memory().is_alone() {
+            return None;
+        }
+        let read = || self.snapshot_now(&claim.job, || Ok(now(self.inner().prefetch(claim))));
+        let snapshot = self.op(true, read).await.ok()??;
+        self.prefetched.lock().unwrap().insert(claim.claim_id.clone(), snapshot.clone());
+        Some(snapshot)
+    }
+
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        let read = || now(self.inner().read_for_start(claim));
+        if let Some(snapshot) = self.prefetched.lock().unwrap().remove(&claim.claim_id) {
+            let is_mistaken = self.is(Mutation::CheckThenClaim)
+                || self.is(Mutation::NoFence)
+                || self.is(Mutation::AheadStands);
+            if is_mistaken {
+                return Ok(Some(snapshot));
+            }
+            if self.memory().is_unchanged(claim) {
+                // It takes no time.
+                return read();
+            }
+        }
+        self.op(true, || self.snapshot_now(&claim.job, read)).await
+    }
+}
+
+#[async_trait]
+impl Counters for StorePort {
+    async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
+        self.op(true, || now(self.inner().add(update))).await
+    }
+}
+
+#[async_trait]
+impl RetryTimers for StorePort {
+    async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.op(true, || now(self.inner().keep(retry))).await
+    }
+
+    async fn remove(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.op(true, || now(self.inner().remove(retry))).await
+    }
+
+    async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        self.op(true, || now(RetryTimers::list(self.inner(), job_uid, max))).await
+    }
+}
+
+#[async_trait]
+impl Removal for StorePort {
     async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
         self.op(false, || now(self.inner().delete_finished(job, generation))).await
     }

@@ -3,25 +3,26 @@
 //! It is what makes thousands of simulated hours affordable. That it answers as the real one does
 //! is shown by running both side by side: see [`twin`](super::twin).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Record, Role};
-use domain::job::{Counters, JobState};
+use domain::job::{self, JobState};
 use domain::name::{Name, PathSegment};
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
-use ports::firing::{
-    Advance, CLAIMS_MAX, Claim, Claimed, CounterUpdate, Due, DueTimer, Execution, Finish, Held,
-    JobSnapshot, JobTimer, LongRetry, Mark, Recorded, Recording, TimerKey,
-};
 use ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
+    Advance, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due,
+    DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot, JobTimer, LongRetry, Page, PageRequest,
+    Recorded, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
 };
-use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
+use ports::{
+    Attempts, Collections, Counters, History, Jobs, Removal, RetryTimers, Snapshots, StoreError,
+    Timers,
+};
 
 use super::mutation::Mutation;
 use super::time::{SECOND, Time};
@@ -31,9 +32,6 @@ const SHARDS: u32 = 2;
 
 /// Timers of a page. Few, so that there is more than one page.
 const DUE_MAX: usize = 3;
-
-/// Looks at one job that are remembered.
-const LOOKS_MAX: usize = 16;
 
 /// What decides how late the index follows.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,16 +47,9 @@ pub(super) struct Memory {
     pub(super) staleness: Mutex<Staleness>,
     /// The jobs of a page that is purged.
     pub(super) purged_max: AtomicUsize,
-    /// Looks, for who asks whether they stand; `None` where others write, too.
-    ahead: Option<Mutex<Ahead>>,
+    /// Prefetched snapshots by the ids of their claims; `None` where other processes write, too.
+    prefetched: Option<Mutex<HashMap<String, Arc<JobSnapshot>>>>,
     tables: Mutex<Tables>,
-}
-
-/// Looks, each with the mark that was the latest when it was taken.
-#[derive(Default)]
-struct Ahead {
-    marks: u64,
-    looks: BTreeMap<String, Vec<(u64, Option<JobSnapshot>)>>,
 }
 
 /// Attempts in the order of history: the oldest first.
@@ -130,7 +121,7 @@ pub(super) struct JobItem {
     pub(super) collection_uid: String,
     pub(super) key: String,
     pub(super) record: TimerRecord,
-    settled: RecentlyCounted,
+    recently_counted: RecentlyCounted,
 }
 
 #[derive(Debug, Clone)]
@@ -176,7 +167,7 @@ impl Memory {
             staleness: Mutex::default(),
             // Few, so that there is more than one page.
             purged_max: AtomicUsize::new(2),
-            ahead: is_alone.then(Mutex::default),
+            prefetched: is_alone.then(Mutex::default),
             tables: Mutex::default(),
         })
     }
@@ -222,7 +213,7 @@ impl Memory {
                 },
                 state: item.record.state,
                 generation: item.record.timing.generation,
-                rule: item.record.rule.clone().unwrap_or_default(),
+                timetable: item.record.timetable.clone().unwrap_or_default(),
                 is_spent: item.record.is_spent,
             });
             item.record.due_at.map(|due_at| Due { due_at, what })
@@ -283,10 +274,10 @@ impl Memory {
         true
     }
 
-    fn claim_one(&self, claim: &Claim) -> Claimed {
+    fn claim_now(&self, ClaimRequest { claim, now }: &ClaimRequest) -> Claimed {
         let mut tables = self.tables();
         let key = self.key(&claim.attempt, &claim.claim_id);
-        let of_job = tables.executions.entry(claim.job_uid.clone()).or_default();
+        let of_job = tables.executions.entry(claim.job.uid.clone()).or_default();
         let won = |claims| if claims < CLAIMS_MAX { Claimed::Won } else { Claimed::Exhausted };
         let Some(seen) = of_job.get_mut(&key) else {
             of_job.insert(
@@ -304,43 +295,42 @@ impl Memory {
         if let Some(record) = &seen.record {
             return Claimed::Ended(record.clone());
         }
-        let claims =
-            if seen.claim_id == claim.claim_id || claim.over.as_ref() == Some(&seen.claim_id) {
-                seen.claims
-            } else if seen.lease_until < claim.now {
-                (seen.claims + 1).min(CLAIMS_MAX)
-            } else {
-                let (claim_id, lease_until) = (seen.claim_id.clone(), seen.lease_until);
-                return Claimed::Held { claim_id, lease_until };
-            };
+        let claims = if seen.claim_id == claim.claim_id {
+            seen.claims
+        } else if seen.lease_until < *now {
+            (seen.claims + 1).min(CLAIMS_MAX)
+        } else {
+            return Claimed::Held { lease_until: seen.lease_until };
+        };
         seen.claims = claims;
         seen.claim_id.clone_from(&claim.claim_id);
         seen.lease_until = claim.lease_until;
         won(claims)
     }
 
-    fn release_one(&self, held: &Held) {
+    fn release_now(&self, claim: &Claim) {
         let mut tables = self.tables();
-        let key = self.key(&held.attempt, &held.claim_id);
-        let Some(of_job) = tables.executions.get_mut(&held.job_uid) else { return };
-        if of_job.get(&key).is_some_and(|it| it.claim_id == held.claim_id && it.record.is_none()) {
+        let key = self.key(&claim.attempt, &claim.claim_id);
+        let Some(of_job) = tables.executions.get_mut(&claim.job.uid) else { return };
+        let is_held = |it: &ExecutionItem| it.claim_id == claim.claim_id && it.record.is_none();
+        if of_job.get(&key).is_some_and(is_held) {
             of_job.remove(&key);
         }
     }
 
-    fn record_one(&self, Recording { held, record }: &Recording) -> Recorded {
+    fn record_now(&self, claim: &Claim, record: &Record) -> Recorded {
         let mut tables = self.tables();
-        let key = self.key(&held.attempt, &held.claim_id);
-        let of_job = tables.executions.entry(held.job_uid.clone()).or_default();
+        let key = self.key(&claim.attempt, &claim.claim_id);
+        let of_job = tables.executions.entry(claim.job.uid.clone()).or_default();
         let Some(item) = of_job.get_mut(&key) else { return Recorded::Lost };
         if self.is(Mutation::NoFenceRecord) {
             item.record = Some(record.clone());
             return Recorded::Kept;
         }
         match &item.record {
-            Some(_) if item.claim_id == held.claim_id => Recorded::Kept,
+            Some(_) if item.claim_id == claim.claim_id => Recorded::Kept,
             Some(other) => Recorded::Already(other.clone()),
-            None if item.claim_id == held.claim_id => {
+            None if item.claim_id == claim.claim_id => {
                 item.record = Some(record.clone());
                 Recorded::Kept
             }
@@ -348,16 +338,16 @@ impl Memory {
         }
     }
 
-    fn settle_one(&self, settlement: &CounterUpdate) -> bool {
+    fn count_now(&self, update: &CounterUpdate) -> bool {
         let mut tables = self.tables();
-        let Some(item) = tables.timers.get_mut(&settlement.job_uid) else { return false };
+        let Some(item) = tables.timers.get_mut(&update.job_uid) else { return false };
         let is_plain = self.is(Mutation::PlainAdd);
-        let (settled, add) = (settlement.settled(), settlement.sum());
-        if !is_plain && item.settled != settlement.as_read {
-            return item.settled == settled;
+        let (after, add) = (update.recently_counted(), update.sum());
+        if !is_plain && item.recently_counted != update.as_read {
+            return item.recently_counted == after;
         }
-        item.settled = if self.is(Mutation::Seen8) { short_memory(&settled) } else { settled };
-        let Counters { executions, failures, faulted, skipped, last_execution_at } =
+        item.recently_counted = if self.is(Mutation::Seen8) { short_memory(&after) } else { after };
+        let job::Counters { executions, failures, faulted, skipped, last_execution_at } =
             &mut item.record.counters;
         *executions += add.executions;
         *failures += add.failures;
@@ -369,7 +359,7 @@ impl Memory {
         true
     }
 
-    fn advance_one(&self, advance: &Advance) -> bool {
+    fn advance_now(&self, advance: &Advance) -> bool {
         let mut tables = self.tables();
         let is_upsert = self.is(Mutation::UnconditionalAdvance);
         match &advance.timer {
@@ -409,7 +399,7 @@ impl Memory {
         }
     }
 
-    fn keep_retry(&self, LongRetry { job, attempt }: &LongRetry) {
+    fn keep_retry_now(&self, LongRetry { job, attempt }: &LongRetry) {
         let mut tables = self.tables();
         if self.is(Mutation::OneTimer) {
             let due_at = tables.timers.get(&job.uid).and_then(|item| item.record.due_at);
@@ -431,7 +421,7 @@ impl Memory {
         self.show_retry(&mut tables, &key);
     }
 
-    fn drop_retry(&self, LongRetry { job, attempt }: &LongRetry) {
+    fn remove_retry_now(&self, LongRetry { job, attempt }: &LongRetry) {
         let mut tables = self.tables();
         let key = (job.uid.clone(), attempt_key(attempt));
         if tables.retries.remove(&key).is_some() {
@@ -439,8 +429,8 @@ impl Memory {
         }
     }
 
-    /// A job as it stands now.
-    pub(super) fn sight(&self, job: &JobRef) -> Option<JobSnapshot> {
+    /// A job as it is now.
+    pub(super) fn snapshot(&self, job: &JobRef) -> Option<JobSnapshot> {
         let tables = self.tables();
         let definition = tables.jobs.get(&(job.collection_uid.clone(), job.key.clone()))?;
         if definition.uid != job.uid && !self.is(Mutation::GenerationRestarts) {
@@ -450,7 +440,7 @@ impl Memory {
         let mut places = tables.collections.values();
         let collection = places.find(|it| it.collection.uid == job.collection_uid)?;
         let on = collection.collection.definition.state.is_on();
-        let settled = item.settled.clone();
+        let recently_counted = item.recently_counted.clone();
         let forgets = self.is(Mutation::PlainAdd);
         Some(JobSnapshot {
             name: definition.name.clone(),
@@ -458,9 +448,9 @@ impl Memory {
             sealed: definition.sealed.clone(),
             state: item.record.state,
             timing: item.record.timing,
-            rule: item.record.rule.clone(),
+            timetable: item.record.timetable.clone(),
             counters: item.record.counters,
-            settled: if forgets { RecentlyCounted::default() } else { settled },
+            recently_counted: if forgets { RecentlyCounted::default() } else { recently_counted },
             is_spent: item.record.is_spent,
             plan: collection.collection.definition.plan,
             collection_on_since: on.then_some(collection.on_since),
@@ -469,8 +459,8 @@ impl Memory {
 }
 
 /// Only the last eight attempts, and nothing of those before.
-fn short_memory(settled: &RecentlyCounted) -> RecentlyCounted {
-    let bytes = settled.to_bytes();
+fn short_memory(counted: &RecentlyCounted) -> RecentlyCounted {
+    let bytes = counted.to_bytes();
     let (head, entries) = bytes.split_at(16);
     let kept = &entries[entries.len().saturating_sub(8 * 8)..];
     let short = [&head[..8], &i64::MIN.to_be_bytes()[..], kept].concat();
@@ -482,8 +472,8 @@ fn not_here<T>() -> Result<T, StoreError> {
 }
 
 #[async_trait]
-impl JobStore for Memory {
-    async fn find_collection(
+impl Collections for Memory {
+    async fn find(
         &self,
         place: &ResourceGroup,
         name: &Name,
@@ -491,7 +481,7 @@ impl JobStore for Memory {
         Ok(self.tables().collections.get(&place_key(place, name)).cloned())
     }
 
-    async fn list_collections(
+    async fn list(
         &self,
         _subscription: &PathSegment,
         _group: Option<&PathSegment>,
@@ -501,7 +491,7 @@ impl JobStore for Memory {
         Ok(Page { items, next: None })
     }
 
-    async fn create_collection(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn create(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let key = place_key(&record.place, &record.collection.name);
         if tables.collections.contains_key(&key) {
@@ -512,7 +502,7 @@ impl JobStore for Memory {
         Ok(Saved::Kept)
     }
 
-    async fn replace_collection(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn replace(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let key = place_key(&record.place, &record.collection.name);
         let Some(old) = tables.collections.get_mut(&key) else { return Ok(Saved::Stale) };
@@ -527,15 +517,18 @@ impl JobStore for Memory {
         Ok(Saved::Kept)
     }
 
-    async fn delete_collection(
+    async fn delete(
         &self,
         collection: &CollectionRecord,
         now: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
         Ok(self.delete_collection_now(collection, now))
     }
+}
 
-    async fn find_job(
+#[async_trait]
+impl Jobs for Memory {
+    async fn find(
         &self,
         collection_uid: &str,
         name: &Name,
@@ -554,7 +547,7 @@ impl JobStore for Memory {
         }))
     }
 
-    async fn list_jobs(
+    async fn list(
         &self,
         _collection_uid: &str,
         _page: PageRequest,
@@ -562,11 +555,7 @@ impl JobStore for Memory {
         not_here()
     }
 
-    async fn create_job(
-        &self,
-        save: SaveJob<'_>,
-        jobs_max: Option<u32>,
-    ) -> Result<Saved, StoreError> {
+    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let SaveJob { collection, job, .. } = save;
         let uid = &collection.collection.uid;
@@ -586,7 +575,7 @@ impl JobStore for Memory {
             collection_uid: uid.clone(),
             key: job.name.key(),
             record: job.timer.clone(),
-            settled: RecentlyCounted::default(),
+            recently_counted: RecentlyCounted::default(),
         };
         tables.timers.insert(job.uid.clone(), timer);
         self.show_job(&mut tables, &job.uid);
@@ -594,7 +583,7 @@ impl JobStore for Memory {
         Ok(Saved::Kept)
     }
 
-    async fn replace_job(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
+    async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let SaveJob { collection, job, timer_changes } = save;
         let name = (collection.collection.uid.clone(), job.name.key());
@@ -619,7 +608,7 @@ impl JobStore for Memory {
         Ok(Saved::Kept)
     }
 
-    async fn delete_job(
+    async fn delete(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
@@ -651,29 +640,17 @@ fn definition(job: &JobRecord) -> Definition {
     }
 }
 
-/// Does the same for each of a group.
-fn each<I, O>(group: &[I], one: impl Fn(&I) -> O) -> Vec<Result<O, StoreError>> {
-    group.iter().map(|item| Ok(one(item))).collect()
-}
-
-#[async_trait]
-impl TimerStore for Memory {
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        each(advances, |advance| self.advance_one(advance))
-    }
-}
-
 #[async_trait]
 impl History for Memory {
-    async fn executions(
+    async fn list(
         &self,
         job_uid: &str,
         _page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
+    ) -> Result<Page<HistoryEntry>, StoreError> {
         let tables = self.tables();
         let of_job = tables.executions.get(job_uid).into_iter().flatten().rev();
-        let items = of_job.map(|(_, item)| Execution {
-            // Where it waited is not kept with it.
+        let items = of_job.map(|(_, item)| HistoryEntry {
+            // History does not tell whether an attempt waited in a timer.
             attempt: Attempt { is_long: false, ..item.attempt.clone() },
             record: item.record.clone(),
         });
@@ -682,7 +659,7 @@ impl History for Memory {
 }
 
 #[async_trait]
-impl FiringStore for Memory {
+impl Timers for Memory {
     fn shards(&self) -> u32 {
         SHARDS
     }
@@ -694,7 +671,7 @@ impl FiringStore for Memory {
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
         let now = self.time.now();
-        // By where they are in the index: when they are due, then by their keys.
+        // In the order of the index: by when they are due, then by their keys.
         let mut places = BTreeMap::new();
         for (key, history) in &mut self.tables().index {
             if shard(&key.0) != wanted {
@@ -718,68 +695,97 @@ impl FiringStore for Memory {
         Ok(Page { items: items.into_iter().map(|(_, due)| due).collect(), next })
     }
 
-    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
-        each(claims, |claim| self.claim_one(claim))
-    }
-
-    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>> {
-        each(claims, |held| self.release_one(held))
-    }
-
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
-        let sights: Vec<_> = jobs.iter().map(|job| self.sight(job)).collect();
-        if let Some(ahead) = &self.ahead {
-            let Ahead { marks, looks } = &mut *ahead.lock().unwrap();
-            for (job, sight) in jobs.iter().zip(&sights) {
-                let looks = looks.entry(job.uid.clone()).or_default();
-                looks.push((*marks, sight.clone()));
-                // Whoever asked ahead asks again soon, or never.
-                looks.drain(..looks.len().saturating_sub(LOOKS_MAX));
-            }
-        }
-        Ok(sights)
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        let mut ahead = self.ahead.as_ref()?.lock().unwrap();
-        ahead.marks += 1;
-        Some(Mark(ahead.marks))
-    }
-
-    fn stands(&self, job: &JobRef, Mark(since): Mark) -> bool {
-        let Some(ahead) = &self.ahead else { return false };
-        let looks = ahead.lock().unwrap().looks.get(&job.uid).cloned().unwrap_or_default();
-        let seen = looks.into_iter().find(|(mark, _)| *mark >= since);
-        seen.is_some_and(|(_, seen)| seen == self.sight(job))
-    }
-
-    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
-        each(recordings, |recording| self.record_one(recording))
-    }
-
-    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
-        each(settlements, |settlement| self.settle_one(settlement))
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        advances.iter().map(|advance| Ok(self.advance_now(advance))).collect()
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         Ok(self.finish_now(finish))
     }
+}
 
-    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        each(retries, |retry| self.keep_retry(retry))
+#[async_trait]
+impl Attempts for Memory {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+        Ok(self.claim_now(request))
     }
 
-    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        each(retries, |retry| self.drop_retry(retry))
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.release_now(claim);
+        Ok(())
     }
 
-    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        Ok(self.record_now(claim, record))
+    }
+}
+
+impl Memory {
+    /// Whether one process is the only writer.
+    pub(super) fn is_alone(&self) -> bool {
+        self.prefetched.is_some()
+    }
+
+    /// Whether the job of a claim is as it was prefetched.
+    pub(super) fn is_unchanged(&self, claim: &Claim) -> bool {
+        let Some(prefetched) = &self.prefetched else { return false };
+        let prefetched = prefetched.lock().unwrap().get(&claim.claim_id).cloned();
+        prefetched.is_some_and(|before| self.snapshot(&claim.job).as_ref() == Some(before.as_ref()))
+    }
+}
+
+#[async_trait]
+impl Snapshots for Memory {
+    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        Ok(self.snapshot(job).map(Arc::new))
+    }
+
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        let snapshot = Arc::new(self.snapshot(&claim.job)?);
+        let prefetched = self.prefetched.as_ref()?;
+        prefetched.lock().unwrap().insert(claim.claim_id.clone(), snapshot.clone());
+        Some(snapshot)
+    }
+
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        let is_unchanged = self.is_unchanged(claim);
+        let prefetched = self.prefetched.as_ref();
+        match prefetched.and_then(|it| it.lock().unwrap().remove(&claim.claim_id)) {
+            Some(snapshot) if is_unchanged => Ok(Some(snapshot)),
+            _ => self.read(&claim.job).await,
+        }
+    }
+}
+
+#[async_trait]
+impl Counters for Memory {
+    async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
+        Ok(self.count_now(update))
+    }
+}
+
+#[async_trait]
+impl RetryTimers for Memory {
+    async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.keep_retry_now(retry);
+        Ok(())
+    }
+
+    async fn remove(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.remove_retry_now(retry);
+        Ok(())
+    }
+
+    async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
         let tables = self.tables();
         let of_job = tables.retries.iter().filter(|((uid, _), _)| uid == job_uid);
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         Ok(of_job.take(max).map(|(_, item)| item.attempt.clone()).collect())
     }
+}
 
+#[async_trait]
+impl Removal for Memory {
     async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
         self.delete_finished_now(job, generation);
         Ok(())

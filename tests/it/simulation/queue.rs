@@ -70,8 +70,8 @@ impl QueuePort {
     }
 
     fn is_on(&self, job: &JobRef) -> bool {
-        let sight = self.world.memory.sight(job);
-        sight.is_none_or(|sight| sight.collection_on_since.is_some())
+        let snapshot = self.world.memory.snapshot(job);
+        snapshot.is_none_or(|snapshot| snapshot.collection_on_since.is_some())
     }
 
     /// Sends what was said to be sent.

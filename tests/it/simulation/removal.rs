@@ -4,8 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use chrono::{DateTime, Utc};
 use domain::work_item::JobRef;
-use ports::firing::Advance;
-use ports::store::{CollectionRecord, Saved};
+use ports::store::{Advance, CollectionRecord, Saved};
 
 use super::memory::{Change, Memory, Tables, place_key};
 use super::mutation::Mutation;

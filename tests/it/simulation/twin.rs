@@ -3,24 +3,26 @@
 //!
 //! The index of timers is the one thing that is not compared: the simulated one is late on purpose.
 
-use std::collections::HashMap;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::Attempt;
+use domain::attempt::{Attempt, Record};
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use embedded::Store as Embedded;
-use ports::firing::{
-    Advance, Claim, Claimed, CounterUpdate, Due, Execution, Finish, Held, JobSnapshot, LongRetry,
-    Mark, Recorded, Recording,
+use ports::store::{
+    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
+    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Recorded, ResourceGroup,
+    SaveJob, Saved,
 };
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved};
-use ports::{FiringStore, History, JobStore, StoreError, TimerStore};
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use ports::{
+    Attempts, Collections, Counters, History, Jobs, Removal, RetryTimers, Snapshots, StoreError,
+    Timers,
+};
+use store_dynamodb::{DynamoStore, ensure_table};
 use tokio::runtime::Runtime;
 
 use super::judge::judge;
@@ -31,9 +33,7 @@ use super::scenario;
 /// Both stores.
 struct Twin {
     memory: Arc<Memory>,
-    real: DynamoJobStore,
-    /// The real mark of each simulated one.
-    marks: Mutex<HashMap<u64, Mark>>,
+    real: DynamoStore,
     runtime: Arc<Runtime>,
 }
 
@@ -58,138 +58,100 @@ fn the_store_in_memory_answers_as_the_real_one() {
     for seed in [0, 2, 3, 6, 18, 39] {
         let store = Embedded::in_memory().unwrap();
         runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
-        let real = DynamoJobStore::new(store.client(), "simulated").alone();
+        let real = DynamoStore::new(store.client(), "simulated").alone("twin");
         let run = play_on(seed, scenario(seed), None, |memory| {
             // Both purge pages of one size.
             memory.purged_max.store(100, Relaxed);
-            Arc::new(Twin {
-                memory: memory.clone(),
-                real,
-                marks: Mutex::default(),
-                runtime: runtime.clone(),
-            })
+            Arc::new(Twin { memory: memory.clone(), real, runtime: runtime.clone() })
         });
         assert_eq!(judge(&run), [""; 0], "seed {seed}");
         runtime.block_on(store.close());
     }
 }
 
+/// Calls both stores, and gives the answer on which they agree.
+macro_rules! both {
+    ($twin:ident, $port:ident::$method:ident($($argument:expr),*)) => {{
+        let real = $twin.real($port::$method(&$twin.real, $($argument),*));
+        Ok(same($port::$method($twin.memory.as_ref(), $($argument),*).await?, &real?))
+    }};
+}
+
 #[async_trait]
-impl JobStore for Twin {
-    async fn find_collection(
+impl Collections for Twin {
+    async fn find(
         &self,
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError> {
-        let real = self.real(self.real.find_collection(place, name));
-        Ok(same(self.memory.find_collection(place, name).await?, &real?))
+        both!(self, Collections::find(place, name))
     }
 
-    async fn list_collections(
+    async fn list(
         &self,
         subscription: &PathSegment,
         group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
-        self.memory.list_collections(subscription, group, page).await
+        Collections::list(self.memory.as_ref(), subscription, group, page).await
     }
 
-    async fn create_collection(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        let real = self.real(self.real.create_collection(collection));
-        Ok(same(self.memory.create_collection(collection).await?, &real?))
+    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+        both!(self, Collections::create(collection))
     }
 
-    async fn replace_collection(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        let real = self.real(self.real.replace_collection(collection));
-        Ok(same(self.memory.replace_collection(collection).await?, &real?))
+    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+        both!(self, Collections::replace(collection))
     }
 
-    async fn delete_collection(
+    async fn delete(
         &self,
         collection: &CollectionRecord,
         now: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        let real = self.real(self.real.delete_collection(collection, now));
-        Ok(same(self.memory.delete_collection(collection, now).await?, &real?))
+        both!(self, Collections::delete(collection, now))
     }
+}
 
-    async fn find_job(
+#[async_trait]
+impl Jobs for Twin {
+    async fn find(
         &self,
         collection_uid: &str,
         name: &Name,
     ) -> Result<Option<JobRecord>, StoreError> {
-        let real = self.real(self.real.find_job(collection_uid, name));
-        Ok(same(self.memory.find_job(collection_uid, name).await?, &real?))
+        both!(self, Jobs::find(collection_uid, name))
     }
 
-    async fn list_jobs(
+    async fn list(
         &self,
         collection_uid: &str,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.memory.list_jobs(collection_uid, page).await
+        Jobs::list(self.memory.as_ref(), collection_uid, page).await
     }
 
-    async fn create_job(
-        &self,
-        save: SaveJob<'_>,
-        jobs_max: Option<u32>,
-    ) -> Result<Saved, StoreError> {
+    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes } = save;
-        let save = || SaveJob { collection, job, timer_changes };
-        let real = self.real(self.real.create_job(save(), jobs_max));
-        Ok(same(self.memory.create_job(save(), jobs_max).await?, &real?))
+        both!(self, Jobs::create(SaveJob { collection, job, timer_changes }, jobs_max))
     }
 
-    async fn replace_job(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
+    async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes } = save;
-        let save = || SaveJob { collection, job, timer_changes };
-        let real = self.real(self.real.replace_job(save()));
-        Ok(same(self.memory.replace_job(save()).await?, &real?))
+        both!(self, Jobs::replace(SaveJob { collection, job, timer_changes }))
     }
 
-    async fn delete_job(
+    async fn delete(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
     ) -> Result<Saved, StoreError> {
-        let real = self.real(self.real.delete_job(collection, job));
-        Ok(same(self.memory.delete_job(collection, job).await?, &real?))
-    }
-}
-
-/// The same, of each of a group.
-#[track_caller]
-fn each<T: Debug>(
-    simulated: Vec<Result<T, StoreError>>,
-    real: &[Result<T, StoreError>],
-) -> Vec<Result<T, StoreError>> {
-    assert_eq!(format!("{simulated:?}"), format!("{real:?}"));
-    simulated
-}
-
-#[async_trait]
-impl TimerStore for Twin {
-    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
-        let real = self.real(self.real.advance(advances));
-        each(self.memory.advance(advances).await, &real)
+        both!(self, Jobs::delete(collection, job))
     }
 }
 
 #[async_trait]
-impl History for Twin {
-    async fn executions(
-        &self,
-        job_uid: &str,
-        page: PageRequest,
-    ) -> Result<Page<Execution>, StoreError> {
-        let real = self.real(self.real.executions(job_uid, page.clone()));
-        Ok(same(self.memory.executions(job_uid, page).await?, &real?))
-    }
-}
-
-#[async_trait]
-impl FiringStore for Twin {
+impl Timers for Twin {
     fn shards(&self) -> u32 {
         self.memory.shards()
     }
@@ -203,72 +165,87 @@ impl FiringStore for Twin {
         self.memory.due(shard, until, page).await
     }
 
-    async fn claim(&self, claims: &[Claim]) -> Vec<Result<Claimed, StoreError>> {
-        let real = self.real(self.real.claim(claims));
-        each(self.memory.claim(claims).await, &real)
-    }
-
-    async fn release(&self, claims: &[Held]) -> Vec<Result<(), StoreError>> {
-        let real = self.real(self.real.release(claims));
-        each(self.memory.release(claims).await, &real)
-    }
-
-    async fn look(&self, jobs: &[JobRef]) -> Result<Vec<Option<JobSnapshot>>, StoreError> {
-        let real = self.real(self.real.look(jobs));
-        Ok(same(self.memory.look(jobs).await?, &real?))
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        let simulated = self.memory.mark()?;
-        self.marks.lock().unwrap().insert(simulated.0, self.real.mark().unwrap());
-        Some(simulated)
-    }
-
-    fn stands(&self, job: &JobRef, since: Mark) -> bool {
-        let real = self.real.stands(job, self.marks.lock().unwrap()[&since.0]);
-        let simulated = self.memory.stands(job, since);
-        // The real one may be in doubt where the simulated one knows, and not the other way round.
-        assert!(simulated || !real, "what was seen of {job:?} has changed");
-        simulated
-    }
-
-    async fn record(&self, recordings: &[Recording]) -> Vec<Result<Recorded, StoreError>> {
-        let real = self.real(self.real.record(recordings));
-        each(self.memory.record(recordings).await, &real)
-    }
-
-    async fn settle(&self, settlements: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
-        let real = self.real(self.real.settle(settlements));
-        each(self.memory.settle(settlements).await, &real)
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let real = self.real(self.real.advance(advances));
+        same(self.memory.advance(advances).await, &real)
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        let real = self.real(self.real.finish(finish));
-        Ok(same(self.memory.finish(finish).await?, &real?))
+        both!(self, Timers::finish(finish))
+    }
+}
+
+#[async_trait]
+impl History for Twin {
+    async fn list(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<HistoryEntry>, StoreError> {
+        both!(self, History::list(job_uid, page.clone()))
+    }
+}
+
+#[async_trait]
+impl Attempts for Twin {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+        both!(self, Attempts::claim(request))
     }
 
-    async fn keep_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        let real = self.real(self.real.keep_retries(retries));
-        each(self.memory.keep_retries(retries).await, &real)
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        both!(self, Attempts::release(claim))
     }
 
-    async fn drop_retries(&self, retries: &[LongRetry]) -> Vec<Result<(), StoreError>> {
-        let real = self.real(self.real.drop_retries(retries));
-        each(self.memory.drop_retries(retries).await, &real)
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        both!(self, Attempts::record(claim, record))
+    }
+}
+
+#[async_trait]
+impl Snapshots for Twin {
+    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        both!(self, Snapshots::read(job))
     }
 
-    async fn retries(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
-        let real = self.real(self.real.retries(job_uid, max));
-        Ok(same(self.memory.retries(job_uid, max).await?, &real?))
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        let real = self.real(self.real.prefetch(claim));
+        same(self.memory.prefetch(claim).await, &real)
     }
 
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        both!(self, Snapshots::read_for_start(claim))
+    }
+}
+
+#[async_trait]
+impl Counters for Twin {
+    async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
+        both!(self, Counters::add(update))
+    }
+}
+
+#[async_trait]
+impl RetryTimers for Twin {
+    async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        both!(self, RetryTimers::keep(retry))
+    }
+
+    async fn remove(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        both!(self, RetryTimers::remove(retry))
+    }
+
+    async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        both!(self, RetryTimers::list(job_uid, max))
+    }
+}
+
+#[async_trait]
+impl Removal for Twin {
     async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        self.real(self.real.delete_finished(job, generation))?;
-        self.memory.delete_finished(job, generation).await
+        both!(self, Removal::delete_finished(job, generation))
     }
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
-        let real = self.real(self.real.purge(collection_uid));
-        Ok(same(self.memory.purge(collection_uid).await?, &real?))
+        both!(self, Removal::purge(collection_uid))
     }
 }

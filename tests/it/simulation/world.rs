@@ -5,21 +5,19 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Sweeper};
+use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Stop, Sweeper};
 use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use domain::action::{CertificateFacts, ClientCertificate, Target};
+use domain::action::Target;
 use domain::attempt::{Attempt, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
 use domain::firing::may_start;
 use domain::job::JobState;
 use domain::pricing_tier::PlanLimits;
-use domain::refusal::Refusal;
 use domain::work_item::WorkItem;
-use ports::{
-    ActionSender, AttemptContext, CertificateReader, Clock, IdSource, SealError, Sealer, Sent,
-};
+use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource};
+use testkit::services::{fire_ports, manage_ports};
 
 use super::chance::Chance;
 use super::faults::{Store, StorePort};
@@ -102,9 +100,6 @@ struct SimulatedTarget {
 
 struct Ids(Arc<World>);
 
-/// Secrets are not what is simulated.
-struct Plain;
-
 impl World {
     pub(super) fn new(
         seed: u64,
@@ -179,6 +174,7 @@ impl World {
             process: process.clone(),
             held_back: (self.mutation == Some(Mutation::AdvanceFirst)).then(|| queue.clone()),
             too_early: Mutex::default(),
+            prefetched: Mutex::default(),
             claimed: Mutex::default(),
             found_ended: AtomicBool::new(false),
         })
@@ -204,19 +200,8 @@ impl World {
         let queue = self.queue_port(process, Sender::Api);
         let store = self.store_port(process, &queue);
         let clock = self.clock(process, Sender::Api);
-        let dispatcher =
-            Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone(), None);
-        let ports = ManagePorts {
-            store: store.clone(),
-            history: store,
-            queue,
-            dispatcher,
-            sealer: Arc::new(Plain),
-            certificates: Arc::new(Plain),
-            clock,
-            ids: Arc::new(Ids(self.clone())),
-            disk: Arc::new(()),
-        };
+        let ids = Arc::new(Ids(self.clone()));
+        let ports = ManagePorts { ids, ..manage_ports(store, queue, clock) };
         let settings = ManageSettings {
             region: "here".to_owned(),
             plan_limits: PlanLimits::On,
@@ -232,7 +217,8 @@ impl World {
         let store = self.store_port(&process, &queue);
         let clock = self.clock(&process, Sender::Sweeper);
         let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone(), None);
-        let sweeper = Sweeper::new(store, dispatcher, clock.clone()).with_at_once(PAGES_AT_ONCE);
+        let sweeper =
+            Sweeper::new(store, dispatcher, clock.clone()).with_concurrent_pages(PAGES_AT_ONCE);
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
         self.time.spawn(&process, async move {
             let over = clock.wait(PASS_MAX.to_std().unwrap());
@@ -294,17 +280,14 @@ impl World {
         if self.skips(&store, work_item) {
             return Ok(Performed::Done);
         }
+        let sender = SimulatedTarget { world: self.clone(), process: process.clone() };
+        let clock = self.clock(process, Sender::Worker);
         let ports = FirePorts {
-            store: store.clone(),
-            queue,
-            gate: Arc::new(()),
-            sender: Arc::new(SimulatedTarget { world: self.clone(), process: process.clone() }),
-            sealer: Arc::new(Plain),
-            events: Arc::new(()),
-            clock: self.clock(process, Sender::Worker),
             ids: Arc::new(Ids(self.clone())),
+            ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
-        let performed = Executor::new(ports, FireSettings::default()).perform(work_item).await;
+        let executor = Executor::new(ports, FireSettings::default());
+        let performed = executor.perform(work_item, &Stop::never()).await;
         match (self.mutation, performed) {
             (Some(Mutation::LostClaimAcks), Ok(Performed::Again(_))) => Ok(Performed::Done),
             (Some(Mutation::LeaseOverVisibility), Ok(Performed::Again(_))) => {
@@ -325,22 +308,22 @@ impl World {
             (Some(_), WorkItem::Attempt { job, attempt }) => (job, attempt),
             _ => return false,
         };
-        let Some(sight) = self.memory.sight(job) else { return false };
-        let rule = sight.rule.as_deref().and_then(|rule| rule.parse().ok());
+        let Some(snapshot) = self.memory.snapshot(job) else { return false };
+        let timetable = snapshot.timetable.as_deref().and_then(|line| line.parse().ok());
         match self.mutation {
             Some(Mutation::ErrorNeedsEnabled) => {
-                attempt.role == Role::Error && sight.state != JobState::Enabled
+                attempt.role == Role::Error && snapshot.state != JobState::Enabled
             }
             Some(Mutation::OwedByNominal) => {
                 let nominal_at = attempt.occurrence.nominal_at();
-                sight.collection_on_since.is_some_and(|since| nominal_at < since)
+                snapshot.collection_on_since.is_some_and(|since| nominal_at < since)
             }
             Some(Mutation::StaleFirst) => {
                 let standing = domain::firing::JobStanding {
-                    state: sight.state,
-                    generation: sight.timing.generation,
-                    timetable: rule.as_ref(),
-                    collection_on_since: sight.collection_on_since,
+                    state: snapshot.state,
+                    generation: snapshot.timing.generation,
+                    timetable: timetable.as_ref(),
+                    collection_on_since: snapshot.collection_on_since,
                 };
                 let floor = instant(store.process.clock()) - TimeDelta::minutes(10);
                 may_start(attempt, Some(standing), floor).is_err()
@@ -350,23 +333,23 @@ impl World {
     }
 
     /// How an attempt ends, and how long it takes: the same whoever makes it.
-    fn outcome(&self, occasion: &AttemptContext) -> (Outcome, i64) {
-        let hash = occasion
+    fn outcome(&self, context: &AttemptContext) -> (Outcome, i64) {
+        let hash = context
             .execution_id
             .bytes()
             .fold(self.seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
         let mut chance = Chance::of(hash);
         let successes = self.successes.lock().unwrap();
-        let often = successes.get(&occasion.job).copied().unwrap_or(800_000);
+        let often = successes.get(&context.job).copied().unwrap_or(800_000);
         let outcome = if chance.happens(often) { Outcome::Succeeded } else { Outcome::Failed };
         let millis = chance.pick(&[50, 100, 300, 1_000, 1_000, 5_000, 30_000, 59_000]);
         (outcome, millis * 1_000)
     }
 
-    fn attempt_of(&self, occasion: &AttemptContext) -> Option<Attempt> {
+    fn attempt_of(&self, context: &AttemptContext) -> Option<Attempt> {
         let tables = self.memory.tables();
-        let of_job = tables.executions.get(&occasion.job_uid)?;
-        let id = occasion.execution_id.strip_prefix(&format!("{}.", occasion.job_uid))?;
+        let of_job = tables.executions.get(&context.job_uid)?;
+        let id = context.execution_id.strip_prefix(&format!("{}.", context.job_uid))?;
         let mut items = of_job.values().rev();
         items.find(|item| item.attempt.id().to_string() == id).map(|item| item.attempt.clone())
     }
@@ -374,16 +357,16 @@ impl World {
 
 #[async_trait]
 impl ActionSender for SimulatedTarget {
-    async fn send(&self, _target: &Target, occasion: &AttemptContext) -> Sent {
-        let attempt = self.world.attempt_of(occasion).unwrap();
+    async fn send(&self, _target: &Target, context: &AttemptContext) -> ActionOutcome {
+        let attempt = self.world.attempt_of(context).unwrap();
         let is_run = matches!(attempt.occurrence, domain::attempt::Occurrence::Run { .. });
         let fire = Fire {
             at: self.world.time.now(),
             clock: self.process.clock(),
-            execution_id: occasion.execution_id.clone(),
-            uid: occasion.job_uid.clone(),
+            execution_id: context.execution_id.clone(),
+            uid: context.job_uid.clone(),
             generation: attempt.generation,
-            nominal: (!is_run).then(|| micros(occasion.expected_at)),
+            nominal: (!is_run).then(|| micros(context.expected_at)),
             is_error_action: attempt.role == Role::Error,
             number: attempt.number,
             due: Some(micros(attempt.due_at)),
@@ -391,37 +374,26 @@ impl ActionSender for SimulatedTarget {
             worker: self.process.id,
         };
         self.world.fires.lock().unwrap().push(fire);
-        let (outcome, took) = self.world.outcome(occasion);
-        self.process.pause(took, took + 1).await;
+        let (outcome, took) = self.world.outcome(context);
+        // The worker may die as soon as the target works, and when the target has answered.
+        let begun = async {
+            let time = self.process.time();
+            time.until(time.now() + 20_000).await;
+            self.process.may_die().await;
+        };
+        tokio::join!(self.process.pause(took, took + 1), begun);
         let stalls = self.world.faults().stalls;
         if stalls > 0 && self.process.time().chance().happens(stalls) {
             self.process.stall().await;
         }
         self.process.may_die().await;
         self.process.may_die().await;
-        Sent { outcome, message: String::new() }
+        ActionOutcome { outcome, message: String::new() }
     }
 }
 
 impl IdSource for Ids {
     fn new_id(&self) -> String {
         format!("i{}", self.0.ids.fetch_add(1, Relaxed))
-    }
-}
-
-#[async_trait]
-impl Sealer for Plain {
-    async fn seal(&self, _place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
-        Ok(plain.as_bytes().to_vec())
-    }
-
-    async fn open(&self, _place: &str, sealed: &[u8]) -> Result<String, SealError> {
-        String::from_utf8(sealed.to_vec()).map_err(|_| SealError::NotOurs)
-    }
-}
-
-impl CertificateReader for Plain {
-    fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
-        Err(Refusal::invalid("there are no certificates here"))
     }
 }

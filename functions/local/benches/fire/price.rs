@@ -8,7 +8,9 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Sweeper};
+use app::fire::{
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop, Sweeper,
+};
 use app::{Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -18,11 +20,15 @@ use domain::name::{Name, PathSegment};
 use domain::pricing_tier::PlanLimits;
 use embedded::Store;
 use ports::store::ResourceGroup;
-use ports::{ActionSender, AttemptContext, Clock, DispatchQueue, QueueError, QueueMessage, Sent};
-use runtime::{Grouped, PfxReader, RandomIds};
+use ports::{
+    ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, QueueError, QueueMessage,
+};
+use runtime::{PfxReader, RandomIds};
 use sealer_aes::AesSealer;
 use serde_json::{Value, json};
-use store_dynamodb::{Consumed, DynamoJobStore, Groups, Meter, MeteredCall, ensure_table};
+use store_dynamodb::{
+    BatchingStore, Consumed, DynamoStore, Groups, Meter, MeteredCall, ensure_table,
+};
 
 use crate::figures::Figures;
 
@@ -89,18 +95,18 @@ impl World {
         let clock = Arc::new(Hand(Mutex::new(start)));
         let letters = Arc::new(Letters::default());
         let meter = Arc::new(Meter::default());
-        let jobs = DynamoJobStore::new(store.client(), TABLE)
+        let jobs = DynamoStore::new(store.client(), TABLE)
             .with_groups(Groups::Singles)
             .with_meter(meter.clone());
         let jobs = Arc::new(jobs);
-        let grouped = Arc::new(Grouped::new(jobs.clone()));
         let key = AesSealer::new_key().expect("a key");
         let sealer = Arc::new(AesSealer::new(&key));
         let dispatcher =
             Dispatcher::new(jobs.clone(), letters.clone(), Arc::new(()), clock.clone(), None);
         let manage = Manage::new(
             ManagePorts {
-                store: jobs.clone(),
+                collections: jobs.clone(),
+                jobs: jobs.clone(),
                 history: jobs.clone(),
                 queue: letters.clone(),
                 dispatcher: dispatcher.clone(),
@@ -117,9 +123,8 @@ impl World {
             },
         );
         let ports = FirePorts {
-            store: grouped,
+            store: FireStore::new(Arc::new(BatchingStore::new(jobs.clone()))),
             queue: letters.clone(),
-            gate: Arc::new(()),
             sender: Arc::new(Answering),
             sealer,
             events: Arc::new(()),
@@ -180,7 +185,8 @@ impl World {
                 let batch = self.letters.due_before(tick + TICK);
                 let Some(first) = batch.first() else { break };
                 self.clock.set(first.due_at);
-                let performed = batch.iter().map(|it| self.executor.perform(&it.work_item));
+                let never = Stop::never();
+                let performed = batch.iter().map(|it| self.executor.perform(&it.work_item, &never));
                 for performed in futures_util::future::join_all(performed).await {
                     assert_eq!(performed.expect("a work item"), Performed::Done);
                 }
@@ -250,7 +256,7 @@ struct Answering;
 
 #[async_trait]
 impl ActionSender for Answering {
-    async fn send(&self, _target: &Target, _occasion: &AttemptContext) -> Sent {
+    async fn send(&self, _target: &Target, _context: &AttemptContext) -> ActionOutcome {
         let headers: String =
             (0..14).map(|n| format!("X-Header-{n}: {}\r\n", u64::MAX / (7 * n + 3))).collect();
         let body: String =
@@ -259,6 +265,6 @@ impl ActionSender for Answering {
             "Http Action - Response from host 'example.org': 'OK' Response Headers: {headers}\r\n \
              Body: {body}"
         );
-        Sent { outcome: Outcome::Succeeded, message }
+        ActionOutcome { outcome: Outcome::Succeeded, message }
     }
 }

@@ -19,10 +19,10 @@ use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use embedded::{DataDir, Queue, Store, SyncMode};
 use futures_util::stream::{StreamExt as _, iter};
-use ports::JobStore as _;
 use ports::store::{CollectionRecord, JobRecord, ResourceGroup, SaveJob, TimerRecord};
+use ports::{Collections, Jobs};
 use runtime::SystemClock;
-use store_dynamodb::{DynamoJobStore, ensure_table};
+use store_dynamodb::{DynamoStore, ensure_table};
 
 use crate::disk::new_dir;
 use crate::figures::Figures;
@@ -46,7 +46,7 @@ pub(crate) async fn measure(figures: &mut Figures, many: u64) {
         let start = Instant::now();
         fill(&store.client(), stored).await;
         eprintln!("{stored} jobs stored in {:.1?}", start.elapsed());
-        let jobs = Arc::new(DynamoJobStore::new(store.client(), TABLE));
+        let jobs = Arc::new(DynamoStore::new(store.client(), TABLE));
         let queue = Queue::in_memory(Arc::new(SystemClock)).expect("a queue");
         let dispatcher = Dispatcher::new(
             jobs.clone(),
@@ -108,11 +108,11 @@ fn copies(timer: &Item, definition: &Item, n: u64) -> [Item; 2] {
 
 /// The timer and the definition of a job.
 async fn template(client: &Client) -> [Item; 2] {
-    let store = DynamoJobStore::new(client.clone(), TABLE);
+    let store = DynamoStore::new(client.clone(), TABLE);
     let (collection, job) = (collection(), job());
-    let _ = store.create_collection(&collection).await.expect("a collection");
+    let _ = Collections::create(&store, &collection).await.expect("a collection");
     let save = SaveJob { collection: &collection, job: &job, timer_changes: true };
-    let _ = store.create_job(save, None).await.expect("a job");
+    let _ = Jobs::create(&store, save, None).await.expect("a job");
     let get = async |pk: String, sk: &str| {
         let request = client.get_item().table_name(TABLE);
         let request = request.key("pk", AttributeValue::S(pk));
@@ -145,7 +145,7 @@ fn job() -> JobRecord {
     let due_at: DateTime<Utc> = now + TimeDelta::days(3_650);
     let timing = Timing { generation: 1, anchor: Some(now), since: now, used: 0 };
     let anchor = recurrence::format_instant(due_at);
-    let rule = format!("1 every=1day anchor={anchor} since={}", due_at.timestamp());
+    let timetable = format!("1 every=1day anchor={anchor} since={}", due_at.timestamp());
     JobRecord {
         uid: "fedcba9876543210fedcba9876543210".to_owned(),
         name: Name::new("job").expect("a name"),
@@ -157,7 +157,7 @@ fn job() -> JobRecord {
         timer: TimerRecord {
             state: JobState::Enabled,
             timing,
-            rule: Some(rule),
+            timetable: Some(timetable),
             counters: Counters::default(),
             due_at: Some(due_at),
             is_spent: false,

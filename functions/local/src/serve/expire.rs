@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ports::Clock;
 use runtime::chain;
-use store_dynamodb::DynamoJobStore;
+use store_dynamodb::DynamoStore;
 
 use super::tasks::Stop;
 
@@ -16,7 +16,7 @@ use super::tasks::Stop;
 const EXPIRE_EVERY: Duration = Duration::from_hours(1);
 
 /// Deletes expired history again and again, until it is asked to stop.
-pub(super) async fn expire(jobs: Arc<DynamoJobStore>, clock: Arc<dyn Clock>, mut stop: Stop) {
+pub(super) async fn expire(jobs: Arc<DynamoStore>, clock: Arc<dyn Clock>, stop: Stop) {
     loop {
         let removed = async {
             match jobs.remove_expired(clock.now(), clock.work_now()).await {

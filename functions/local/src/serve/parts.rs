@@ -1,18 +1,16 @@
-//! What a run is put together from: what is kept, and the services over it.
+//! Puts the parts of the process together: the store, the queue, and the services over them.
 
 use std::sync::Arc;
 
 use actions::Actions;
 use anyhow::{Context, Result};
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Process, Sweeper, Worker};
+use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, FireStore, Sweeper, Worker};
 use app::{Manage, ManagePorts};
+use chrono::{DateTime, Utc};
 use embedded::{DataDir, Queue, Store, WriteProbe};
-use ports::firing::FiringStore;
-use ports::{Clock, DispatchQueue, IdSource, Sealer};
-use runtime::{
-    Advanced, Grouped, Metrics, PfxReader, RandomIds, SystemClock, TestClock, system_now,
-};
-use store_dynamodb::{DynamoJobStore, Groups, ensure_table};
+use ports::{Clock, DispatchQueue, IdSource, Sealer, Timers};
+use runtime::{Metrics, PfxReader, RandomIds, SystemClock, TestClock, system_now};
+use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
 
 use super::build_info::BUILD;
 use super::home::Home;
@@ -24,7 +22,7 @@ const TABLE: &str = "minutehand";
 /// The location of collections that name none, and the region that targets are told.
 const REGION: &str = "local";
 
-/// The parts of a process. What is in several of them is here once.
+/// The parts that several services share.
 pub(super) struct Parts {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
@@ -32,27 +30,29 @@ pub(super) struct Parts {
     /// The data directory; `None` if everything is in memory.
     pub(super) dir: Option<DataDir>,
     pub(super) store: Store,
-    pub(super) jobs: Arc<DynamoJobStore>,
-    grouped: Arc<Grouped>,
+    pub(super) jobs: Arc<DynamoStore>,
+    batching: Arc<BatchingStore>,
     sealer: Arc<dyn Sealer>,
     metrics: Arc<Metrics>,
-    process: Process,
+    /// When this process started, by the clock of the schedule.
+    started_at: DateTime<Utc>,
 }
 
 impl Parts {
-    /// Opens what is kept. It has to be called within a runtime.
+    /// Opens the store and the queue. It must be called within a runtime.
     pub(super) async fn open(settings: &ServeSettings) -> Result<Self> {
         let clock = clock(settings.clock);
         let Home { dir, sealer, store, queue } = Home::open(&settings.storage, clock.clone())?;
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
-        // One commit for what comes together: here a commit is the price, and not a write.
-        let jobs = DynamoJobStore::new(store.client(), TABLE).with_groups(Groups::Transactions);
-        // One process has a data directory, so what it does not write nobody does.
-        let jobs = Arc::new(jobs.alone());
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
-        let process = Process { id: ids.new_id(), started_at: clock.now() };
+        // Here a commit is what costs, and not a write. And only one process uses a data directory.
+        let jobs = DynamoStore::new(store.client(), TABLE)
+            .with_groups(Groups::Transactions)
+            .alone(ids.new_id());
+        let jobs = Arc::new(jobs);
         Ok(Self {
-            grouped: Arc::new(Grouped::new(jobs.clone())),
+            batching: Arc::new(BatchingStore::new(jobs.clone())),
+            started_at: clock.now(),
             sealer: Arc::new(sealer),
             metrics: Arc::default(),
             clock,
@@ -61,17 +61,17 @@ impl Parts {
             dir,
             store,
             jobs,
-            process,
         })
     }
 
-    /// What the API calls.
+    /// The service that the API calls.
     pub(super) fn manage(&self, settings: &ServeSettings) -> Manage {
         let ports = ManagePorts {
-            store: self.jobs.clone(),
-            history: self.grouped.clone(),
+            collections: self.jobs.clone(),
+            jobs: self.jobs.clone(),
+            history: self.jobs.clone(),
             queue: self.messages(),
-            dispatcher: self.dispatcher(self.grouped.clone()),
+            dispatcher: self.dispatcher(self.batching.clone()),
             sealer: self.sealer.clone(),
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
@@ -86,24 +86,23 @@ impl Parts {
         Manage::new(ports, settings)
     }
 
-    /// What finds what is due. It goes past the groups: a pass moves a page of timers at once, and
-    /// need not wake itself. It has one page at once: one thread performs what they ask for, and what
-    /// fires has a turn in between.
+    /// The sweeper. It does not use the batching layer: it moves a page of timers at a time, and need
+    /// not wake itself. It processes one page at a time, so that attempts get the store's thread in
+    /// between.
     pub(super) fn sweeper(&self) -> Sweeper {
         Sweeper::new(self.jobs.clone(), self.dispatcher(self.jobs.clone()), self.clock.clone())
     }
 
-    /// Tells of timers that others than the sweeper have moved.
-    pub(super) fn advanced(&self) -> Arc<Advanced> {
-        self.grouped.advanced()
+    /// Tells the sweeper of timers that the API has moved.
+    pub(super) fn timer_changes(&self) -> Arc<TimerChanges> {
+        self.batching.timer_changes()
     }
 
-    /// What performs what is due.
+    /// The worker that performs deliveries.
     pub(super) fn worker(&self, settings: &ServeSettings) -> Result<Worker> {
         let ports = FirePorts {
-            store: self.grouped.clone(),
+            store: FireStore::new(self.batching.clone()),
             queue: self.messages(),
-            gate: self.grouped.starts(),
             sender: Arc::new(actions(settings)?),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),
@@ -113,18 +112,18 @@ impl Parts {
         let settings = FireSettings {
             region: REGION.to_owned(),
             is_quiet: false,
-            only_process: Some(self.process.clone()),
+            catch_up_from: Some(self.started_at),
         };
         let executor = Executor::new(ports, settings);
         Ok(Worker::new(executor, self.clock.clone(), self.metrics.clone()))
     }
 
-    /// What `GET /metrics` answers.
+    /// The page that `GET /metrics` answers.
     pub(super) fn page(&self) -> PrometheusPage {
         PrometheusPage::new(self.metrics.clone(), self.queue.clone(), self.clock.clone())
     }
 
-    /// Closes what is kept, once what it has accepted is done.
+    /// Closes the queue and the store, after they have done what they have accepted.
     pub(super) async fn close(self) {
         self.queue.close().await;
         self.store.close().await;
@@ -134,9 +133,9 @@ impl Parts {
         Arc::new(self.queue.clone())
     }
 
-    fn dispatcher(&self, store: Arc<dyn FiringStore>) -> Dispatcher {
-        let process = Some(self.process.clone());
-        Dispatcher::new(store, self.messages(), self.metrics.clone(), self.clock.clone(), process)
+    fn dispatcher(&self, timers: Arc<dyn Timers>) -> Dispatcher {
+        let (queue, events) = (self.messages(), self.metrics.clone());
+        Dispatcher::new(timers, queue, events, self.clock.clone(), Some(self.started_at))
     }
 }
 

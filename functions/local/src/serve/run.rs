@@ -69,8 +69,8 @@ fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> R
         tasks.start("executor", |stop| work(queue, worker, clock(), stop));
     }
     if settings.roles.sweeper {
-        let (sweeper, advanced) = (parts.sweeper(), parts.advanced());
-        tasks.start("sweeper", |stop| sweep(sweeper, clock(), advanced, stop));
+        let (sweeper, changes) = (parts.sweeper(), parts.timer_changes());
+        tasks.start("sweeper", |stop| sweep(sweeper, clock(), changes, stop));
         let jobs = parts.jobs.clone();
         tasks.start("expiry", |stop| expire(jobs, clock(), stop));
     }

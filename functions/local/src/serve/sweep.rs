@@ -1,4 +1,4 @@
-//! The sweeper's task: passes, each when the next timer comes into view.
+//! The sweeper's task: a pass whenever the next timer is nearly due.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -7,34 +7,36 @@ use std::time::Duration;
 use app::fire::{Pass, Sweeper};
 use domain::firing::limits::AHEAD;
 use ports::Clock;
-use runtime::{Advanced, chain};
+use runtime::chain;
+use store_dynamodb::TimerChanges;
 
 use super::tasks::Stop;
 
-/// The longest wait between two passes, whatever is due: half of what a minutely tick would do.
+/// The longest wait between two passes: half of the minute between two ticks on AWS.
 const PASS_EVERY: Duration = Duration::from_secs(30);
-/// The shortest: a test clock can bring timers into view faster than passes are made.
+/// The shortest wait between two passes: with a test clock timers may be due faster than passes are
+/// made.
 const PASS_PAUSE: Duration = Duration::from_millis(5);
-/// The wait after a pass that failed in part.
+/// The wait after a pass in which a shard failed.
 const FAILED_PAUSE: Duration = Duration::from_secs(1);
 
 /// Sweeps until it is asked to stop.
 pub(super) async fn sweep(
     sweeper: Sweeper,
     clock: Arc<dyn Clock>,
-    advanced: Arc<Advanced>,
-    mut stop: Stop,
+    changes: Arc<TimerChanges>,
+    stop: Stop,
 ) {
     let mut first_shard = 0_u32;
     loop {
         let pass = sweeper.pass(first_shard, pending()).await;
         first_shard = first_shard.wrapping_add(1);
-        tell(&pass);
+        log_pass(&pass);
         let pause = if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE };
         let next = async {
             clock.wait(pause).await;
             tokio::select! {
-                () = next_in_view(&sweeper, clock.as_ref(), &advanced) => {}
+                () = next_in_view(&sweeper, clock.as_ref(), &changes) => {}
                 () = clock.wait(PASS_EVERY) => {}
             }
         };
@@ -45,11 +47,11 @@ pub(super) async fn sweep(
     }
 }
 
-/// Waits until the next timer is so near that a pass looks at it.
+/// Waits until the next timer is so nearly due that a pass dispatches it.
 ///
-/// The index is asked once. A timer that the API moves on meanwhile says itself when it is due: each
-/// of thousands of jobs that are created is no reason to ask again.
-async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, advanced: &Advanced) {
+/// The index is read once. If the API moves a timer meanwhile, [`TimerChanges`] tells when that one is
+/// due, so that the index is not read again for each of thousands of new jobs.
+async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, changes: &TimerChanges) {
     let mut next = match sweeper.next_due_at().await {
         Ok(next) => next,
         Err(error) => {
@@ -66,13 +68,13 @@ async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, advanced: &Advanced)
         };
         tokio::select! {
             () = in_view => return,
-            moved = advanced.next() => next = Some(next.map_or(moved, |next| next.min(moved))),
+            moved = changes.next() => next = Some(next.map_or(moved, |next| next.min(moved))),
         }
     }
 }
 
-/// One line for a pass; at `debug` for one that found nothing.
-fn tell(pass: &Pass) {
+/// Logs a pass in one line; at debug level if nothing was due.
+fn log_pass(pass: &Pass) {
     let dispatched = pass.dispatched;
     let (timers, messages) = (dispatched.timers, dispatched.messages);
     let (overtaken, failed, is_cut) = (dispatched.overtaken, pass.failed, pass.is_cut);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
+pub(super) use app::fire::Stop;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -17,18 +18,6 @@ pub(super) struct Tasks {
     stop: watch::Sender<bool>,
 }
 
-/// Tells a task when to stop. Cheap to clone.
-#[derive(Clone)]
-pub(super) struct Stop(watch::Receiver<bool>);
-
-impl Stop {
-    /// Waits until the tasks are asked to stop.
-    pub(super) async fn requested(&mut self) {
-        // If the sender is gone, the process is ending: that counts as a request, too.
-        let _ = self.0.wait_for(|stop| *stop).await;
-    }
-}
-
 impl Tasks {
     pub(super) fn new() -> Self {
         Self { running: JoinSet::new(), stop: watch::Sender::new(false) }
@@ -39,7 +28,11 @@ impl Tasks {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let task = task(Stop(self.stop.subscribe()));
+        let mut asked = self.stop.subscribe();
+        let task = task(Stop::when(async move {
+            // If the sender is gone, the process ends, too.
+            let _ = asked.wait_for(|stop| *stop).await;
+        }));
         self.running.spawn(async move {
             task.await;
             name

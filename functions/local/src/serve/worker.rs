@@ -28,7 +28,7 @@ const TAKEN_MAX: usize = 200;
 const QUEUE_FAILED_PAUSE: Duration = Duration::from_secs(5);
 
 /// Works until it is asked to stop and everything it has started has ended.
-pub(super) async fn work(queue: Queue, worker: Worker, clock: Arc<dyn Clock>, mut stop: Stop) {
+pub(super) async fn work(queue: Queue, worker: Worker, clock: Arc<dyn Clock>, stop: Stop) {
     let worker = Arc::new(worker);
     let permits = Arc::new(Semaphore::new(CONCURRENT_MAX as usize));
     loop {
@@ -50,9 +50,9 @@ pub(super) async fn work(queue: Queue, worker: Worker, clock: Arc<dyn Clock>, mu
                 let deadline = Deadline::at(clock.work_now() + FUNCTION);
                 for message in messages {
                     let Ok(permit) = permits.clone().acquire_owned().await else { return };
-                    let (queue, worker) = (queue.clone(), worker.clone());
+                    let (queue, worker, stop) = (queue.clone(), worker.clone(), stop.clone());
                     tokio::spawn(async move {
-                        handle(&queue, &worker, message, deadline).await;
+                        handle(&queue, &worker, message, deadline, &stop).await;
                         drop(permit);
                     });
                 }
@@ -63,7 +63,6 @@ pub(super) async fn work(queue: Queue, worker: Worker, clock: Arc<dyn Clock>, mu
             }
         }
     }
-    worker.stop();
     // All permits are free when everything has ended.
     let _ = permits.acquire_many(CONCURRENT_MAX).await;
 }
@@ -74,6 +73,7 @@ async fn handle<P: Performer>(
     worker: &Worker<P>,
     message: TakenMessage,
     deadline: Deadline,
+    stop: &Stop,
 ) {
     let TakenMessage { receipt, work_items, receive_count, .. } = message;
     let delivery = Delivery {
@@ -81,7 +81,7 @@ async fn handle<P: Performer>(
         receives: receive_count,
         work_items: work_items.as_deref(),
     };
-    let acknowledged = match worker.handle(delivery, deadline).await {
+    let acknowledged = match worker.handle(delivery, deadline, stop).await {
         Disposition::Delete => queue.finish(&[receipt]).await,
         Disposition::RetryAfter(after) => queue.put_back(&[(receipt, after)]).await,
         Disposition::RetryAtVisibilityTimeout => Ok(()),
@@ -112,7 +112,7 @@ mod tests {
     struct Failing;
 
     impl Performer for Failing {
-        async fn perform(&self, _work_item: &WorkItem) -> Result<Performed, AppError> {
+        async fn perform(&self, _item: &WorkItem, _stop: &Stop) -> Result<Performed, AppError> {
             Err(StoreError::Unavailable("as the test asked for".into()).into())
         }
     }
@@ -120,7 +120,7 @@ mod tests {
     struct Hanging;
 
     impl Performer for Hanging {
-        async fn perform(&self, _work_item: &WorkItem) -> Result<Performed, AppError> {
+        async fn perform(&self, _item: &WorkItem, _stop: &Stop) -> Result<Performed, AppError> {
             pending().await
         }
     }
@@ -147,7 +147,7 @@ mod tests {
         async fn deliver(&self) {
             let message = self.queue.receive(1).await.unwrap().pop().unwrap();
             let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
-            handle(&self.queue, &self.worker, message, deadline).await;
+            handle(&self.queue, &self.worker, message, deadline, &Stop::never()).await;
         }
 
         async fn stats(&self) -> QueueStats {

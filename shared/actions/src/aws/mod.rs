@@ -23,7 +23,7 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::action::Target;
 use domain::arn::{Arn, is_region};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ports::{AttemptContext, Sent};
+use ports::{ActionOutcome, AttemptContext};
 use serde_json::Value;
 use url::Url;
 
@@ -115,7 +115,7 @@ impl AwsSender {
         target: &Target,
         service: &S,
         context: &AttemptContext,
-    ) -> Sent {
+    ) -> ActionOutcome {
         let mut secrets = SecretForms::default();
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.request(service, context, &mut secrets)).await;

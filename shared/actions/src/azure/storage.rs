@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::action::{MessageFormat, StorageQueue, Target};
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ports::{AttemptContext, Sent};
+use ports::{ActionOutcome, AttemptContext};
 
 use super::envelope;
 use crate::context;
@@ -29,7 +29,7 @@ impl StorageQueueSender {
         target: &Target,
         queue: &StorageQueue,
         context: &AttemptContext,
-    ) -> Sent {
+    ) -> ActionOutcome {
         let mut secrets = SecretForms::default();
         secrets.add_query(queue.sas_token.expose().trim_start_matches('?'));
         let limit = self.time_max;
@@ -91,7 +91,7 @@ fn rejected(
     queue: &StorageQueue,
     response: &ServiceResponse,
     secrets: &SecretForms,
-) -> Sent {
+) -> ActionOutcome {
     let body = String::from_utf8_lossy(&response.body.bytes);
     let header = response.headers.get("x-ms-error-code");
     let code = header.and_then(|code| code.to_str().ok()).map(str::to_owned);

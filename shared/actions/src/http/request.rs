@@ -17,7 +17,7 @@ use domain::message::host;
 use domain::secret::Secret;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
-use ports::{AttemptContext, Sent};
+use ports::{ActionOutcome, AttemptContext};
 
 use super::body;
 use super::hop::{CREDENTIALS, Hop};
@@ -67,7 +67,7 @@ impl HttpSender {
         request: &HttpRequest,
         https_only: bool,
         context: &AttemptContext,
-    ) -> Sent {
+    ) -> ActionOutcome {
         let mut redaction =
             RedactionContext { host: host(&request.uri), secrets: SecretForms::default() };
         let call = HttpCall { request, https_only, context };

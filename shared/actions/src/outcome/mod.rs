@@ -11,7 +11,7 @@ mod status;
 use domain::action::Target;
 use domain::attempt::Outcome;
 use domain::message::failed as failed_message;
-use ports::Sent;
+use ports::ActionOutcome;
 
 pub(crate) use failure::ActionFailure;
 pub(crate) use message::{ReadBody, body_bytes, failure_message, printable, response_message};
@@ -22,17 +22,21 @@ pub(crate) use status::status_name;
 const SERVICE_TEXT_CHARS_MAX: usize = 1_024;
 
 /// An attempt that succeeded.
-pub(crate) const fn succeeded(message: String) -> Sent {
-    Sent { outcome: Outcome::Succeeded, message }
+pub(crate) const fn succeeded(message: String) -> ActionOutcome {
+    ActionOutcome { outcome: Outcome::Succeeded, message }
 }
 
 /// An attempt that failed.
-pub(crate) const fn failed(message: String) -> Sent {
-    Sent { outcome: Outcome::Failed, message }
+pub(crate) const fn failed(message: String) -> ActionOutcome {
+    ActionOutcome { outcome: Outcome::Failed, message }
 }
 
 /// An attempt to send a message to a service that failed.
-pub(crate) fn not_sent(target: &Target, failure: &ActionFailure, secrets: &SecretForms) -> Sent {
+pub(crate) fn not_sent(
+    target: &Target,
+    failure: &ActionFailure,
+    secrets: &SecretForms,
+) -> ActionOutcome {
     let ActionFailure { word, text } = failure;
     let text = printable(&secrets.redact(text));
     let text: String = text.chars().take(SERVICE_TEXT_CHARS_MAX).collect();

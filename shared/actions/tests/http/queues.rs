@@ -8,7 +8,7 @@ use domain::action::{
 use domain::arn::Arn;
 use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Aws, Endpoint, Roots, SendLimits, TargetPolicy};
-use ports::{ActionSender as _, Sent};
+use ports::{ActionOutcome, ActionSender as _};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -50,7 +50,7 @@ fn names() -> std::sync::Arc<Names> {
     ])
 }
 
-async fn send(settings: &ActionSettings, target: &Target) -> Sent {
+async fn send(settings: &ActionSettings, target: &Target) -> ActionOutcome {
     Actions::with_resolver(settings, names()).unwrap().send(target, &context()).await
 }
 

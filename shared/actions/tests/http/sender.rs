@@ -12,7 +12,7 @@ use domain::action::{Authentication, HttpRequest, Target};
 use domain::attempt::Outcome;
 use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Resolver, Roots, SendLimits, TargetPolicy};
-use ports::{ActionSender as _, AttemptContext, Sent};
+use ports::{ActionOutcome, ActionSender as _, AttemptContext};
 
 /// A resolver with the names of a test.
 pub(crate) struct Names(HashMap<&'static str, Vec<IpAddr>>);
@@ -94,20 +94,20 @@ pub(crate) fn basic(username: &str, password: &str) -> Authentication {
     Authentication::Basic { username: username.to_owned(), password: Secret::new(password) }
 }
 
-pub(crate) async fn send(actions: &Actions, request: HttpRequest) -> Sent {
+pub(crate) async fn send(actions: &Actions, request: HttpRequest) -> ActionOutcome {
     actions.send(&Target::Http(request), &context()).await
 }
 
 /// Checks that an attempt succeeded, and returns its message.
 #[track_caller]
-pub(crate) fn succeeded(sent: Sent) -> String {
+pub(crate) fn succeeded(sent: ActionOutcome) -> String {
     assert_eq!(sent.outcome, Outcome::Succeeded, "{}", sent.message);
     sent.message
 }
 
 /// Checks that an attempt failed, and returns its message.
 #[track_caller]
-pub(crate) fn failed(sent: Sent) -> String {
+pub(crate) fn failed(sent: ActionOutcome) -> String {
     assert_eq!(sent.outcome, Outcome::Failed, "{}", sent.message);
     sent.message
 }

@@ -1,10 +1,12 @@
-//! Timers handed to the queue: the same for a sweep and for what the API has just changed.
+//! Dispatching: what timers are due for goes to the queue. A sweep dispatches, and so does the API
+//! for a job that it has just changed.
 //!
-//! 1. What is due within the horizon is sent. A crash here leaves messages that will be sent again:
-//!    each attempt is the same whoever sends it, and is claimed once.
-//! 2. Once all of it is taken, the timers move on, each if it is where it was. A crash before leaves
-//!    them due, and the next sweep begins again. One that is no longer where it was has been moved by
-//!    somebody else, or its job changed: then what was sent under the old timing does not start.
+//! 1. The attempts that are due within the horizon are sent. A crash here leaves messages that will
+//!    be sent again. Every sender computes the same attempts, and each is claimed once.
+//! 2. When the queue has taken all of them, the timers move, each if it is where it was seen. A crash
+//!    before that leaves them due, and the next sweep begins again. A timer that is elsewhere was
+//!    moved by another dispatcher, or its job has changed: then the attempts of the old timing do
+//!    not start.
 
 use std::sync::Arc;
 
@@ -13,40 +15,40 @@ use domain::attempt::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
 use domain::firing::{Window, plan_dispatch};
 use domain::work_item::{JobRef, WorkItem};
-use ports::firing::{Advance, Due, DueTimer, JobTimer, TimerKey, TimerStore};
-use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage};
+use ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
+use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Timers};
 use recurrence::Timetable;
 
-use super::{Process, floor, spans};
+use super::{floor, spans};
 use crate::error::AppError;
 
-/// A timer that cannot be planned moves on so far, that it does not block those behind it.
+/// How far a timer moves whose timetable cannot be read, so that it does not block those behind it.
 const UNREADABLE_WAITS: TimeDelta = TimeDelta::hours(1);
 
-/// Hands what is due to the queue.
+/// Sends to the queue what timers are due for.
 #[derive(Clone)]
 pub struct Dispatcher {
-    store: Arc<dyn TimerStore>,
+    timers: Arc<dyn Timers>,
     queue: Arc<dyn DispatchQueue>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
-    only_process: Option<Process>,
+    catch_up_from: Option<DateTime<Utc>>,
 }
 
-/// What a dispatch came to.
+/// The result of a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DispatchReport {
-    /// Timers that were looked at.
+    /// Timers that were due.
     pub timers: usize,
     /// Messages that the queue took.
     pub messages: usize,
-    /// Timers that moved on.
+    /// Timers that were moved.
     pub advanced: usize,
-    /// Timers that somebody else had moved.
+    /// Timers that another dispatcher had moved.
     pub overtaken_by_others: usize,
     /// Timers whose timetable cannot be read; they raise an alarm.
     pub unreadable: usize,
-    /// Occurrences that were overtaken, and are not handed over.
+    /// Overtaken occurrences, which are not sent.
     pub overtaken: u64,
 }
 
@@ -61,7 +63,7 @@ impl DispatchReport {
     }
 }
 
-/// What is to be sent and moved for some timers.
+/// The messages to send and the timers to move.
 #[derive(Default)]
 struct Batch {
     messages: Vec<QueueMessage>,
@@ -70,39 +72,40 @@ struct Batch {
 }
 
 impl Dispatcher {
-    /// A dispatcher over these ports.
+    /// A dispatcher over these ports. For `catch_up_from` see
+    /// [`FireSettings`](super::FireSettings::catch_up_from).
     #[must_use]
     pub fn new(
-        store: Arc<dyn TimerStore>,
+        timers: Arc<dyn Timers>,
         queue: Arc<dyn DispatchQueue>,
         events: Arc<dyn EventSink>,
         clock: Arc<dyn Clock>,
-        only_process: Option<Process>,
+        catch_up_from: Option<DateTime<Utc>>,
     ) -> Self {
-        Self { store, queue, events, clock, only_process }
+        Self { timers, queue, events, clock, catch_up_from }
     }
 
-    /// Until when a timer has to be due for the API to dispatch it at once.
+    /// The API dispatches a timer at once if it is due until this time.
     pub(crate) fn near_until(&self) -> DateTime<Utc> {
         self.clock.now() + spans(self.clock.as_ref()).horizon
     }
 
-    /// Hands over what these timers are due for, and moves them on.
+    /// Sends what these timers are due for, and moves them.
     ///
     /// # Errors
     ///
-    /// If the queue does not take it, or the store does not answer; the timers stay due.
+    /// If the queue or the store fails. The timers stay due.
     pub async fn dispatch(&self, due: &[Due]) -> Result<DispatchReport, AppError> {
         let mut batch = Batch::default();
         for due in due {
-            self.plan(due, &mut batch);
+            self.plan_timer(due, &mut batch);
         }
         let Batch { messages, advances, mut report } = batch;
         if !messages.is_empty() {
             self.queue.send(&messages, self.clock.now()).await?;
         }
         report.messages = messages.len();
-        for advanced in self.store.advance(&advances).await {
+        for advanced in self.timers.advance(&advances).await {
             if advanced? {
                 report.advanced += 1;
             } else {
@@ -112,7 +115,7 @@ impl Dispatcher {
         Ok(report)
     }
 
-    fn plan(&self, due: &Due, batch: &mut Batch) {
+    fn plan_timer(&self, due: &Due, batch: &mut Batch) {
         let now = self.clock.now();
         let look_again = now + spans(self.clock.as_ref()).look_again;
         batch.report.timers += 1;
@@ -121,20 +124,23 @@ impl Dispatcher {
                 let (job, generation) = (timer.job.clone(), timer.generation);
                 (
                     WorkItem::DeleteJob { job, generation },
-                    job_key(timer, timer.is_spent, 0),
+                    job_timer_key(timer, timer.is_spent, 0),
                     look_again,
                 )
             }
             DueTimer::Job(timer) if timer.is_spent => {
                 let (job, generation) = (timer.job.clone(), timer.generation);
-                (WorkItem::CheckFinished { job, generation }, job_key(timer, true, 0), look_again)
+                (
+                    WorkItem::CheckFinished { job, generation },
+                    job_timer_key(timer, true, 0),
+                    look_again,
+                )
             }
             DueTimer::Job(timer) => return self.plan_occurrences(timer, due.due_at, batch),
             DueTimer::Retry { job, attempt } => {
                 let timer = TimerKey::Retry { job_uid: job.uid.clone(), attempt: attempt.clone() };
-                // It stays until its attempt is settled, and is sent again until then.
-                let message = execute(job, attempt.clone());
-                batch.messages.push(message);
+                // The timer stays until its attempt has ended, and is due again until then.
+                batch.messages.push(attempt_message(job, attempt.clone()));
                 let to = look_again.max(attempt.due_at);
                 batch.advances.push(Advance { timer, from: due.due_at, to });
                 return;
@@ -145,7 +151,7 @@ impl Dispatcher {
                 (WorkItem::PurgeCollection { collection_uid }, timer, look_again)
             }
         };
-        // A pass looks ahead, and nothing is deleted before its time.
+        // A sweep also finds timers that are due soon, and nothing is deleted before its time.
         batch.messages.push(QueueMessage { work_item, due_at: due.due_at.max(now) });
         batch.advances.push(Advance { timer, from: due.due_at, to });
     }
@@ -153,7 +159,7 @@ impl Dispatcher {
     fn plan_occurrences(&self, timer: &JobTimer, from: DateTime<Utc>, batch: &mut Batch) {
         let now = self.clock.now();
         let spans = spans(self.clock.as_ref());
-        let timetable: Timetable = match timer.rule.parse() {
+        let timetable: Timetable = match timer.timetable.parse() {
             Ok(timetable) => timetable,
             Err(error) => {
                 tracing::error!(
@@ -164,7 +170,7 @@ impl Dispatcher {
                     "a timer cannot be planned"
                 );
                 batch.report.unreadable += 1;
-                let timer = job_key(timer, false, 0);
+                let timer = job_timer_key(timer, false, 0);
                 batch.advances.push(Advance { timer, from, to: now + UNREADABLE_WAITS });
                 return;
             }
@@ -175,7 +181,7 @@ impl Dispatcher {
             &Window {
                 now,
                 until: now + spans.horizon,
-                floor: floor(self.only_process.as_ref(), self.clock.as_ref()),
+                floor: floor(self.catch_up_from, self.clock.as_ref()),
                 occurrences_max: OCCURRENCES_MAX,
                 look_again: spans.look_again,
             },
@@ -192,14 +198,14 @@ impl Dispatcher {
         }
         for nominal_at in plan.send {
             let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
-            batch.messages.push(execute(&timer.job, attempt));
+            batch.messages.push(attempt_message(&timer.job, attempt));
         }
-        let key = job_key(timer, plan.next.is_spent(), plan.overtaken);
+        let key = job_timer_key(timer, plan.next.is_spent(), plan.overtaken);
         batch.advances.push(Advance { timer: key, from, to: plan.next.at() });
     }
 }
 
-fn job_key(timer: &JobTimer, is_spent: bool, overtaken: u64) -> TimerKey {
+fn job_timer_key(timer: &JobTimer, is_spent: bool, overtaken: u64) -> TimerKey {
     TimerKey::Job {
         job_uid: timer.job.uid.clone(),
         generation: timer.generation,
@@ -210,7 +216,7 @@ fn job_key(timer: &JobTimer, is_spent: bool, overtaken: u64) -> TimerKey {
 }
 
 /// The message that asks for one attempt.
-pub(crate) fn execute(job: &JobRef, attempt: Attempt) -> QueueMessage {
+pub(crate) fn attempt_message(job: &JobRef, attempt: Attempt) -> QueueMessage {
     let due_at = attempt.due_at;
     QueueMessage { work_item: WorkItem::Attempt { job: job.clone(), attempt }, due_at }
 }

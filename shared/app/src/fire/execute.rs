@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::work_item::WorkItem;
 use ports::QueueMessage;
 
-use super::{FirePorts, FireSettings};
+use super::{FirePorts, FireSettings, Stop};
 use crate::error::AppError;
 
 /// Performs work items.
@@ -36,30 +36,25 @@ impl Executor {
         Self { ports, settings: Arc::new(settings) }
     }
 
-    /// Makes attempts that are not due yet give back their claims, so that another process can make
-    /// them. Started attempts continue.
-    pub fn stop(&self) {
-        self.ports.gate.close();
-    }
-
-    /// Performs a work item.
+    /// Performs a work item. When `stop` fires, an attempt that is not due yet gives its claim back;
+    /// an attempt that has started goes on.
     ///
     /// # Errors
     ///
     /// Returns an error if the store, the queue or the key failed. The message must be delivered again.
-    pub async fn perform(&self, work_item: &WorkItem) -> Result<Performed, AppError> {
+    pub async fn perform(&self, work_item: &WorkItem, stop: &Stop) -> Result<Performed, AppError> {
         match work_item {
-            WorkItem::Attempt { job, attempt } => self.attempt(job, attempt).await,
+            WorkItem::Attempt { job, attempt } => self.attempt(job, attempt, stop).await,
             WorkItem::CheckFinished { job, generation } => {
-                self.conclude_stuck(job, *generation).await?;
+                self.check_finished_due(job, *generation).await?;
                 Ok(Performed::Done)
             }
             WorkItem::DeleteJob { job, generation } => {
-                self.ports.store.delete_finished(job, *generation).await?;
+                self.ports.store.removal.delete_finished(job, *generation).await?;
                 Ok(Performed::Done)
             }
             WorkItem::PurgeCollection { collection_uid } => {
-                if !self.ports.store.purge(collection_uid).await? {
+                if !self.ports.store.removal.purge(collection_uid).await? {
                     // Another message deletes the rest, so that no worker is busy for long.
                     let due_at = self.ports.clock.now();
                     let rest = QueueMessage { work_item: work_item.clone(), due_at };

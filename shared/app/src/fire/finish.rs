@@ -1,8 +1,9 @@
-//! The end of a job: looked for after an attempt that may have been its last, and every twenty
-//! minutes as long as a job has nothing left to dispatch.
+//! Finishing a job. A worker checks whether a job has finished after an attempt that may have been
+//! its last, and every twenty minutes while the job has nothing left to dispatch.
 //!
-//! Two workers that end the last two attempts together both look after their own record, so at least
-//! one of them sees both. A crash before the end leaves the timer, which looks again.
+//! Two workers may end the last two attempts at the same time. Each checks after its own record is
+//! stored, so at least one of them sees both records. A crash before the check leaves the timer, which
+//! is due again.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Record, Role};
@@ -11,136 +12,145 @@ use domain::firing::{JobProgress, check_finished, last_until_now, longest_gap, s
 use domain::job::JobState;
 use domain::work_item::JobRef;
 use ports::Event;
-use ports::firing::Finish;
-use ports::store::PageRequest;
+use ports::store::{Finish, PageRequest};
 
-use super::dispatch::execute;
+use super::dispatch::attempt_message;
 use super::execute::Executor;
-use super::loaded_job::Seen;
-use super::{floor, spans};
+use super::loaded_job::LoadedJob;
+use super::spans;
 use crate::error::AppError;
 
-/// Executions of a page.
+/// Entries of a page of history.
 const PAGE_ITEMS: u32 = 100;
-/// The most pages that are read to see whether a job is over.
+/// The most pages of history that a check reads.
 const PAGES_MAX: usize = 100;
 
 impl Executor {
-    /// Looks whether a job whose timer came back is over, and sends again what stopped on its way.
-    pub(super) async fn conclude_stuck(
+    /// Checks whether a job whose timer is due has finished, and sends stalled attempts again.
+    pub(super) async fn check_finished_due(
         &self,
         job: &JobRef,
         generation: u64,
     ) -> Result<(), AppError> {
-        let Some(seen) = self.look(job).await? else {
+        let Some(loaded) = self.load(job).await? else {
             return Ok(());
         };
-        if seen.sight.timing.generation != generation {
+        if loaded.snapshot.timing.generation != generation {
             return Ok(());
         }
-        let resend = self.check_finished(job, &seen).await?;
+        let resend = self.check_finished(job, &loaded).await?;
         if resend.is_empty() {
             return Ok(());
         }
-        tracing::warn!(job.uid, job.key, attempts = resend.len(), "sent again what had stopped");
-        let messages: Vec<_> = resend.into_iter().map(|attempt| execute(job, attempt)).collect();
+        tracing::warn!(job.uid, job.key, attempts = resend.len(), "re-sent stalled attempts");
+        let messages: Vec<_> =
+            resend.into_iter().map(|attempt| attempt_message(job, attempt)).collect();
         Ok(self.ports.queue.send(&messages, self.ports.clock.now()).await?)
     }
 
-    /// Looks whether a job is over after an attempt that may have been its last.
-    pub(super) async fn conclude_after(
+    /// Checks whether a job has finished after an attempt that may have been its last.
+    pub(super) async fn check_finished_after(
         &self,
         job: &JobRef,
         attempt: &Attempt,
-        seen: &Seen,
+        loaded: &LoadedJob,
     ) -> Result<(), AppError> {
         let Occurrence::Scheduled { nominal_at } = attempt.occurrence else {
-            // A run never decides.
+            // A run does not decide whether its job has finished.
             return Ok(());
         };
-        let is_last = seen.timetable.is_some_and(|it| it.after(nominal_at).is_none());
-        if attempt.generation == seen.sight.timing.generation && (is_last || seen.sight.is_spent) {
-            self.check_finished(job, seen).await?;
+        let is_last = loaded.timetable.is_some_and(|it| it.after(nominal_at).is_none());
+        if attempt.generation == loaded.snapshot.timing.generation
+            && (is_last || loaded.snapshot.is_spent)
+        {
+            self.check_finished(job, loaded).await?;
         }
         Ok(())
     }
 
-    /// Ends a job if it is over; returns what stopped on its way.
-    async fn check_finished(&self, job: &JobRef, seen: &Seen) -> Result<Vec<Attempt>, AppError> {
-        let (sight, Some(timetable)) = (&seen.sight, &seen.timetable) else {
+    /// Finishes a job if all its attempts have ended; returns the attempts that have stalled.
+    async fn check_finished(
+        &self,
+        job: &JobRef,
+        loaded: &LoadedJob,
+    ) -> Result<Vec<Attempt>, AppError> {
+        let (snapshot, Some(timetable)) = (&loaded.snapshot, &loaded.timetable) else {
             return Ok(Vec::new());
         };
-        if sight.state != JobState::Enabled {
+        if snapshot.state != JobState::Enabled {
             return Ok(Vec::new());
         }
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
-        let retries = self.policy(job, Role::Main, seen).await?.retries;
-        let last = last_until_now(timetable, sight.timing.since, now, &spans);
+        let retries = self.policy(job, Role::Main, loaded).await?.retries;
+        let last = last_until_now(timetable, snapshot.timing.since, now, &spans);
         let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
         let mut seen_from = from(TimeDelta::zero());
-        let mut executions = self.executions_since(job, seen_from).await?;
-        let gap = executions.as_deref().map_or(TimeDelta::zero(), longest_gap);
+        let mut attempts = self.attempts_since(job, seen_from).await?;
+        let gap = attempts.as_deref().map_or(TimeDelta::zero(), longest_gap);
         if gap > spans.look_again
-            && let Some(more) = self.executions_since(job, from(gap)).await?
+            && let Some(more) = self.attempts_since(job, from(gap)).await?
         {
             seen_from = from(gap);
-            executions = Some(more);
+            attempts = Some(more);
         }
-        let Some(executions) = executions else {
-            tracing::warn!(job.uid, job.key, "too many executions to see whether a job is over");
+        let Some(attempts) = attempts else {
+            tracing::warn!(
+                job.uid,
+                job.key,
+                "too many attempts to check whether a job has finished"
+            );
             return Ok(Vec::new());
         };
-        let pending = self.ports.store.retries(&job.uid, LONG_RETRIES_MAX).await?;
-        let chain = JobProgress {
+        let pending = self.ports.store.retries.list(&job.uid, LONG_RETRIES_MAX).await?;
+        let progress = JobProgress {
             timetable,
-            generation: sight.timing.generation,
-            since: sight.timing.since,
+            generation: snapshot.timing.generation,
+            since: snapshot.timing.since,
             retries,
-            collection_on_since: sight.collection_on_since,
+            collection_on_since: snapshot.collection_on_since,
             seen_from,
-            executions: &executions,
+            executions: &attempts,
             pending: &pending,
         };
-        let floor = floor(self.settings.only_process.as_ref(), clock);
-        let conclusion = check_finished(&chain, now, floor, &spans);
-        if let Some(state) = conclusion.over {
+        let check = check_finished(&progress, now, self.floor(), &spans);
+        if let Some(state) = check.over {
             let finish = Finish {
                 job_uid: job.uid.clone(),
-                generation: sight.timing.generation,
+                generation: snapshot.timing.generation,
                 state,
                 delete_at: now + KEPT_FOR,
             };
-            if self.ports.store.finish(&finish).await? {
-                tracing::info!(job.uid, job.key, state = state.name(), "a job is over");
+            if self.ports.store.timers.finish(&finish).await? {
+                tracing::info!(job.uid, job.key, state = state.name(), "a job has finished");
                 self.ports.events.note(Event::Finished { job, state });
             }
         }
-        Ok(conclusion.resend)
+        Ok(check.resend)
     }
 
-    /// The executions of a job's occurrences from an instant on, and the last one before; `None` if
-    /// they are too many.
-    async fn executions_since(
+    /// The attempts of a job's occurrences from an instant on, and the last one before it; `None` if
+    /// there are too many.
+    async fn attempts_since(
         &self,
         job: &JobRef,
         from: DateTime<Utc>,
     ) -> Result<Option<Vec<(Attempt, Option<Record>)>>, AppError> {
-        let mut executions = Vec::new();
+        let mut attempts = Vec::new();
         let mut page_from = None;
         for _ in 0..PAGES_MAX {
             let request = PageRequest { from: page_from, items_max: PAGE_ITEMS };
-            let page = self.ports.store.executions(&job.uid, request).await?;
-            for execution in page.items {
-                let is_before = execution.attempt.occurrence.nominal_at() < from;
-                executions.push((execution.attempt, execution.record));
+            let page = self.ports.store.history.list(&job.uid, request).await?;
+            for entry in page.items {
+                let is_before = entry.attempt.occurrence.nominal_at() < from;
+                attempts.push((entry.attempt, entry.record));
                 if is_before {
-                    return Ok(Some(executions));
+                    return Ok(Some(attempts));
                 }
             }
             match page.next {
                 Some(next) => page_from = Some(next),
-                None => return Ok(Some(executions)),
+                None => return Ok(Some(attempts)),
             }
         }
         Ok(None)

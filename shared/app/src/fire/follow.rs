@@ -1,25 +1,25 @@
-//! What follows a record: the next attempt, the counters, the end of the job. It is the same whoever
-//! comes upon the record, and however often.
+//! What follows a record: the next attempt, the counters, the end of the job. Every worker that
+//! finds the record does the same, however often it does it.
 
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{NextStep, is_final_failure, next_step};
 use domain::work_item::JobRef;
 use ports::Event;
-use ports::firing::{Counted, CounterUpdate, CountersAdd, LongRetry};
+use ports::store::{Counted, CounterUpdate, CountersAdd, LongRetry};
 
-use super::dispatch::execute;
+use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
-use super::loaded_job::{Policy, Seen};
-use super::{one, spans};
+use super::loaded_job::{LoadedJob, Policy};
+use super::spans;
 use crate::error::AppError;
 
-/// How often counters are read and written again when others were first.
-const SETTLE_ROUNDS_MAX: usize = 50;
+/// How often counters are read and written again when others were counted first.
+const COUNT_ROUNDS_MAX: usize = 50;
 
 /// An attempt that ended.
 #[derive(Clone, Copy)]
-pub(super) struct Past<'a> {
+pub(super) struct EndedAttempt<'a> {
     pub(super) job: &'a JobRef,
     pub(super) attempt: &'a Attempt,
     pub(super) record: &'a Record,
@@ -27,43 +27,43 @@ pub(super) struct Past<'a> {
 
 impl Executor {
     /// Does what follows a record.
-    pub(super) async fn after(
+    pub(super) async fn follow(
         &self,
-        past: Past<'_>,
-        seen: Option<Seen>,
+        ended: EndedAttempt<'_>,
+        loaded: Option<LoadedJob>,
     ) -> Result<Performed, AppError> {
-        let Past { job, attempt, .. } = past;
-        let seen = match seen {
-            Some(seen) => Some(seen),
-            None => self.look(job).await?,
+        let EndedAttempt { job, attempt, .. } = ended;
+        let loaded = match loaded {
+            Some(loaded) => Some(loaded),
+            None => self.load(job).await?,
         };
-        let mut ended = None;
-        if let Some(seen) = seen {
-            let policy = self.policy(job, attempt.role, &seen).await?;
-            self.send_next(past, &seen, &policy).await?;
+        let mut closed = None;
+        if let Some(loaded) = loaded {
+            let policy = self.policy(job, attempt.role, &loaded).await?;
+            self.send_next(ended, &loaded, &policy).await?;
             if attempt.role == Role::Main {
-                ended = self.count(past, seen, &policy).await?;
+                closed = self.count_ended(ended, loaded, &policy).await?;
             }
         }
-        self.drop_timer(job, attempt).await?;
-        if let Some(seen) = ended {
-            // After its own timer is gone, which would be taken for a retry that is pending.
-            self.conclude_after(job, attempt, &seen).await?;
+        self.remove_timer(job, attempt).await?;
+        if let Some(loaded) = closed {
+            // After the attempt's own timer is gone, which would be taken for a retry that waits.
+            self.check_finished_after(job, attempt, &loaded).await?;
         }
         Ok(Performed::Done)
     }
 
-    /// Sends the next attempt, or leaves it to a timer.
+    /// Sends the next attempt, or stores a timer for it.
     async fn send_next(
         &self,
-        past: Past<'_>,
-        seen: &Seen,
+        ended: EndedAttempt<'_>,
+        loaded: &LoadedJob,
         policy: &Policy,
     ) -> Result<(), AppError> {
-        let Past { job, attempt, record } = past;
+        let EndedAttempt { job, attempt, record } = ended;
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
-        if !is_run && seen.sight.timing.generation != attempt.generation {
-            // Another start, recurrence or state ends what the old one had pending.
+        if !is_run && loaded.snapshot.timing.generation != attempt.generation {
+            // Another start, recurrence or state cancels the retries of the old timing.
             return Ok(());
         }
         let horizon = spans(self.ports.clock.as_ref()).horizon;
@@ -73,7 +73,7 @@ impl Executor {
                 self.ports.events.note(Event::Retried { job, attempt: &next });
                 if next.is_long {
                     let retry = LongRetry { job: job.clone(), attempt: next };
-                    return one(self.ports.store.keep_retries(&[retry]).await);
+                    return Ok(self.ports.store.retries.keep(&retry).await?);
                 }
                 self.send(job, next).await
             }
@@ -81,15 +81,15 @@ impl Executor {
         }
     }
 
-    /// Counts an attempt of the main action. Returns the job if that ended its occurrence, which may
-    /// have been the last.
-    async fn count(
+    /// Counts an attempt of the main action. Returns the job if the attempt ended its occurrence,
+    /// which may have been the last.
+    async fn count_ended(
         &self,
-        past: Past<'_>,
-        seen: Seen,
+        ended: EndedAttempt<'_>,
+        loaded: LoadedJob,
         policy: &Policy,
-    ) -> Result<Option<Seen>, AppError> {
-        let Past { job, attempt, record } = past;
+    ) -> Result<Option<LoadedJob>, AppError> {
+        let EndedAttempt { job, attempt, record } = ended;
         let is_fault = is_final_failure(attempt, record, policy.retries);
         let add = CountersAdd {
             executions: 1,
@@ -100,65 +100,78 @@ impl Executor {
         };
         let ended_at = Some(record.ended_at);
         let counted = Counted { attempt: attempt.clone(), ended_at, add };
-        let counted = self.settle(job, counted, seen).await?;
+        let loaded = self.count(job, counted, loaded).await?;
         let is_closed = record.outcome == Outcome::Succeeded || is_fault;
-        Ok(counted.filter(|_| is_closed))
+        Ok(loaded.filter(|_| is_closed))
     }
 
     async fn send(&self, job: &JobRef, attempt: Attempt) -> Result<(), AppError> {
-        let message = execute(job, attempt);
+        let message = attempt_message(job, attempt);
         Ok(self.ports.queue.send(&[message], self.ports.clock.now()).await?)
     }
 
     /// Whether the retry that would follow is one too many of those that wait in timers.
     ///
-    /// It is written into the record, so that whoever follows it comes to the same.
-    pub(super) async fn has_too_many_retries(&self, past: Past<'_>, seen: Option<&Seen>) -> bool {
-        let Past { job, attempt, record } = past;
-        let Some(seen) = seen else { return false };
-        let Ok(policy) = self.policy(job, attempt.role, seen).await else { return false };
+    /// The answer is written into the record, so that every worker that follows the record comes to
+    /// the same answer.
+    pub(super) async fn has_too_many_retries(
+        &self,
+        ended: EndedAttempt<'_>,
+        loaded: Option<&LoadedJob>,
+    ) -> bool {
+        let EndedAttempt { job, attempt, record } = ended;
+        let Some(loaded) = loaded else { return false };
+        let Ok(policy) = self.policy(job, attempt.role, loaded).await else { return false };
         let horizon = spans(self.ports.clock.as_ref()).horizon;
         let next = next_step(attempt, record, policy.retries, false, horizon);
         if !matches!(next, NextStep::Retry(next) if next.is_long) {
             return false;
         }
-        let pending = self.ports.store.retries(&job.uid, LONG_RETRIES_MAX).await;
-        // The action was done: what is not known must not keep it from being recorded.
-        pending.is_ok_and(|pending| pending.len() >= LONG_RETRIES_MAX as usize)
+        let waiting = self.ports.store.retries.list(&job.uid, LONG_RETRIES_MAX).await;
+        // The action was done. If the number is unknown, the attempt must be recorded all the same.
+        waiting.is_ok_and(|waiting| waiting.len() >= LONG_RETRIES_MAX as usize)
     }
 
-    /// Counts an attempt, once. Returns the job as it was last seen; `None` if it is gone.
-    pub(super) async fn settle(
+    /// Counts an attempt, once. Returns the job as it was last read; `None` if it is gone.
+    pub(super) async fn count(
         &self,
         job: &JobRef,
         mut counted: Counted,
-        mut seen: Seen,
-    ) -> Result<Option<Seen>, AppError> {
-        for _ in 0..SETTLE_ROUNDS_MAX {
-            if seen.sight.settled.has(&counted.attempt, counted.ended_at) {
-                return Ok(Some(seen));
+        mut loaded: LoadedJob,
+    ) -> Result<Option<LoadedJob>, AppError> {
+        for _ in 0..COUNT_ROUNDS_MAX {
+            let snapshot = &loaded.snapshot;
+            if snapshot.recently_counted.has(&counted.attempt, counted.ended_at) {
+                return Ok(Some(loaded));
             }
             let last_at = &mut counted.add.last_execution_at;
-            *last_at = seen.sight.counters.last_execution_at.max(*last_at);
-            let (job_uid, as_read) = (job.uid.clone(), seen.sight.settled.clone());
-            let settlement = CounterUpdate { job_uid, as_read, counted: vec![counted.clone()] };
-            if one(self.ports.store.settle(&[settlement]).await)? {
-                return Ok(Some(seen));
+            *last_at = snapshot.counters.last_execution_at.max(*last_at);
+            let update = CounterUpdate {
+                job_uid: job.uid.clone(),
+                as_read: snapshot.recently_counted.clone(),
+                counted: vec![counted.clone()],
+            };
+            if self.ports.store.counters.add(&update).await? {
+                return Ok(Some(loaded));
             }
-            match self.look(job).await? {
-                Some(now) => seen = now,
+            match self.load(job).await? {
+                Some(now) => loaded = now,
                 None => return Ok(None),
             }
         }
         Err(AppError::Busy { what: format!("the counters of job '{}'", job.key) })
     }
 
-    /// Drops the timer of an attempt that waited in one.
-    pub(super) async fn drop_timer(&self, job: &JobRef, attempt: &Attempt) -> Result<(), AppError> {
+    /// Removes the timer of an attempt that waited in one.
+    pub(super) async fn remove_timer(
+        &self,
+        job: &JobRef,
+        attempt: &Attempt,
+    ) -> Result<(), AppError> {
         if !attempt.is_long {
             return Ok(());
         }
         let retry = LongRetry { job: job.clone(), attempt: attempt.clone() };
-        one(self.ports.store.drop_retries(&[retry]).await)
+        Ok(self.ports.store.retries.remove(&retry).await?)
     }
 }

@@ -1,6 +1,6 @@
-//! A job as a worker sees it, and what it reads out of that.
+//! A job as a worker has loaded it: its snapshot, with the timetable and the definition parsed.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, Utc};
 use domain::action::Action;
@@ -9,124 +9,117 @@ use domain::firing::JobStanding;
 use domain::job::JobDefinition;
 use domain::retry::Retries;
 use domain::work_item::JobRef;
-use ports::firing::{JobSnapshot, Mark};
+use ports::store::{Claim, JobSnapshot};
 use recurrence::Timetable;
 
 use super::execute::Executor;
 use crate::definition::definition;
 use crate::error::AppError;
 
-/// The longest document that is kept while its attempt waits: there may be thousands of them.
-const AHEAD_MAX: usize = 4_096;
-
-/// A job as it was seen, with its timetable read.
-pub(super) struct Seen {
-    pub(super) sight: JobSnapshot,
+/// A job as a worker has loaded it.
+pub(super) struct LoadedJob {
+    pub(super) snapshot: Arc<JobSnapshot>,
     pub(super) timetable: Option<Timetable>,
-    /// Read when it is first asked for, and then at hand.
+    /// Parsed when it is first needed.
     definition: OnceLock<JobDefinition>,
 }
 
-/// A job as it was seen before its attempt is due.
-pub(super) struct Ahead {
-    seen: Seen,
-    since: Mark,
-}
-
-/// What decides what follows an attempt.
+/// What decides which attempt follows an attempt.
 pub(super) struct Policy {
     pub(super) retries: Retries,
     pub(super) has_error_action: bool,
 }
 
 impl Executor {
-    pub(super) async fn look(&self, job: &JobRef) -> Result<Option<Seen>, AppError> {
-        let snapshots = self.ports.store.look(std::slice::from_ref(job)).await?;
-        Ok(snapshots.into_iter().next().flatten().map(Seen::of))
+    /// Loads a job as it is now.
+    pub(super) async fn load(&self, job: &JobRef) -> Result<Option<LoadedJob>, AppError> {
+        Ok(self.ports.store.snapshots.read(job).await?.map(LoadedJob::new))
     }
 
-    /// Looks at a job whose attempt is not due yet, if it can be known at the instant whether that
-    /// still stands: then what takes time is done when thousands of others are due, too.
-    pub(super) async fn look_ahead(&self, job: &JobRef, attempt: &Attempt) -> Option<Box<Ahead>> {
-        let since = self.ports.store.mark()?;
-        if attempt.due_at <= self.ports.clock.now() {
+    /// Loads the job of an attempt that is not due yet, if the store can tell at the due time
+    /// whether the job is unchanged. Then the slow steps are done before thousands of other attempts
+    /// are due.
+    pub(super) async fn prefetch(&self, claim: &Claim) -> Option<Box<LoadedJob>> {
+        if claim.attempt.due_at <= self.ports.clock.now() {
             return None;
         }
-        // It is only an attempt at being early: what fails now is asked again, and says so then.
-        let seen = self.look(job).await.ok()??;
-        if seen.sight.document.len() > AHEAD_MAX {
-            return None;
-        }
-        let _ = self.define(job, &seen).await;
-        Some(Box::new(Ahead { seen, since }))
+        let loaded = LoadedJob::new(self.ports.store.snapshots.prefetch(claim).await?);
+        // If the definition cannot be parsed now, that is tried again and reported at the due time.
+        let _ = self.definition(&claim.job, &loaded).await;
+        Some(Box::new(loaded))
     }
 
-    /// Looks at a job whose attempt is due, and which may have been looked at ahead.
-    pub(super) async fn look_last(
+    /// Loads the job of an attempt that is due.
+    pub(super) async fn load_for_start(
         &self,
-        job: &JobRef,
-        ahead: Option<Box<Ahead>>,
-    ) -> Result<Option<Seen>, AppError> {
-        match ahead {
-            Some(ahead) if self.ports.store.stands(job, ahead.since) => Ok(Some(ahead.seen)),
-            _ => self.look(job).await,
-        }
+        claim: &Claim,
+        prefetched: Option<Box<LoadedJob>>,
+    ) -> Result<Option<LoadedJob>, AppError> {
+        let Some(snapshot) = self.ports.store.snapshots.read_for_start(claim).await? else {
+            return Ok(None);
+        };
+        Ok(Some(match prefetched {
+            Some(loaded) if Arc::ptr_eq(&loaded.snapshot, &snapshot) => *loaded,
+            _ => LoadedJob::new(snapshot),
+        }))
     }
 
-    pub(super) async fn define<'a>(
+    /// The definition of a job, secrets included.
+    pub(super) async fn definition<'a>(
         &self,
         job: &JobRef,
-        seen: &'a Seen,
+        loaded: &'a LoadedJob,
     ) -> Result<&'a JobDefinition, AppError> {
-        if let Some(definition) = seen.definition.get() {
+        if let Some(definition) = loaded.definition.get() {
             return Ok(definition);
         }
-        let JobSnapshot { document, sealed, .. } = &seen.sight;
+        let JobSnapshot { document, sealed, .. } = loaded.snapshot.as_ref();
         let sealer = self.ports.sealer.as_ref();
-        let read = definition(sealer, &job.uid, document, sealed.as_deref()).await?;
-        Ok(seen.definition.get_or_init(|| read))
+        let parsed = definition(sealer, &job.uid, document, sealed.as_deref()).await?;
+        Ok(loaded.definition.get_or_init(|| parsed))
     }
 
-    /// What decides what follows; for a job that cannot be read nothing does.
+    /// The policy of an action. A job that cannot be read has no retries and no error action.
     pub(super) async fn policy(
         &self,
         job: &JobRef,
         role: Role,
-        seen: &Seen,
+        loaded: &LoadedJob,
     ) -> Result<Policy, AppError> {
-        let definition = match self.define(job, seen).await {
+        let definition = match self.definition(job, loaded).await {
             Ok(definition) => definition,
-            Err(error) if may_pass(&error) => return Err(error),
+            Err(error) if error.is_retryable() => return Err(error),
             Err(_) => {
-                let retries = Retries { count: 0, ..Retries::from_policy(None, seen.sight.plan) };
+                let retries =
+                    Retries { count: 0, ..Retries::from_policy(None, loaded.snapshot.plan) };
                 return Ok(Policy { retries, has_error_action: false });
             }
         };
         Ok(Policy {
-            retries: retries(definition, role, &seen.sight),
+            retries: retries(definition, role, &loaded.snapshot),
             has_error_action: definition.action.error_action.is_some(),
         })
     }
 }
 
-impl Seen {
-    fn of(sight: JobSnapshot) -> Self {
-        let timetable = sight.rule.as_deref().and_then(|rule| rule.parse().ok());
-        Self { sight, timetable, definition: OnceLock::new() }
+impl LoadedJob {
+    fn new(snapshot: Arc<JobSnapshot>) -> Self {
+        let timetable = snapshot.timetable.as_deref().and_then(|line| line.parse().ok());
+        Self { snapshot, timetable, definition: OnceLock::new() }
     }
 
     pub(super) fn standing(&self) -> JobStanding<'_> {
         JobStanding {
-            state: self.sight.state,
-            generation: self.sight.timing.generation,
+            state: self.snapshot.state,
+            generation: self.snapshot.timing.generation,
             timetable: self.timetable.as_ref(),
-            collection_on_since: self.sight.collection_on_since,
+            collection_on_since: self.snapshot.collection_on_since,
         }
     }
 
-    /// The number of the occurrence, from 1; of a run, of the one before it.
+    /// The number of the occurrence, from 1; for a run, the number of the occurrence before it.
     pub(super) fn repeat_count(&self, attempt: &Attempt, now: DateTime<Utc>) -> u64 {
-        let timing = &self.sight.timing;
+        let timing = &self.snapshot.timing;
         let count = |until| {
             self.timetable.map_or(0, |timetable| timetable.count_between(timing.since, until))
         };
@@ -145,18 +138,13 @@ pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> 
     }
 }
 
-/// The retries of an action; an error action without a policy of its own has the job's.
-fn retries(definition: &JobDefinition, role: Role, sight: &JobSnapshot) -> Retries {
+/// The retries of an action. An error action without a policy has that of the main action.
+fn retries(definition: &JobDefinition, role: Role, snapshot: &JobSnapshot) -> Retries {
     let main = definition.action.action.retry_policy.as_ref();
     let error = definition.action.error_action.as_ref();
     let policy = match role {
         Role::Main => main,
         Role::Error => error.and_then(|action| action.retry_policy.as_ref()).or(main),
     };
-    Retries::from_policy(policy, sight.plan)
-}
-
-/// Whether it may help to try again later, as nothing is wrong with the job.
-pub(super) fn may_pass(error: &AppError) -> bool {
-    error.is_retryable()
+    Retries::from_policy(policy, snapshot.plan)
 }

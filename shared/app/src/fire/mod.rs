@@ -1,7 +1,8 @@
-//! Firing: timers swept, occurrences dispatched, attempts executed, jobs concluded.
+//! Firing: the sweeper reads due timers, the dispatcher sends occurrences, the executor performs
+//! attempts and finishes jobs.
 //!
-//! What is decided is in `domain::firing`; here it is carried out, in an order in which a crash
-//! after any step loses nothing. Each file says what a crash in it leaves, and who repairs it.
+//! `domain::firing` decides; this module carries out, in an order in which a crash after any step
+//! loses nothing. Each file has a table of what a crash in it leaves, and how it is repaired.
 
 mod attempt;
 mod dispatch;
@@ -9,6 +10,7 @@ mod execute;
 mod finish;
 mod follow;
 mod loaded_job;
+mod stop;
 mod sweep;
 mod worker;
 
@@ -17,26 +19,24 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use domain::firing::limits::Spans;
 use ports::{
-    ActionSender, Clock, DispatchQueue, EventSink, FiringStore, Gate, IdSource, Sealer, StoreError,
+    ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Removal,
+    RetryTimers, Sealer, Snapshots, Timers,
 };
 
-pub(crate) use dispatch::execute;
+pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
+pub use stop::Stop;
 pub use sweep::{Pass, Sweeper};
 pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};
 
-use crate::error::AppError;
-
-/// What firing needs from the world.
+/// What the executor needs from the world.
 #[derive(Clone)]
 pub struct FirePorts {
-    /// Where timers, claims and history are kept.
-    pub store: Arc<dyn FiringStore>,
-    /// Where work items go.
+    /// The store.
+    pub store: FireStore,
+    /// Takes the attempts that follow.
     pub queue: Arc<dyn DispatchQueue>,
-    /// Lets attempts start.
-    pub gate: Arc<dyn Gate>,
     /// Performs actions.
     pub sender: Arc<dyn ActionSender>,
     /// Opens secrets.
@@ -45,45 +45,69 @@ pub struct FirePorts {
     pub events: Arc<dyn EventSink>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// New identities.
+    /// Makes the ids of claims.
     pub ids: Arc<dyn IdSource>,
+}
+
+/// The traits of the store that the executor needs.
+#[derive(Clone)]
+pub struct FireStore {
+    /// Claims and records attempts.
+    pub attempts: Arc<dyn Attempts>,
+    /// Reads jobs.
+    pub snapshots: Arc<dyn Snapshots>,
+    /// Counts attempts.
+    pub counters: Arc<dyn Counters>,
+    /// Finishes jobs.
+    pub timers: Arc<dyn Timers>,
+    /// Timers of retries.
+    pub retries: Arc<dyn RetryTimers>,
+    /// Reads which attempts have ended.
+    pub history: Arc<dyn History>,
+    /// Deletes what is over.
+    pub removal: Arc<dyn Removal>,
+}
+
+impl FireStore {
+    /// One store that implements all of them.
+    #[must_use]
+    pub fn new<S>(store: Arc<S>) -> Self
+    where
+        S: Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + 'static,
+    {
+        Self {
+            attempts: store.clone(),
+            snapshots: store.clone(),
+            counters: store.clone(),
+            timers: store.clone(),
+            retries: store.clone(),
+            history: store.clone(),
+            removal: store,
+        }
+    }
 }
 
 /// What an installation decides once.
 #[derive(Debug, Clone, Default)]
 pub struct FireSettings {
-    /// Where we run, as targets are told.
+    /// The region that targets are told.
     pub region: String,
-    /// Whether an execution that succeeded is logged for whoever debugs only: where metrics carry
-    /// it, and lines cost money.
+    /// Whether successful attempts are logged at debug level only. Where metrics count them, log
+    /// lines only cost money.
     pub is_quiet: bool,
-    /// The process, where it is the only one that executes.
-    pub only_process: Option<Process>,
+    /// Occurrences whose successors were due before this time do not fire. A process that is the
+    /// only executor sets its start here, so that a restart catches up on exactly one occurrence of
+    /// each job, however short the restart was.
+    pub catch_up_from: Option<DateTime<Utc>>,
 }
 
-/// A process that is the only one to execute: what others claimed is void, as they have ended.
-#[derive(Debug, Clone)]
-pub struct Process {
-    /// Tells its claims from those of others.
-    pub id: String,
-    /// When it started, by the schedule. What was overtaken before is not owed, so that a restart
-    /// makes up for exactly one occurrence, however short it was.
-    pub started_at: DateTime<Utc>,
-}
-
-/// The spans of the protocol on this clock.
+/// The time spans of the protocol on this clock.
 fn spans(clock: &dyn Clock) -> Spans {
     Spans::stretched(|work| clock.scheduled_during(work))
 }
 
-/// An occurrence is overtaken if its successor fell due at this time or before.
-fn floor(process: Option<&Process>, clock: &dyn Clock) -> DateTime<Utc> {
+/// An occurrence is overtaken if its successor was due at this time or before.
+fn floor(catch_up_from: Option<DateTime<Utc>>, clock: &dyn Clock) -> DateTime<Utc> {
     let floor = clock.now() - spans(clock).catch_up;
-    process.map_or(floor, |process| floor.max(process.started_at))
-}
-
-/// The answer to a group of one.
-fn one<T>(answers: Vec<Result<T, StoreError>>) -> Result<T, AppError> {
-    let missing = || StoreError::Unavailable("a group was answered with nothing".into());
-    Ok(answers.into_iter().next().ok_or_else(missing)??)
+    catch_up_from.map_or(floor, |from| floor.max(from))
 }

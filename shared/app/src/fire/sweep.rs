@@ -1,13 +1,14 @@
-//! A sweep: one pass over the timers that are due, oldest first.
+//! A sweep: one pass over the timers that are due, the oldest first.
 //!
-//! A pass goes through all shards page by page, several pages at once, each of another shard. The
-//! next page is always that of the shard that has come least far. So what a pass is cut short of is
-//! what fell due last, wherever it is; a shard that is slow or fails holds up nobody but itself; and
-//! what is written is spread over all shards, as each of them takes so much in a second.
+//! A pass reads all shards page by page, several pages at a time, each of another shard. The next
+//! page is always of the shard that has advanced least. So a pass that runs out of time has left out
+//! the timers that were due last, in any shard. A shard that is slow or fails delays only itself. And
+//! writes are spread over all shards, each of which takes only so many in a second.
 //!
-//! A pass only reads the index and dispatches; a crash in it leaves the rest of the timers due, and
-//! the next pass begins with the oldest again. So does one whose time is over: it begins no further
-//! page, and what is still under way when its caller waits no longer is dropped where it stands.
+//! A pass only reads the index and dispatches. A crash in it leaves the rest of the timers due, and
+//! the next pass begins with the oldest again. The same holds for a pass that runs out of time: it
+//! begins no further page, and pages that are still in progress when its caller stops waiting are
+//! cancelled.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -18,9 +19,8 @@ use chrono::{DateTime, Utc};
 use domain::firing::limits::PASS;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use ports::firing::FiringStore;
 use ports::store::PageRequest;
-use ports::{Clock, ErrorType};
+use ports::{Clock, ErrorType, Timers};
 
 use super::spans;
 use super::{DispatchReport, Dispatcher};
@@ -29,81 +29,85 @@ use crate::error::AppError;
 /// Timers of a page.
 const PAGE_ITEMS: u32 = 100;
 
-/// Sweeps.
+/// Finds due timers and dispatches them.
 #[derive(Clone)]
 pub struct Sweeper {
-    store: Arc<dyn FiringStore>,
+    timers: Arc<dyn Timers>,
     dispatcher: Dispatcher,
     clock: Arc<dyn Clock>,
-    at_once: NonZeroUsize,
+    concurrent_pages: NonZeroUsize,
 }
 
-/// What a pass came to.
+/// The result of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pass {
     /// What was dispatched.
     pub dispatched: DispatchReport,
-    /// Shards that were swept to the end.
+    /// Shards that were read to the end.
     pub shards: u32,
-    /// Whether it ended before its work did, as its time was over.
+    /// Whether the pass ran out of time before it was complete.
     pub is_cut: bool,
     /// Shards that failed; the next pass begins with what they left.
     pub failed: u32,
 }
 
-/// Where a pass goes on in a shard. The least of several is the next one.
+/// Where a pass goes on in a shard. The pass takes the least cursor next.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ShardCursor {
-    /// How far it has come: what is before is dispatched. Nobody knows what is in a shard that was
-    /// not looked at, so that it comes first.
+    /// The due time up to which the shard is dispatched; `None`, which is first, if nothing of it was
+    /// read yet.
     reached: Option<DateTime<Utc>>,
-    /// Pages that were read of it: shards in which all is due at one instant take turns.
+    /// How many pages of it were read, so that shards whose timers are all due at one instant take
+    /// turns.
     pages: u32,
-    /// When it has its turn among those that are equal.
+    /// The order of shards that are equal otherwise.
     turn: u32,
     shard: u32,
-    /// Where the page begins.
+    /// Where the next page begins.
     from: Option<String>,
 }
 
-/// What became of a page: what was dispatched of it, and where its shard goes on.
+/// The result of a page: what was dispatched of it, and where its shard goes on.
 type Swept = Result<(DispatchReport, Option<ShardCursor>), AppError>;
 
 impl Sweeper {
-    /// A sweeper over these ports, with one page at once.
+    /// A sweeper over these ports, which processes one page at a time.
     #[must_use]
-    pub fn new(store: Arc<dyn FiringStore>, dispatcher: Dispatcher, clock: Arc<dyn Clock>) -> Self {
-        Self { store, dispatcher, clock, at_once: NonZeroUsize::MIN }
+    pub fn new(timers: Arc<dyn Timers>, dispatcher: Dispatcher, clock: Arc<dyn Clock>) -> Self {
+        Self { timers, dispatcher, clock, concurrent_pages: NonZeroUsize::MIN }
     }
 
-    /// It with so many pages at once, each of another shard. What a page has under way at once is
-    /// the store's and the queue's, so that the product of both is what all of them see.
+    /// Sets how many pages are processed concurrently, each of another shard. The number of
+    /// concurrent requests is this number times what the store and the queue allow for a page.
     #[must_use]
-    pub fn with_at_once(self, at_once: NonZeroUsize) -> Self {
-        Self { at_once, ..self }
+    pub fn with_concurrent_pages(self, concurrent_pages: NonZeroUsize) -> Self {
+        Self { concurrent_pages, ..self }
     }
 
-    /// Dispatches every timer that comes into view. When its time is over it begins nothing more
-    /// and ends what it is at, for which `over` waits, and no longer.
+    /// Dispatches every timer that is due or due soon. After the time of a pass it begins no further
+    /// page. When `over` ends, it cancels the pages that are still in progress.
     ///
-    /// `first_shard` is where it begins, so that the same shards are not the last ones each time.
+    /// The pass begins with `first_shard`, so that the same shards are not the last ones each time.
     pub async fn pass(&self, first_shard: u32, over: impl Future<Output = ()>) -> Pass {
         let ends_at = self.clock.work_now() + PASS;
         let until = self.clock.now() + spans(self.clock.as_ref()).ahead;
         let mut over = pin!(over);
-        let mut waiting = first_places(self.store.shards(), first_shard);
-        let mut under_way = FuturesUnordered::new();
+        let mut waiting = first_cursors(self.timers.shards(), first_shard);
+        let mut in_progress = FuturesUnordered::new();
         let mut pass = Pass::default();
         // Bounded by the timers of all shards, and by the time of a pass.
         loop {
-            while under_way.len() < self.at_once.get() && !waiting.is_empty() && !pass.is_cut {
+            while in_progress.len() < self.concurrent_pages.get()
+                && !waiting.is_empty()
+                && !pass.is_cut
+            {
                 if self.clock.work_now() >= ends_at {
                     pass.is_cut = true;
-                } else if let Some(place) = waiting.pop_first() {
-                    under_way.push(self.page(place, until));
+                } else if let Some(cursor) = waiting.pop_first() {
+                    in_progress.push(self.page(cursor, until));
                 }
             }
-            match select(under_way.next(), &mut over).await {
+            match select(in_progress.next(), &mut over).await {
                 Either::Left((Some((_, Ok((dispatched, next)))), _)) => {
                     pass.dispatched.add(dispatched);
                     match next {
@@ -118,8 +122,11 @@ impl Sweeper {
                 }
                 Either::Left((None, _)) => return pass,
                 Either::Right(_) => {
-                    let pages = under_way.len();
-                    tracing::warn!(pages, "a pass is over, and what it was at is dropped");
+                    let pages = in_progress.len();
+                    tracing::warn!(
+                        pages,
+                        "sweep timed out; unfinished pages are left to the next sweep"
+                    );
                     pass.is_cut = true;
                     return pass;
                 }
@@ -134,9 +141,9 @@ impl Sweeper {
     /// If the store does not answer.
     pub async fn next_due_at(&self) -> Result<Option<DateTime<Utc>>, AppError> {
         let mut next = None;
-        for shard in 0..self.store.shards() {
+        for shard in 0..self.timers.shards() {
             let page = PageRequest { from: None, items_max: 1 };
-            let page = self.store.due(shard, DateTime::<Utc>::MAX_UTC, page).await?;
+            let page = self.timers.due(shard, DateTime::<Utc>::MAX_UTC, page).await?;
             for due in page.items {
                 next = Some(next.map_or(due.due_at, |next: DateTime<Utc>| next.min(due.due_at)));
             }
@@ -145,14 +152,14 @@ impl Sweeper {
     }
 
     /// Dispatches a page.
-    async fn page(&self, place: ShardCursor, until: DateTime<Utc>) -> (u32, Swept) {
-        (place.shard, self.dispatch(place, until).await)
+    async fn page(&self, cursor: ShardCursor, until: DateTime<Utc>) -> (u32, Swept) {
+        (cursor.shard, self.dispatch(cursor, until).await)
     }
 
-    async fn dispatch(&self, place: ShardCursor, until: DateTime<Utc>) -> Swept {
-        let ShardCursor { reached, pages, turn, shard, from } = place;
+    async fn dispatch(&self, cursor: ShardCursor, until: DateTime<Utc>) -> Swept {
+        let ShardCursor { reached, pages, turn, shard, from } = cursor;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
-        let page = self.store.due(shard, until, request).await?;
+        let page = self.timers.due(shard, until, request).await?;
         let dispatched = match page.items.as_slice() {
             [] => DispatchReport::default(),
             due => self.dispatcher.dispatch(due).await?,
@@ -169,46 +176,46 @@ impl Sweeper {
     }
 }
 
-/// The beginnings of all shards, this one first.
-fn first_places(shards: u32, first_shard: u32) -> BTreeSet<ShardCursor> {
-    let place = |turn| {
+/// The cursors at the beginning of all shards, with this shard first.
+fn first_cursors(shards: u32, first_shard: u32) -> BTreeSet<ShardCursor> {
+    let cursor = |turn| {
         let shard = (first_shard % shards + turn) % shards;
         ShardCursor { reached: None, pages: 0, turn, shard, from: None }
     };
-    (0..shards).map(place).collect()
+    (0..shards).map(cursor).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The shards in the order in which they are read, if each page reaches as far as it says.
+    /// The shards in the order in which they are read, given the due time that each page reaches.
     fn order(first_shard: u32, pages: &[&[i64]]) -> Vec<u32> {
-        let mut waiting = first_places(u32::try_from(pages.len()).unwrap(), first_shard);
+        let mut waiting = first_cursors(u32::try_from(pages.len()).unwrap(), first_shard);
         let mut order = Vec::new();
-        while let Some(place) = waiting.pop_first() {
-            order.push(place.shard);
-            let pages = pages[usize::try_from(place.shard).unwrap()];
-            let read = usize::try_from(place.pages).unwrap();
+        while let Some(cursor) = waiting.pop_first() {
+            order.push(cursor.shard);
+            let pages = pages[usize::try_from(cursor.shard).unwrap()];
+            let read = usize::try_from(cursor.pages).unwrap();
             if let Some(reached) = pages.get(read) {
                 let reached = DateTime::from_timestamp(*reached, 0);
-                waiting.insert(ShardCursor { reached, pages: place.pages + 1, ..place });
+                waiting.insert(ShardCursor { reached, pages: cursor.pages + 1, ..cursor });
             }
         }
         order
     }
 
     #[test]
-    fn the_next_page_is_that_of_the_shard_that_has_come_least_far() {
-        // Every shard is looked at before any is gone on with.
+    fn the_next_page_is_of_the_shard_that_has_advanced_least() {
+        // One page of every shard is read before a second page of any.
         assert_eq!(order(0, &[&[], &[], &[]]), [0, 1, 2]);
         assert_eq!(order(0, &[&[5], &[], &[]]), [0, 1, 2, 0]);
-        // The first is that of the pass.
+        // The pass begins with the given shard.
         assert_eq!(order(2, &[&[], &[], &[]]), [2, 0, 1]);
         assert_eq!(order(u32::MAX, &[&[], &[], &[]]), [0, 1, 2]);
-        // What an outage left in one shard goes first, until it is no older than the rest.
+        // A shard with old timers goes first, until it is no further behind than the others.
         assert_eq!(order(0, &[&[9], &[1, 2, 10], &[8]]), [0, 1, 2, 1, 1, 2, 0, 1]);
-        // Of what is due at one instant, each has a page in turn.
+        // Shards whose timers are due at one instant take turns.
         assert_eq!(order(1, &[&[7, 7], &[7, 7], &[7, 7]]), [1, 2, 0, 1, 2, 0, 1, 2, 0]);
     }
 }

@@ -34,6 +34,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, join_all, select};
 use ports::{Clock, ErrorType, Event, EventSink, chain};
 
+use super::Stop;
 use super::execute::{Executor, Performed};
 use crate::error::AppError;
 
@@ -44,16 +45,17 @@ const BACKOFF_DOUBLINGS_MAX: u32 = 5;
 
 /// Performs one work item. [`Executor`] does; tests of hosts have performers of their own.
 pub trait Performer: Send + Sync {
-    /// Performs a work item.
+    /// Performs a work item. When `stop` fires, an attempt that is not due yet gives its claim back.
     fn perform(
         &self,
         work_item: &WorkItem,
+        stop: &Stop,
     ) -> impl Future<Output = Result<Performed, AppError>> + Send;
 }
 
 impl Performer for Executor {
-    async fn perform(&self, work_item: &WorkItem) -> Result<Performed, AppError> {
-        Self::perform(self, work_item).await
+    async fn perform(&self, work_item: &WorkItem, stop: &Stop) -> Result<Performed, AppError> {
+        Self::perform(self, work_item, stop).await
     }
 }
 
@@ -121,16 +123,25 @@ impl<P: Performer> Worker<P> {
     }
 
     /// Handles one delivery. Never panics, and never takes longer than until `deadline`.
-    pub async fn handle(&self, delivery: Delivery<'_>, deadline: Deadline) -> Disposition {
+    ///
+    /// When `stop` fires, attempts that are not due yet give back their claims; started attempts
+    /// continue.
+    pub async fn handle(
+        &self,
+        delivery: Delivery<'_>,
+        deadline: Deadline,
+        stop: &Stop,
+    ) -> Disposition {
         let disposition = match delivery.work_items {
             Err(error) => self.log_and_decide(delivery, &Ending::Unreadable(error)),
             // Nearly every message. Thousands of these may wait for their instant, so no allocation.
             Ok([work_item]) => {
-                let ending = self.perform(work_item, deadline).await;
+                let ending = self.perform(work_item, deadline, stop).await;
                 self.log_and_decide(delivery, &ending)
             }
             Ok(work_items) => {
-                let each = work_items.iter().map(|work_item| self.perform(work_item, deadline));
+                let each =
+                    work_items.iter().map(|work_item| self.perform(work_item, deadline, stop));
                 let endings = Box::pin(join_all(each)).await;
                 let dispositions =
                     endings.iter().map(|ending| self.log_and_decide(delivery, ending));
@@ -143,9 +154,14 @@ impl<P: Performer> Worker<P> {
         disposition
     }
 
-    async fn perform(&self, work_item: &WorkItem, deadline: Deadline) -> Ending<'static> {
+    async fn perform(
+        &self,
+        work_item: &WorkItem,
+        deadline: Deadline,
+        stop: &Stop,
+    ) -> Ending<'static> {
         let left = (deadline.0 - self.clock.work_now()).to_std().unwrap_or_default();
-        let performed = async { self.performer.perform(work_item).await };
+        let performed = async { self.performer.perform(work_item, stop).await };
         let performed = pin!(AssertUnwindSafe(performed).catch_unwind());
         match select(performed, self.clock.wait(left)).await {
             Either::Left((Ok(Ok(Performed::Done)), _)) => Ending::Done,
@@ -189,14 +205,6 @@ impl<P: Performer> Worker<P> {
         self.events.note(Event::DeadLetter);
         let (error_type, Delivery { message_id, receives, .. }) = (ErrorType::DeadLetter, delivery);
         tracing::error!(%error_type, %message_id, receives, "message goes to the dead letters");
-    }
-}
-
-impl Worker {
-    /// Makes attempts that are not due yet give back their claims, because the process stops.
-    /// Started attempts continue.
-    pub fn stop(&self) {
-        self.performer.stop();
     }
 }
 
@@ -280,6 +288,7 @@ mod tests {
         fn perform(
             &self,
             work_item: &WorkItem,
+            _stop: &Stop,
         ) -> impl Future<Output = Result<Performed, AppError>> + Send {
             let WorkItem::PurgeCollection { collection_uid } = work_item else {
                 panic!("not of this test: {work_item:?}");
@@ -328,7 +337,7 @@ mod tests {
         let worker = Worker::new(Scripted, Arc::new(clock.clone()), counted.clone());
         let delivery = Delivery { message_id: &"m", receives, work_items };
         let deadline = Deadline::at(clock.now() + FUNCTION);
-        let disposition = pollster::block_on(worker.handle(delivery, deadline));
+        let disposition = pollster::block_on(worker.handle(delivery, deadline, &Stop::never()));
         let took = (clock.now() - DateTime::UNIX_EPOCH).to_std().unwrap();
         let counted = *counted.0.lock().unwrap();
         (disposition, took, counted)

@@ -44,7 +44,7 @@ impl Manage {
         group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionView>, AppError> {
-        let page = self.ports.store.list_collections(subscription, group, page).await?;
+        let page = self.ports.collections.list(subscription, group, page).await?;
         let items = page.items.into_iter().map(CollectionView::from).collect();
         Ok(Page { items, next: page.next })
     }
@@ -63,7 +63,7 @@ impl Manage {
         let wanted = accept_collection(&canonical_names(body, COLLECTION))?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let now = self.ports.clock.now();
-            match self.ports.store.find_collection(place, name).await? {
+            match self.ports.collections.find(place, name).await? {
                 Some(old) => self.replace(old, wanted.clone(), now).await,
                 None => self.create(place, name, wanted.clone(), now).await,
             }
@@ -125,7 +125,7 @@ impl Manage {
         retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             let now = self.ports.clock.now();
-            match self.ports.store.delete_collection(&old, now).await? {
+            match self.ports.collections.delete(&old, now).await? {
                 Saved::Kept => Ok(Some(())),
                 Saved::Stale | Saved::Full => Ok(None),
             }
@@ -139,7 +139,7 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
     ) -> Result<CollectionRecord, AppError> {
-        let found = self.ports.store.find_collection(place, name).await?;
+        let found = self.ports.collections.find(place, name).await?;
         found.ok_or_else(|| AppError::NoCollection {
             group: place.group.to_string(),
             name: name.to_string(),
@@ -166,7 +166,7 @@ impl Manage {
             on_since: now,
             version: 1,
         };
-        let saved = self.ports.store.create_collection(&record).await?;
+        let saved = self.ports.collections.create(&record).await?;
         Ok((saved == Saved::Kept).then_some(record))
     }
 
@@ -188,7 +188,7 @@ impl Manage {
             collection: Collection { definition: wanted, ..old.collection },
             ..old
         };
-        let saved = self.ports.store.replace_collection(&record).await?;
+        let saved = self.ports.collections.replace(&record).await?;
         Ok((saved == Saved::Kept).then_some(record))
     }
 
@@ -206,7 +206,7 @@ impl Manage {
         // Bounded by the collections of the subscription.
         loop {
             let page = PageRequest { from, items_max: PAGE_ITEMS };
-            let page = self.ports.store.list_collections(&place.subscription, None, page).await?;
+            let page = self.ports.collections.list(&place.subscription, None, page).await?;
             let other = page.items.iter().find(|other| {
                 let same = other.place.group == place.group && other.collection.name == *name;
                 other.collection.definition.plan == PricingTier::Free && !same
@@ -242,7 +242,7 @@ impl Manage {
         // Bounded by the jobs of the collection.
         loop {
             let page = PageRequest { from, items_max: PAGE_ITEMS };
-            let page = self.ports.store.list_jobs(&old.collection.uid, page).await?;
+            let page = self.ports.jobs.list(&old.collection.uid, page).await?;
             for record in &page.items {
                 let job = shown_definition(&record.uid, &record.document)?;
                 let timetable = record.timer.timing.timetable(&job, self.ports.clock.now());

@@ -1,8 +1,7 @@
 //! What a job has executed.
 
 use domain::name::Name;
-use ports::firing::Execution;
-use ports::store::{Page, PageRequest, ResourceGroup};
+use ports::store::{HistoryEntry, Page, PageRequest, ResourceGroup};
 
 use super::{ExecutionView, Manage};
 use crate::error::AppError;
@@ -25,9 +24,9 @@ impl Manage {
     ) -> Result<Page<ExecutionView>, AppError> {
         let collection = self.collection(place, collection).await?;
         let job = self.job(&collection, name).await?;
-        let page = self.ports.history.executions(&job.uid, page).await?;
+        let page = self.ports.history.list(&job.uid, page).await?;
         let now = self.ports.clock.now();
-        let ended = page.items.into_iter().filter_map(|Execution { attempt, record }| {
+        let ended = page.items.into_iter().filter_map(|HistoryEntry { attempt, record }| {
             let record = record.filter(|record| record.expires_at() > now)?;
             Some((attempt, record))
         });

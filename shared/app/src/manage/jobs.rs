@@ -12,9 +12,9 @@ use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
 use domain::work_item::JobRef;
 use ports::QueueMessage;
-use ports::firing::{Due, DueTimer, JobTimer};
 use ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
+    CollectionRecord, Due, DueTimer, JobRecord, JobTimer, Page, PageRequest, ResourceGroup,
+    SaveJob, Saved, TimerRecord,
 };
 use recurrence::Timetable;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use super::secrets::{SealedDocument, authenticates, open_certificates};
 use super::{JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{shown_definition, unreadable, whole_document};
 use crate::error::AppError;
-use crate::fire::execute;
+use crate::fire::attempt_message;
 
 /// What a change of a job came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Manage {
         page: PageRequest,
     ) -> Result<Page<JobView>, AppError> {
         let collection = self.collection(place, collection).await?;
-        let page = self.ports.store.list_jobs(&collection.collection.uid, page).await?;
+        let page = self.ports.jobs.list(&collection.collection.uid, page).await?;
         let views = page.items.into_iter().map(|job| self.stored_view(&collection, job));
         Ok(Page { items: views.collect::<Result<_, _>>()?, next: page.next })
     }
@@ -83,7 +83,7 @@ impl Manage {
         let body = canonical_names(body, JOB);
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
-            let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
+            let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
             let wanted = accept(&body, collection.collection.definition.plan)?;
             let (put, saved) = match found {
                 Some(old) => {
@@ -144,7 +144,7 @@ impl Manage {
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let job = self.job(&collection, name).await?;
-            match self.ports.store.delete_job(&collection, &job).await? {
+            match self.ports.jobs.delete(&collection, &job).await? {
                 Saved::Kept => Ok(Some(())),
                 Saved::Stale | Saved::Full => Ok(None),
             }
@@ -197,7 +197,7 @@ impl Manage {
         let timer = timer(&wanted, timing, &timetable, Counters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document: shown, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
-        match self.ports.store.create_job(save, limits.jobs_max).await? {
+        match self.ports.jobs.create(save, limits.jobs_max).await? {
             Saved::Kept => {
                 self.dispatch_what_is_near(collection, &job).await;
                 Ok(Some(self.view(collection, job, &wanted, document)))
@@ -234,7 +234,7 @@ impl Manage {
         let SealedDocument { shown, sealed } = self.seal(&old.uid, &document).await?;
         let job = JobRecord { document: shown, sealed, timer, ..old };
         let save = SaveJob { collection, job: &job, timer_changes };
-        match self.ports.store.replace_job(save).await? {
+        match self.ports.jobs.replace(save).await? {
             Saved::Kept => {
                 if timer_changes {
                     self.dispatch_what_is_near(collection, &job).await;
@@ -281,8 +281,8 @@ impl Manage {
     /// here.
     async fn dispatch_what_is_near(&self, collection: &CollectionRecord, job: &JobRecord) {
         let timer = &job.timer;
-        let (Some(due_at), Some(rule), JobState::Enabled) =
-            (timer.due_at, &timer.rule, timer.state)
+        let (Some(due_at), Some(timetable), JobState::Enabled) =
+            (timer.due_at, &timer.timetable, timer.state)
         else {
             return;
         };
@@ -294,7 +294,7 @@ impl Manage {
             job: job_ref(collection, job),
             state: timer.state,
             generation: timer.timing.generation,
-            rule: rule.clone(),
+            timetable: timetable.clone(),
             is_spent: timer.is_spent,
         };
         let due = Due { due_at, what: DueTimer::Job(timer) };
@@ -310,7 +310,7 @@ impl Manage {
         collection: &CollectionRecord,
         name: &Name,
     ) -> Result<JobRecord, AppError> {
-        let found = self.ports.store.find_job(&collection.collection.uid, name).await?;
+        let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
         found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
     }
 
@@ -377,7 +377,7 @@ fn next_execution_at(
     if !is_on || job.timer.state != JobState::Enabled {
         return None;
     }
-    let timetable: Timetable = job.timer.rule.as_deref()?.parse().ok()?;
+    let timetable: Timetable = job.timer.timetable.as_deref()?.parse().ok()?;
     // A job that runs once and has not run yet may be a moment late.
     let is_waiting = runs_once && job.timer.counters.last_execution_at.is_none();
     timetable.at_or_after(now).or_else(|| timetable.iter().next().filter(|_| is_waiting))
@@ -409,12 +409,12 @@ fn timer(
         (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(first)),
         (Switch::Enabled, None) => (JobState::Completed, Some(now + KEPT_FOR)),
     };
-    let rule = (wanted.switch == Switch::Enabled).then(|| timetable.to_string());
-    TimerRecord { state, timing, rule, counters, due_at, is_spent: state.is_final() }
+    let timetable = (wanted.switch == Switch::Enabled).then(|| timetable.to_string());
+    TimerRecord { state, timing, timetable, counters, due_at, is_spent: state.is_final() }
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
-    execute(&job_ref(collection, job), Attempt::first(job.timer.timing.generation, what))
+    attempt_message(&job_ref(collection, job), Attempt::first(job.timer.timing.generation, what))
 }
 
 fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {

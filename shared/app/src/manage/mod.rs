@@ -24,7 +24,9 @@ use std::sync::Arc;
 use domain::name::{Name, PathSegment};
 use domain::pricing_tier::PlanLimits;
 use ports::store::ResourceGroup;
-use ports::{CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, JobStore, Sealer};
+use ports::{
+    CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs, Sealer,
+};
 
 use crate::error::AppError;
 use crate::fire::Dispatcher;
@@ -38,9 +40,11 @@ const CHANGE_ATTEMPTS_MAX: usize = 20;
 /// The ports that managing needs.
 #[derive(Clone)]
 pub struct ManagePorts {
-    /// The store of collections and jobs.
-    pub store: Arc<dyn JobStore>,
-    /// The history of executions.
+    /// Stores collections.
+    pub collections: Arc<dyn Collections>,
+    /// Stores jobs.
+    pub jobs: Arc<dyn Jobs>,
+    /// Reads what jobs have done.
     pub history: Arc<dyn History>,
     /// The queue that occurrences are sent to.
     pub queue: Arc<dyn DispatchQueue>,
@@ -92,7 +96,7 @@ impl Manage {
         // Any read shows whether the store answers; this collection does not need to exist.
         let segment = PathSegment::new("health")?;
         let place = ResourceGroup { subscription: segment.clone(), group: segment };
-        self.ports.store.find_collection(&place, &Name::new("health")?).await?;
+        self.ports.collections.find(&place, &Name::new("health")?).await?;
         self.ports.disk.takes_writes().await.map_err(AppError::NoWrites)
     }
 }

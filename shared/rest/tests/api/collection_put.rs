@@ -71,7 +71,7 @@ fn invalid_values_are_bad_requests_and_concurrent_changes_are_conflicts() {
     let answer = api.put("/C1", r#"{"location":"East US"}"#);
     assert_eq!(answer.status.as_u16(), 409, "{}", answer.body);
     assert_eq!(answer.json()["error"]["code"], "LocationChanged");
-    *api.world.trouble.lock().unwrap() = Trouble::Stale;
+    api.troubles.set(Trouble::Stale);
     api.put("/C1", "{}").fails(
         409,
         "Conflict",

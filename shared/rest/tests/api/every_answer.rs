@@ -87,13 +87,13 @@ fn unknown_paths_and_unsupported_methods_have_the_shape_of_failures() {
 fn internal_errors_are_not_revealed() {
     let api = Api::with_collection();
     for trouble in [Trouble::Unavailable, Trouble::Throttled] {
-        *api.world.trouble.lock().unwrap() = trouble;
+        api.troubles.set(trouble);
         let answer = api.get("/C1");
         let message = "The service is temporarily unavailable. Try again.";
         answer.fails(503, "ServiceUnavailable", message);
         assert_eq!(answer.header("retry-after"), Some("5"));
     }
-    *api.world.trouble.lock().unwrap() = Trouble::Corrupt;
+    api.troubles.set(Trouble::Corrupt);
     api.get("/C1").fails(
         500,
         "InternalError",

@@ -1,6 +1,7 @@
 //! `Jobs_Get`.
 
-use domain::job::{Counters, JobState};
+use domain::job::JobState;
+use ports::store::CountersAdd;
 
 use crate::support::{Api, GROUP, JOB, NO_COLLECTION, VERSION};
 
@@ -20,16 +21,14 @@ fn answers_keep_the_names_as_they_were_first_spelled() {
 #[test]
 fn the_status_has_the_counters_in_the_recorded_order() {
     let api = Api::with_job();
-    api.world.change_job("J1", |job| {
-        job.timer.state = JobState::Completed;
-        let last_execution_at = chrono::DateTime::from_timestamp_millis(1_459_000_000_250);
-        job.timer.counters = Counters {
-            executions: 3,
-            failures: 2,
-            faulted: 1,
-            last_execution_at,
-            ..Counters::default()
-        };
+    api.finish(JobState::Completed);
+    let last_execution_at = chrono::DateTime::from_timestamp_millis(1_459_000_000_250);
+    api.count(CountersAdd {
+        executions: 3,
+        failures: 2,
+        faulted: 1,
+        last_execution_at,
+        ..CountersAdd::default()
     });
     let properties = &api.get("/C1/jobs/J1").json()["properties"];
     assert_eq!(
@@ -42,7 +41,7 @@ fn the_status_has_the_counters_in_the_recorded_order() {
 #[test]
 fn the_status_counts_skipped_occurrences_if_there_are_any() {
     let api = Api::with_job();
-    api.world.change_job("J1", |job| job.timer.counters.skipped = 7);
+    api.count(CountersAdd { skipped: 7, ..CountersAdd::default() });
     let status = &api.get("/C1/jobs/J1").json()["properties"]["status"];
     let end = r#""faultedCount":0,"skippedCount":7}"#;
     assert!(status.to_string().ends_with(end), "{status}");

@@ -2,11 +2,10 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use ports::Clock;
-use ports::firing::Execution;
+use ports::store::HistoryEntry;
 use serde_json::Value;
 
-use crate::support::{Api, GROUP, NO_COLLECTION, VERSION};
+use crate::support::{Api, GROUP, NO_COLLECTION, VERSION, now};
 
 fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
@@ -17,8 +16,8 @@ fn scheduled(nominal_at: DateTime<Utc>) -> Attempt {
 }
 
 /// The latest success in the recordings of Azure, with a shorter message.
-fn success() -> Execution {
-    Execution {
+fn success() -> HistoryEntry {
+    HistoryEntry {
         attempt: scheduled(instant("2016-03-30T20:39:52.6597062Z")),
         record: Some(Record {
             started_at: instant("2016-03-30T20:39:53.8021951Z"),
@@ -34,8 +33,8 @@ fn success() -> Execution {
 }
 
 /// The failure in the recordings of Azure, moved to a day that has not expired.
-fn failure() -> Execution {
-    Execution {
+fn failure() -> HistoryEntry {
+    HistoryEntry {
         attempt: scheduled(instant("2016-03-13T23:17:00Z")),
         record: Some(Record {
             started_at: instant("2016-03-13T23:17:02.4047908Z"),
@@ -51,10 +50,10 @@ fn failure() -> Execution {
 }
 
 /// `count` executions, one minute apart. The newest is number 0, and every tenth failed.
-fn executions(api: &Api, count: i64) -> Vec<Execution> {
+fn executions(count: i64) -> Vec<HistoryEntry> {
     (0..count)
         .map(|n| {
-            let nominal_at = api.world.now() - TimeDelta::minutes(n + 1);
+            let nominal_at = now() - TimeDelta::minutes(n + 1);
             let outcome = if n % 10 == 9 { Outcome::Failed } else { Outcome::Succeeded };
             let record = Record {
                 started_at: nominal_at,
@@ -63,15 +62,14 @@ fn executions(api: &Api, count: i64) -> Vec<Execution> {
                 message: n.to_string(),
                 repeat_count: 1,
             };
-            Execution { attempt: scheduled(nominal_at), record: Some(record) }
+            HistoryEntry { attempt: scheduled(nominal_at), record: Some(record) }
         })
         .collect()
 }
 
-fn api_with(executions: impl FnOnce(&Api) -> Vec<Execution>) -> Api {
+fn api_with(executions: Vec<HistoryEntry>) -> Api {
     let api = Api::with_job();
-    let executions = executions(&api);
-    *api.world.executions.lock().unwrap() = executions;
+    *api.history.entries.lock().unwrap() = executions;
     api
 }
 
@@ -84,7 +82,7 @@ fn numbers(list: &Value) -> Vec<usize> {
 
 #[test]
 fn items_are_identical_to_the_recordings() {
-    let api = api_with(|_| vec![success(), failure()]);
+    let api = api_with(vec![success(), failure()]);
     api.get("/C1/jobs/J1/history").is(
         200,
         concat!(
@@ -104,7 +102,7 @@ fn items_are_identical_to_the_recordings() {
 
 #[test]
 fn items_name_the_retry_the_action_and_the_expected_time() {
-    let Execution { attempt: first, record } = success();
+    let HistoryEntry { attempt: first, record } = success();
     let later = first.due_at + TimeDelta::seconds(30);
     let error = Attempt { role: Role::Error, due_at: later, ..first.clone() };
     let attempts = [
@@ -113,8 +111,8 @@ fn items_name_the_retry_the_action_and_the_expected_time() {
         Attempt { number: 1, due_at: later, ..first.clone() },
         first,
     ];
-    let of = |attempt| Execution { attempt, record: record.clone() };
-    let api = api_with(|_| attempts.map(of).to_vec());
+    let of = |attempt| HistoryEntry { attempt, record: record.clone() };
+    let api = api_with(attempts.map(of).to_vec());
     let list = api.get("/C1/jobs/J1/history").json();
     let described = |item: &Value| {
         let properties = &item["properties"];
@@ -142,10 +140,10 @@ fn items_name_the_retry_the_action_and_the_expected_time() {
 
 #[test]
 fn running_and_expired_attempts_are_not_in_the_history() {
-    let api = api_with(|api| {
-        let mut executions = executions(api, 4);
+    let api = api_with({
+        let mut executions = executions(4);
         executions[1].record = None;
-        let sixty_days_ago = api.world.now() - TimeDelta::days(60);
+        let sixty_days_ago = now() - TimeDelta::days(60);
         executions[2].record.as_mut().unwrap().ended_at = sixty_days_ago;
         executions[3].record.as_mut().unwrap().ended_at = sixty_days_ago + TimeDelta::seconds(1);
         executions
@@ -156,7 +154,7 @@ fn running_and_expired_attempts_are_not_in_the_history() {
 
 #[test]
 fn a_window_is_exact_and_reads_nothing_beyond_it() {
-    let api = api_with(|api| executions(api, 40));
+    let api = api_with(executions(40));
     let list = |query: &str| api.get(&format!("/C1/jobs/J1/history?{query}")).json();
     let window = list("$top=5");
     assert_eq!(numbers(&window), [0, 1, 2, 3, 4]);
@@ -164,12 +162,12 @@ fn a_window_is_exact_and_reads_nothing_beyond_it() {
     assert_eq!(numbers(&list("$top=5&$skip=5")), [5, 6, 7, 8, 9]);
     assert_eq!(numbers(&list("$top=100&$skip=38")), [38, 39]);
     assert_eq!(numbers(&list("$skip=38")), [38, 39]);
-    assert_eq!(api.world.asked_for.lock().unwrap()[..2], [5, 10]);
+    assert_eq!(api.history.asked_for.lock().unwrap()[..2], [5, 10]);
 }
 
 #[test]
 fn the_filter_applies_before_the_window() {
-    let api = api_with(|api| executions(api, 1_000));
+    let api = api_with(executions(1_000));
     let list = |query: &str| api.get(&format!("/C1/jobs/J1/history?$filter={query}")).json();
     assert_eq!(numbers(&list("status%20eq%20Failed&$top=3&$skip=1")), [19, 29, 39]);
     assert_eq!(numbers(&list("STATUS+EQ+'completed'&$top=2&$skip=8")), [8, 10]);
@@ -177,14 +175,14 @@ fn the_filter_applies_before_the_window() {
     assert_eq!(numbers(&all), (0..100).map(|n| 10 * n + 9).collect::<Vec<_>>());
     assert!(all["nextLink"].is_null());
     // Reads become larger until the window is reached.
-    api.world.asked_for.lock().unwrap().clear();
+    api.history.asked_for.lock().unwrap().clear();
     assert_eq!(numbers(&list("status%20eq%20Failed&$top=1&$skip=70")), [709]);
-    assert_eq!(*api.world.asked_for.lock().unwrap(), [100, 200, 400, 500]);
+    assert_eq!(*api.history.asked_for.lock().unwrap(), [100, 200, 400, 500]);
 }
 
 #[test]
 fn links_lead_through_a_long_history_to_its_end() {
-    let api = api_with(|api| executions(api, 1_200));
+    let api = api_with(executions(1_200));
     let mut target = format!("{GROUP}/C1/jobs/J1/history?{VERSION}");
     let (mut sizes, mut all) = (Vec::new(), Vec::new());
     loop {
@@ -203,8 +201,8 @@ fn links_lead_through_a_long_history_to_its_end() {
 
 #[test]
 fn answers_stay_below_six_megabytes_with_the_longest_messages() {
-    let api = api_with(|api| {
-        let mut executions = executions(api, 400);
+    let api = api_with({
+        let mut executions = executions(400);
         for execution in &mut executions {
             let record = execution.record.as_mut().unwrap();
             record.message = "\"".repeat(domain::attempt::MESSAGE_BYTES_MAX);
@@ -229,14 +227,14 @@ fn answers_stay_below_six_megabytes_with_the_longest_messages() {
 
 #[test]
 fn a_page_scans_a_limited_number_of_items_and_has_a_link() {
-    let api = api_with(|api| executions(api, 9_005));
-    for execution in &mut *api.world.executions.lock().unwrap() {
+    let api = api_with(executions(9_005));
+    for execution in &mut *api.history.entries.lock().unwrap() {
         execution.record.as_mut().unwrap().outcome = Outcome::Succeeded;
     }
     let target = format!("{GROUP}/C1/jobs/J1/history?{VERSION}&$filter=status%20eq%20Failed");
     let first = api.send("GET", &target, &[("host", "localhost")], "").json();
     assert_eq!(numbers(&first), Vec::<usize>::new());
-    let asked_for: u32 = api.world.asked_for.lock().unwrap().iter().sum();
+    let asked_for: u32 = api.history.asked_for.lock().unwrap().iter().sum();
     assert!((5_000..5_500).contains(&asked_for), "{asked_for}");
     let link = first["nextLink"].as_str().unwrap();
     let second = api.send("GET", link, &[("host", "localhost")], "").json();

@@ -10,9 +10,9 @@ use crate::support::{Api, NO_COLLECTION};
 #[test]
 fn running_a_job_sends_one_attempt_and_answers_without_a_body() {
     let api = Api::with_job();
-    api.world.sent.lock().unwrap().clear();
+    api.queue.0.lock().unwrap().clear();
     api.ask("POST", "/C1/jobs/J1/run", "").is(200, "");
-    let sent = api.world.sent.lock().unwrap();
+    let sent = api.queue.0.lock().unwrap();
     let [QueueMessage { work_item: WorkItem::Attempt { attempt, .. }, .. }] = &sent[..] else {
         panic!("not one execution: {sent:?}");
     };
@@ -22,7 +22,7 @@ fn running_a_job_sends_one_attempt_and_answers_without_a_body() {
 #[test]
 fn finished_and_disabled_jobs_do_not_run() {
     let api = Api::with_job();
-    api.world.change_job("J1", |job| job.timer.state = JobState::Faulted);
+    api.finish(JobState::Faulted);
     api.ask("POST", "/C1/jobs/J1/run", "").fails(
         409,
         "JobFinished",

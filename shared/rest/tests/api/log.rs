@@ -78,7 +78,7 @@ fn the_line_of_a_request_does_not_contain_its_query() {
 #[test]
 fn a_panic_fails_one_request_only() {
     let api = Api::with_collection();
-    *api.world.trouble.lock().unwrap() = Trouble::Panic;
+    api.troubles.set(Trouble::Panic);
     let (answer, lines) = Lines::logged_by(|| api.get("/C1"));
     let id = answer.header("x-ms-request-id").unwrap().to_owned();
     answer.fails(
@@ -90,15 +90,14 @@ fn a_panic_fails_one_request_only() {
         "ERROR message=request handler panicked error_type=RequestPanicked request.id=\"{id}\""
     );
     assert_eq!((lines.len(), &lines[0]), (2, &line));
-    api.world.trouble.clear_poison();
-    *api.world.trouble.lock().unwrap() = Trouble::None;
+    api.troubles.set(Trouble::None);
     assert_eq!(api.get("/C1").status, 200);
 }
 
 #[test]
 fn the_cause_of_an_internal_failure_is_logged() {
     let api = Api::with_collection();
-    *api.world.trouble.lock().unwrap() = Trouble::Unavailable;
+    api.troubles.set(Trouble::Unavailable);
     let (answer, lines) = Lines::logged_by(|| api.get("/C1"));
     let id = answer.header("x-ms-request-id").unwrap();
     let line = format!(

@@ -15,7 +15,7 @@ fn health_names_the_versions() {
 #[test]
 fn an_unavailable_store_makes_the_service_unready() {
     let api = Api::with(Access::Tokens(Vec::new()));
-    *api.world.trouble.lock().unwrap() = Trouble::Unavailable;
+    api.troubles.set(Trouble::Unavailable);
     let message = "The service is temporarily unavailable. Try again.";
     api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);
 }
@@ -23,7 +23,7 @@ fn an_unavailable_store_makes_the_service_unready() {
 #[test]
 fn a_full_disk_makes_the_service_unready_with_a_message_of_its_own() {
     let api = Api::with(Access::Tokens(Vec::new()));
-    *api.world.trouble.lock().unwrap() = Trouble::Full;
+    api.troubles.set(Trouble::Full);
     let message = "The disk is full or read-only: changes and executions cannot be saved. The log \
                    gives the reason.";
     api.send("GET", "/healthz", &[], "").fails(503, "ServiceUnavailable", message);

@@ -1,13 +1,14 @@
 //! Claims: won, held, taken over, exhausted, ended, released.
 
 use domain::attempt::{Attempt, Occurrence};
-use ports::FiringStore;
-use ports::firing::{CLAIMS_MAX, Claim, Claimed, Recorded};
+use minutehand_store_dynamodb::DynamoStore;
+use ports::Attempts;
+use ports::store::{CLAIMS_MAX, Claimed, Recorded};
 
 use crate::world::{JOB, at, claim, claim_at, held, in_both_ways, record, retry, scheduled};
 
-fn held_by(claim_id: &str, until: i64) -> Claimed {
-    Claimed::Held { claim_id: claim_id.to_owned(), lease_until: at(until) }
+fn held_until(second: i64) -> Claimed {
+    Claimed::Held { lease_until: at(second) }
 }
 
 #[tokio::test]
@@ -15,10 +16,10 @@ async fn one_has_it_until_its_lease_is_over() {
     in_both_ways(async |world| {
         let attempt = scheduled(60);
         assert_eq!(world.claim(claim(&attempt, "a")).await, Claimed::Won);
-        assert_eq!(world.claim(claim_at(150, &attempt, "b")).await, held_by("a", 200));
-        assert_eq!(world.claim(claim_at(200, &attempt, "b")).await, held_by("a", 200));
+        assert_eq!(world.claim(claim_at(150, &attempt, "b")).await, held_until(200));
+        assert_eq!(world.claim(claim_at(200, &attempt, "b")).await, held_until(200));
         assert_eq!(world.claim(claim_at(201, &attempt, "b")).await, Claimed::Won);
-        assert_eq!(world.claim(claim_at(202, &attempt, "a")).await, held_by("b", 301));
+        assert_eq!(world.claim(claim_at(202, &attempt, "a")).await, held_until(301));
         // Another attempt of the same occurrence is another.
         assert_eq!(world.claim(claim(&retry(1, 90, &attempt), "c")).await, Claimed::Won);
     })
@@ -34,7 +35,7 @@ async fn a_claim_whose_answer_was_lost_is_won_again() {
         }
         // It lasts longer, and is still the first.
         assert_eq!(world.claim(claim_at(190, &attempt, "a")).await, Claimed::Won);
-        assert_eq!(world.claim(claim_at(250, &attempt, "b")).await, held_by("a", 290));
+        assert_eq!(world.claim(claim_at(250, &attempt, "b")).await, held_until(290));
         let stored = &world.raw(&format!("H#{JOB}")).await[0];
         assert_eq!(stored["claims"].as_n().unwrap(), "1");
     })
@@ -55,7 +56,7 @@ async fn an_attempt_that_kills_its_workers_is_given_out_to_be_recorded() {
         assert_eq!(world.claim(last.clone()).await, Claimed::Exhausted);
         assert_eq!(world.claim(last).await, Claimed::Exhausted, "its answer was lost");
         let late = claim_at(second + 50, &attempt, "late");
-        assert_eq!(world.claim(late).await, held_by("last", second + 100));
+        assert_eq!(world.claim(late).await, held_until(second + 100));
         // Who was to record it was lost as well.
         let next = claim_at(second + 101, &attempt, "next");
         assert_eq!(world.claim(next).await, Claimed::Exhausted);
@@ -66,21 +67,27 @@ async fn an_attempt_that_kills_its_workers_is_given_out_to_be_recorded() {
 }
 
 #[tokio::test]
-async fn the_claims_of_a_process_that_has_ended_are_void_and_count_for_nothing() {
+async fn claims_of_an_earlier_process_are_void_and_do_not_count() {
     in_both_ways(async |world| {
+        let process = |n: u32| {
+            DynamoStore::new(world.client.clone(), &world.table).alone(format!("process{n}"))
+        };
         let attempt = scheduled(60);
-        assert_eq!(world.claim(claim(&attempt, "c0")).await, Claimed::Won);
-        for n in 1..=2 * CLAIMS_MAX {
-            let over = Some(format!("c{}", n - 1));
-            let claim = Claim { over, ..claim(&attempt, &format!("c{n}")) };
-            assert_eq!(world.claim(claim).await, Claimed::Won);
+        for n in 0..=2 * CLAIMS_MAX {
+            let claimed = process(n).claim(&claim(&attempt, "c")).await.unwrap();
+            assert_eq!(claimed, Claimed::Won, "{n}");
         }
-        // Only the one that is named is void.
-        let other = Claim { over: Some("c3".to_owned()), ..claim(&attempt, "x") };
-        assert_eq!(world.claim(other).await, held_by(&format!("c{}", 2 * CLAIMS_MAX), 200));
-        // What is not there, or has ended by itself, is claimed as ever.
-        let none = Claim { over: Some("c3".to_owned()), ..claim(&scheduled(120), "x") };
-        assert_eq!(world.claim(none).await, Claimed::Won);
+        // The claim of this process is not void.
+        let newest = process(2 * CLAIMS_MAX);
+        assert_eq!(newest.claim(&claim(&attempt, "x")).await.unwrap(), held_until(200));
+        let record = record(60);
+        let lost = process(0).record(&held(&attempt, "c"), &record).await.unwrap();
+        assert_eq!(lost, Recorded::Lost);
+        let kept = newest.record(&held(&attempt, "c"), &record).await.unwrap();
+        assert_eq!(kept, Recorded::Kept);
+        // An attempt that has ended stays so.
+        let ended = process(0).claim(&claim(&attempt, "c")).await.unwrap();
+        assert_eq!(ended, Claimed::Ended(record));
     })
     .await;
 }
@@ -94,8 +101,6 @@ async fn what_has_ended_is_not_claimed_again() {
         for claim_id in ["c", "other"] {
             assert_eq!(world.claim(claim_at(999, &attempt, claim_id)).await, ended);
         }
-        let over = Claim { over: Some("c".to_owned()), ..claim_at(999, &attempt, "x") };
-        assert_eq!(world.claim(over).await, ended);
     })
     .await;
 }
@@ -108,11 +113,11 @@ async fn a_claim_that_is_given_back_is_free() {
         world.claim(claim(&other, "b")).await;
         world.execute(&done, record(180)).await;
         let given = [held(&mine, "a"), held(&other, "a"), held(&done, "c"), held(&mine, "a")];
-        for answer in world.store.release(&given).await {
-            answer.unwrap();
+        for claim in given {
+            world.store.release(&claim).await.unwrap();
         }
         assert_eq!(world.claim(claim(&mine, "x")).await, Claimed::Won);
-        assert_eq!(world.claim(claim(&other, "x")).await, held_by("b", 200));
+        assert_eq!(world.claim(claim(&other, "x")).await, held_until(200));
         assert_eq!(world.claim(claim(&done, "x")).await, Claimed::Ended(record(180)));
     })
     .await;
@@ -128,7 +133,7 @@ async fn runs_of_one_instant_are_claimed_apart() {
         for attempt in [run("r1"), run("r2"), scheduled(60)] {
             assert_eq!(world.claim(claim(&attempt, "a")).await, Claimed::Won);
         }
-        assert_eq!(world.claim(claim(&run("r1"), "b")).await, held_by("a", 200));
+        assert_eq!(world.claim(claim(&run("r1"), "b")).await, held_until(200));
     })
     .await;
 }

@@ -18,16 +18,16 @@ async fn what_ended_goes_after_its_time_and_what_is_under_way_stays() {
         // By the schedule only: the clock of work stands.
         let remove = async |now| world.store.remove_expired(now, at(0)).await.unwrap();
         assert_eq!(remove(first_ended - second).await, 0);
-        assert_eq!(world.executions().await.len(), 151);
+        assert_eq!(world.history().await.len(), 151);
         assert_eq!(remove(record(60 * 9).ended_at + KEPT_FOR).await, 10);
-        assert_eq!(world.executions().await.len(), 141);
+        assert_eq!(world.history().await.len(), 141);
         assert_eq!(remove(first_ended + KEPT_FOR).await, 140);
-        let left = world.executions().await;
+        let left = world.history().await;
         assert_eq!((left.len(), left[0].record.is_none()), (1, true));
         // A claim that nobody came back to.
         let long_after = at(60 * 150) + KEPT_FOR * 2;
         assert_eq!(world.store.remove_expired(at(0), long_after).await.unwrap(), 1);
-        assert_eq!(world.executions().await.len(), 0);
+        assert_eq!(world.history().await.len(), 0);
     })
     .await;
 }

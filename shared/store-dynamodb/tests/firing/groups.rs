@@ -2,9 +2,8 @@
 
 use domain::attempt::{Attempt, MESSAGE_BYTES_MAX, Occurrence, Record};
 use embedded::Store;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups};
-use ports::FiringStore;
-use ports::firing::{Claim, Claimed, Recorded, Recording};
+use minutehand_store_dynamodb::{DynamoStore, Groups};
+use ports::store::{Claim, ClaimRequest, Claimed, Recorded};
 
 use crate::world::{World, at, claim, claim_at, held, in_both_ways, noise, record, scheduled};
 
@@ -15,18 +14,18 @@ const MANY: i64 = 250;
 async fn many_are_claimed_recorded_and_given_back_together() {
     in_both_ways(async |world: World| {
         let attempts: Vec<Attempt> = (0..MANY).map(scheduled).collect();
-        let claims: Vec<Claim> = attempts.iter().map(|attempt| claim(attempt, "a")).collect();
-        for answer in world.store.claim(&claims).await {
+        let claims: Vec<ClaimRequest> =
+            attempts.iter().map(|attempt| claim(attempt, "a")).collect();
+        for answer in world.store.claim_all(&claims).await {
             assert_eq!(answer.unwrap(), Claimed::Won);
         }
-        let recordings: Vec<Recording> = attempts
-            .iter()
-            .map(|attempt| Recording { held: held(attempt, "a"), record: record(60) })
-            .collect();
-        for answer in world.store.record(&recordings).await {
+        let claims: Vec<Claim> = attempts.iter().map(|attempt| held(attempt, "a")).collect();
+        let record = record(60);
+        let records: Vec<_> = claims.iter().map(|claim| (claim, &record)).collect();
+        for answer in world.store.record_all(&records).await {
             assert_eq!(answer.unwrap(), Recorded::Kept);
         }
-        assert_eq!(world.executions().await.len(), 250);
+        assert_eq!(world.history().await.len(), 250);
     })
     .await;
 }
@@ -44,20 +43,20 @@ async fn some_of_a_group_being_refused_stops_none_of_the_others() {
                 _ => {}
             }
         }
-        let claims: Vec<Claim> = (0..MANY).map(|n| claim_at(250, &scheduled(n), "b")).collect();
-        let answers = world.store.claim(&claims).await;
+        let claims: Vec<ClaimRequest> =
+            (0..MANY).map(|n| claim_at(250, &scheduled(n), "b")).collect();
+        let answers = world.store.claim_all(&claims).await;
         for (n, answer) in (0..MANY).zip(answers) {
             let expected = match n % 6 {
                 1 | 4 => Claimed::Ended(record(n)),
-                5 => Claimed::Held { claim_id: "a".to_owned(), lease_until: at(400) },
+                5 => Claimed::Held { lease_until: at(400) },
                 _ => Claimed::Won,
             };
             assert_eq!(answer.unwrap(), expected, "{n}");
         }
-        let recordings: Vec<Recording> = (0..MANY)
-            .map(|n| Recording { held: held(&scheduled(n), "b"), record: record(n + 1) })
-            .collect();
-        let answers = world.store.record(&recordings).await;
+        let ended: Vec<_> = (0..MANY).map(|n| (held(&scheduled(n), "b"), record(n + 1))).collect();
+        let records: Vec<_> = ended.iter().map(|(claim, record)| (claim, record)).collect();
+        let answers = world.store.record_all(&records).await;
         for (n, answer) in (0..MANY).zip(answers) {
             let expected = match n % 6 {
                 1 | 4 => Recorded::Already(record(n)),
@@ -82,8 +81,8 @@ async fn the_same_attempt_twice_in_a_group_is_decided_in_its_order() {
             claim_at(201, &one, "c"),
         ];
         let answers: Vec<Claimed> =
-            world.store.claim(&claims).await.into_iter().map(Result::unwrap).collect();
-        let held = Claimed::Held { claim_id: "a".to_owned(), lease_until: at(200) };
+            world.store.claim_all(&claims).await.into_iter().map(Result::unwrap).collect();
+        let held = Claimed::Held { lease_until: at(200) };
         assert_eq!(answers, [Claimed::Won, Claimed::Won, held, Claimed::Won, Claimed::Won]);
     })
     .await;
@@ -97,11 +96,11 @@ async fn one_that_cannot_be_kept_takes_no_other_with_it() {
         let run = Occurrence::Run { asked_at: at(60), run_id };
         let wrong = Attempt::first(1, run);
         let claims = [scheduled(60), wrong, scheduled(120)];
-        let answers = world.store.claim(&claims.map(|attempt| claim(&attempt, "a"))).await;
+        let answers = world.store.claim_all(&claims.map(|attempt| claim(&attempt, "a"))).await;
         let kept: Vec<bool> = answers.iter().map(Result::is_ok).collect();
         assert_eq!(kept, [true, false, true]);
         assert!(!answers[1].as_ref().unwrap_err().is_retryable());
-        assert_eq!(world.executions().await.len(), 2);
+        assert_eq!(world.history().await.len(), 2);
     })
     .await;
 }
@@ -110,16 +109,16 @@ async fn one_that_cannot_be_kept_takes_no_other_with_it() {
 async fn a_hundred_of_the_longest_messages_fit() {
     in_both_ways(async |world: World| {
         let attempts: Vec<Attempt> = (0..100).map(scheduled).collect();
-        let claims: Vec<Claim> = attempts.iter().map(|attempt| claim(attempt, "a")).collect();
-        world.store.claim(&claims).await;
-        let recordings: Vec<Recording> = (0..)
-            .zip(&attempts)
-            .map(|(n, attempt)| Recording {
-                held: held(attempt, "a"),
-                record: Record { message: noise(n, MESSAGE_BYTES_MAX), ..record(60) },
-            })
-            .collect();
-        for answer in world.store.record(&recordings).await {
+        let claims: Vec<ClaimRequest> =
+            attempts.iter().map(|attempt| claim(attempt, "a")).collect();
+        world.store.claim_all(&claims).await;
+        let ended = |(n, attempt)| {
+            let message = noise(n, MESSAGE_BYTES_MAX);
+            (held(attempt, "a"), Record { message, ..record(60) })
+        };
+        let ended: Vec<_> = (0..).zip(&attempts).map(ended).collect();
+        let records: Vec<_> = ended.iter().map(|(claim, record)| (claim, record)).collect();
+        for answer in world.store.record_all(&records).await {
             assert_eq!(answer.unwrap(), Recorded::Kept);
         }
     })
@@ -129,8 +128,8 @@ async fn a_hundred_of_the_longest_messages_fit() {
 #[tokio::test]
 async fn an_empty_group_asks_for_nothing() {
     in_both_ways(async |world: World| {
-        assert!(world.store.claim(&[]).await.is_empty());
-        assert!(world.store.settle(&[]).await.is_empty());
+        assert!(world.store.claim_all(&[]).await.is_empty());
+        assert!(world.store.add_all(&[]).await.is_empty());
         assert!(world.meter.take().is_empty());
     })
     .await;
@@ -141,10 +140,10 @@ async fn a_store_that_does_not_answer_says_so_of_each() {
     for groups in [Groups::Transactions, Groups::Singles] {
         // The embedded one, as another is not ours to close.
         let embedded = Store::in_memory().unwrap();
-        let store = DynamoJobStore::new(embedded.client(), "closed").with_groups(groups);
+        let store = DynamoStore::new(embedded.client(), "closed").with_groups(groups);
         embedded.close().await;
         let claims = [60, 120].map(|second| claim(&scheduled(second), "a"));
-        let answers = store.claim(&claims).await;
+        let answers = store.claim_all(&claims).await;
         assert_eq!(answers.len(), 2);
         for answer in answers {
             assert!(answer.unwrap_err().is_retryable());
@@ -158,9 +157,9 @@ async fn of_many_at_once_one_has_each() {
         let workers = (0..8).map(|worker| {
             let store = world.store.clone();
             tokio::spawn(async move {
-                let claims: Vec<Claim> =
+                let claims: Vec<ClaimRequest> =
                     (0..20).map(|n| claim(&scheduled(n), &format!("w{worker}"))).collect();
-                let answers = store.claim(&claims).await;
+                let answers = store.claim_all(&claims).await;
                 answers.into_iter().filter(|answer| matches!(answer, Ok(Claimed::Won))).count()
             })
         });

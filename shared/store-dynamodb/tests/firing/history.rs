@@ -3,8 +3,7 @@
 use domain::attempt::{Attempt, Occurrence};
 use minutehand_store_dynamodb::MeteredCall;
 use ports::History;
-use ports::firing::Execution;
-use ports::store::PageRequest;
+use ports::store::{HistoryEntry, PageRequest};
 
 use crate::world::{JOB, World, at, claim, error_action, in_both_ways, record, retry, scheduled};
 
@@ -29,7 +28,7 @@ async fn the_newest_occurrence_is_first_and_in_it_the_newest_attempt() {
         for attempt in newest_first[5..].iter().chain(&newest_first[..5]) {
             world.execute(attempt, record(60)).await;
         }
-        let found: Vec<Attempt> = world.executions().await.into_iter().map(|e| e.attempt).collect();
+        let found: Vec<Attempt> = world.history().await.into_iter().map(|e| e.attempt).collect();
         assert_eq!(found, newest_first);
     })
     .await;
@@ -40,7 +39,7 @@ async fn a_claim_is_an_execution_without_a_record() {
     in_both_ways(async |world| {
         let due_later = retry(1, 95, &scheduled(60));
         world.claim(claim(&due_later, "a")).await;
-        assert_eq!(world.executions().await, [Execution { attempt: due_later, record: None }]);
+        assert_eq!(world.history().await, [HistoryEntry { attempt: due_later, record: None }]);
     })
     .await;
 }
@@ -55,7 +54,7 @@ async fn pages_follow_each_other_and_read_no_more_than_they_hold() {
         let (mut seen, mut from, mut sizes) = (Vec::new(), None, Vec::new());
         loop {
             let page = PageRequest { from, items_max: 10 };
-            let page = world.store.executions(JOB, page).await.unwrap();
+            let page = world.store.list(JOB, page).await.unwrap();
             sizes.push(page.items.len());
             seen.extend(page.items.into_iter().map(|e| e.attempt));
             from = page.next;
@@ -67,7 +66,7 @@ async fn pages_follow_each_other_and_read_no_more_than_they_hold() {
         let expected: Vec<Attempt> = (0..25).rev().map(|n| scheduled(60 * n)).collect();
         assert_eq!(seen, expected);
         // Ten items of under half a kilobyte: one unit each time.
-        let consumed = world.meter.of(MeteredCall::Executions);
+        let consumed = world.meter.consumed_by(MeteredCall::History);
         assert_eq!((consumed.requests, consumed.units), (3, 3.0));
     })
     .await;
@@ -78,7 +77,7 @@ async fn jobs_do_not_see_each_other() {
     in_both_ways(async |world: World| {
         world.execute(&scheduled(60), record(60)).await;
         let page = PageRequest { from: None, items_max: 10 };
-        let other = world.store.executions("other", page).await.unwrap();
+        let other = world.store.list("other", page).await.unwrap();
         assert!(other.items.is_empty() && other.next.is_none());
     })
     .await;

@@ -6,9 +6,9 @@ use chrono::TimeDelta;
 use domain::attempt::{Attempt, Record};
 use domain::job::JobState;
 use domain::recently_counted::RecentlyCounted;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups, MeteredCall};
-use ports::firing::{Advance, Claimed, Counted, CounterUpdate, CountersAdd, Recorded, TimerKey};
-use ports::{FiringStore, TimerStore};
+use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
+use ports::store::{Advance, Claimed, Counted, CounterUpdate, CountersAdd, Recorded, TimerKey};
+use ports::{Attempts, Counters, Snapshots, Timers};
 
 use crate::world::{
     JOB, World, at, claim, collection, held, job, job_ref, noise, record, scheduled,
@@ -62,14 +62,14 @@ async fn counting_costs_one_though_the_memory_is_full() {
             last_execution_at: Some(attempt.due_at),
             ..CountersAdd::default()
         };
-        let settlement = counting(read, n, add);
-        assert!(world.store.settle(std::slice::from_ref(&settlement)).await.remove(0).unwrap());
-        assert_eq!(units(&world, MeteredCall::Settle), 1.0, "{n}");
-        read = settlement.settled();
+        let update = counting(read, n, add);
+        assert!(world.store.add(&update).await.unwrap());
+        assert_eq!(units(&world, MeteredCall::Count), 1.0, "{n}");
+        read = update.recently_counted();
     }
-    // The least and the most that a look reads beside the definition.
-    world.store.look(&[job_ref()]).await.unwrap();
-    assert_eq!(units(&world, MeteredCall::Look), 2.5);
+    // A timer of the largest size, and a switch. The definition is read at half the price.
+    world.store.read(&job_ref()).await.unwrap();
+    assert_eq!(units(&world, MeteredCall::Snapshot), 2.5);
 }
 
 #[tokio::test]
@@ -77,7 +77,8 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     let world = World::embedded(Groups::Singles).await;
     let mut job = job(&"j".repeat(100));
     // As much as a schedule in a time zone comes to.
-    job.timer.rule = Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
+    job.timer.timetable =
+        Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
     job.timer.timing.anchor = Some(at(0) + TimeDelta::nanoseconds(123_456_700));
     world.put_job(&collection(), &job).await;
     let mut read = RecentlyCounted::default();
@@ -87,14 +88,14 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
             last_execution_at: Some(at(60)),
             ..CountersAdd::default()
         };
-        let settlement = counting(read, n, add);
-        assert!(world.store.settle(std::slice::from_ref(&settlement)).await.remove(0).unwrap());
-        read = settlement.settled();
+        let update = counting(read, n, add);
+        assert!(world.store.add(&update).await.unwrap());
+        read = update.recently_counted();
     }
     let _ = world.meter.take();
-    let settlement = counting(read, 70, CountersAdd { skipped: 1, ..CountersAdd::default() });
-    assert!(world.store.settle(&[settlement]).await.remove(0).unwrap());
-    assert_eq!(units(&world, MeteredCall::Settle), 1.0);
+    let update = counting(read, 70, CountersAdd { skipped: 1, ..CountersAdd::default() });
+    assert!(world.store.add(&update).await.unwrap());
+    assert_eq!(units(&world, MeteredCall::Count), 1.0);
 }
 
 #[tokio::test]
@@ -115,7 +116,7 @@ async fn a_transaction_costs_twice_what_its_writes_do() {
         let world = World::embedded(groups).await;
         let attempts: Vec<Attempt> = (0..10).map(scheduled).collect();
         let claims: Vec<_> = attempts.iter().map(|attempt| claim(attempt, CLAIM)).collect();
-        world.store.claim(&claims).await;
+        world.store.claim_all(&claims).await;
         assert_eq!(units(&world, MeteredCall::Claim), price);
     }
 }
@@ -123,8 +124,8 @@ async fn a_transaction_costs_twice_what_its_writes_do() {
 #[tokio::test]
 async fn nobody_counts_unless_asked_to() {
     let world = World::embedded(Groups::Singles).await;
-    let store = DynamoJobStore::new(world.client.clone(), &world.table);
-    store.claim(&[claim(&scheduled(60), CLAIM)]).await.remove(0).unwrap();
+    let store = DynamoStore::new(world.client.clone(), &world.table);
+    store.claim(&claim(&scheduled(60), CLAIM)).await.unwrap();
     assert!(world.meter.take().is_empty());
 }
 

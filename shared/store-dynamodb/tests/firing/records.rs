@@ -1,7 +1,7 @@
 //! Records: kept, already there, lost; and what of them is stored.
 
 use domain::attempt::{MESSAGE_BYTES_MAX, Outcome, Record};
-use ports::firing::{Claimed, Recorded};
+use ports::store::{Claimed, Recorded};
 
 use crate::world::{JOB, at, claim, claim_at, held, in_both_ways, record, scheduled};
 
@@ -16,7 +16,7 @@ async fn a_record_is_kept_once() {
         let other = Record { outcome: Outcome::Failed, ..record(61) };
         let already = Recorded::Already(record(60));
         assert_eq!(world.record(&held(&attempt, "b"), other).await, already);
-        assert_eq!(world.executions().await[0].record, Some(record(60)));
+        assert_eq!(world.history().await[0].record, Some(record(60)));
     })
     .await;
 }
@@ -29,7 +29,7 @@ async fn who_lost_the_claim_records_nothing() {
         world.claim(claim(&attempt, "a")).await;
         assert_eq!(world.claim(claim_at(201, &attempt, "b")).await, Claimed::Won);
         assert_eq!(world.record(&held(&attempt, "a"), record(60)).await, Recorded::Lost);
-        assert_eq!(world.executions().await[0].record, None);
+        assert_eq!(world.history().await[0].record, None);
         assert_eq!(world.record(&held(&attempt, "b"), record(61)).await, Recorded::Kept);
         let already = Recorded::Already(record(61));
         assert_eq!(world.record(&held(&attempt, "a"), record(60)).await, already);
@@ -61,11 +61,11 @@ async fn a_message_comes_back_whatever_its_length() {
             world.execute(&scheduled(second), record).await;
         }
         let messages: Vec<usize> =
-            world.executions().await.into_iter().map(|e| e.record.unwrap().message.len()).collect();
+            world.history().await.into_iter().map(|e| e.record.unwrap().message.len()).collect();
         assert_eq!(messages, [400, 40, 1, 0].map(|times| times * header.len()));
         let too_long = Record { message: "ä".repeat(MESSAGE_BYTES_MAX), ..record(300) };
         world.execute(&scheduled(300), too_long).await;
-        let kept = world.executions().await.remove(0).record.unwrap().message;
+        let kept = world.history().await.remove(0).record.unwrap().message;
         assert_eq!(kept, "ä".repeat(MESSAGE_BYTES_MAX / 2));
     })
     .await;

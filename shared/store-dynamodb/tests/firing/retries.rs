@@ -1,8 +1,8 @@
 //! Retries in timers of their own.
 
 use domain::attempt::{Attempt, Occurrence, Role};
-use ports::firing::{Advance, Due, DueTimer, LongRetry, TimerKey};
-use ports::{FiringStore, TimerStore};
+use ports::store::{Advance, Due, DueTimer, LongRetry, TimerKey};
+use ports::{RetryTimers, Timers};
 
 use crate::world::{JOB, World, at, in_both_ways, job_ref, retry, scheduled};
 
@@ -21,8 +21,8 @@ fn some() -> Vec<LongRetry> {
 }
 
 async fn keep(world: &World, retries: &[LongRetry]) {
-    for answer in world.store.keep_retries(retries).await {
-        answer.unwrap();
+    for retry in retries {
+        world.store.keep(retry).await.unwrap();
     }
 }
 
@@ -70,16 +70,16 @@ async fn one_that_is_kept_stays_as_it_is() {
 async fn a_job_has_retries_until_each_is_dropped() {
     in_both_ways(async |world| {
         let retries = some();
-        assert_eq!(world.store.retries(JOB, 10).await.unwrap(), []);
+        assert_eq!(world.store.list(JOB, 10).await.unwrap(), []);
         keep(&world, &retries).await;
-        assert_eq!(world.store.retries(JOB, 10).await.unwrap().len(), retries.len());
-        assert_eq!(world.store.retries("other", 10).await.unwrap(), []);
+        assert_eq!(world.store.list(JOB, 10).await.unwrap().len(), retries.len());
+        assert_eq!(world.store.list("other", 10).await.unwrap(), []);
         for dropped in [&retries[..2], &retries[..], &retries[2..]] {
-            for answer in world.store.drop_retries(dropped).await {
-                answer.unwrap();
+            for retry in dropped {
+                world.store.remove(retry).await.unwrap();
             }
         }
-        assert_eq!(world.store.retries(JOB, 10).await.unwrap(), []);
+        assert_eq!(world.store.list(JOB, 10).await.unwrap(), []);
         assert_eq!(world.due(JOB, 100_000).await, []);
     })
     .await;

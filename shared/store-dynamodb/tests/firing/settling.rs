@@ -1,20 +1,22 @@
 //! Counting: once, and only on what was read.
 
+use std::sync::Arc;
+
 use domain::recently_counted::RecentlyCounted;
 use minutehand_store_dynamodb::Groups;
-use ports::FiringStore;
-use ports::firing::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
+use ports::store::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
+use ports::{Counters, Snapshots};
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
 
 const WAYS: [Groups; 2] = [Groups::Transactions, Groups::Singles];
 
-async fn look(world: &World) -> JobSnapshot {
-    world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap()
+async fn read(world: &World) -> Arc<JobSnapshot> {
+    world.store.read(&job_ref()).await.unwrap().unwrap()
 }
 
-async fn settle(world: &World, settlement: &CounterUpdate) -> bool {
-    world.store.settle(std::slice::from_ref(settlement)).await.remove(0).unwrap()
+async fn count(world: &World, update: &CounterUpdate) -> bool {
+    world.store.add(update).await.unwrap()
 }
 
 fn counting(as_read: &RecentlyCounted, second: i64, add: CountersAdd) -> CounterUpdate {
@@ -30,16 +32,16 @@ fn one() -> CountersAdd {
 async fn what_was_counted_in_between_is_seen() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
-        let before = look(&world).await;
-        assert_eq!(before.settled, RecentlyCounted::default());
-        assert!(settle(&world, &counting(&before.settled, 60, one())).await);
+        let before = read(&world).await;
+        assert_eq!(before.recently_counted, RecentlyCounted::default());
+        assert!(count(&world, &counting(&before.recently_counted, 60, one())).await);
         // Another attempt was decided on what was there before.
-        assert!(!settle(&world, &counting(&before.settled, 120, one())).await);
-        let after = look(&world).await;
-        assert!(after.settled.has(&scheduled(60), Some(at(61))));
+        assert!(!count(&world, &counting(&before.recently_counted, 120, one())).await);
+        let after = read(&world).await;
+        assert!(after.recently_counted.has(&scheduled(60), Some(at(61))));
         assert_eq!(after.counters.executions, 1);
-        assert!(settle(&world, &counting(&after.settled, 120, one())).await);
-        assert_eq!(look(&world).await.counters.executions, 2);
+        assert!(count(&world, &counting(&after.recently_counted, 120, one())).await);
+        assert_eq!(read(&world).await.counters.executions, 2);
     }
 }
 
@@ -47,10 +49,10 @@ async fn what_was_counted_in_between_is_seen() {
 async fn an_answer_that_was_lost_counts_nothing_twice() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
-        let settlement = counting(&RecentlyCounted::default(), 60, one());
-        assert!(settle(&world, &settlement).await);
-        assert!(settle(&world, &settlement).await);
-        assert_eq!(look(&world).await.counters.executions, 1);
+        let update = counting(&RecentlyCounted::default(), 60, one());
+        assert!(count(&world, &update).await);
+        assert!(count(&world, &update).await);
+        assert_eq!(read(&world).await.counters.executions, 1);
     }
 }
 
@@ -65,11 +67,11 @@ async fn every_sum_is_its_own() {
             skipped: 2,
             last_execution_at: Some(at(60)),
         };
-        assert!(settle(&world, &counting(&RecentlyCounted::default(), 60, add)).await);
-        let now = look(&world).await;
+        assert!(count(&world, &counting(&RecentlyCounted::default(), 60, add)).await);
+        let now = read(&world).await;
         let more = CountersAdd { skipped: 1, ..CountersAdd::default() };
-        assert!(settle(&world, &counting(&now.settled, 120, more)).await);
-        let now = look(&world).await;
+        assert!(count(&world, &counting(&now.recently_counted, 120, more)).await);
+        let now = read(&world).await;
         let counters = now.counters;
         assert_eq!((counters.executions, counters.failures, counters.faulted), (5, 4, 3));
         assert_eq!(counters.skipped, 3);
@@ -89,15 +91,15 @@ async fn what_was_decided_on_one_reading_is_counted_by_one_write() {
         all.join(counting(&nothing, 180, skipped)).unwrap();
         // A copy of a message.
         all.join(counting(&nothing, 120, one())).unwrap();
-        assert!(settle(&world, &all).await);
+        assert!(count(&world, &all).await);
         // The answer was lost.
-        assert!(settle(&world, &all).await);
-        let now = look(&world).await;
+        assert!(count(&world, &all).await);
+        let now = read(&world).await;
         assert_eq!((now.counters.executions, now.counters.skipped), (2, 1));
         for second in [60, 120, 180] {
-            assert!(now.settled.has(&scheduled(second), None), "{second}");
+            assert!(now.recently_counted.has(&scheduled(second), None), "{second}");
         }
-        let later = counting(&now.settled, 240, one());
+        let later = counting(&now.recently_counted, 240, one());
         assert_eq!(all.join(later.clone()), Err(later));
     }
 }
@@ -106,7 +108,7 @@ async fn what_was_decided_on_one_reading_is_counted_by_one_write() {
 async fn a_job_that_is_gone_counts_nothing() {
     for groups in WAYS {
         let world = World::new(groups).await;
-        assert!(!settle(&world, &counting(&RecentlyCounted::default(), 60, one())).await);
+        assert!(!count(&world, &counting(&RecentlyCounted::default(), 60, one())).await);
         assert!(world.raw(&format!("T#{JOB}")).await.is_empty());
     }
 }

@@ -4,40 +4,46 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::pricing_tier::PricingTier;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups, MeteredCall};
+use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
 use ports::store::{JobRecord, SaveJob, Saved};
-use ports::{FiringStore, JobStore};
+use ports::{Collections, Jobs, Snapshots};
 
 use crate::world::{JOB, World, at, collection, job, job_ref, switched_off};
 
 #[tokio::test]
 async fn it_has_all_that_decides() {
     let world = World::with_job(Groups::Singles).await;
-    let sight = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
+    let snapshot = world.store.read(&job_ref()).await.unwrap().unwrap();
     let job = job("Job");
-    assert_eq!(sight.name, job.name);
-    assert_eq!((sight.document, sight.sealed), (job.document, job.sealed));
-    assert_eq!((sight.state, sight.timing), (job.timer.state, job.timer.timing));
-    assert_eq!((sight.rule, sight.counters), (job.timer.rule, job.timer.counters));
-    assert_eq!((sight.settled, sight.is_spent), (RecentlyCounted::default(), false));
-    assert_eq!(sight.plan, PricingTier::Standard);
-    assert_eq!(sight.collection_on_since, Some(at(-1_000)));
+    assert_eq!(snapshot.name, job.name);
+    assert_eq!((&snapshot.document, &snapshot.sealed), (&job.document, &job.sealed));
+    assert_eq!((snapshot.state, snapshot.timing), (job.timer.state, job.timer.timing));
+    assert_eq!(
+        (&snapshot.timetable, snapshot.counters),
+        (&job.timer.timetable, job.timer.counters)
+    );
+    assert_eq!(
+        (&snapshot.recently_counted, snapshot.is_spent),
+        (&RecentlyCounted::default(), false)
+    );
+    assert_eq!(snapshot.plan, PricingTier::Standard);
+    assert_eq!(snapshot.collection_on_since, Some(at(-1_000)));
 }
 
 #[tokio::test]
 async fn a_collection_that_is_off_is_on_since_never() {
     let world = World::with_job(Groups::Singles).await;
     let off = switched_off(collection());
-    assert_eq!(world.store.replace_collection(&off).await.unwrap(), Saved::Kept);
-    let sight = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
-    assert_eq!(sight.collection_on_since, None);
+    assert_eq!(Collections::replace(&world.store, &off).await.unwrap(), Saved::Kept);
+    let snapshot = world.store.read(&job_ref()).await.unwrap().unwrap();
+    assert_eq!(snapshot.collection_on_since, None);
 }
 
 #[tokio::test]
 async fn what_is_gone_is_not_seen_nor_is_another_of_its_name() {
     let world = World::with_job(Groups::Singles).await;
     let at_home = collection();
-    let deleted = world.store.delete_job(&at_home, &job("Job")).await.unwrap();
+    let deleted = Jobs::delete(&world.store, &at_home, &job("Job")).await.unwrap();
     assert_eq!(deleted, Saved::Kept);
     let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
     world.put_job(&at_home, &other).await;
@@ -48,26 +54,26 @@ async fn what_is_gone_is_not_seen_nor_is_another_of_its_name() {
         JobRef { uid: "other".to_owned(), key: "nope".to_owned(), ..job_ref() },
         JobRef { uid: "other".to_owned(), collection_uid: "nope".to_owned(), ..job_ref() },
     ];
-    let seen = world.store.look(&refs).await.unwrap();
+    let seen = world.store.read_all(&refs).await.unwrap();
     assert_eq!(seen.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, false]);
 
     let mut now = collection();
     now.job_count = 1;
-    let deleted = world.store.delete_collection(&now, at(5)).await.unwrap();
+    let deleted = Collections::delete(&world.store, &now, at(5)).await.unwrap();
     assert_eq!(deleted, Saved::Kept);
-    assert_eq!(world.store.look(&refs[1..2]).await.unwrap(), [None]);
+    assert_eq!(world.store.read_all(&refs[1..2]).await.unwrap(), [None]);
 }
 
 #[tokio::test]
 async fn each_item_is_read_once_however_many_ask() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     let _ = world.meter.take();
-    let seen = world.store.look(&vec![job_ref(); 150]).await.unwrap();
+    let seen = world.store.read_all(&vec![job_ref(); 150]).await.unwrap();
     assert_eq!(seen.iter().flatten().count(), 150);
     // A timer, a switch, and for half the price a definition, of less than four kilobytes each.
-    let consumed = world.meter.of(MeteredCall::Look);
+    let consumed = world.meter.consumed_by(MeteredCall::Snapshot);
     assert_eq!((consumed.requests, consumed.units), (2, 2.5));
-    assert_eq!(world.store.look(&[]).await.unwrap(), []);
+    assert_eq!(world.store.read_all(&[]).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -80,9 +86,9 @@ async fn many_jobs_are_seen_in_the_order_in_which_they_were_asked_for() {
     let refs: Vec<JobRef> = (0..120)
         .map(|n| JobRef { uid: format!("{JOB}{n}"), key: format!("j{n}"), ..job_ref() })
         .collect();
-    let seen = world.store.look(&refs).await.unwrap();
+    let seen = world.store.read_all(&refs).await.unwrap();
     let names: Vec<String> =
-        seen.into_iter().map(|sight| sight.unwrap().name.to_string()).collect();
+        seen.into_iter().map(|snapshot| snapshot.unwrap().name.to_string()).collect();
     let expected: Vec<String> = (0..120).map(|n| format!("J{n}")).collect();
     assert_eq!(names, expected);
 }
@@ -102,21 +108,25 @@ async fn what_a_batch_leaves_out_is_asked_for_again() {
     let refs: Vec<JobRef> = (0..45)
         .map(|n| JobRef { uid: format!("{JOB}{n}"), key: format!("j{n}"), ..job_ref() })
         .collect();
-    let seen = world.store.look(&refs).await.unwrap();
-    assert_eq!(seen.iter().flatten().filter(|sight| sight.document.len() == 390_000).count(), 45);
-    assert!(world.meter.of(MeteredCall::Look).requests > 1);
+    let seen = world.store.read_all(&refs).await.unwrap();
+    assert_eq!(
+        seen.iter().flatten().filter(|snapshot| snapshot.document.len() == 390_000).count(),
+        45
+    );
+    assert!(world.meter.consumed_by(MeteredCall::Snapshot).requests > 1);
 }
 
 #[tokio::test]
 async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
-    let look = async || world.store.look(&[job_ref()]).await.unwrap().remove(0);
-    let read = || world.meter.take().get(&MeteredCall::Look).map(|it| (it.requests, it.units));
-    let first = look().await.unwrap();
-    let _ = read();
-    assert_eq!(look().await.unwrap(), first);
+    let read = async || world.store.read(&job_ref()).await.unwrap();
+    let consumed =
+        || world.meter.take().get(&MeteredCall::Snapshot).map(|it| (it.requests, it.units));
+    let first = read().await.unwrap();
+    let _ = consumed();
+    assert_eq!(read().await.unwrap(), first);
     // A timer and a switch.
-    assert_eq!(read(), Some((1, 2.0)));
+    assert_eq!(consumed(), Some((1, 2.0)));
 
     let at_home = collection();
     let mut changed = job("Job");
@@ -125,26 +135,26 @@ async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is(
         changed.document = format!("{{\"version\":{version}}}");
         changed.timer.timing.generation += u64::from(timer_changes);
         // By another process, which remembers for itself.
-        let other = DynamoJobStore::new(world.client.clone(), &world.table);
+        let other = DynamoStore::new(world.client.clone(), &world.table);
         let save = SaveJob { collection: &at_home, job: &changed, timer_changes };
-        assert_eq!(other.replace_job(save).await.unwrap(), Saved::Kept);
-        assert_eq!(look().await.unwrap().document, changed.document);
+        assert_eq!(Jobs::replace(&other, save).await.unwrap(), Saved::Kept);
+        assert_eq!(read().await.unwrap().document, changed.document);
         // As it is now, and once.
-        assert_eq!(read(), Some((2, 3.0)));
-        assert_eq!(look().await.unwrap().document, changed.document);
-        assert_eq!(read(), Some((1, 2.0)));
+        assert_eq!(consumed(), Some((2, 3.0)));
+        assert_eq!(read().await.unwrap().document, changed.document);
+        assert_eq!(consumed(), Some((1, 2.0)));
     }
 
     changed.version += 1;
     let mut counted = at_home.clone();
     counted.job_count = 1;
-    assert_eq!(world.store.delete_job(&counted, &changed).await.unwrap(), Saved::Kept);
-    assert_eq!(look().await, None);
+    assert_eq!(Jobs::delete(&world.store, &counted, &changed).await.unwrap(), Saved::Kept);
+    assert_eq!(read().await, None);
     let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
     world.put_job(&at_home, &other).await;
-    assert_eq!(look().await, None);
+    assert_eq!(read().await, None);
     let other = JobRef { uid: "other".to_owned(), ..job_ref() };
-    assert!(world.store.look(&[other]).await.unwrap().remove(0).is_some());
+    assert!(world.store.read(&other).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -165,12 +175,12 @@ async fn a_timer_of_an_earlier_build_is_read_too() {
         .unwrap();
     for version in [job("Job").version, job("Job").version + 1] {
         let changed = JobRecord { document: format!("{{\"v\":{version}}}"), version, ..job("Job") };
-        let seen = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
+        let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
         assert_eq!(seen.counters.last_execution_at, Some(at(-7)));
         let home = collection();
         let save = SaveJob { collection: &home, job: &changed, timer_changes: false };
-        assert_eq!(world.store.replace_job(save).await.unwrap(), Saved::Kept);
-        let seen = world.store.look(&[job_ref()]).await.unwrap().remove(0).unwrap();
+        assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
+        let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
         assert_eq!(seen.document, changed.document);
     }
 }

@@ -3,9 +3,11 @@
 use chrono::TimeDelta;
 use domain::job::JobState;
 use minutehand_store_dynamodb::Groups;
-use ports::firing::{Advance, Due, DueTimer, Finish, JobTimer, TimerKey};
-use ports::store::{JobRecord, SaveJob, Saved, TimerRecord};
-use ports::{FiringStore, JobStore, TimerStore};
+use ports::store::{
+    Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, SaveJob, Saved, TimerKey,
+    TimerRecord,
+};
+use ports::{Collections, Jobs, RetryTimers, Timers};
 
 use crate::world::{COLLECTION, JOB, World, at, collection, job, job_ref};
 
@@ -31,7 +33,7 @@ async fn the_index_shows_what_a_sweep_has_to_know() {
         job: job_ref(),
         state: JobState::Enabled,
         generation: 1,
-        rule: job("Job").timer.rule.unwrap(),
+        timetable: job("Job").timer.timetable.unwrap(),
         is_spent: false,
     };
     let due = Due { due_at: at(60), what: DueTimer::Job(timer) };
@@ -43,8 +45,12 @@ async fn the_index_shows_what_a_sweep_has_to_know() {
 async fn what_is_switched_off_is_not_due() {
     let world = World::new(Groups::Singles).await;
     let off = job("Job");
-    let timer =
-        TimerRecord { state: JobState::Disabled, rule: None, due_at: None, ..off.timer.clone() };
+    let timer = TimerRecord {
+        state: JobState::Disabled,
+        timetable: None,
+        due_at: None,
+        ..off.timer.clone()
+    };
     world.put_job(&collection(), &JobRecord { timer, ..off }).await;
     assert_eq!(world.due(JOB, 1_000_000).await, []);
 }
@@ -102,7 +108,7 @@ async fn another_timing_begins_anew() {
     timer.timing.generation = 2;
     let job = JobRecord { timer, ..old };
     let save = SaveJob { collection: &collection(), job: &job, timer_changes: true };
-    assert_eq!(world.store.replace_job(save).await.unwrap(), Saved::Kept);
+    assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
     let now = world.job().await.timer;
     assert_eq!((now.is_spent, now.due_at), (false, Some(at(3_600))));
 }
@@ -135,8 +141,8 @@ async fn a_deleted_collection_is_due_to_be_purged_and_comes_back_until_it_is() {
     for groups in WAYS {
         let world = World::new(groups).await;
         let collection = collection();
-        assert_eq!(world.store.create_collection(&collection).await.unwrap(), Saved::Kept);
-        let deleted = world.store.delete_collection(&collection, at(5)).await.unwrap();
+        assert_eq!(Collections::create(&world.store, &collection).await.unwrap(), Saved::Kept);
+        let deleted = Collections::delete(&world.store, &collection, at(5)).await.unwrap();
         assert_eq!(deleted, Saved::Kept);
         let purge = || DueTimer::Purge { collection_uid: COLLECTION.to_owned() };
         assert_eq!(world.due(COLLECTION, 5).await, [Due { due_at: at(5), what: purge() }]);
@@ -154,11 +160,11 @@ async fn what_is_due_is_read_by_pages_the_oldest_first() {
     let retries: Vec<_> = (0..7)
         .map(|n| {
             let attempt = crate::world::retry(1, 1_000 - n, &crate::world::scheduled(n));
-            ports::firing::LongRetry { job: job_ref(), attempt }
+            LongRetry { job: job_ref(), attempt }
         })
         .collect();
-    for answer in world.store.keep_retries(&retries).await {
-        answer.unwrap();
+    for retry in &retries {
+        world.store.keep(retry).await.unwrap();
     }
     let (mut seen, mut from) = (Vec::new(), None);
     loop {

@@ -14,12 +14,12 @@ use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use domain::work_item::JobRef;
 use embedded::Store;
-use minutehand_store_dynamodb::{DynamoJobStore, Groups, Meter, ensure_table};
-use ports::firing::{Claim, Claimed, Execution, Held, Recorded, Recording};
+use minutehand_store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
 use ports::store::{
-    CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, SaveJob, Saved, TimerRecord,
+    Claim, ClaimRequest, Claimed, CollectionRecord, Due, DueTimer, HistoryEntry, JobRecord, Page,
+    PageRequest, Recorded, ResourceGroup, SaveJob, Saved, TimerRecord,
 };
-use ports::{FiringStore, History, JobStore};
+use ports::{Attempts, Collections, History, Jobs, Timers};
 use testkit::back_end;
 
 /// As long as an identity is.
@@ -29,7 +29,7 @@ pub(crate) const COLLECTION: &str = "01hzzzzzzzzzzzzzzzzzzzzzzc";
 pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) table: String,
-    pub(crate) store: DynamoJobStore,
+    pub(crate) store: DynamoStore,
     pub(crate) meter: Arc<Meter>,
 }
 
@@ -56,9 +56,8 @@ impl World {
         let table = back_end::new_table("firing");
         ensure_table(&client, &table).await.unwrap();
         let meter = Arc::new(Meter::default());
-        let store = DynamoJobStore::new(client.clone(), &table)
-            .with_groups(groups)
-            .with_meter(meter.clone());
+        let store =
+            DynamoStore::new(client.clone(), &table).with_groups(groups).with_meter(meter.clone());
         Self { client, table, store, meter }
     }
 
@@ -74,32 +73,27 @@ impl World {
     }
 
     pub(crate) async fn put_job(&self, collection: &CollectionRecord, job: &JobRecord) {
-        let found = self.store.find_collection(&collection.place, &collection.collection.name);
+        let found = Collections::find(&self.store, &collection.place, &collection.collection.name);
         if found.await.unwrap().is_none() {
-            let saved = self.store.create_collection(collection).await.unwrap();
+            let saved = Collections::create(&self.store, collection).await.unwrap();
             assert_eq!(saved, Saved::Kept);
         }
         let save = SaveJob { collection, job, timer_changes: true };
-        assert_eq!(self.store.create_job(save, None).await.unwrap(), Saved::Kept);
+        assert_eq!(Jobs::create(&self.store, save, None).await.unwrap(), Saved::Kept);
     }
 
     /// The job as it is kept.
     pub(crate) async fn job(&self) -> JobRecord {
         let name = Name::new("Job").unwrap();
-        self.store.find_job(COLLECTION, &name).await.unwrap().unwrap()
+        Jobs::find(&self.store, COLLECTION, &name).await.unwrap().unwrap()
     }
 
-    pub(crate) async fn claim(&self, claim: Claim) -> Claimed {
-        let mut answers = self.store.claim(&[claim]).await;
-        assert_eq!(answers.len(), 1);
-        answers.remove(0).unwrap()
+    pub(crate) async fn claim(&self, request: ClaimRequest) -> Claimed {
+        self.store.claim(&request).await.unwrap()
     }
 
-    pub(crate) async fn record(&self, held: &Held, record: Record) -> Recorded {
-        let recording = Recording { held: held.clone(), record };
-        let mut answers = self.store.record(&[recording]).await;
-        assert_eq!(answers.len(), 1);
-        answers.remove(0).unwrap()
+    pub(crate) async fn record(&self, claim: &Claim, record: Record) -> Recorded {
+        self.store.record(claim, &record).await.unwrap()
     }
 
     /// Claims an attempt and records how it ended.
@@ -108,14 +102,14 @@ impl World {
         assert_eq!(self.record(&held(attempt, "c"), record).await, Recorded::Kept);
     }
 
-    pub(crate) async fn executions(&self) -> Vec<Execution> {
+    pub(crate) async fn history(&self) -> Vec<HistoryEntry> {
         let page = PageRequest { from: None, items_max: 1_000 };
-        let page = self.store.executions(JOB, page).await.unwrap();
+        let page = History::list(&self.store, JOB, page).await.unwrap();
         assert_eq!(page.next, None);
         page.items
     }
 
-    pub(crate) async fn due(&self, uid: &str, until: i64) -> Vec<ports::firing::Due> {
+    pub(crate) async fn due(&self, uid: &str, until: i64) -> Vec<Due> {
         let page = self.due_page(uid, until, None, 100).await;
         assert_eq!(page.next, None);
         page.items
@@ -127,16 +121,16 @@ impl World {
         until: i64,
         from: Option<String>,
         items_max: u32,
-    ) -> Page<ports::firing::Due> {
+    ) -> Page<Due> {
         // The shards are the store's own affair: what is due is in one of them.
         let mut found = Vec::new();
         for shard in 0..self.store.shards() {
             let page = PageRequest { from: from.clone(), items_max };
             let page = self.store.due(shard, at(until), page).await.unwrap();
             let of_uid = page.items.iter().any(|due| match &due.what {
-                ports::firing::DueTimer::Job(timer) => timer.job.uid == uid,
-                ports::firing::DueTimer::Retry { job, .. } => job.uid == uid,
-                ports::firing::DueTimer::Purge { collection_uid } => collection_uid == uid,
+                DueTimer::Job(timer) => timer.job.uid == uid,
+                DueTimer::Retry { job, .. } => job.uid == uid,
+                DueTimer::Purge { collection_uid } => collection_uid == uid,
             });
             if of_uid {
                 found.push(page);
@@ -174,24 +168,24 @@ pub(crate) fn error_action(due: i64, first: &Attempt) -> Attempt {
     Attempt { role: Role::Error, due_at: at(due), ..first.clone() }
 }
 
-/// A claim at second 100, with a lease of 100 seconds.
-pub(crate) fn claim(attempt: &Attempt, claim_id: &str) -> Claim {
+/// A request for a claim at second 100, with a lease of 100 seconds.
+pub(crate) fn claim(attempt: &Attempt, claim_id: &str) -> ClaimRequest {
+    claim_at(100, attempt, claim_id)
+}
+
+pub(crate) fn claim_at(second: i64, attempt: &Attempt, claim_id: &str) -> ClaimRequest {
+    let claim = Claim { lease_until: at(second + 100), ..held(attempt, claim_id) };
+    ClaimRequest { claim, now: at(second) }
+}
+
+/// A claim with a lease until second 200.
+pub(crate) fn held(attempt: &Attempt, claim_id: &str) -> Claim {
     Claim {
-        job_uid: JOB.to_owned(),
+        job: job_ref(),
         attempt: attempt.clone(),
         claim_id: claim_id.to_owned(),
-        now: at(100),
         lease_until: at(200),
-        over: None,
     }
-}
-
-pub(crate) fn claim_at(second: i64, attempt: &Attempt, claim_id: &str) -> Claim {
-    Claim { now: at(second), lease_until: at(second + 100), ..claim(attempt, claim_id) }
-}
-
-pub(crate) fn held(attempt: &Attempt, claim_id: &str) -> Held {
-    Held { job_uid: JOB.to_owned(), attempt: attempt.clone(), claim_id: claim_id.to_owned() }
 }
 
 pub(crate) fn record(second: i64) -> Record {
@@ -261,7 +255,9 @@ pub(crate) fn job(name: &str) -> JobRecord {
         timer: TimerRecord {
             state: JobState::Enabled,
             timing: Timing { generation: 1, anchor: Some(at(0)), since: at(0), used: 0 },
-            rule: Some("1 every=1minute anchor=2027-01-15T08:00:00Z since=1800000000".to_owned()),
+            timetable: Some(
+                "1 every=1minute anchor=2027-01-15T08:00:00Z since=1800000000".to_owned(),
+            ),
             counters: Counters::default(),
             due_at: Some(at(60)),
             is_spent: false,

@@ -152,7 +152,7 @@ async fn a_timing_of_a_job_that_is_over_is_stale_and_changes_nothing(subject: &S
     let jc = subject.collection("jc").await;
     for state in [JobState::Completed, JobState::Faulted] {
         let mut over = job(state.name());
-        over.timer = TimerRecord { state, rule: None, due_at: None, ..over.timer };
+        over.timer = TimerRecord { state, timetable: None, due_at: None, ..over.timer };
         let over = subject.with_job(&jc, &over).await;
         let mut again = with_timing(&with_document(&over, "{}"), Some(now()));
         again.timer.state = JobState::Enabled;

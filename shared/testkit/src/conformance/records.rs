@@ -67,7 +67,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
         timer: TimerRecord {
             state: JobState::Enabled,
             timing: Timing { generation: 0, anchor: Some(now()), since: now(), used: 0 },
-            rule: Some("a rule".to_owned()),
+            timetable: Some("a rule".to_owned()),
             counters: Counters::default(),
             due_at: Some(due_at),
             is_spent: false,
@@ -85,7 +85,7 @@ pub(crate) fn with_timing(job: &JobRecord, due_at: Option<DateTime<Utc>>) -> Job
     let generation = job.timer.timing.generation + 1;
     let timer = TimerRecord {
         timing: Timing { generation, ..job.timer.timing },
-        rule: due_at.map(|_| "another rule".to_owned()),
+        timetable: due_at.map(|_| "another rule".to_owned()),
         due_at,
         ..job.timer.clone()
     };

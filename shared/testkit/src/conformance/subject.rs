@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::name::{Name, PathSegment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved};
-use ports::{JobStore, StoreError};
+use ports::{Collections, Jobs, StoreError};
 use tokio::task::JoinSet;
 
 use super::records::{collection, job, now};
@@ -27,7 +27,8 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 /// A store under test, with a table that nobody else uses.
 #[derive(Clone)]
 pub struct Subject {
-    store: Arc<dyn JobStore>,
+    collections: Arc<dyn Collections>,
+    jobs: Arc<dyn Jobs>,
     /// The table itself: for what the port does not show, and for damage.
     client: Client,
     table: String,
@@ -37,7 +38,7 @@ pub struct Subject {
 
 impl Subject {
     /// A store on a table that exists and is empty; `open` makes it from a client and that table.
-    pub fn new<S: JobStore + 'static>(
+    pub fn new<S: Collections + Jobs + 'static>(
         client: &Client,
         table: &str,
         open: impl FnOnce(Client, String) -> S,
@@ -45,7 +46,13 @@ impl Subject {
         let requests = Requests::default();
         let counted = client.config().to_builder().interceptor(requests.clone()).build();
         let store = Arc::new(open(Client::from_conf(counted), table.to_owned()));
-        Self { store, client: client.clone(), table: table.to_owned(), requests }
+        Self {
+            collections: store.clone(),
+            jobs: store,
+            client: client.clone(),
+            table: table.to_owned(),
+            requests,
+        }
     }
 
     /// Deletes the table. A test that fails leaves it to be looked at.
@@ -80,15 +87,15 @@ impl Subject {
     }
 
     pub(crate) async fn create_collection(&self, record: &CollectionRecord) -> Saved {
-        patient(|| self.store.create_collection(record)).await
+        patient(|| self.collections.create(record)).await
     }
 
     pub(crate) async fn replace_collection(&self, record: &CollectionRecord) -> Saved {
-        patient(|| self.store.replace_collection(record)).await
+        patient(|| self.collections.replace(record)).await
     }
 
     pub(crate) async fn delete_collection(&self, record: &CollectionRecord) -> Saved {
-        patient(|| self.store.delete_collection(record, now())).await
+        patient(|| self.collections.delete(record, now())).await
     }
 
     /// What is kept under the name of this collection.
@@ -96,7 +103,7 @@ impl Subject {
         &self,
         record: &CollectionRecord,
     ) -> Option<CollectionRecord> {
-        self.store.find_collection(&record.place, &record.collection.name).await.unwrap()
+        self.collections.find(&record.place, &record.collection.name).await.unwrap()
     }
 
     pub(crate) async fn create_job(
@@ -106,7 +113,7 @@ impl Subject {
         jobs_max: Option<u32>,
     ) -> Saved {
         let save = || SaveJob { collection: inside, job, timer_changes: true };
-        patient(|| self.store.create_job(save(), jobs_max)).await
+        patient(|| self.jobs.create(save(), jobs_max)).await
     }
 
     /// Replaces a job's definition, and leaves its timer alone.
@@ -116,17 +123,17 @@ impl Subject {
         job: &JobRecord,
     ) -> Saved {
         let save = || SaveJob { collection: inside, job, timer_changes: false };
-        patient(|| self.store.replace_job(save())).await
+        patient(|| self.jobs.replace(save())).await
     }
 
     /// Replaces a job's definition and timing.
     pub(crate) async fn replace_timing(&self, inside: &CollectionRecord, job: &JobRecord) -> Saved {
         let save = || SaveJob { collection: inside, job, timer_changes: true };
-        patient(|| self.store.replace_job(save())).await
+        patient(|| self.jobs.replace(save())).await
     }
 
     pub(crate) async fn delete_job(&self, inside: &CollectionRecord, job: &JobRecord) -> Saved {
-        patient(|| self.store.delete_job(inside, job)).await
+        patient(|| self.jobs.delete(inside, job)).await
     }
 
     pub(crate) async fn find_job(
@@ -142,7 +149,7 @@ impl Subject {
         inside: &CollectionRecord,
         name: &Name,
     ) -> Result<Option<JobRecord>, StoreError> {
-        self.store.find_job(&inside.collection.uid, name).await
+        self.jobs.find(&inside.collection.uid, name).await
     }
 
     /// How many jobs a collection says it holds, which has to be how many it lists.
@@ -159,7 +166,7 @@ impl Subject {
         group: Option<&PathSegment>,
         page: PageRequest,
     ) -> Result<Page<CollectionRecord>, StoreError> {
-        self.store.list_collections(subscription, group, page).await
+        self.collections.list(subscription, group, page).await
     }
 
     pub(crate) async fn jobs_page(
@@ -167,7 +174,7 @@ impl Subject {
         inside: &CollectionRecord,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.store.list_jobs(&inside.collection.uid, page).await
+        self.jobs.list(&inside.collection.uid, page).await
     }
 
     /// The names of all jobs of a collection, in the order of the list, read in pages.

@@ -78,7 +78,7 @@ async fn what_a_job_does_not_have_stays_absent(subject: &Subject) {
         timer: TimerRecord {
             state: JobState::Disabled,
             timing: Timing { anchor: None, ..bare.timer.timing },
-            rule: None,
+            timetable: None,
             counters: Counters { last_execution_at: None, ..bare.timer.counters },
             due_at: None,
             is_spent: true,
@@ -114,7 +114,7 @@ async fn documents_come_back_to_the_letter(subject: &Subject) {
     for (n, text) in texts.into_iter().enumerate() {
         let mut job = job(&format!("j{n}"));
         text.clone_into(&mut job.document);
-        job.timer.rule = Some(text.to_owned());
+        job.timer.timetable = Some(text.to_owned());
         comes_back(subject, &job).await;
     }
 }

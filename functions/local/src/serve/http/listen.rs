@@ -49,7 +49,7 @@ pub(in crate::serve) async fn listen(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     api: Router,
-    mut stop: Stop,
+    stop: Stop,
 ) {
     let mut connections = JoinSet::new();
     let make_room = Arc::new(Notify::new());
@@ -89,7 +89,7 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut until: Until) {
+async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, until: Until) {
     // A response is written in one piece, so delaying it for more data would gain nothing.
     let _ = socket.set_nodelay(true);
     let socket = WriteTimeout::new(socket);
@@ -108,11 +108,7 @@ async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, mut unt
 }
 
 /// Answers the requests of a connection, one after the other.
-async fn serve_requests(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
-    api: Router,
-    mut until: Until,
-) {
+async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, until: Until) {
     let api = TowerToHyperService::new(api);
     let (busy, mut is_busy) = watch::channel(false);
     let busy = Arc::new(busy);

@@ -88,7 +88,7 @@ impl TokenFile {
     }
 
     /// Updates `access` whenever the file changes, until it is asked to stop.
-    pub(in crate::serve) async fn watch(mut self, access: Arc<RwLock<Access>>, mut stop: Stop) {
+    pub(in crate::serve) async fn watch(mut self, access: Arc<RwLock<Access>>, stop: Stop) {
         let mut ticks = tokio::time::interval(POLL_EVERY);
         loop {
             tokio::select! {

@@ -16,7 +16,7 @@ mod sas;
 use std::time::Duration;
 
 use domain::action::{ServiceBus, Target, Transport};
-use ports::{AttemptContext, Sent};
+use ports::{ActionOutcome, AttemptContext};
 
 use crate::http::{ServiceClient, element_text};
 use crate::net::Endpoint;
@@ -39,7 +39,7 @@ impl ServiceBusSender {
         target: &Target,
         bus: &ServiceBus,
         context: &AttemptContext,
-    ) -> Sent {
+    ) -> ActionOutcome {
         let mut secrets = SecretForms::default();
         secrets.add(bus.key.expose());
         let limit = self.time_max;

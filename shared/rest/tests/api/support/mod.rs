@@ -1,21 +1,33 @@
-//! An API over a store in memory. Tests see its answers as text.
+//! An API over the embedded store in memory. Tests see its answers as text.
 
-mod world;
+mod doubles;
 
 use std::sync::{Arc, RwLock};
 
-use app::fire::Dispatcher;
 use app::{Manage, ManagePorts, ManageSettings};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
+use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, Occurrence};
+use domain::job::JobState;
+use domain::name::{Name, PathSegment};
 use domain::pricing_tier::PlanLimits;
+use domain::recently_counted::RecentlyCounted;
+use embedded::Store;
 use http_body_util::BodyExt;
 use minutehand_rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
+use ports::store::{Counted, CounterUpdate, CountersAdd, Finish, JobRecord, ResourceGroup};
+use ports::{Collections, Counters, Jobs, Timers};
 use serde_json::{Value, json};
+use store_dynamodb::{DynamoStore, ensure_table};
+use testkit::SetClock;
+use testkit::services::{CountedIds, manage_ports};
+use tokio::runtime::Runtime;
 use tower::ServiceExt;
 
-pub(crate) use world::{Trouble, World};
+pub(crate) use doubles::Trouble;
+use doubles::{KnownCertificate, SentMessages, TroubledCollections, Troubles, WrittenHistory};
 
 /// The path of the subscription.
 pub(crate) const SUBSCRIPTION: &str = "/subscriptions/S1";
@@ -27,10 +39,22 @@ pub(crate) const VERSION: &str = "api-version=2016-03-01";
 /// The smallest valid job.
 pub(crate) const JOB: &str = r#"{"properties":{"action":{"type":"Http","request":{"uri":"http://example.org","method":"GET"}}}}"#;
 
+/// When everything happens: 2016-03-30T20:40:34Z.
+const NOW: i64 = 1_459_370_434;
+
 /// An API and its store.
 pub(crate) struct Api {
-    pub(crate) world: Arc<World>,
+    pub(crate) troubles: Arc<Troubles>,
+    pub(crate) history: Arc<WrittenHistory>,
+    pub(crate) queue: Arc<SentMessages>,
+    store: Arc<DynamoStore>,
     router: Router,
+    runtime: Runtime,
+}
+
+/// The time now.
+pub(crate) fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(NOW, 0).unwrap()
 }
 
 impl Api {
@@ -45,23 +69,23 @@ impl Api {
     }
 
     pub(crate) fn with_metrics(access: Access, metrics: Option<Arc<dyn MetricsPage>>) -> Self {
-        let world = Arc::new(World::default());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = Store::in_memory().unwrap().client();
+        runtime.block_on(ensure_table(&client, "minutehand")).unwrap();
+        let store = Arc::new(DynamoStore::new(client, "minutehand"));
+        let (troubles, history) = (Arc::<Troubles>::default(), Arc::<WrittenHistory>::default());
+        let (queue, clock) = (Arc::<SentMessages>::default(), Arc::new(SetClock::at(now())));
+        let ids = Arc::new(CountedIds::default());
         let ports = ManagePorts {
-            store: world.clone(),
-            history: world.clone(),
-            queue: world.clone(),
-            dispatcher: Dispatcher::new(
-                world.clone(),
-                world.clone(),
-                Arc::new(()),
-                world.clone(),
-                None,
-            ),
-            sealer: world.clone(),
-            certificates: world.clone(),
-            clock: world.clone(),
-            ids: world.clone(),
-            disk: world.clone(),
+            collections: Arc::new(TroubledCollections {
+                inner: store.clone(),
+                troubles: troubles.clone(),
+            }),
+            history: history.clone(),
+            certificates: Arc::new(KnownCertificate(now())),
+            disk: troubles.clone(),
+            ids: ids.clone(),
+            ..manage_ports(store.clone(), queue.clone(), clock.clone())
         };
         let settings = ManageSettings {
             region: "local".to_owned(),
@@ -70,8 +94,8 @@ impl Api {
         };
         let router = minutehand_rest::router(Rest {
             manage: Manage::new(ports, settings),
-            clock: world.clone(),
-            ids: world.clone(),
+            clock,
+            ids,
             access: Arc::new(RwLock::new(access)),
             scheme: Scheme::Http,
             build: BuildInfo {
@@ -82,7 +106,7 @@ impl Api {
             },
             metrics,
         });
-        Self { world, router }
+        Self { troubles, history, queue, store, router, runtime }
     }
 
     /// An API with the collection `C1`.
@@ -98,6 +122,36 @@ impl Api {
         let api = Self::with_collection();
         assert_eq!(api.put("/C1/jobs/J1", JOB).status, StatusCode::CREATED);
         api
+    }
+
+    /// Counts attempts of the job `J1`, as a worker does.
+    pub(crate) fn count(&self, add: CountersAdd) {
+        let job = self.job();
+        let counted = Counted { attempt: attempt(), ended_at: Some(now()), add };
+        let as_read = RecentlyCounted::default();
+        let update = CounterUpdate { job_uid: job.uid, as_read, counted: vec![counted] };
+        assert!(self.runtime.block_on(self.store.add(&update)).unwrap());
+    }
+
+    /// Finishes the job `J1`, as a worker does.
+    pub(crate) fn finish(&self, state: JobState) {
+        let job = self.job();
+        let generation = job.timer.timing.generation;
+        let finish = Finish { job_uid: job.uid, generation, state, delete_at: now() };
+        assert!(self.runtime.block_on(self.store.finish(&finish)).unwrap());
+    }
+
+    /// The job `J1` as it is stored.
+    fn job(&self) -> JobRecord {
+        let segment = |text| PathSegment::new(text).unwrap();
+        let place = ResourceGroup { subscription: segment("S1"), group: segment("RG") };
+        let name = |text| Name::new(text).unwrap();
+        self.runtime.block_on(async {
+            let store = self.store.as_ref();
+            let found = Collections::find(store, &place, &name("C1")).await.unwrap().unwrap();
+            let uid = found.collection.uid;
+            Jobs::find(store, &uid, &name("J1")).await.unwrap().unwrap()
+        })
     }
 
     /// Sends a GET for a path below [`GROUP`], with an `api-version`.
@@ -129,7 +183,7 @@ impl Api {
             request = request.header(*name, *value);
         }
         let request = request.body(Body::from(body.to_owned())).unwrap();
-        pollster::block_on(async {
+        self.runtime.block_on(async {
             let response = self.router.clone().oneshot(request).await.unwrap();
             let (head, body) = response.into_parts();
             let body = body.collect().await.unwrap().to_bytes();
@@ -137,6 +191,10 @@ impl Api {
             Answer { status: head.status, headers: head.headers, body }
         })
     }
+}
+
+fn attempt() -> Attempt {
+    Attempt::first(1, Occurrence::Scheduled { nominal_at: now() })
 }
 
 /// The answer to a request.

@@ -1,42 +1,42 @@
-//! Reading many items at once.
+//! Reading many items with one request.
 
 use std::collections::{HashMap, HashSet};
 
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 use ports::StoreError;
 
-use crate::DynamoJobStore;
-use crate::error::store_error;
-use crate::item::{Item, Reader, key};
-use crate::keys::Key;
-use crate::meter::MeteredCall;
+use super::client::Table;
+use super::error::store_error;
+use super::item::{Item, Reader, key};
+use super::keys::Key;
+use super::meter::MeteredCall;
 
 /// The most keys that one request reads.
 const BATCH_MAX: usize = 100;
-/// The most times that a batch is asked for what it left out.
+/// The most requests for the keys of one batch that earlier requests left unprocessed.
 const BATCH_ROUNDS_MAX: usize = 20;
 
-/// As of when items are read.
+/// How fresh the items must be that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub(crate) enum Consistency {
     /// As they are now.
-    Now,
+    Strong,
     /// As they were a moment ago, at half the price.
-    Lately,
+    Eventual,
 }
 
-impl DynamoJobStore {
-    /// Reads items, each once, whoever asks for it how often. What is not there is not in the answer.
+impl Table {
+    /// Reads items, each key once. An item that does not exist is missing from the answer.
     pub(crate) async fn get_many(
         &self,
         call: Option<MeteredCall>,
-        reads: Reads,
+        consistency: Consistency,
         keys: impl IntoIterator<Item = Key>,
     ) -> Result<HashMap<Key, Item>, StoreError> {
         let keys: Vec<Key> = keys.into_iter().collect::<HashSet<_>>().into_iter().collect();
         let mut found = HashMap::with_capacity(keys.len());
         for batch in keys.chunks(BATCH_MAX) {
-            self.get_batch(call, reads, batch, &mut found).await?;
+            self.get_batch(call, consistency, batch, &mut found).await?;
         }
         Ok(found)
     }
@@ -44,7 +44,7 @@ impl DynamoJobStore {
     async fn get_batch(
         &self,
         call: Option<MeteredCall>,
-        reads: Reads,
+        consistency: Consistency,
         batch: &[Key],
         found: &mut HashMap<Key, Item>,
     ) -> Result<(), StoreError> {
@@ -52,20 +52,20 @@ impl DynamoJobStore {
         for _ in 0..BATCH_ROUNDS_MAX {
             let keys = KeysAndAttributes::builder()
                 .set_keys(Some(wanted))
-                .consistent_read(reads == Reads::Now)
+                .consistent_read(consistency == Consistency::Strong)
                 .build();
             let keys = keys.map_err(|error| StoreError::Refused(Box::new(error)))?;
             let request = self
                 .client
                 .batch_get_item()
-                .request_items(&self.table, keys)
-                .set_return_consumed_capacity(call.and_then(|_| self.asks_for_capacity()));
+                .request_items(&self.name, keys)
+                .set_return_consumed_capacity(call.and_then(|_| self.capacity_to_return()));
             let answer = request.send().await.map_err(store_error)?;
             if let Some(call) = call {
                 self.consumed(call, answer.consumed_capacity());
             }
             for item in answer.responses.unwrap_or_default().into_values().flatten() {
-                let reader = Reader::of(&item);
+                let reader = Reader::new(&item);
                 let (pk, sk) = (reader.text("pk")?.to_owned(), reader.text("sk")?.to_owned());
                 found.insert(Key { pk, sk }, item);
             }

@@ -1,4 +1,4 @@
-//! The keys of items: the only place where key strings are made.
+//! The keys of items. No other module makes key strings.
 //!
 //! Names match without regard to case, so keys hold their lower-case form; `#` separates parts and
 //! is in none of them.

@@ -1,13 +1,13 @@
-//! What the SDK's errors mean to the services.
+//! Errors of the SDK as errors of the port.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::CancellationReason;
 use ports::StoreError;
 
-use crate::groups::WriteOutcome;
+use super::write::WriteOutcome;
 
-/// Codes that ask for patience.
+/// Codes that mean throttling.
 const THROTTLING: [&str; 5] = [
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
@@ -17,9 +17,9 @@ const THROTTLING: [&str; 5] = [
 ];
 
 /// The code of an item of a transaction whose condition failed.
-const REFUSED: &str = "ConditionalCheckFailed";
+const CONDITION_FAILED: &str = "ConditionalCheckFailed";
 
-/// Codes that say that asking again may help.
+/// Codes that mean a failure of the service, which a retry may overcome.
 const UNAVAILABLE: [&str; 2] = ["InternalServerError", "ServiceUnavailable"];
 
 /// An error of the SDK as the port has it.
@@ -47,13 +47,13 @@ fn reasons<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[Cancella
     }
 }
 
-/// Which writes of a transaction were refused for their conditions, in its order; `None` for one that
-/// would have been done.
+/// The writes of a transaction whose conditions failed, in its order; `None` for a write whose
+/// condition held.
 ///
 /// # Errors
 ///
-/// If none was: it failed for another reason.
-pub(crate) fn refused_items<R>(
+/// If no condition failed: the transaction failed for another reason.
+pub(super) fn failed_writes<R>(
     error: SdkError<TransactWriteItemsError, R>,
 ) -> Result<Vec<Option<WriteOutcome>>, StoreError>
 where
@@ -63,17 +63,18 @@ where
         return Err(store_error(error));
     };
     let has = |code: &str| reasons.iter().any(|reason| reason.code() == Some(code));
-    if has(REFUSED) {
-        let refused = reasons.iter().map(|reason| {
+    if has(CONDITION_FAILED) {
+        let failed = reasons.iter().map(|reason| {
             let image = reason.item().filter(|item| !item.is_empty()).cloned();
-            (reason.code() == Some(REFUSED)).then_some(WriteOutcome::Refused(image))
+            (reason.code() == Some(CONDITION_FAILED))
+                .then_some(WriteOutcome::ConditionFailed(image))
         });
-        return Ok(refused.collect());
+        return Ok(failed.collect());
     }
-    // An item that is not allowed to be is refused for good; whatever else it was passes.
-    let for_good = has("ValidationError") || has("ItemCollectionSizeLimitExceeded");
+    // An invalid item stays invalid. Any other reason is temporary.
+    let is_invalid = has("ValidationError") || has("ItemCollectionSizeLimitExceeded");
     let error = Box::new(error);
-    Err(if for_good { StoreError::Refused(error) } else { StoreError::Throttled(error) })
+    Err(if is_invalid { StoreError::Refused(error) } else { StoreError::Throttled(error) })
 }
 
 /// Which conditions of a transaction failed, in the order of its items.
@@ -81,7 +82,7 @@ where
 /// # Errors
 ///
 /// If it failed for another reason.
-pub(crate) fn failed_conditions<R>(
+pub(super) fn failed_conditions<R>(
     error: SdkError<TransactWriteItemsError, R>,
 ) -> Result<Vec<bool>, StoreError>
 where
@@ -90,7 +91,9 @@ where
     let Some(reasons) = reasons(&error) else {
         return Err(store_error(error));
     };
-    let failed: Vec<_> = reasons.iter().map(|reason| reason.code() == Some(REFUSED)).collect();
-    // Others were in the way, or the throughput was: nothing is kept, and asking again may help.
+    let failed: Vec<_> =
+        reasons.iter().map(|reason| reason.code() == Some(CONDITION_FAILED)).collect();
+    // Another transaction was in the way, or the throughput was used up. Nothing was written, and a
+    // retry may help.
     if failed.contains(&true) { Ok(failed) } else { Err(StoreError::Throttled(Box::new(error))) }
 }

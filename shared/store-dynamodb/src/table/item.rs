@@ -1,4 +1,4 @@
-//! Reading and writing the attributes of items; what cannot be read names the item.
+//! Reading and writing the attributes of items. An error names the item that cannot be read.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ use domain::tick;
 use ports::StoreError;
 use recurrence::{WrittenDate, format_instant};
 
-use crate::keys::Key;
+use super::keys::Key;
 
 /// An item as the SDK has it.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// An item that grows.
+/// Builds an item.
 #[derive(Default)]
 pub(crate) struct ItemBuilder(Item);
 
@@ -66,28 +66,28 @@ pub(crate) fn bytes(value: &[u8]) -> AttributeValue {
     AttributeValue::B(Blob::new(value))
 }
 
-/// A date as people read it.
+/// A date as readable text.
 pub(crate) fn date(value: DateTime<Utc>) -> AttributeValue {
     text(format_instant(value))
 }
 
-/// A date as an index sorts it, and in half the bytes: ticks of 100 ns since 1970.
+/// A date as a number that an index can sort, in half the bytes: ticks of 100 ns since 1970.
 pub(crate) fn ticks(value: DateTime<Utc>) -> AttributeValue {
     number(tick::ticks(value))
 }
 
-/// The key of an item as a request has it.
+/// The key of an item as the SDK has it.
 pub(crate) fn key(key: Key) -> Item {
     ItemBuilder::at(key).done()
 }
 
-/// An item that is being read.
+/// Reads the attributes of an item.
 pub(crate) struct Reader<'a> {
     item: &'a Item,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn of(item: &'a Item) -> Self {
+    pub(crate) fn new(item: &'a Item) -> Self {
         Self { item }
     }
 
@@ -109,10 +109,10 @@ impl<'a> Reader<'a> {
         self.optional(name, number, "it is no number that fits")
     }
 
-    /// Whether a mark is there.
+    /// Whether a flag is set. A flag that is absent is not.
     pub(crate) fn is_set(&self, name: &str) -> Result<bool, StoreError> {
-        let mark = |value: &AttributeValue| value.as_bool().ok().copied();
-        Ok(self.optional(name, mark, "it is no mark")?.unwrap_or(false))
+        let flag = |value: &AttributeValue| value.as_bool().ok().copied();
+        Ok(self.optional(name, flag, "it is no flag")?.unwrap_or(false))
     }
 
     pub(crate) fn value(&self, name: &str) -> Option<&'a AttributeValue> {
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         self.optional(name, bytes, "it is no bytes")
     }
 
-    /// An attribute that may be absent; one that is there and cannot be read is not absent.
+    /// Reads an attribute that may be absent. An attribute of another type is an error.
     fn optional<T>(
         &self,
         name: &str,
@@ -168,10 +168,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_and_cannot_be_read_is_not_absent() {
+    fn an_attribute_of_another_type_is_an_error_and_not_absent() {
         let key = Key { pk: "p".to_owned(), sk: "s".to_owned() };
         let item = ItemBuilder::at(key).number("wrong", 1).text("text", "t").done();
-        let reader = Reader::of(&item);
+        let reader = Reader::new(&item);
         assert!(matches!(reader.optional_text("absent"), Ok(None)));
         assert!(matches!(reader.optional_bytes("absent"), Ok(None)));
         for error in [

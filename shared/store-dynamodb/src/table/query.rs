@@ -4,46 +4,46 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use ports::StoreError;
 use ports::store::{Page, PageRequest};
 
-use crate::DynamoJobStore;
-use crate::error::store_error;
-use crate::item::{Item, ItemBuilder, Reader, text};
-use crate::meter::MeteredCall;
+use super::client::Table;
+use super::error::store_error;
+use super::item::{Item, ItemBuilder, Reader, text};
+use super::meter::MeteredCall;
 
 /// The most requests that read one page, however little each of them finds.
 const REQUESTS_MAX: usize = 1_000;
 
-/// The most bytes of a sort key: DynamoDB refuses a request with a longer one.
+/// The longest sort key in bytes. DynamoDB refuses a request with a longer one.
 const SORT_KEY_BYTES_MAX: usize = 1_024;
-/// What is read at once of a partition of which a filter drops an unknown part.
+/// Items that one request reads if a filter drops an unknown part of them.
 const FILTERED_READ: u32 = 100;
 
-/// Which items a list holds.
+/// The items that a list holds.
 pub(crate) struct List {
-    /// Their partition.
+    /// The partition of the items.
     pub(crate) pk: String,
-    /// What their sort keys begin with; empty for all of the partition.
+    /// The prefix of their sort keys; empty for the whole partition.
     pub(crate) prefix: &'static str,
-    /// An attribute that they have to have with this value.
+    /// An attribute that the items must have, with its value.
     pub(crate) only: Option<(&'static str, AttributeValue)>,
-    /// Whether the order is that of sort keys turned round.
+    /// Whether the order of the sort keys is reversed.
     pub(crate) newest_first: bool,
-    /// As what it is counted.
+    /// The call to which the meter adds what the list consumes.
     pub(crate) call: Option<MeteredCall>,
 }
 
 impl List {
-    /// All of them, in the order of their sort keys.
-    pub(crate) fn of(pk: String, prefix: &'static str) -> Self {
+    /// All items with this prefix, in the order of their sort keys.
+    pub(crate) fn new(pk: String, prefix: &'static str) -> Self {
         Self { pk, prefix, only: None, newest_first: false, call: None }
     }
 
     /// Reads one page.
     ///
-    /// A position is what follows the prefix in a sort key. It comes from the client, and whatever
-    /// it says, it does not lead out of the list.
+    /// A position is the part of a sort key that follows the prefix. Clients send positions, and no
+    /// position leads out of the list.
     pub(crate) async fn page(
         &self,
-        store: &DynamoJobStore,
+        table: &Table,
         page: PageRequest,
     ) -> Result<Page<Item>, StoreError> {
         let mut items: Vec<Item> = Vec::new();
@@ -54,10 +54,10 @@ impl List {
             if wanted == 0 {
                 break;
             }
-            // Of what is filtered most may be dropped: it is read in larger parts, and what turns
-            // out to be too much is left to the next page.
+            // A filter may drop most items, so more are read at once. Surplus items are left to the
+            // next page.
             let at_least = if self.only.is_some() { FILTERED_READ } else { 0 };
-            let found = self.query(store, from.as_deref(), wanted.max(at_least)).await?;
+            let found = self.query(table, from.as_deref(), wanted.max(at_least)).await?;
             items.extend(found.items);
             from = found.next;
             let items_max = usize::try_from(page.items_max).unwrap_or(usize::MAX);
@@ -74,7 +74,7 @@ impl List {
 
     async fn query(
         &self,
-        store: &DynamoJobStore,
+        table: &Table,
         from: Option<&str>,
         items_max: u32,
     ) -> Result<Page<Item>, StoreError> {
@@ -82,14 +82,14 @@ impl List {
             let sk = self.sort_key(position);
             ItemBuilder::default().text("pk", &self.pk).text("sk", sk).done()
         });
-        let mut query = store
+        let mut query = table
             .client
             .query()
-            .table_name(&store.table)
+            .table_name(&table.name)
             .expression_attribute_values(":pk", text(&self.pk))
             .scan_index_forward(!self.newest_first)
-            .set_return_consumed_capacity(self.call.and_then(|_| store.asks_for_capacity()))
-            // What was just created is in the list.
+            .set_return_consumed_capacity(self.call.and_then(|_| table.capacity_to_return()))
+            // An item that was just created must be in the list.
             .consistent_read(true)
             .set_exclusive_start_key(start)
             .limit(i32::try_from(items_max).unwrap_or(i32::MAX));
@@ -108,13 +108,13 @@ impl List {
         }
         let found = query.send().await.map_err(store_error)?;
         if let Some(call) = self.call {
-            store.consumed(call, found.consumed_capacity());
+            table.consumed(call, found.consumed_capacity());
         }
         let next = found.last_evaluated_key.as_ref().map(|last| self.position(last));
         Ok(Page { items: found.items.unwrap_or_default(), next: next.transpose()? })
     }
 
-    /// The sort key at a position; one that is longer than any of ours is cut.
+    /// The sort key at a position, cut to the longest that DynamoDB accepts.
     fn sort_key(&self, position: &str) -> String {
         let mut sk = format!("{}{position}", self.prefix);
         sk.truncate(sk.floor_char_boundary(SORT_KEY_BYTES_MAX));
@@ -122,7 +122,7 @@ impl List {
     }
 
     fn position(&self, last: &Item) -> Result<String, StoreError> {
-        let sk = Reader::of(last).text("sk")?;
+        let sk = Reader::new(last).text("sk")?;
         Ok(sk.strip_prefix(self.prefix).unwrap_or(sk).to_owned())
     }
 }
@@ -132,11 +132,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_position_makes_a_longer_sort_key_than_is_allowed() {
-        let list = List::of("p".to_owned(), "J#");
+    fn a_long_position_is_cut_to_the_longest_sort_key() {
+        let list = List::new("p".to_owned(), "J#");
         assert_eq!(list.sort_key("job-1"), "J#job-1");
         assert_eq!(list.sort_key(&"x".repeat(1_024)).len(), 1_024);
-        // Letters stay whole.
+        // The cut is between two characters.
         assert_eq!(list.sort_key(&"\u{10FFFF}".repeat(256)).len(), 1_022);
     }
 }

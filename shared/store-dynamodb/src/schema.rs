@@ -1,4 +1,4 @@
-//! The table: two string keys, one index of timers, expiry.
+//! The definition of the table: two string keys, one index of timers, expiry.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
@@ -9,21 +9,21 @@ use aws_sdk_dynamodb::types::{
 };
 use ports::StoreError;
 
-use crate::error::store_error;
+use crate::table::store_error;
 
-/// The index of timers by when they are due; only timers that are due some day are in it.
+/// The index of timers by when they are due. Timers without a due time are not in it.
 pub const DUE_INDEX: &str = "due";
 
-/// What a sweep needs of a timer beside its keys, and no counting changes: of a job's the first six,
-/// of a retry's the last three.
+/// The attributes of a timer that a sweep needs beside its keys: of a job's timer the first six, of a
+/// retry's the last three. Counting an attempt changes none of them, so it does not write the index.
 const DUE_PROJECTION: [&str; 7] =
     ["state", "generation", "timetable", "spent", "collection_uid", "job_key", "attempt_due_at"];
 
-/// Creates the table, if it is not there. On AWS the template creates it.
+/// Creates the table, if it does not exist. On AWS the template creates it.
 ///
 /// # Errors
 ///
-/// If the store does not answer, or refuses.
+/// If the service does not answer, or refuses.
 pub async fn ensure_table(client: &Client, table: &str) -> Result<(), StoreError> {
     let exists = client.describe_table().table_name(table).send().await;
     match exists {

@@ -1,0 +1,98 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, Record};
+use domain::work_item::JobRef;
+
+use super::{Page, PageRequest, StoreError};
+
+/// A worker's hold on an attempt, until the lease ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// The job.
+    pub job: JobRef,
+    /// The attempt.
+    pub attempt: Attempt,
+    /// Tells this claim from all others.
+    pub claim_id: String,
+    /// When the lease ends. Until then no other worker gets the attempt.
+    pub lease_until: DateTime<Utc>,
+}
+
+/// A worker asks for a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRequest {
+    /// The claim that the worker asks for.
+    pub claim: Claim,
+    /// The time now, on the clock of work. Leases that ended before are over.
+    pub now: DateTime<Utc>,
+}
+
+/// How a request for a claim ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed {
+    /// The caller holds the claim. So it does if it held the claim before and the answer was lost.
+    Won,
+    /// Another worker holds the attempt.
+    Held {
+        /// When the lease of the other worker ends.
+        lease_until: DateTime<Utc>,
+    },
+    /// The caller holds the claim, but only to record the attempt as failed: too many workers died
+    /// during its action.
+    Exhausted,
+    /// The attempt has ended.
+    Ended(Record),
+}
+
+/// How often an attempt may be claimed. The last claim is only for recording that the workers of
+/// all earlier claims died.
+pub const CLAIMS_MAX: u32 = 10;
+
+/// How a recording ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recorded {
+    /// The record is stored. So it is if it was stored before and the answer was lost.
+    Kept,
+    /// Another worker has recorded the attempt.
+    Already(Record),
+    /// Another worker holds the claim now.
+    Lost,
+}
+
+/// An attempt as the history shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// How it ended; `None` while it is only claimed.
+    pub record: Option<Record>,
+}
+
+/// Attempts: claimed by one worker at a time, recorded once.
+///
+/// A claim protects against two workers that perform the same attempt together. It is not needed to
+/// find out that an attempt has ended: a request for its claim answers [`Claimed::Ended`].
+#[async_trait]
+pub trait Attempts: Send + Sync {
+    /// Claims an attempt until the claim's lease ends.
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError>;
+
+    /// Gives back a claim under which nothing was done. If the caller no longer holds it, nothing
+    /// happens.
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError>;
+
+    /// Records how an attempt ended.
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError>;
+}
+
+/// Reads what jobs have done. Its own trait, so that a reader of history cannot claim.
+#[async_trait]
+pub trait History: Send + Sync {
+    /// Lists the attempts of a job: the newest occurrence first, and of an occurrence the newest
+    /// attempt first. An error action is newer than the attempts that it follows.
+    async fn list(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<HistoryEntry>, StoreError>;
+}

@@ -1,0 +1,62 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::collection::Collection;
+use domain::name::{Name, PathSegment};
+
+use super::{Page, PageRequest, Saved, StoreError};
+
+/// The subscription and the resource group that a collection is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceGroup {
+    /// The subscription.
+    pub subscription: PathSegment,
+    /// The resource group.
+    pub group: PathSegment,
+}
+
+/// A collection as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionRecord {
+    /// Its resource group, in the spelling in which it was first given.
+    pub place: ResourceGroup,
+    /// The collection.
+    pub collection: Collection,
+    /// How many jobs it holds.
+    pub job_count: u32,
+    /// When it was last switched on. Attempts that were due before do not start.
+    pub on_since: DateTime<Utc>,
+    /// The number of this change of the collection.
+    pub version: u64,
+}
+
+/// Stores collections. Names match without regard to case.
+#[async_trait]
+pub trait Collections: Send + Sync {
+    /// Finds a collection by its name.
+    async fn find(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError>;
+
+    /// Lists the collections of a subscription, or of one of its resource groups, by name.
+    async fn list(
+        &self,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
+        page: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError>;
+
+    /// Creates a collection, unless one with its name exists.
+    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError>;
+
+    /// Replaces a collection that was read at `collection.version`. The stored version is the next.
+    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError>;
+
+    /// Deletes a collection. Its jobs stop firing at once and are purged later.
+    async fn delete(
+        &self,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError>;
+}

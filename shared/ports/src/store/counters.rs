@@ -1,0 +1,105 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::attempt::Attempt;
+use domain::recently_counted::RecentlyCounted;
+
+use super::StoreError;
+
+/// Attempts to count, if no others were counted since the job was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CounterUpdate {
+    /// The job.
+    pub job_uid: String,
+    /// What was counted when the job was read.
+    pub as_read: RecentlyCounted,
+    /// The attempts to count. None of them is in `as_read`, and none is in the list twice.
+    pub counted: Vec<Counted>,
+}
+
+/// An attempt to count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// The attempt.
+    pub attempt: Attempt,
+    /// When it ended; `None` if it was skipped.
+    pub ended_at: Option<DateTime<Utc>>,
+    /// What it adds to the counters.
+    pub add: CountersAdd,
+}
+
+impl CounterUpdate {
+    /// What is counted after this update.
+    #[must_use]
+    pub fn recently_counted(&self) -> RecentlyCounted {
+        let mut ended: Vec<&Counted> = self.counted.iter().collect();
+        // Of several at once, the one that ended first is to be forgotten first.
+        ended.sort_by_key(|counted| counted.ended_at);
+        let mut recently_counted = self.as_read.clone();
+        for Counted { attempt, ended_at, .. } in ended {
+            recently_counted.add(attempt, *ended_at);
+        }
+        recently_counted
+    }
+
+    /// What all attempts of this update add to the counters.
+    #[must_use]
+    pub fn sum(&self) -> CountersAdd {
+        self.counted
+            .iter()
+            .map(|counted| counted.add)
+            .fold(CountersAdd::default(), CountersAdd::and)
+    }
+
+    /// Takes in another update of the same job that was decided on the same reading. One write then
+    /// does for both, and the second caller need not find out that the first one came before it.
+    ///
+    /// # Errors
+    ///
+    /// The other update, if the two cannot be joined.
+    pub fn join(&mut self, other: Self) -> Result<(), Self> {
+        if other.job_uid != self.job_uid || other.as_read != self.as_read {
+            return Err(other);
+        }
+        for counted in other.counted {
+            // Two copies of a message may be in progress at the same time.
+            if !self.counted.iter().any(|it| it.attempt == counted.attempt) {
+                self.counted.push(counted);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What to add to a job's counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountersAdd {
+    /// Attempts of the main action.
+    pub executions: u64,
+    /// Attempts of the main action that failed.
+    pub failures: u64,
+    /// Occurrences that failed with their last retry.
+    pub faulted: u64,
+    /// Occurrences that were skipped.
+    pub skipped: u64,
+    /// When the latest of the attempts began.
+    pub last_execution_at: Option<DateTime<Utc>>,
+}
+
+impl CountersAdd {
+    fn and(self, other: Self) -> Self {
+        Self {
+            executions: self.executions + other.executions,
+            failures: self.failures + other.failures,
+            faulted: self.faulted + other.faulted,
+            skipped: self.skipped + other.skipped,
+            last_execution_at: self.last_execution_at.max(other.last_execution_at),
+        }
+    }
+}
+
+/// The counters of jobs.
+#[async_trait]
+pub trait Counters: Send + Sync {
+    /// Counts attempts; `false` if others were counted since the job was read, or the job is gone.
+    async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError>;
+}

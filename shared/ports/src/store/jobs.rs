@@ -1,0 +1,98 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::job::{Counters, JobState};
+use domain::name::Name;
+use domain::timing::Timing;
+
+use super::{CollectionRecord, Page, PageRequest, StoreError};
+
+/// A job as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRecord {
+    /// Its unique id, never reused.
+    pub uid: String,
+    /// Its name, in the spelling in which it was first given.
+    pub name: Name,
+    /// Its properties as compact JSON, without secrets and without what changes when it fires.
+    pub document: String,
+    /// Its secrets, sealed; `None` if it has none.
+    pub sealed: Option<Vec<u8>>,
+    /// The number of this change of the definition.
+    pub version: u64,
+    /// What changes when it fires.
+    pub timer: TimerRecord,
+}
+
+/// The part of a job that changes when it fires, is switched, or gets another timing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimerRecord {
+    /// The state. Only the scheduler sets the final ones.
+    pub state: JobState,
+    /// When the job fires.
+    pub timing: Timing,
+    /// Its timetable as one line, for readers that have the timer and not the definition; `None`
+    /// while the job is disabled.
+    pub timetable: Option<String>,
+    /// The counters of what it has done so far.
+    pub counters: Counters,
+    /// When the sweeper must look at the job: at the next occurrence to dispatch; if none is left,
+    /// to check whether the job finished; if it finished, to delete it. `None` while it is disabled.
+    pub due_at: Option<DateTime<Utc>>,
+    /// Whether every occurrence has been dispatched.
+    pub is_spent: bool,
+}
+
+/// How a change ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Saved {
+    /// The change is stored.
+    Kept,
+    /// Another change came first. Nothing of this one is stored.
+    Stale,
+    /// The collection holds as many jobs as it may.
+    Full,
+}
+
+/// A new job, or a new definition of a job.
+#[derive(Debug)]
+pub struct SaveJob<'a> {
+    /// Its collection, as it was read.
+    pub collection: &'a CollectionRecord,
+    /// The job as it is to be stored.
+    pub job: &'a JobRecord,
+    /// Whether the change also replaces the job's timer.
+    pub timer_changes: bool,
+}
+
+/// Stores the definitions of jobs, each with its timer. Names match without regard to case.
+#[async_trait]
+pub trait Jobs: Send + Sync {
+    /// Finds a job by its name.
+    async fn find(
+        &self,
+        collection_uid: &str,
+        name: &Name,
+    ) -> Result<Option<JobRecord>, StoreError>;
+
+    /// Lists the jobs of a collection, by name.
+    async fn list(
+        &self,
+        collection_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError>;
+
+    /// Creates a job, unless one with its name exists, and counts it in its collection. The answer
+    /// is [`Saved::Full`] if the collection already holds `jobs_max` jobs.
+    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError>;
+
+    /// Replaces a job that was read at `job.version`. The stored version is the next.
+    async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError>;
+
+    /// Deletes a job with its timer, and takes it off the count of its collection.
+    async fn delete(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+    ) -> Result<Saved, StoreError>;
+}

@@ -1,0 +1,35 @@
+//! The store, as one trait for each kind of item.
+//!
+//! A method handles one item. How concurrent calls share a request is a matter of the
+//! implementation, below these traits. The exception is [`Timers::advance`], which moves a page of
+//! timers, because the dispatcher always has a page of them.
+//!
+//! A change is made on what was read: each record has a version, and a change of an older version
+//! ends as [`Saved::Stale`]. The caller then reads again and decides anew.
+//!
+//! Every method can be repeated. If an answer is lost, the caller asks again and gets the same
+//! answer.
+
+mod attempts;
+mod collections;
+mod counters;
+mod error;
+mod jobs;
+mod page;
+mod removal;
+mod retries;
+mod snapshots;
+mod timers;
+
+pub use attempts::{
+    Attempts, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry, Recorded,
+};
+pub use collections::{CollectionRecord, Collections, ResourceGroup};
+pub use counters::{Counted, CounterUpdate, Counters, CountersAdd};
+pub use error::StoreError;
+pub use jobs::{JobRecord, Jobs, SaveJob, Saved, TimerRecord};
+pub use page::{Page, PageRequest};
+pub use removal::Removal;
+pub use retries::{LongRetry, RetryTimers};
+pub use snapshots::{JobSnapshot, Snapshots};
+pub use timers::{Advance, Due, DueTimer, Finish, JobTimer, TimerKey, Timers};

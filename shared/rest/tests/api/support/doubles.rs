@@ -1,0 +1,178 @@
+//! What stands beside the embedded store, each for one port.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::action::{CertificateFacts, ClientCertificate};
+use domain::name::{Name, PathSegment};
+use domain::refusal::Refusal;
+use ports::store::{CollectionRecord, HistoryEntry, Page, PageRequest, ResourceGroup, Saved};
+use ports::{
+    CertificateReader, Collections, Disk, DispatchQueue, History, QueueError, QueueMessage,
+    StoreError,
+};
+
+/// What fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Trouble {
+    #[default]
+    None,
+    /// The store cannot be reached.
+    Unavailable,
+    /// The store throttles.
+    Throttled,
+    /// A stored item cannot be read.
+    Corrupt,
+    /// The store answers, and the disk takes no writes.
+    Full,
+    /// The store has a bug.
+    Panic,
+    /// Another change always comes first.
+    Stale,
+}
+
+/// The trouble of a test.
+#[derive(Debug, Default)]
+pub(crate) struct Troubles(Mutex<Trouble>);
+
+impl Troubles {
+    pub(crate) fn set(&self, trouble: Trouble) {
+        *self.0.lock().unwrap() = trouble;
+    }
+
+    fn get(&self) -> Trouble {
+        *self.0.lock().unwrap()
+    }
+
+    /// Whether a change comes too late, if the store answers at all.
+    fn check(&self) -> Result<bool, StoreError> {
+        match self.get() {
+            Trouble::None | Trouble::Full => Ok(false),
+            Trouble::Stale => Ok(true),
+            Trouble::Panic => panic!("a bug in the store"),
+            Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
+            Trouble::Throttled => Err(StoreError::Throttled("table secret-table".into())),
+            Trouble::Corrupt => {
+                let (key, what) = ("secret-key".to_owned(), "cut short".to_owned());
+                Err(StoreError::Corrupt { key, what })
+            }
+        }
+    }
+}
+
+/// Collections of another store, with the trouble of the test.
+pub(super) struct TroubledCollections {
+    pub(super) inner: Arc<dyn Collections>,
+    pub(super) troubles: Arc<Troubles>,
+}
+
+#[async_trait]
+impl Collections for TroubledCollections {
+    async fn find(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        self.troubles.check()?;
+        self.inner.find(place, name).await
+    }
+
+    async fn list(
+        &self,
+        subscription: &PathSegment,
+        group: Option<&PathSegment>,
+        page: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError> {
+        self.troubles.check()?;
+        self.inner.list(subscription, group, page).await
+    }
+
+    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+        if self.troubles.check()? {
+            return Ok(Saved::Stale);
+        }
+        self.inner.create(collection).await
+    }
+
+    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+        if self.troubles.check()? {
+            return Ok(Saved::Stale);
+        }
+        self.inner.replace(collection).await
+    }
+
+    async fn delete(
+        &self,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
+        if self.troubles.check()? {
+            return Ok(Saved::Stale);
+        }
+        self.inner.delete(collection, now).await
+    }
+}
+
+#[async_trait]
+impl Disk for Troubles {
+    async fn takes_writes(&self) -> Result<(), StoreError> {
+        match self.get() {
+            Trouble::Full => Err(StoreError::Unavailable("/secret/path is full".into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The history that a test wrote down, of the only job. It remembers how much was read.
+#[derive(Default)]
+pub(crate) struct WrittenHistory {
+    /// The newest attempt first.
+    pub(crate) entries: Mutex<Vec<HistoryEntry>>,
+    /// How many entries were asked for, each time.
+    pub(crate) asked_for: Mutex<Vec<u32>>,
+}
+
+#[async_trait]
+impl History for WrittenHistory {
+    async fn list(
+        &self,
+        _job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<HistoryEntry>, StoreError> {
+        self.asked_for.lock().unwrap().push(page.items_max);
+        let entries = self.entries.lock().unwrap();
+        // A position is the number of entries before it.
+        let first = page.from.map_or(0, |from| from.parse().unwrap());
+        let items: Vec<_> =
+            entries.iter().skip(first).take(page.items_max as usize).cloned().collect();
+        let end = first + items.len();
+        let next = (end < entries.len()).then(|| format!("{end:06}"));
+        Ok(Page { items, next })
+    }
+}
+
+/// Keeps what was sent.
+#[derive(Default)]
+pub(crate) struct SentMessages(pub(crate) Mutex<Vec<QueueMessage>>);
+
+#[async_trait]
+impl DispatchQueue for SentMessages {
+    async fn send(&self, messages: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
+        self.0.lock().unwrap().extend_from_slice(messages);
+        Ok(())
+    }
+}
+
+/// Finds the same facts in every certificate, which expires now.
+pub(super) struct KnownCertificate(pub(super) DateTime<Utc>);
+
+impl CertificateReader for KnownCertificate {
+    fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
+        Ok(CertificateFacts {
+            thumbprint: "77ED5AD8B6E3CDCF68E29FA8C41309EB3A128CEA".to_owned(),
+            subject_name: "CN=May14SchedulerMgmt".to_owned(),
+            expires_at: self.0,
+        })
+    }
+}

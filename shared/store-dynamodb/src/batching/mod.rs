@@ -1,0 +1,275 @@
+//! Gathers concurrent calls into groups.
+//!
+//! On one machine a commit costs the same whether it holds one claim or a hundred. So calls of one
+//! kind go through one task: while it performs a group, the next group gathers. A call that comes
+//! alone is a group of its own, and waits for no other call.
+//!
+//! A call is performed even if its caller has gone, as if its answer was lost.
+//!
+//! When thousands of attempts are due at one instant, the store is busy for longer than an instant.
+//! Then calls that an action waits for go first:
+//!
+//! 1. claims and snapshots go at once;
+//! 2. records go when no call of the first kind is open and no attempt waits for its start permit;
+//! 3. counter updates and releases go when no record is open either.
+//!
+//! No call waits longer than [`YIELD_MAX`](priority::YIELD_MAX) for calls of a higher priority. After
+//! that all calls that have come by then are performed, so the last kind keeps up under any load.
+
+mod gathering;
+mod join;
+mod priority;
+mod start_limiter;
+mod timer_changes;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, Record};
+use domain::work_item::JobRef;
+use ports::store::{
+    Advance, Claim, ClaimRequest, Claimed, CounterUpdate, Due, Finish, HistoryEntry, JobSnapshot,
+    LongRetry, Page, PageRequest, Recorded,
+};
+use ports::{Attempts, Counters, History, Removal, RetryTimers, Snapshots, StoreError, Timers};
+
+use crate::store::DynamoStore;
+use crate::table::SharedError;
+use gathering::{Gathering, add_to_group};
+use join::join_updates;
+use priority::Priorities;
+use start_limiter::StartLimiter;
+pub use timer_changes::TimerChanges;
+
+/// A store that gathers concurrent claims, releases, reads, records and counter updates into groups,
+/// and limits how many attempts start at the same moment.
+pub struct BatchingStore {
+    store: Arc<DynamoStore>,
+    claims: Gathering<ClaimRequest, Claimed>,
+    releases: Gathering<Claim, ()>,
+    snapshots: Gathering<JobRef, Option<Arc<JobSnapshot>>>,
+    records: Gathering<(Claim, Record), Recorded>,
+    updates: Gathering<CounterUpdate, bool>,
+    starts: StartLimiter,
+    timer_changes: Arc<TimerChanges>,
+}
+
+impl BatchingStore {
+    /// Gathers the calls of a store. It must be made within a runtime; its tasks end when it is
+    /// dropped.
+    #[must_use]
+    pub fn new(store: Arc<DynamoStore>) -> Self {
+        let Priorities { before_actions, records, last } = Priorities::new();
+        Self {
+            claims: Gathering::new(&store, &before_actions, add_to_group, |store, group| {
+                Box::pin(async move { store.claim_all(&group).await })
+            }),
+            releases: Gathering::new(&store, &last, add_to_group, |store, group| {
+                Box::pin(async move { store.release_all(&group).await })
+            }),
+            snapshots: Gathering::new(&store, &before_actions, add_to_group, |store, group| {
+                Box::pin(async move {
+                    match store.read_all(&group).await {
+                        Ok(snapshots) => snapshots.into_iter().map(Ok).collect(),
+                        Err(error) => {
+                            let error = SharedError::new(error);
+                            group.iter().map(|_| Err(error.copy())).collect()
+                        }
+                    }
+                })
+            }),
+            records: Gathering::new(&store, &records, add_to_group, |store, group| {
+                Box::pin(async move {
+                    let group: Vec<_> = group.iter().map(|(claim, it)| (claim, it)).collect();
+                    store.record_all(&group).await
+                })
+            }),
+            updates: Gathering::new(&store, &last, join_updates, |store, group| {
+                Box::pin(async move { store.add_all(&group).await })
+            }),
+            starts: StartLimiter::new(before_actions.open),
+            timer_changes: Arc::default(),
+            store,
+        }
+    }
+
+    /// Tells which timers were moved through this store, for a sweeper that waits for the next one.
+    #[must_use]
+    pub fn timer_changes(&self) -> Arc<TimerChanges> {
+        self.timer_changes.clone()
+    }
+}
+
+#[async_trait]
+impl Attempts for BatchingStore {
+    async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+        self.claims.ask(request.clone()).await
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.starts.end(&claim.claim_id);
+        self.releases.ask(claim.clone()).await
+    }
+
+    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        self.starts.end(&claim.claim_id);
+        self.records.ask((claim.clone(), record.clone())).await
+    }
+}
+
+#[async_trait]
+impl Snapshots for BatchingStore {
+    async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        self.snapshots.ask(job.clone()).await
+    }
+
+    async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        self.store.prefetch_by(claim, self.read(&claim.job)).await
+    }
+
+    async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
+        let permit = self.starts.permit().await;
+        let snapshot = match self.store.unchanged_prefetched(claim) {
+            Some(snapshot) => Some(snapshot),
+            None => self.read(&claim.job).await?,
+        };
+        if snapshot.is_some() {
+            self.starts.begin(&claim.claim_id, permit);
+        }
+        Ok(snapshot)
+    }
+}
+
+#[async_trait]
+impl Counters for BatchingStore {
+    async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
+        self.updates.ask(update.clone()).await
+    }
+}
+
+#[async_trait]
+impl Timers for BatchingStore {
+    fn shards(&self) -> u32 {
+        self.store.shards()
+    }
+
+    async fn due(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
+        self.store.due(shard, until, page).await
+    }
+
+    async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        let moved = self.store.advance(advances).await;
+        self.timer_changes.moved(advances);
+        moved
+    }
+
+    async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
+        self.store.finish(finish).await
+    }
+}
+
+#[async_trait]
+impl RetryTimers for BatchingStore {
+    async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.store.keep(retry).await
+    }
+
+    async fn remove(&self, retry: &LongRetry) -> Result<(), StoreError> {
+        self.store.remove(retry).await
+    }
+
+    async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        RetryTimers::list(self.store.as_ref(), job_uid, max).await
+    }
+}
+
+#[async_trait]
+impl History for BatchingStore {
+    async fn list(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<HistoryEntry>, StoreError> {
+        History::list(self.store.as_ref(), job_uid, page).await
+    }
+}
+
+#[async_trait]
+impl Removal for BatchingStore {
+    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
+        self.store.delete_finished(job, generation).await
+    }
+
+    async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
+        self.store.purge(collection_uid).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::attempt::Occurrence;
+    use embedded::Store;
+    use tokio::time::Instant;
+
+    use super::priority::YIELD_MAX;
+    use super::start_limiter::STARTS_MAX;
+    use super::*;
+    use crate::ensure_table;
+
+    /// More than two groups.
+    const RELEASES: u32 = 1_000;
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_of_the_last_priority_keep_up_while_an_attempt_waits_to_start() {
+        let embedded = Store::in_memory().unwrap();
+        ensure_table(&embedded.client(), "table").await.unwrap();
+        let store = DynamoStore::new(embedded.client(), "table");
+        let store = Arc::new(BatchingStore::new(Arc::new(store)));
+        let mut permits = Vec::new();
+        for _ in 0..STARTS_MAX {
+            permits.push(store.starts.permit().await);
+        }
+        let waiting = tokio::spawn({
+            let store = store.clone();
+            async move { store.starts.permit().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished(), "no permit is left");
+
+        let since = Instant::now();
+        let releases = (0..RELEASES).map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move { store.release(&claim(number)).await })
+        });
+        for release in releases.collect::<Vec<_>>() {
+            release.await.unwrap().unwrap();
+        }
+        let yielded = since.elapsed();
+        assert!(yielded >= YIELD_MAX, "it went before the start: {yielded:?}");
+        assert!(yielded < 2 * YIELD_MAX, "each group waited: {yielded:?}");
+
+        drop(permits);
+        drop(waiting.await.unwrap());
+        let since = Instant::now();
+        store.release(&claim(0)).await.unwrap();
+        assert!(since.elapsed() < YIELD_MAX, "nothing goes first");
+        embedded.close().await;
+    }
+
+    fn claim(number: u32) -> Claim {
+        let occurrence = Occurrence::Scheduled { nominal_at: DateTime::UNIX_EPOCH };
+        let text = str::to_owned;
+        Claim {
+            job: JobRef { uid: text("job"), collection_uid: text("collection"), key: text("key") },
+            attempt: Attempt { number, ..Attempt::first(0, occurrence) },
+            claim_id: text("claim"),
+            lease_until: DateTime::UNIX_EPOCH,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The timers of retries that are too far in the future for a message.
+
+use async_trait::async_trait;
+use domain::attempt::Attempt;
+use ports::store::{LongRetry, PageRequest};
+use ports::{RetryTimers, StoreError};
+
+use crate::attempt_key::{attempt_key, read_attempt};
+use crate::attempts::own_due_at;
+use crate::store::DynamoStore;
+use crate::table::item::{ItemBuilder, Reader, ticks};
+use crate::table::keys::{self, RETRIES};
+use crate::table::{List, MeteredCall, Write};
+
+#[async_trait]
+impl RetryTimers for DynamoStore {
+    async fn keep(&self, LongRetry { job, attempt }: &LongRetry) -> Result<(), StoreError> {
+        let at = keys::retry(&job.uid, &attempt_key(attempt));
+        let item = ItemBuilder::at(at.clone())
+            .text("collection_uid", &job.collection_uid)
+            .text("job_key", &job.key)
+            .maybe("attempt_due_at", own_due_at(attempt))
+            .number("due_shard", keys::shard(&job.uid))
+            .set("due_at", ticks(attempt.due_at));
+        let write = Write::put(at, item).when("attribute_not_exists(pk)");
+        // If the condition failed, the timer exists already.
+        self.table.write(MeteredCall::Retries, write).await.map(drop)
+    }
+
+    async fn remove(&self, LongRetry { job, attempt }: &LongRetry) -> Result<(), StoreError> {
+        let write = Write::delete(keys::retry(&job.uid, &attempt_key(attempt)));
+        self.table.write(MeteredCall::Retries, write).await.map(drop)
+    }
+
+    async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
+        let pk = keys::timer(job_uid).pk;
+        let list = List { call: Some(MeteredCall::ListRetries), ..List::new(pk, RETRIES) };
+        let page = list.page(&self.table, PageRequest { from: None, items_max: max }).await?;
+        page.items.iter().map(|item| read_retry(&Reader::new(item))).collect()
+    }
+}
+
+pub(crate) fn read_retry(reader: &Reader<'_>) -> Result<Attempt, StoreError> {
+    let due_at = reader.optional_ticks("attempt_due_at")?;
+    let attempt = reader.text("sk")?.strip_prefix(RETRIES);
+    let attempt = attempt.and_then(|attempt| read_attempt(attempt, due_at));
+    let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is no timer"))?;
+    Ok(Attempt { is_long: true, ..attempt })
+}

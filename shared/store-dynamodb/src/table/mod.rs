@@ -1,0 +1,29 @@
+//! The one table: reading, conditional writing, and what that costs.
+//!
+//! Nothing in here knows what the items mean. The files beside this folder do, each for one kind of
+//! item.
+
+mod client;
+mod error;
+mod get_many;
+mod groups;
+pub(crate) mod item;
+pub(crate) mod keys;
+mod meter;
+mod query;
+mod recent_writes;
+mod shared_error;
+mod single;
+mod transact;
+mod write;
+
+pub(crate) use client::Table;
+pub(crate) use error::store_error;
+pub(crate) use get_many::Consistency;
+pub use groups::{Groups, SINGLES_IN_FLIGHT_MAX};
+pub use meter::{Consumed, Meter, MeteredCall};
+pub(crate) use query::List;
+pub(crate) use recent_writes::{ReadVersion, RecentWrites};
+pub(crate) use shared_error::SharedError;
+pub(crate) use transact::item as transact_item;
+pub(crate) use write::{Write, WriteOutcome};

@@ -1,0 +1,80 @@
+//! Performing one write by itself.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use aws_sdk_dynamodb::types::error::ConditionalCheckFailedException;
+use ports::StoreError;
+
+use super::client::Table;
+use super::error::store_error;
+use super::item::{Item, key};
+use super::meter::MeteredCall;
+use super::write::{What, Write, WriteOutcome};
+
+impl Table {
+    /// Performs one write.
+    pub(crate) async fn write(
+        &self,
+        call: MeteredCall,
+        write: Write,
+    ) -> Result<WriteOutcome, StoreError> {
+        let Write { key: at, what, condition, names, values } = write;
+        let (names, values) = (non_empty(names), non_empty(values));
+        let old = ReturnValuesOnConditionCheckFailure::AllOld;
+        let in_progress = self.begin_write([&at]);
+        // The three requests have these methods in common, and no trait for them.
+        macro_rules! send {
+            ($request:expr, $error:ident) => {
+                match $request
+                    .table_name(&self.name)
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(old)
+                    .set_return_consumed_capacity(self.capacity_to_return())
+                    .send()
+                    .await
+                {
+                    Ok(done) => {
+                        self.consumed(call, done.consumed_capacity());
+                        Ok(WriteOutcome::Done)
+                    }
+                    Err(error) => match error.as_service_error() {
+                        Some($error::ConditionalCheckFailedException(failed)) => {
+                            self.condition_failed(call, 1);
+                            Ok(WriteOutcome::ConditionFailed(image(failed)))
+                        }
+                        _ => Err(store_error(error)),
+                    },
+                }
+            };
+        }
+        let outcome = match what {
+            What::Put(whole) => {
+                send!(self.client.put_item().set_item(Some(whole)), PutItemError)
+            }
+            What::Update(expression) => send!(
+                self.client.update_item().set_key(Some(key(at))).update_expression(expression),
+                UpdateItemError
+            ),
+            What::Delete => {
+                send!(self.client.delete_item().set_key(Some(key(at))), DeleteItemError)
+            }
+        }?;
+        Self::end_write(in_progress);
+        Ok(outcome)
+    }
+}
+
+/// The names or values of an expression, or nothing: an empty map is invalid.
+pub(super) fn non_empty<V>(map: HashMap<String, V>) -> Option<HashMap<String, V>> {
+    (!map.is_empty()).then_some(map)
+}
+
+fn image(failed: &ConditionalCheckFailedException) -> Option<Item> {
+    failed.item().filter(|item| !item.is_empty()).cloned()
+}

@@ -1,0 +1,111 @@
+//! The ports of the services, for tests.
+//!
+//! A test gives the store, the queue and the clock that it is about, and replaces other ports with
+//! struct update syntax:
+//!
+//! ```text
+//! let ports = ManagePorts { sealer, ..manage_ports(store, queue, clock) };
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use app::ManagePorts;
+use app::fire::{Dispatcher, FirePorts, FireStore};
+use async_trait::async_trait;
+use domain::action::{CertificateFacts, ClientCertificate};
+use domain::refusal::Refusal;
+use ports::{
+    ActionSender, Attempts, CertificateReader, Clock, Collections, Counters, DispatchQueue,
+    History, IdSource, Jobs, Removal, RetryTimers, SealError, Sealer, Snapshots, Timers,
+};
+
+/// The ports of `Manage`. Secrets are not encrypted, certificates are refused, and events are
+/// dropped.
+pub fn manage_ports<S>(
+    store: Arc<S>,
+    queue: Arc<dyn DispatchQueue>,
+    clock: Arc<dyn Clock>,
+) -> ManagePorts
+where
+    S: Collections + Jobs + History + Timers + 'static,
+{
+    let events = Arc::new(());
+    let dispatcher = Dispatcher::new(store.clone(), queue.clone(), events, clock.clone(), None);
+    ManagePorts {
+        collections: store.clone(),
+        jobs: store.clone(),
+        history: store,
+        queue,
+        dispatcher,
+        sealer: Arc::new(PlainSealer),
+        certificates: Arc::new(NoCertificates),
+        clock,
+        ids: Arc::new(CountedIds::default()),
+        disk: Arc::new(()),
+    }
+}
+
+/// The ports of the executor. Secrets are not encrypted, and events are dropped.
+pub fn fire_ports<S>(
+    store: Arc<S>,
+    queue: Arc<dyn DispatchQueue>,
+    sender: Arc<dyn ActionSender>,
+    clock: Arc<dyn Clock>,
+) -> FirePorts
+where
+    S: Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + 'static,
+{
+    FirePorts {
+        store: FireStore::new(store),
+        queue,
+        sender,
+        sealer: Arc::new(PlainSealer),
+        events: Arc::new(()),
+        clock,
+        ids: Arc::new(CountedIds::default()),
+    }
+}
+
+/// Ids that count up: `id0`, `id1`, and so on.
+#[derive(Debug, Default)]
+pub struct CountedIds(AtomicU64);
+
+impl CountedIds {
+    /// Ids that begin with this number.
+    #[must_use]
+    pub const fn from(first: u64) -> Self {
+        Self(AtomicU64::new(first))
+    }
+}
+
+impl IdSource for CountedIds {
+    fn new_id(&self) -> String {
+        format!("id{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Seals nothing: for tests that are not about secrets.
+#[derive(Debug, Clone, Copy)]
+pub struct PlainSealer;
+
+#[async_trait]
+impl Sealer for PlainSealer {
+    async fn seal(&self, _place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
+        Ok(plain.as_bytes().to_vec())
+    }
+
+    async fn open(&self, _place: &str, sealed: &[u8]) -> Result<String, SealError> {
+        String::from_utf8(sealed.to_vec()).map_err(|_| SealError::NotOurs)
+    }
+}
+
+/// Refuses every certificate: for tests that are not about certificates.
+#[derive(Debug, Clone, Copy)]
+pub struct NoCertificates;
+
+impl CertificateReader for NoCertificates {
+    fn read(&self, _client: &ClientCertificate) -> Result<CertificateFacts, Refusal> {
+        Err(Refusal::invalid("this test uses no certificates"))
+    }
+}
