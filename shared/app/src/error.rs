@@ -1,4 +1,4 @@
-//! How a service fails, without a word of HTTP.
+//! Errors of the services, independent of HTTP.
 
 use domain::refusal::Refusal;
 use ports::{QueueError, SealError, StoreError};
@@ -20,16 +20,16 @@ pub enum AppError {
         /// The name that was asked for.
         name: String,
     },
-    /// The request is refused; its message is for whoever sent it.
+    /// The request is refused; the message is for the client.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Others changed the same thing again and again.
+    /// Concurrent changes came first, again and again.
     #[error("{what} is being changed by others")]
     Busy {
         /// What it is.
         what: String,
     },
-    /// The store did not do its part.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The disk takes no writes.
@@ -38,10 +38,10 @@ pub enum AppError {
     /// Secrets could not be sealed or opened.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// The queue did not take a message that was asked for.
+    /// The queue did not accept a message.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// What the store keeps is not what was accepted.
+    /// A stored job cannot be read back.
     #[error("job '{name}' is kept in a form that cannot be read")]
     Unreadable {
         /// The job.

@@ -1,41 +1,41 @@
-//! By what alarms and filters know errors: a field `error_type` of whatever is logged as one.
+//! The types of errors, for alarms and filters: the field `error_type` of every logged error.
 
 use std::fmt;
 
-/// The type of an error, as the log and the answers of functions have it. It stays as it is.
+/// The type of an error, as it is in the log and in the answers of functions. The names never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorType {
-    /// The environment does not say what the function has to know.
+    /// The environment lacks a setting, or has an invalid one.
     SettingsInvalid,
-    /// The function could not go on, and its process ended.
+    /// The process of the function ended.
     FunctionEnded,
-    /// What Lambda handed over is not what the function is for.
+    /// Lambda delivered an event that the function cannot read.
     EventUnreadable,
-    /// A message is not one of ours, or damaged.
+    /// A message is not a work item, or is damaged.
     MessageUnreadable,
     /// A message was written by a newer version.
     MessageNewer,
-    /// The store, the queue or the key did not do their part; the message comes back.
+    /// The store, the queue or the key failed; the message is delivered again.
     MessageFailed,
-    /// A message took longer than the function may; it comes back.
+    /// The work of a message timed out; the message is delivered again.
     MessageTimedOut,
-    /// A message made the function trip over itself; it comes back.
+    /// The work of a message panicked; the message is delivered again.
     MessagePanicked,
-    /// A message came back for the last time, and goes to the dead letters.
+    /// A message was delivered too often, and goes to the dead-letter queue.
     DeadLetter,
-    /// No shard of the index was swept.
+    /// No shard of the index could be read.
     SweepFailed,
-    /// A shard of the index was not swept to its end; the next pass goes on there.
+    /// A shard of the index was not read to its end; the next pass goes on there.
     ShardFailed,
     /// Events of jobs could not be put on the bus.
     EventsLost,
-    /// A job cannot be read, and what is due of it fails.
+    /// A job cannot be read; its attempts fail.
     JobUnreadable,
-    /// A timer cannot be read, and what it stands for does not fire.
+    /// A timer cannot be read; its job does not fire.
     TimerUnreadable,
-    /// A request failed for a reason of ours.
+    /// A request failed because of the service, not of the client.
     RequestFailed,
-    /// A request made the program trip over itself.
+    /// The handler of a request panicked.
     RequestPanicked,
 }
 
@@ -60,7 +60,7 @@ impl ErrorType {
         Self::RequestPanicked,
     ];
 
-    /// Its name.
+    /// The name, as it is logged.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

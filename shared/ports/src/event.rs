@@ -1,4 +1,4 @@
-//! Telling the world what fired and what did not.
+//! Events: what fired and what did not.
 
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Record};
@@ -9,58 +9,59 @@ use domain::work_item::JobRef;
 /// Something that happened to a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
-    /// An attempt was made, and is recorded.
+    /// An attempt was made and is recorded.
     Executed {
-        /// Whose.
+        /// The job.
         job: &'a JobRef,
-        /// Which.
+        /// The attempt.
         attempt: &'a Attempt,
-        /// How it ended.
+        /// How the attempt ended.
         record: &'a Record,
-        /// How long after it was due it started.
+        /// The time between when it was due and when it started.
         late: TimeDelta,
     },
-    /// An attempt was not made.
+    /// An attempt may not start, and is given up.
     Dropped {
-        /// Whose.
+        /// The job.
         job: &'a JobRef,
-        /// Which.
+        /// The attempt.
         attempt: &'a Attempt,
-        /// Why.
+        /// The reason.
         why: SkipReason,
     },
-    /// Occurrences were overtaken before they were handed over.
+    /// Occurrences were overtaken before they were dispatched.
     Overtaken {
-        /// Whose.
+        /// The job.
         job: &'a JobRef,
-        /// How many.
+        /// How many occurrences.
         occurrences: u64,
     },
-    /// A retry is on its way.
+    /// A retry follows.
     Retried {
-        /// Whose.
+        /// The job.
         job: &'a JobRef,
-        /// Which.
+        /// The retry.
         attempt: &'a Attempt,
     },
-    /// A job is over.
+    /// A job has finished.
     Finished {
-        /// Which.
+        /// The job.
         job: &'a JobRef,
         /// Completed or faulted.
         state: JobState,
     },
 }
 
-/// Takes note of events: counts them, or sends them on.
+/// Takes events, to count them or to send them on.
 ///
-/// It answers at once, and cannot fail: what it has to send it keeps until its process sends it.
+/// It returns at once and cannot fail. A sink that sends events keeps them until its process sends
+/// them.
 pub trait EventSink: Send + Sync {
-    /// Takes note.
+    /// Takes an event.
     fn note(&self, event: Event<'_>);
 }
 
-/// Both take note.
+/// Both sinks take the event.
 impl<A: EventSink, B: EventSink> EventSink for (A, B) {
     fn note(&self, event: Event<'_>) {
         self.0.note(event);
@@ -68,14 +69,14 @@ impl<A: EventSink, B: EventSink> EventSink for (A, B) {
     }
 }
 
-/// Whoever shares it takes note.
+/// The shared sink takes the event.
 impl<T: EventSink + ?Sized> EventSink for std::sync::Arc<T> {
     fn note(&self, event: Event<'_>) {
         self.as_ref().note(event);
     }
 }
 
-/// Whoever is there takes note.
+/// The sink, if there is one, takes the event.
 impl<T: EventSink> EventSink for Option<T> {
     fn note(&self, event: Event<'_>) {
         if let Some(sink) = self {
@@ -84,7 +85,7 @@ impl<T: EventSink> EventSink for Option<T> {
     }
 }
 
-/// Takes no note.
+/// Drops events.
 impl EventSink for () {
     fn note(&self, _event: Event<'_>) {}
 }

@@ -1,15 +1,15 @@
-//! Handing work items to the workers.
+//! Sending work items to the workers.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::work_item::WorkItem;
 
-/// A work item on its way to the queue.
+/// A message for the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueMessage {
-    /// What is to be done.
+    /// The work item.
     pub work_item: WorkItem,
-    /// When, at the earliest.
+    /// When it is due: it is not to be delivered long before.
     pub due_at: DateTime<Utc>,
 }
 
@@ -18,24 +18,24 @@ pub struct QueueMessage {
 pub trait DispatchQueue: Send + Sync {
     /// Sends messages.
     ///
-    /// When it answers, all are kept. After an error some may be, and sending all again is safe:
-    /// whoever receives a message knows what of it is done.
+    /// When this returns, all messages are stored. After an error some may be, and the caller may send all
+    /// of them again: a worker finds out which of a message's work is done.
     async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError>;
 }
 
-/// Why messages were not taken.
+/// Why messages were not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// It is not there, or asks for patience: sending again may help.
+    /// The queue cannot be reached, or throttles. A retry may help.
     #[error("the queue is not available")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It refused what should have been right.
+    /// The queue refused a message that should have been valid.
     #[error("the queue refused a message")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl QueueError {
-    /// Whether sending again may help.
+    /// Whether a retry may help.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         match self {

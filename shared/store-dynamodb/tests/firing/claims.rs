@@ -81,10 +81,10 @@ async fn claims_of_an_earlier_process_are_void_and_do_not_count() {
         let last = process(2 * CLAIMS_MAX);
         assert_eq!(last.claim(&claim(&attempt, "x")).await.unwrap(), held_until(200));
         let record = record(60);
-        let lost = process(0).record(&held(&attempt, "c"), &record).await.unwrap();
-        assert_eq!(lost, Recorded::Lost);
-        let kept = last.record(&held(&attempt, "c"), &record).await.unwrap();
-        assert_eq!(kept, Recorded::Kept);
+        let recorded = process(0).record(&held(&attempt, "c"), &record).await.unwrap();
+        assert_eq!(recorded, Recorded::Lost);
+        let recorded = last.record(&held(&attempt, "c"), &record).await.unwrap();
+        assert_eq!(recorded, Recorded::Kept);
         // An attempt that has ended stays so.
         let ended = process(0).claim(&claim(&attempt, "c")).await.unwrap();
         assert_eq!(ended, Claimed::Ended(record));
