@@ -1,4 +1,4 @@
-//! How a service fails, without a word of HTTP.
+//! Errors of the services, independent of HTTP.
 
 use domain::refusal::Refusal;
 use ports::{QueueError, SealError, StoreError};

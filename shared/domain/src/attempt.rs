@@ -1,4 +1,4 @@
-//! Executions: one attempt at the action of an occurrence, and what became of it.
+//! Attempts: one try at the action of an occurrence, and how it ended.
 
 use std::fmt;
 
@@ -6,34 +6,34 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::tick::ticks;
 
-/// How long an item of history is kept after its attempt ended.
+/// How long history is kept after an attempt ended.
 pub const KEPT_FOR: TimeDelta = TimeDelta::days(60);
 
-/// The most bytes of a message that are kept; what is longer is cut.
+/// The most bytes of a message that are kept; a longer message is cut.
 ///
-/// It leaves room for the head of an answer and as much of its body as is shown, and keeps a
-/// hundred records within what one transaction may hold.
+/// There is room for the head of an answer and the part of its body that history shows. A hundred
+/// records fit into one transaction.
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
-/// What is to run.
+/// What an attempt is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Occurrence {
-    /// What the recurrence yields.
+    /// An occurrence of the recurrence.
     Scheduled {
-        /// The instant it yields.
+        /// Its instant.
         nominal_at: DateTime<Utc>,
     },
-    /// One execution that a user asked for.
+    /// A run that a user asked for.
     Run {
-        /// The instant of the call.
+        /// The instant of the request.
         asked_at: DateTime<Utc>,
-        /// Tells it from other calls.
+        /// Tells the run from other runs.
         run_id: String,
     },
 }
 
 impl Occurrence {
-    /// The instant it is about, however late it runs.
+    /// Its instant, however late the attempt is.
     #[must_use]
     pub const fn nominal_at(&self) -> DateTime<Utc> {
         match self {
@@ -43,30 +43,32 @@ impl Occurrence {
     }
 }
 
-/// Which of a job's actions runs.
+/// The main action or the error action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// What the job does.
+    /// The main action.
     Main,
-    /// What it does when that has failed for good.
+    /// The error action, after the last retry of the main action has failed.
     Error,
 }
 
-/// One attempt. It is the same whoever computes it, so whoever receives it twice knows it again.
+/// One attempt. Every process computes the same attempt, so a worker that receives it twice recognises
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Attempt {
-    /// The timing under which it was sent: one of an older timing does not start.
+    /// The generation of the timing under which it was sent. An attempt of an older timing does not
+    /// start.
     pub generation: u64,
     /// The occurrence.
     pub occurrence: Occurrence,
-    /// Which action.
+    /// The action.
     pub role: Role,
     /// 0 is the first, 1 the first retry.
     pub number: u32,
-    /// When it may start: its occurrence's instant; a retry's, that of its predecessor's end and the
-    /// interval; an error action's, that of the end of what failed.
+    /// When it may start. For a first attempt, the instant of the occurrence; for a retry, the end of the
+    /// attempt before it plus the interval; for an error action, the end of the attempt that failed.
     pub due_at: DateTime<Utc>,
-    /// Whether it waits in a timer of its own, as it is too far away for a message.
+    /// Whether it waits in a timer, because it is too far in the future for a message.
     pub is_long: bool,
 }
 
@@ -78,8 +80,8 @@ impl Attempt {
         Self { generation, occurrence, role: Role::Main, number: 0, due_at, is_long: false }
     }
 
-    /// What tells it from the other attempts of its job. When it is due, and where it waits, is not
-    /// part of it.
+    /// Tells it from the other attempts of its job. The due time is not part of the identity, and
+    /// neither is where the attempt waits.
     #[must_use]
     pub const fn id(&self) -> AttemptId<'_> {
         AttemptId(self)

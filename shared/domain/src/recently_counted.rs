@@ -1,14 +1,14 @@
-//! Which attempts a job's counters have in them, so that each is counted once.
+//! The attempts that a job's counters contain, so that each attempt is counted once.
 //!
-//! Whoever receives a message twice may come to count its attempt twice. So the counters of a job
-//! stand beside a short memory of what was counted last, and both change in one write on the
-//! condition that the memory is the one that was read.
+//! A message may be delivered twice, and its attempt could then be counted twice. So the counters of a
+//! job are stored with a list of the attempts that were counted last. Both change in one write, on the
+//! condition that the list is the one that was read.
 //!
-//! The memory is short, so there is a floor: the end of the newest attempt that fell out of it. What
-//! ended no later than that is taken for counted.
+//! The list is short, so there is a floor: the end of the newest attempt that was evicted from it. An
+//! attempt that ended no later than the floor is taken for counted.
 //!
-//! An occurrence that was skipped is counted, too, and never ended: so the floor says nothing of it,
-//! and once it is forgotten it lifts the floor no higher than to when it was due.
+//! A skipped occurrence is counted, too. It has no end time, so the floor does not cover it. When its
+//! entry is evicted, the floor rises to its due time at most.
 
 use chrono::{DateTime, Utc};
 
@@ -16,13 +16,13 @@ use crate::attempt::Attempt;
 
 /// How many attempts are remembered.
 ///
-/// A model of the protocol let eight drift in one run of twelve; sixty-four drifted only in a burst
-/// after an outage.
+/// In a model of the protocol, counters drifted in one run of twelve with eight entries. With sixty-four
+/// they drifted only in a burst after an outage.
 pub const REMEMBERED_MAX: usize = 64;
 
-/// Bytes of one that is remembered: four of its identity, four of its end.
+/// Bytes of an entry: four of its identity, four of its end.
 const ENTRY: usize = 8;
-/// Bytes before them: the newest end, and the floor.
+/// Bytes before the entries: the newest end, and the floor.
 const HEAD: usize = 16;
 
 /// The attempts that were counted last.
@@ -30,11 +30,11 @@ const HEAD: usize = 16;
 pub struct RecentlyCounted {
     /// In the order in which they were counted.
     recent: Vec<Entry>,
-    /// The newest end of what is no longer in `recent`.
+    /// The newest end of the attempts that were evicted from `recent`.
     floor: Option<i64>,
 }
 
-/// One that is remembered. Ends are in milliseconds since 1970.
+/// An attempt that was counted. Ends are in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
     id: u32,
@@ -42,7 +42,7 @@ struct Entry {
 }
 
 impl RecentlyCounted {
-    /// Whether an attempt is counted already. One without an end was skipped.
+    /// Whether an attempt is counted already. A skipped attempt has no end.
     #[must_use]
     pub fn has(&self, attempt: &Attempt, ended_at: Option<DateTime<Utc>>) -> bool {
         let id = short_id(attempt);
@@ -50,7 +50,7 @@ impl RecentlyCounted {
         remembered || ended_at.is_some_and(|end| Some(end.timestamp_millis()) <= self.floor)
     }
 
-    /// Remembers an attempt; the one that was counted first is forgotten if there are too many.
+    /// Adds an attempt. If there are too many, the attempt that was counted first is evicted.
     pub fn add(&mut self, attempt: &Attempt, ended_at: Option<DateTime<Utc>>) {
         let ended = ended_at.unwrap_or(attempt.due_at).timestamp_millis();
         self.recent.push(Entry { id: short_id(attempt), ended });
@@ -60,7 +60,7 @@ impl RecentlyCounted {
         }
     }
 
-    /// Whether nothing was ever counted.
+    /// Whether no attempt was ever counted.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.recent.is_empty() && self.floor.is_none()
@@ -75,14 +75,14 @@ impl RecentlyCounted {
         bytes.extend(self.floor.unwrap_or(i64::MIN).to_be_bytes());
         for entry in &self.recent {
             bytes.extend(entry.id.to_be_bytes());
-            // Seven weeks is as far back as it tells apart: much longer than a message lives.
+            // The ends of the last seven weeks are told apart: much longer than a message lives.
             let before = u32::try_from(newest.saturating_sub(entry.ended)).unwrap_or(u32::MAX);
             bytes.extend(before.to_be_bytes());
         }
         bytes
     }
 
-    /// Reads what [`Self::to_bytes`] wrote; `None` if it did not.
+    /// Reads the bytes of [`Self::to_bytes`]; `None` if they are damaged.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         if bytes.is_empty() {
@@ -103,8 +103,8 @@ impl RecentlyCounted {
     }
 }
 
-/// The identity of an attempt in four bytes: one of sixty-four others has the same in one job of
-/// sixty million.
+/// The identity of an attempt in four bytes. In one job of sixty million, one of sixty-four other
+/// attempts has the same.
 fn short_id(attempt: &Attempt) -> u32 {
     let id = attempt.id().to_string();
     // FNV-1a: the same for ever, since it is stored.
@@ -120,7 +120,7 @@ mod tests {
     use crate::attempt::Occurrence;
 
     impl RecentlyCounted {
-        /// The newest end of what was counted and is forgotten.
+        /// The newest end of the attempts that were evicted.
         fn floor(&self) -> Option<DateTime<Utc>> {
             let floor = self.floor?;
             DateTime::UNIX_EPOCH.checked_add_signed(TimeDelta::try_milliseconds(floor)?)
@@ -136,49 +136,49 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_known_again() {
-        let mut settled = RecentlyCounted::default();
-        settled.add(&attempt(1), Some(at(61)));
-        assert!(settled.has(&attempt(1), Some(at(61))));
-        assert!(!settled.has(&attempt(2), Some(at(61))));
-        assert!(!settled.has(&Attempt { number: 1, ..attempt(1) }, Some(at(95))));
+    fn an_attempt_that_was_added_is_counted() {
+        let mut counted = RecentlyCounted::default();
+        counted.add(&attempt(1), Some(at(61)));
+        assert!(counted.has(&attempt(1), Some(at(61))));
+        assert!(!counted.has(&attempt(2), Some(at(61))));
+        assert!(!counted.has(&Attempt { number: 1, ..attempt(1) }, Some(at(95))));
     }
 
     #[test]
-    fn what_ended_before_something_forgotten_is_taken_for_counted() {
-        let mut settled = RecentlyCounted::default();
+    fn an_attempt_that_ended_before_the_floor_is_taken_for_counted() {
+        let mut counted = RecentlyCounted::default();
         for minute in 0..=64 {
-            settled.add(&attempt(minute), Some(at(60 * minute + 1)));
+            counted.add(&attempt(minute), Some(at(60 * minute + 1)));
         }
-        assert_eq!(settled.recent.len(), REMEMBERED_MAX);
-        assert_eq!(settled.floor(), Some(at(1)));
-        assert!(settled.has(&attempt(0), Some(at(1))));
-        // One that was still out when its successors were counted is not.
-        assert!(!settled.has(&Attempt { number: 3, ..attempt(0) }, Some(at(2))));
+        assert_eq!(counted.recent.len(), REMEMBERED_MAX);
+        assert_eq!(counted.floor(), Some(at(1)));
+        assert!(counted.has(&attempt(0), Some(at(1))));
+        // An attempt that ended after the evicted one is not.
+        assert!(!counted.has(&Attempt { number: 3, ..attempt(0) }, Some(at(2))));
     }
 
     #[test]
-    fn what_was_skipped_is_counted_however_many_there_are() {
-        let mut settled = RecentlyCounted::default();
+    fn skipped_attempts_are_counted_however_many_there_are() {
+        let mut counted = RecentlyCounted::default();
         for minute in 0..200 {
-            assert!(!settled.has(&attempt(minute), None), "{minute}");
-            settled.add(&attempt(minute), None);
-            assert!(settled.has(&attempt(minute), None), "{minute}");
+            assert!(!counted.has(&attempt(minute), None), "{minute}");
+            counted.add(&attempt(minute), None);
+            assert!(counted.has(&attempt(minute), None), "{minute}");
         }
-        // What ended after those were due that are forgotten is not taken for counted.
-        assert_eq!(settled.floor(), Some(at(60 * 135)));
-        assert!(!settled.has(&attempt(200), Some(at(60 * 135 + 1))));
+        // An attempt that ended after the due times of the evicted ones is not taken for counted.
+        assert_eq!(counted.floor(), Some(at(60 * 135)));
+        assert!(!counted.has(&attempt(200), Some(at(60 * 135 + 1))));
     }
 
     #[test]
-    fn it_is_small_and_reads_back_as_it_was() {
-        let mut settled = RecentlyCounted::default();
-        assert_eq!(RecentlyCounted::from_bytes(&settled.to_bytes()), Some(settled.clone()));
+    fn the_bytes_are_few_and_read_back_as_they_were() {
+        let mut counted = RecentlyCounted::default();
+        assert_eq!(RecentlyCounted::from_bytes(&counted.to_bytes()), Some(counted.clone()));
         for minute in 0..200 {
-            settled.add(&attempt(minute), Some(at(60 * minute + 1)));
-            let bytes = settled.to_bytes();
+            counted.add(&attempt(minute), Some(at(60 * minute + 1)));
+            let bytes = counted.to_bytes();
             assert!(bytes.len() <= 528);
-            assert_eq!(RecentlyCounted::from_bytes(&bytes), Some(settled.clone()));
+            assert_eq!(RecentlyCounted::from_bytes(&bytes), Some(counted.clone()));
         }
         assert_eq!(RecentlyCounted::from_bytes(&[]), Some(RecentlyCounted::default()));
         for damaged in [&[1_u8][..], &[0; 17]] {

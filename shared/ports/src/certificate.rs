@@ -5,10 +5,10 @@ use domain::refusal::Refusal;
 
 /// Opens the file of a client certificate.
 pub trait CertificateReader: Send + Sync {
-    /// What the file holds.
+    /// Reads the facts of the certificate in the file.
     ///
     /// # Errors
     ///
-    /// A refusal that says what is wrong with the file or its password, and repeats neither.
+    /// A refusal that says what is wrong with the file or its password, and quotes neither.
     fn read(&self, client: &ClientCertificate) -> Result<CertificateFacts, Refusal>;
 }

@@ -1,16 +1,16 @@
-//! Where what is kept is written.
+//! Whether the disk accepts writes.
 
 use async_trait::async_trait;
 
 use crate::StoreError;
 
-/// Says whether what is answered can be kept.
+/// Tells whether the disk beneath the store accepts writes.
 ///
-/// `()` is the one of who keeps everything elsewhere: whether that takes writes is known when it
-/// answers.
+/// `()` is for hosts without a local disk: there, a successful answer from the store already proves that
+/// it accepts writes.
 #[async_trait]
 pub trait Disk: Send + Sync {
-    /// Whether writes are taken now. It may try one, which changes nothing.
+    /// Checks whether writes are accepted now. It may try a write that changes nothing.
     async fn takes_writes(&self) -> Result<(), StoreError>;
 }
 

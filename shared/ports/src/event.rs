@@ -22,7 +22,7 @@ pub enum Event<'a> {
         /// How long after its due time the attempt started.
         late: TimeDelta,
     },
-    /// An attempt was not made.
+    /// An attempt may not start, and is given up.
     Dropped {
         /// The job of the attempt.
         job: &'a JobRef,

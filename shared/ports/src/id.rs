@@ -1,7 +1,7 @@
-//! New identities.
+//! New ids.
 
-/// Makes identities that were never made before.
+/// Makes unique ids.
 pub trait IdSource: Send + Sync {
-    /// A new one: letters and digits, usable in a key.
+    /// Makes an id of letters and digits, which can be part of a key.
     fn new_id(&self) -> String;
 }

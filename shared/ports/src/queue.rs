@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::work_item::WorkItem;
 
-/// A work item on its way to the queue.
+/// A message for the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueMessage {
     /// What a worker is asked to do.

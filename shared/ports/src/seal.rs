@@ -1,32 +1,32 @@
-//! Sealing secrets, so that they are never plain where they are kept.
+//! Sealing secrets, so that they are never stored as plain text.
 
 use async_trait::async_trait;
 
-/// Seals and opens secrets. The key may be far away.
+/// Seals and opens secrets. The key may be in another service.
 #[async_trait]
 pub trait Sealer: Send + Sync {
-    /// Seals a text for one place; it cannot be opened as if it were from another.
+    /// Seals a text for one place. Sealed text of another place cannot be opened there.
     ///
     /// # Errors
     ///
-    /// If the key is not to be had.
+    /// If the key is not available.
     async fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError>;
 
-    /// Opens what was sealed for this place.
+    /// Opens a text that was sealed for this place.
     ///
     /// # Errors
     ///
-    /// If the key is not to be had, or is not the one, or the sealed text is damaged.
+    /// If the key is not available, or is another one, or the sealed text is damaged.
     async fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError>;
 }
 
 /// Why secrets could not be sealed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// What was sealed was not sealed here, with this key, for this place.
+    /// The text was sealed with another key or for another place, or is damaged.
     #[error("sealed secrets cannot be opened: another key, another place, or damaged")]
     NotOurs,
-    /// The key is not to be had.
+    /// The key is not available.
     #[error("the key that seals secrets is not to be had")]
     NoKey(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -114,9 +114,9 @@ impl DynamoStore {
                 .with(":mine", text(self.stored_claim_id(&claim.claim_id)))
         };
         let writes = claims.iter().map(release).collect();
-        let wrote = self.table.write_group(MeteredCall::Release, writes).await;
+        let outcomes = self.table.write_group(MeteredCall::Release, writes).await;
         // A claim that the caller no longer holds need not be given back.
-        wrote.into_iter().map(|wrote| wrote.map(|_| ())).collect()
+        outcomes.into_iter().map(|outcome| outcome.map(|_| ())).collect()
     }
 
     /// Records how a group of attempts ended.
@@ -127,8 +127,8 @@ impl DynamoStore {
         let ids = records.iter().map(|(claim, _)| self.stored_claim_id(&claim.claim_id));
         let ids: Vec<String> = ids.collect();
         let writes = records.iter().zip(&ids).map(|((claim, record), id)| close(claim, id, record));
-        let wrote = self.table.write_group(MeteredCall::Record, writes.collect()).await;
-        ids.iter().zip(wrote).map(|(id, wrote)| recorded(id, wrote?)).collect()
+        let outcomes = self.table.write_group(MeteredCall::Record, writes.collect()).await;
+        ids.iter().zip(outcomes).map(|(id, outcome)| recorded(id, outcome?)).collect()
     }
 
     fn first_write(&self, request: &ClaimRequest) -> ClaimWrite {
@@ -281,8 +281,8 @@ fn close(claim: &Claim, id: &str, record: &Record) -> Write {
     .with(":mine", text(id))
 }
 
-fn recorded(id: &str, wrote: WriteOutcome) -> Result<Recorded, StoreError> {
-    let WriteOutcome::ConditionFailed(item) = wrote else {
+fn recorded(id: &str, outcome: WriteOutcome) -> Result<Recorded, StoreError> {
+    let WriteOutcome::ConditionFailed(item) = outcome else {
         return Ok(Recorded::Kept);
     };
     // A claim that is gone was given back, or expired long ago.

@@ -1,17 +1,19 @@
 //! Jobs that change while their occurrences are on their way.
 
 use domain::firing::SkipReason;
+use serde_json::{Value, json};
 
-use super::target::Does::Fail;
-use super::world::{World, came};
+use super::target::Behaviour::Fail;
+use super::world::{World, status};
 
-const MINUTELY: &str =
-    r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#;
+fn minutely() -> Value {
+    json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}})
+}
 
 /// A world with a minutely job that has fired from 10:00 until now, with messages for what comes.
 async fn minutely_until(now: &str) -> World {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.put("j", MINUTELY).await;
+    world.put("j", minutely()).await;
     world.run_until(now).await;
     assert!(world.queued() > 5, "{}", world.queued());
     world
@@ -24,24 +26,24 @@ fn minutes(range: std::ops::Range<u32>) -> Vec<String> {
 #[tokio::test]
 async fn another_action_is_done_by_what_is_already_on_its_way() {
     let mut world = minutely_until("2027-03-01T10:05:30").await;
-    world.patch("j", r#"{"action": {"request": {"uri": "http://new/"}}}"#).await;
+    world.patch("j", json!({"action": {"request": {"uri": "http://new/"}}})).await;
     world.run_until("2027-03-01T10:20:30").await;
     assert_eq!(world.calls("http://j/"), minutes(0..6));
     assert_eq!(world.calls("http://new/"), minutes(6..21));
-    assert_eq!(world.came("j").await, came("enabled", [21, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("enabled").executions(21));
 }
 
 #[tokio::test]
 async fn another_recurrence_ends_what_the_old_one_had_on_its_way() {
     let mut world = minutely_until("2027-03-01T10:05:30").await;
     let queued = world.queued();
-    world.patch("j", r#"{"recurrence": {"interval": 10}}"#).await;
+    world.patch("j", json!({"recurrence": {"interval": 10}})).await;
     world.run_until("2027-03-01T10:35").await;
     let history = world.history("j").await;
     assert_eq!(history[..6].len(), 6);
     assert_eq!(history[6..], ["01 10:10 #1.0", "01 10:20 #2.0", "01 10:30 #3.0"]);
     assert_eq!(world.noted.dropped("j"), vec![SkipReason::TimingChanged; queued]);
-    assert_eq!(world.came("j").await, came("enabled", [9, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("enabled").executions(9));
 }
 
 #[tokio::test]
@@ -49,19 +51,15 @@ async fn another_recurrence_ends_the_retries_of_the_old_one() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Fail, Fail]);
     // The first has one in a message, the second one in a timer.
-    let retry = |interval| {
-        format!(
-            r#"{{"action": {{"retryPolicy": {{"retryType": "Fixed", "retryInterval": "{interval}"}}}}}}"#
-        )
-    };
+    let retry = |interval| json!({"action": {"retryPolicy": {"retryType": "Fixed", "retryInterval": interval}}});
     world
-        .put("j", r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#)
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}))
         .await;
-    world.patch("j", &retry("PT10M")).await;
+    world.patch("j", retry("PT10M")).await;
     world.run_until("2027-03-01T10:00:30").await;
-    world.patch("j", &retry("PT20M")).await;
+    world.patch("j", retry("PT20M")).await;
     world.run_until("2027-03-01T10:01:30").await;
-    world.patch("j", r#"{"recurrence": {"frequency": "day"}}"#).await;
+    world.patch("j", json!({"recurrence": {"frequency": "day"}})).await;
     world.run_until("2027-03-01T12:00").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:01"]);
     assert_eq!(world.queued(), 0);
@@ -73,7 +71,7 @@ async fn another_recurrence_ends_the_retries_of_the_old_one() {
 async fn a_disabled_job_is_silent_at_once_and_its_count_goes_on_when_it_is_enabled() {
     let mut world = World::at("2027-03-01T09:00").await;
     world
-        .put("j", r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 10}}"#)
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 10}}))
         .await;
     world.run_until("2027-03-01T10:03:30").await;
     world.disable("j").await;
@@ -85,25 +83,25 @@ async fn a_disabled_job_is_silent_at_once_and_its_count_goes_on_when_it_is_enabl
     let history = world.history("j").await;
     assert_eq!((&*history[3], &*history[4]), ("01 10:03 #4.0", "01 10:31 #5.0"));
     assert_eq!(history[9], "01 10:36 #10.0");
-    assert_eq!(world.came("j").await, came("completed", [10, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(10));
 }
 
 #[tokio::test]
 async fn a_one_time_job_that_is_enabled_after_its_time_fires_then() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.put("j", r#"{"startTime": "2027-03-01T10:00", "state": "Disabled"}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "state": "Disabled"})).await;
     world.run_until("2027-03-01T12:00:30").await;
     assert!(world.calls("http://j/").is_empty());
     world.enable("j").await;
     world.run_until("2027-03-02T00:00").await;
     assert_eq!(world.history("j").await, ["01 12:00:30 #1.0"]);
-    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(1));
 }
 
 #[tokio::test]
 async fn a_one_time_job_that_is_switched_before_its_time_fires_at_its_time() {
     let mut world = World::at("2027-03-01T09:50").await;
-    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     world.run_until("2027-03-01T09:55").await;
     world.disable("j").await;
     world.run_until("2027-03-01T09:56").await;
@@ -129,22 +127,22 @@ async fn a_deleted_job_is_silent_and_another_of_its_name_is_another() {
     let mut world = minutely_until("2027-03-01T10:05:30").await;
     let queued = world.queued();
     world.delete("j").await;
-    world.put("j", r#"{"startTime": "2028-01-01", "recurrence": {"frequency": "minute"}}"#).await;
+    world.put("j", json!({"startTime": "2028-01-01", "recurrence": {"frequency": "minute"}})).await;
     world.run_until("2027-03-01T11:00").await;
     assert_eq!(world.calls("http://j/"), minutes(0..6));
     assert_eq!(world.noted.dropped("j"), vec![SkipReason::Gone; queued]);
-    assert_eq!(world.came("j").await, came("enabled", [0; 4]));
+    assert_eq!(world.status("j").await, status("enabled"));
     assert!(world.history("j").await.is_empty());
 }
 
 #[tokio::test]
 async fn a_run_of_a_job_that_is_deleted_does_not_start() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.put("j", MINUTELY).await;
-    world.works = false;
+    world.put("j", minutely()).await;
+    world.worker_running = false;
     world.call_run("j").await;
     world.delete("j").await;
-    world.works = true;
+    world.worker_running = true;
     world.run_until("2027-03-01T11:00").await;
     assert!(world.calls("http://j/").is_empty());
     assert_eq!(world.noted.dropped("j"), [SkipReason::Gone]);

@@ -4,8 +4,9 @@ use domain::collection::CollectionState::{Disabled, Enabled};
 use domain::firing::SkipReason;
 use ports::store::PageRequest;
 use ports::{Jobs, Timers};
+use serde_json::json;
 
-use super::world::{World, came};
+use super::world::{World, status};
 
 #[tokio::test]
 async fn what_falls_due_while_a_collection_is_off_is_skipped_and_counted() {
@@ -13,7 +14,7 @@ async fn what_falls_due_while_a_collection_is_off_is_skipped_and_counted() {
     world
         .put(
             "j",
-            r#"{"startTime": "2027-03-01T09:00", "recurrence": {"frequency": "hour", "count": 5}}"#,
+            json!({"startTime": "2027-03-01T09:00", "recurrence": {"frequency": "hour", "count": 5}}),
         )
         .await;
     world.run_until("2027-03-01T09:30").await;
@@ -23,25 +24,25 @@ async fn what_falls_due_while_a_collection_is_off_is_skipped_and_counted() {
     world.run_until("2027-03-01T14:00").await;
     assert_eq!(world.history("j").await, ["01 09:00 #1.0", "01 12:00 #4.0", "01 13:00 #5.0"]);
     assert_eq!(world.noted.dropped("j"), [SkipReason::CollectionOff; 2]);
-    assert_eq!(world.came("j").await, came("completed", [3, 0, 0, 2]));
+    assert_eq!(world.status("j").await, status("completed").executions(3).skipped(2));
 }
 
 #[tokio::test]
 async fn a_switch_off_of_minutes_catches_what_is_on_its_way() {
     let mut world = World::at("2027-03-01T09:00").await;
     world
-        .put("j", r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#)
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}))
         .await;
     world.run_until("2027-03-01T10:02:30").await;
     world.switch(Disabled).await;
     // Also what is delivered late, when it is on again.
-    world.works = false;
+    world.worker_running = false;
     world.run_until("2027-03-01T10:05:30").await;
     world.switch(Enabled).await;
-    world.works = true;
+    world.worker_running = true;
     world.run_until("2027-03-01T10:06:30").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:01", "01 10:02", "01 10:06"]);
-    assert_eq!(world.came("j").await, came("enabled", [4, 0, 0, 3]));
+    assert_eq!(world.status("j").await, status("enabled").executions(4).skipped(3));
 }
 
 #[tokio::test]
@@ -54,7 +55,11 @@ async fn retries_that_are_pending_go_on_when_a_collection_is_on_again() {
         world.run_until("2027-03-01T10:08").await;
         world.switch(Enabled).await;
         world.run_until("2027-03-01T11:01").await;
-        assert_eq!(world.came("j").await, came("completed", [2, 1, 0, 0]), "{interval}");
+        assert_eq!(
+            world.status("j").await,
+            status("completed").executions(2).failures(1),
+            "{interval}"
+        );
     }
 }
 
@@ -66,20 +71,24 @@ async fn a_retry_that_falls_due_while_a_collection_is_off_is_not_owed() {
         world.run_until("2027-03-01T10:02").await;
         world.switch(Disabled).await;
         world.run_until("2027-03-01T12:00").await;
-        assert_eq!(world.came("j").await, came("enabled", [1, 1, 0, 0]), "{interval}");
+        assert_eq!(
+            world.status("j").await,
+            status("enabled").executions(1).failures(1),
+            "{interval}"
+        );
         world.switch(Enabled).await;
         world.run_until("2027-03-01T13:00").await;
         assert_eq!(world.calls("http://j/"), ["01 10:00"]);
-        assert_eq!(world.came("j").await.state, "faulted", "{interval}");
+        assert_eq!(world.status("j").await.state, "faulted", "{interval}");
     }
 }
 
 #[tokio::test]
 async fn the_jobs_of_a_deleted_collection_are_silent_at_once_and_purged() {
-    let mut world = World::with("2027-03-01T09:00", r#"{"sku": {"name": "P20Premium"}}"#).await;
+    let mut world = World::with("2027-03-01T09:00", json!({"sku": {"name": "P20Premium"}})).await;
     for n in 0..150 {
         let minute = n % 60;
-        world.put(&format!("j{n}"), &format!(r#"{{"startTime": "2027-03-01T09:{minute:02}", "recurrence": {{"frequency": "hour"}}}}"#)).await;
+        world.put(&format!("j{n}"), json!({"startTime": format!("2027-03-01T09:{minute:02}"), "recurrence": {"frequency": "hour"}})).await;
     }
     let uid = world.job("j0").await.collection_uid;
     world.run_until("2027-03-01T09:05:30").await;

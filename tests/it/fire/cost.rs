@@ -2,14 +2,15 @@
 //! `cargo test -p minutehand-tests fire::cost -- --nocapture`.
 
 use domain::work_item::JobRef;
+use serde_json::{Value, json};
 use store_dynamodb::{Consumed, MeteredCall};
 
 use super::world::World;
 
 /// Write units for each firing until then, and of what calls.
-async fn writes(job: &str, until: &str, firings: u32) -> f64 {
+async fn writes(job: &Value, until: &str, firings: u32) -> f64 {
     let mut world = World::at("2027-03-01T09:59").await;
-    world.put("j", job).await;
+    world.put("j", job.clone()).await;
     world.run_until(until).await;
     assert_eq!(world.calls("http://j/").len(), firings as usize);
     let calls = world.meter.take();
@@ -29,25 +30,25 @@ async fn writes(job: &str, until: &str, firings: u32) -> f64 {
 
 #[tokio::test]
 async fn a_minutely_job_writes_a_little_more_than_three_units_a_firing() {
-    let job = r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#;
+    let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}});
     // An hour and a half, less one: what is handed over and not fired yet is paid for, too.
-    let units = writes(job, "2027-03-01T11:31:30", 92).await;
+    let units = writes(&job, "2027-03-01T11:31:30", 92).await;
     assert!(units <= 3.3, "{units}");
 }
 
 #[tokio::test]
 async fn an_hourly_job_writes_six_units_a_firing() {
-    let job = r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}}"#;
-    let units = writes(job, "2027-03-02T09:30", 24).await;
+    let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}});
+    let units = writes(&job, "2027-03-02T09:30", 24).await;
     assert!(units <= 6.3, "{units}");
 }
 
 #[tokio::test]
 async fn a_one_time_job_ends_for_nine_units_and_is_removed_for_ten_more() {
-    let job = r#"{"startTime": "2027-03-01T10:30"}"#;
-    let units = writes(job, "2027-03-02T10:00", 1).await;
+    let job = json!({"startTime": "2027-03-01T10:30"});
+    let units = writes(&job, "2027-03-02T10:00", 1).await;
     assert!(units <= 9.0, "{units}");
-    let units = writes(job, "2027-05-02T10:00", 1).await;
+    let units = writes(&job, "2027-05-02T10:00", 1).await;
     assert!(units <= 19.0, "{units}");
 }
 
@@ -60,7 +61,7 @@ async fn looking_at_ten_jobs_at_once_reads_little_more_than_their_timers() {
         world
             .put(
                 &name,
-                r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#,
+                json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}),
             )
             .await;
         jobs.push(world.job(&name).await);

@@ -5,7 +5,7 @@ use domain::attempt::Role;
 use recurrence::{Recurrence, Rule, Timetable, format_instant, read_start_time};
 use serde_json::{Value, json};
 
-use super::target::Does::Fail;
+use super::target::Behaviour::Fail;
 use super::world::{World, instant};
 
 const JOBS: u64 = 100;
@@ -96,10 +96,10 @@ async fn a_hundred_mixed_jobs_have_their_day() {
     let seed = 20_270_301;
     println!("figure: seed {seed}");
     let mut seeded = Seeded(seed);
-    let mut world = World::with(BEGIN, r#"{"sku": {"name": "P20Premium"}}"#).await;
+    let mut world = World::with(BEGIN, json!({"sku": {"name": "P20Premium"}})).await;
     let jobs: Vec<_> = (0..JOBS).map(|n| (format!("j{n}"), seeded.job())).collect();
     for (name, job) in &jobs {
-        world.put(name, &job.to_string()).await;
+        world.put(name, job.clone()).await;
         if seeded.below(5) == 0 {
             world.targets.next(&format!("http://{name}/"), &[Fail, Fail]);
         }
@@ -127,7 +127,7 @@ async fn a_hundred_mixed_jobs_have_their_day() {
         }
         assert_eq!(fired, expected, "{name}: {job}");
         occurrences += fired.len();
-        let is_over = world.came(name).await.state != "enabled";
+        let is_over = world.status(name).await.state != "enabled";
         let timetable_ended = job
             .get("recurrence")
             .is_none_or(|it| it.get("count").is_some() || it.get("endTime").is_some());

@@ -1,41 +1,41 @@
 //! How jobs end, and what goes when they have.
 
 use chrono::TimeDelta;
+use serde_json::json;
 
-use super::target::Does::Fail;
-use super::world::{World, came, instant, short};
+use super::target::Behaviour::Fail;
+use super::world::{World, instant, short, status};
 
 #[tokio::test]
 async fn a_job_is_over_with_its_count_or_its_end_whichever_is_first() {
-    for (end, last) in [
-        (r#""count": 3"#, "01 10:02 #3.0"),
+    for (rule, last) in [
+        (json!({"frequency": "minute", "count": 3}), "01 10:02 #3.0"),
         // The end is part of it.
-        (r#""endTime": "2027-03-01T10:03""#, "01 10:03 #4.0"),
-        (r#""endTime": "2027-03-01T10:02:59", "count": 9"#, "01 10:02 #3.0"),
-        (r#""endTime": "2027-03-01T12:00", "count": 2"#, "01 10:01 #2.0"),
+        (json!({"frequency": "minute", "endTime": "2027-03-01T10:03"}), "01 10:03 #4.0"),
+        (
+            json!({"frequency": "minute", "endTime": "2027-03-01T10:02:59", "count": 9}),
+            "01 10:02 #3.0",
+        ),
+        (
+            json!({"frequency": "minute", "endTime": "2027-03-01T12:00", "count": 2}),
+            "01 10:01 #2.0",
+        ),
     ] {
         let mut world = World::at("2027-03-01T09:00").await;
         let start = "2027-03-01T10:00";
-        world
-            .put(
-                "j",
-                &format!(
-                    r#"{{"startTime": "{start}", "recurrence": {{"frequency": "minute", {end}}}}}"#
-                ),
-            )
-            .await;
+        world.put("j", json!({"startTime": start, "recurrence": rule})).await;
         world.run_until("2027-03-01T10:10").await;
         assert_eq!(world.history("j").await.last().unwrap(), last);
-        assert_eq!(world.came("j").await.state, "completed");
+        assert_eq!(world.status("j").await.state, "completed");
     }
 }
 
 #[tokio::test]
 async fn what_has_ended_before_it_is_created_is_over_at_once() {
     let mut world = World::at("2027-03-01T09:00").await;
-    let over = r#"{"startTime": "2027-01-01", "recurrence": {"frequency": "day", "endTime": "2027-02-01"}}"#;
+    let over = json!({"startTime": "2027-01-01", "recurrence": {"frequency": "day", "endTime": "2027-02-01"}});
     world.put("j", over).await;
-    assert_eq!(world.came("j").await, came("completed", [0; 4]));
+    assert_eq!(world.status("j").await, status("completed"));
     world.run_until("2027-03-03T09:00").await;
     assert!(world.calls("http://j/").is_empty());
     // It is deleted like any other.
@@ -48,30 +48,30 @@ async fn what_has_ended_before_it_is_created_is_over_at_once() {
 #[tokio::test]
 async fn a_disabled_job_whose_end_has_passed_is_over_when_it_is_enabled() {
     let mut world = World::at("2027-03-01T09:00").await;
-    let off = r#"{"state": "Disabled", "startTime": "2027-01-01", "recurrence": {"frequency": "day", "endTime": "2027-02-01"}}"#;
+    let off = json!({"state": "Disabled", "startTime": "2027-01-01", "recurrence": {"frequency": "day", "endTime": "2027-02-01"}});
     world.put("j", off).await;
     world.run_until("2027-03-01T09:30").await;
     assert_eq!(world.view("j").await.state.name(), "disabled");
     world.enable("j").await;
-    assert_eq!(world.came("j").await, came("completed", [0; 4]));
+    assert_eq!(world.status("j").await, status("completed"));
 }
 
 #[tokio::test]
 async fn sixty_days_after_its_end_a_job_is_deleted_and_leaves_room_for_another() {
     for fails in [false, true] {
-        let mut world = World::with("2027-03-01T09:00", r#"{"quota": {"maxJobCount": 1}}"#).await;
+        let mut world = World::with("2027-03-01T09:00", json!({"quota": {"maxJobCount": 1}})).await;
         if fails {
             world.targets.always("http://j/", Fail);
         }
-        let none = r#"{"retryPolicy": {"retryType": "None"}}"#;
-        world.put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {none}}}"#)).await;
+        let none = json!({"retryPolicy": {"retryType": "None"}});
+        world.put("j", json!({"startTime": "2027-03-01T10:00", "action": none})).await;
         world.run_until("2027-03-01T10:01").await;
-        assert_eq!(world.came("j").await.state, if fails { "faulted" } else { "completed" });
+        assert_eq!(world.status("j").await.state, if fails { "faulted" } else { "completed" });
         world.run_until("2027-04-30T09:59").await;
-        assert!(world.try_put("k", "{}").await.is_err());
+        assert!(world.try_put("k", json!({})).await.is_err());
         world.run_until("2027-04-30T10:02").await;
         assert!(!world.is_there("j").await);
-        world.put("k", "{}").await;
+        world.put("k", json!({})).await;
         world.run_for(TimeDelta::minutes(1)).await;
         assert_eq!(world.calls("http://k/").len(), 1);
     }
@@ -81,7 +81,7 @@ async fn sixty_days_after_its_end_a_job_is_deleted_and_leaves_room_for_another()
 async fn history_is_answered_for_sixty_days() {
     let mut world = World::at("2027-01-01T09:00").await;
     world
-        .put("j", r#"{"startTime": "2027-01-01T10:00", "recurrence": {"frequency": "day"}}"#)
+        .put("j", json!({"startTime": "2027-01-01T10:00", "recurrence": {"frequency": "day"}}))
         .await;
     world.run_until("2027-03-15T09:00").await;
     let history = world.executions("j").await;
@@ -94,12 +94,12 @@ async fn history_is_answered_for_sixty_days() {
 #[tokio::test]
 async fn an_occurrence_whose_message_is_lost_is_sent_again_if_it_is_the_last() {
     let mut world = World::at("2027-03-01T09:59").await;
-    world.put("j", r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 3}}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 3}})).await;
     assert_eq!(world.queued(), 3);
     world.run_until("2027-03-01T10:01:30").await;
     world.lose_all();
     world.run_until("2027-03-01T11:00").await;
     assert_eq!(world.history("j").await, ["01 10:00 #1.0", "01 10:01 #2.0", "01 10:02 #3.0"]);
     assert_eq!(world.calls("http://j/")[2], "01 10:22", "looked at after twenty minutes");
-    assert_eq!(world.came("j").await, came("completed", [3, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(3));
 }

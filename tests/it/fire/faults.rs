@@ -1,9 +1,11 @@
 //! A store and a queue that fail, at each of their calls in turn.
 
+use serde_json::json;
+
 use super::store::Failing;
 use super::store::Fails::{After, Before};
-use super::target::Does::{Fail, Succeed};
-use super::world::{Came, World};
+use super::target::Behaviour::{Fail, Succeed};
+use super::world::{Status, World};
 
 /// The distance of calls that fail. No message takes a multiple of as many, which would fail at the
 /// same call each time it comes back.
@@ -12,7 +14,7 @@ const EACH: u64 = 7;
 /// What a world came to: the jobs, and what was done for each attempt, whenever that was.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    jobs: Vec<Came>,
+    jobs: Vec<Status>,
     history: Vec<String>,
     calls: Vec<String>,
 }
@@ -21,17 +23,16 @@ struct Outcome {
 async fn after_a_day(trouble: Option<Failing>) -> (Outcome, u64) {
     let mut world = World::at("2027-03-01T09:59:30").await;
     let jobs = ["short", "long", "well"];
-    let err =
-        r#""errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}"#;
-    let retry = |interval: &str, more: &str| {
-        format!(
-            r#"{{"startTime": "2027-03-01T10:30", "action": {{"retryPolicy": {{"retryType": "Fixed", "retryInterval": "{interval}", "retryCount": 1}}{more}}}}}"#
-        )
-    };
-    world.put("short", &retry("PT1M", &format!(", {err}"))).await;
-    world.put("long", &retry("PT1H", "")).await;
+    let retry =
+        |interval: &str| json!({"retryType": "Fixed", "retryInterval": interval, "retryCount": 1});
+    let start = "2027-03-01T10:30";
+    let err = json!({"type": "Http", "request": {"uri": "http://err/", "method": "GET"}});
+    let short = json!({"retryPolicy": retry("PT1M"), "errorAction": err});
+    world.put("short", json!({"startTime": start, "action": short})).await;
+    let long = json!({"retryPolicy": retry("PT1H")});
+    world.put("long", json!({"startTime": start, "action": long})).await;
     let thrice =
-        r#"{"startTime": "2027-03-01T10:30", "recurrence": {"frequency": "hour", "count": 3}}"#;
+        json!({"startTime": "2027-03-01T10:30", "recurrence": {"frequency": "hour", "count": 3}});
     world.put("well", thrice).await;
     world.targets.always("http://short/", Fail);
     world.targets.next("http://long/", &[Fail, Succeed]);
@@ -41,10 +42,10 @@ async fn after_a_day(trouble: Option<Failing>) -> (Outcome, u64) {
     world.run_until("2027-03-01T15:00").await;
     assert_eq!(world.queued(), 0);
     assert!(world.dead.is_empty());
-    let mut came = Vec::new();
+    let mut jobs_status = Vec::new();
     let mut history = Vec::new();
     for job in jobs {
-        came.push(world.came(job).await);
+        jobs_status.push(world.status(job).await);
         // The instant of a retry depends on when the first attempt ended.
         let lines = world.history(job).await;
         history
@@ -54,7 +55,7 @@ async fn after_a_day(trouble: Option<Failing>) -> (Outcome, u64) {
     let mut calls: Vec<_> =
         calls.map(|call| format!("{} {}", call.uri, call.context.execution_id)).collect();
     calls.sort();
-    (Outcome { jobs: came, history, calls }, world.trouble.calls())
+    (Outcome { jobs: jobs_status, history, calls }, world.trouble.calls())
 }
 
 #[tokio::test]

@@ -8,12 +8,14 @@ use domain::firing::SkipReason;
 use domain::firing::limits::LEASE;
 use ports::store::{Claim, ClaimRequest, Claimed, PageRequest};
 use ports::{Attempts, History};
+use serde_json::{Value, json};
 
-use super::target::Does::{Fail, Hold, Kill, Take};
-use super::world::{World, came, instant};
+use super::target::Behaviour::{Fail, Hold, Kill, Take};
+use super::world::{World, instant, status};
 
-const MINUTELY: &str =
-    r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}"#;
+fn minutely() -> Value {
+    json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}})
+}
 
 fn minutes(hour: u32, range: std::ops::RangeInclusive<u32>) -> Vec<String> {
     range.map(|minute| format!("01 {hour}:{minute:02}")).collect()
@@ -28,81 +30,84 @@ async fn fired(world: &World) -> Vec<String> {
 #[tokio::test]
 async fn what_is_ten_minutes_behind_its_successor_is_skipped_and_counted() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.put("j", MINUTELY).await;
+    world.put("j", minutely()).await;
     world.run_until("2027-03-01T09:59:30").await;
-    world.works = false;
+    world.worker_running = false;
     world.run_until("2027-03-01T10:12:30").await;
-    world.works = true;
+    world.worker_running = true;
     world.run_until("2027-03-01T10:13:30").await;
     // 10:01 was followed by 10:02, ten minutes and a half ago.
     assert_eq!(fired(&world).await, minutes(10, 2..=13));
     assert_eq!(world.noted.dropped("j"), [SkipReason::Overtaken; 2]);
-    assert_eq!(world.came("j").await, came("enabled", [12, 0, 0, 2]));
+    assert_eq!(world.status("j").await, status("enabled").executions(12).skipped(2));
 }
 
 #[tokio::test]
 async fn after_an_outage_of_two_hours_there_is_no_flood() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.put("j", MINUTELY).await;
+    world.put("j", minutely()).await;
     world
-        .put("hourly", r#"{"startTime": "2027-03-01T10:45", "recurrence": {"frequency": "hour"}}"#)
+        .put(
+            "hourly",
+            json!({"startTime": "2027-03-01T10:45", "recurrence": {"frequency": "hour"}}),
+        )
         .await;
-    world.put("once", r#"{"startTime": "2027-03-01T11:00"}"#).await;
+    world.put("once", json!({"startTime": "2027-03-01T11:00"})).await;
     world.run_until("2027-03-01T10:29:30").await;
-    (world.sweeps, world.works) = (false, false);
+    (world.sweeper_running, world.worker_running) = (false, false);
     world.run_until("2027-03-01T12:30").await;
-    (world.sweeps, world.works) = (true, true);
+    (world.sweeper_running, world.worker_running) = (true, true);
     world.run_until("2027-03-01T12:30:30").await;
     // Those whose successor is less than ten minutes ago; all others are counted.
     assert_eq!(fired(&world).await, [minutes(10, 0..=29), minutes(12, 20..=30)].concat());
-    assert_eq!(world.came("j").await, came("enabled", [41, 0, 0, 110]));
+    assert_eq!(world.status("j").await, status("enabled").executions(41).skipped(110));
     assert_eq!(world.history("hourly").await, ["01 11:45 #2.0"]);
-    assert_eq!(world.came("hourly").await, came("enabled", [1, 0, 0, 1]));
+    assert_eq!(world.status("hourly").await, status("enabled").executions(1).skipped(1));
     assert_eq!(world.calls("http://once/"), ["01 12:30"]);
 }
 
 #[tokio::test]
 async fn a_one_time_job_fires_however_late() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     world.run_until("2027-03-01T09:59:30").await;
-    world.works = false;
+    world.worker_running = false;
     world.run_until("2027-03-04T10:00").await;
-    world.works = true;
+    world.worker_running = true;
     world.run_until("2027-03-04T11:00").await;
     assert_eq!(world.calls("http://j/"), ["04 10:00"]);
     assert_eq!(world.history("j").await, ["01 10:00 #1.0"]);
-    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(1));
 }
 
 #[tokio::test]
 async fn a_restart_of_the_only_process_makes_up_for_exactly_one() {
     for minutes_away in [5, 120] {
         let mut world = World::local("2027-03-01T09:00").await;
-        world.put("j", MINUTELY).await;
+        world.put("j", minutely()).await;
         world.run_until("2027-03-01T10:02:30").await;
-        (world.sweeps, world.works) = (false, false);
+        (world.sweeper_running, world.worker_running) = (false, false);
         world.run_for(TimeDelta::minutes(minutes_away)).await;
         world.restart("p2");
-        (world.sweeps, world.works) = (true, true);
+        (world.sweeper_running, world.worker_running) = (true, true);
         world.run_for(TimeDelta::seconds(90)).await;
         let calls = world.calls("http://j/");
         assert_eq!(calls.len(), 3 + 3, "{calls:?}");
         let skipped = u64::try_from(minutes_away).unwrap() - 1;
         // One of those three was due while it was away.
-        assert_eq!(world.came("j").await, came("enabled", [6, 0, 0, skipped]));
+        assert_eq!(world.status("j").await, status("enabled").executions(6).skipped(skipped));
     }
 }
 
 #[tokio::test]
 async fn what_an_outage_left_in_the_queue_is_skipped_by_a_few_writes() {
     let mut world = World::local("2027-03-01T09:00").await;
-    world.put("j", MINUTELY).await;
-    world.works = false;
+    world.put("j", minutely()).await;
+    world.worker_running = false;
     world.run_until("2027-03-01T12:59:30").await;
     let messages = world.queued();
     assert_eq!(messages, 182);
-    world.sweeps = false;
+    world.sweeper_running = false;
     world.run_until("2027-03-01T13:20").await;
     world.restart_batching("p2");
     let before = world.counter_writes();
@@ -113,14 +118,14 @@ async fn what_an_outage_left_in_the_queue_is_skipped_by_a_few_writes() {
     assert!(reads <= 3 * messages, "{reads}");
     assert!(writes <= 8, "{writes}");
     // More than are remembered, and none is counted twice or not at all.
-    assert_eq!(world.came("j").await, came("enabled", [0, 0, 0, messages as u64]));
+    assert_eq!(world.status("j").await, status("enabled").skipped(messages as u64));
 }
 
 #[tokio::test]
 async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
     let mut world = World::local("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);
-    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     // Leases of messages end with their process, too.
     world.visibility = TimeDelta::zero();
     world.run_until("2027-03-01T09:59:59").await;
@@ -128,13 +133,13 @@ async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
     world.restart("p2");
     world.run_until("2027-03-01T10:01").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:00"]);
-    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(1));
 }
 
 #[tokio::test]
 async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
     let mut world = World::local("2027-03-01T09:00").await;
-    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     world.run_until("2027-03-01T09:59:59").await;
     let (job, parcel, executor) = (world.job("j").await, world.take(), world.waiting());
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -153,78 +158,78 @@ async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
     world.restart("p2");
     world.run_until("2027-03-01T10:01").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00"]);
-    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(1));
 }
 
 #[tokio::test]
 async fn what_a_worker_leaves_when_it_dies_is_done_by_the_next() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);
-    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     world.run_until("2027-03-01T11:00").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:02"]);
     assert_eq!(world.history("j").await, ["01 10:00 #1.0"]);
-    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(1));
 }
 
 #[tokio::test]
 async fn a_claim_that_is_held_is_waited_for() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);
-    world.put("j", r#"{"startTime": "2027-03-01T10:00"}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     world.visibility = TimeDelta::seconds(10);
     world.run_until("2027-03-01T11:00").await;
     // The lease of a hundred seconds, and one more.
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:01:41"]);
-    assert_eq!(world.came("j").await, came("completed", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(1));
 }
 
 #[tokio::test]
 async fn an_action_that_kills_its_workers_fails_in_the_end() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.always("http://j/", Kill);
-    let none = r#"{"retryPolicy": {"retryType": "None"}}"#;
-    world.put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {none}}}"#)).await;
+    let none = json!({"retryPolicy": {"retryType": "None"}});
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "action": none})).await;
     world.run_until("2027-03-01T11:00").await;
     assert_eq!(world.calls("http://j/").len(), 9);
     assert_eq!(world.history("j").await, ["01 10:00 #1.0 failed"]);
     let message = &world.executions("j").await[0].record.message;
     assert!(message.ends_with("Its workers were lost, again and again"), "{message}");
-    assert_eq!(world.came("j").await, came("faulted", [1, 1, 1, 0]));
+    assert_eq!(world.status("j").await, status("faulted").executions(1).failures(1).faulted(1));
     assert!(world.dead.is_empty());
 }
 
 #[tokio::test]
 async fn what_is_delivered_twice_is_done_once() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.twice = true;
+    world.redeliver = true;
     world.targets.always("http://j/", Fail);
-    let action = r#"{"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1M", "retryCount": 1}, "errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}}"#;
+    let action = json!({"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1M", "retryCount": 1}, "errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}});
     world
-        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "hour", "count": 3}}, "action": {action}}}"#))
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour", "count": 3}, "action": action}))
         .await;
-    world.put("long", r#"{"startTime": "2027-03-01T10:00", "action": {"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 1}}}"#).await;
+    world.put("long", json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 1}}})).await;
     world.targets.next("http://long/", &[Fail]);
     world.run_until("2027-03-01T13:00").await;
     assert_eq!(world.calls("http://j/").len(), 6);
     assert_eq!(world.calls("http://err/").len(), 3);
-    assert_eq!(world.came("j").await, came("faulted", [6, 6, 3, 0]));
+    assert_eq!(world.status("j").await, status("faulted").executions(6).failures(6).faulted(3));
     assert_eq!(world.calls("http://long/"), ["01 10:00", "01 11:00"]);
-    assert_eq!(world.came("long").await, came("completed", [2, 1, 0, 0]));
+    assert_eq!(world.status("long").await, status("completed").executions(2).failures(1));
     assert_eq!(world.noted.happened().finished.len(), 2);
 }
 
 #[tokio::test]
 async fn what_is_delivered_twice_and_skipped_is_counted_once() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.twice = true;
-    world.put("j", MINUTELY).await;
+    world.redeliver = true;
+    world.put("j", minutely()).await;
     world.run_until("2027-03-01T09:59:30").await;
-    world.works = false;
+    world.worker_running = false;
     world.run_until("2027-03-01T10:12:30").await;
-    world.works = true;
+    world.worker_running = true;
     world.run_until("2027-03-01T10:13:30").await;
-    assert_eq!(world.came("j").await, came("enabled", [12, 0, 0, 2]));
+    assert_eq!(world.status("j").await, status("enabled").executions(12).skipped(2));
 }
 
 #[tokio::test]
@@ -232,8 +237,8 @@ async fn a_worker_that_is_slow_is_late_and_never_early() {
     let mut world = World::at("2027-03-01T09:00").await;
     // Each takes longer than there is time, one after the other.
     world.targets.always("http://j/", Take(50));
-    world.put("j", r#"{"startTime": "2027-03-01T10:00:00.75", "recurrence": {"frequency": "minute", "count": 4}}"#).await;
-    world.put("k", r#"{"startTime": "2027-03-01T10:00:01.25", "recurrence": {"frequency": "minute", "count": 4}}"#).await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00:00.75", "recurrence": {"frequency": "minute", "count": 4}})).await;
+    world.put("k", json!({"startTime": "2027-03-01T10:00:01.25", "recurrence": {"frequency": "minute", "count": 4}})).await;
     world.run_until("2027-03-01T10:30").await;
     let at = |text: &str| instant(&format!("2027-03-01T{text}"));
     let calls = world.targets.calls();
@@ -247,7 +252,7 @@ async fn a_worker_that_is_slow_is_late_and_never_early() {
 async fn who_stood_still_leaves_the_message_to_whoever_took_over() {
     let mut world = World::at("2027-03-01T09:58").await;
     world.targets.next("http://j/", &[Hold]);
-    let job = r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}}"#;
+    let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}});
     world.put("j", job).await;
     let (job, targets, dynamo) =
         (world.job("j").await, world.targets.clone(), world.dynamo.clone());
@@ -270,5 +275,5 @@ async fn who_stood_still_leaves_the_message_to_whoever_took_over() {
     // The other one dies.
     world.run_until("2027-03-01T10:10").await;
     assert_eq!(world.calls("http://j/").len(), 2);
-    assert_eq!(world.came("j").await, came("enabled", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("enabled").executions(1));
 }

@@ -5,21 +5,21 @@ use domain::firing::NO_RETRY_FOLLOWS;
 use domain::firing::limits::LONG_RETRIES_MAX;
 use ports::RetryTimers;
 use ports::store::LongRetry;
+use serde_json::{Value, json};
 
-use super::target::Does::{Fail, Succeed};
-use super::world::{World, came, instant};
+use super::target::Behaviour::{Fail, Succeed};
+use super::world::{World, instant, status};
 
-fn fixed(interval: &str, count: u32) -> String {
-    format!(r#"{{"retryType": "Fixed", "retryInterval": "{interval}", "retryCount": {count}}}"#)
+fn fixed(interval: &str, count: u32) -> Value {
+    json!({"retryType": "Fixed", "retryInterval": interval, "retryCount": count})
 }
 
 #[tokio::test]
 async fn retries_by_default_are_four_and_then_comes_the_error_action() {
     let mut world = World::at("2027-03-01T00:00").await;
     world.targets.always("http://j/", Fail);
-    let action =
-        r#"{"errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}}"#;
-    world.put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {action}}}"#)).await;
+    let action = json!({"errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}});
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "action": action})).await;
     world.run_until("2027-03-02T00:00").await;
     assert_eq!(
         world.history("j").await,
@@ -33,7 +33,7 @@ async fn retries_by_default_are_four_and_then_comes_the_error_action() {
         ]
     );
     assert_eq!(world.calls("http://err/"), ["01 10:02"]);
-    assert_eq!(world.came("j").await, came("faulted", [5, 5, 1, 0]));
+    assert_eq!(world.status("j").await, status("faulted").executions(5).failures(5).faulted(1));
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn retries_outlast_the_next_occurrence() {
     world.targets.always("http://j/", Fail);
     let retry = fixed("PT5M", 1);
     world
-        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "minute", "count": 7}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 7}, "action": {"retryPolicy": retry}}))
         .await;
     world.run_until("2027-03-01T10:05:10").await;
     assert_eq!(world.calls("http://j/").len(), 7);
@@ -53,7 +53,7 @@ async fn retries_outlast_the_next_occurrence() {
         expected.push(format!("01 10:{:02} #{}.1 failed", n + 5, n + 1));
     }
     assert_eq!(world.history("j").await, expected);
-    assert_eq!(world.came("j").await, came("faulted", [14, 14, 7, 0]));
+    assert_eq!(world.status("j").await, status("faulted").executions(14).failures(14).faulted(7));
 }
 
 #[tokio::test]
@@ -62,12 +62,12 @@ async fn the_last_occurrence_succeeds_while_an_earlier_one_is_retried() {
     world.targets.next("http://j/", &[Fail]);
     let retry = fixed("PT5M", 1);
     world
-        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "minute", "count": 2}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 2}, "action": {"retryPolicy": retry}}))
         .await;
     world.run_until("2027-03-01T10:04").await;
-    assert_eq!(world.came("j").await, came("enabled", [2, 1, 0, 0]));
+    assert_eq!(world.status("j").await, status("enabled").executions(2).failures(1));
     world.run_until("2027-03-01T10:06").await;
-    assert_eq!(world.came("j").await, came("completed", [3, 1, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(3).failures(1));
 }
 
 #[tokio::test]
@@ -77,11 +77,11 @@ async fn an_error_action_fails_by_its_own_policy_and_decides_nothing() {
     world.targets.always("http://err/", Fail);
     let retry = fixed("PT1M", 2);
     world
-        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {{"retryType": "None"}}, "errorAction": {{"type": "Http", "request": {{"uri": "http://err/", "method": "GET"}}, "retryPolicy": {retry}}}}}}}"#))
+        .put("j", json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": {"retryType": "None"}, "errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}, "retryPolicy": retry}}}))
         .await;
     // The job is over before its error action is retried.
     world.run_until("2027-03-01T10:00:30").await;
-    assert_eq!(world.came("j").await, came("faulted", [1, 1, 1, 0]));
+    assert_eq!(world.status("j").await, status("faulted").executions(1).failures(1).faulted(1));
     world.run_until("2027-03-01T11:00").await;
     assert_eq!(
         world.history("j").await,
@@ -92,7 +92,7 @@ async fn an_error_action_fails_by_its_own_policy_and_decides_nothing() {
             "01 10:02 error action #1.2 failed",
         ]
     );
-    assert_eq!(world.came("j").await, came("faulted", [1, 1, 1, 0]));
+    assert_eq!(world.status("j").await, status("faulted").executions(1).failures(1).faulted(1));
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn an_error_action_without_a_policy_has_that_of_the_job() {
     world.targets.next("http://err/", &[Fail, Succeed]);
     let retry = fixed("PT2M", 1);
     world
-        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {{"retryPolicy": {retry}, "errorAction": {{"type": "Http", "request": {{"uri": "http://err/", "method": "GET"}}}}}}}}"#))
+        .put("j", json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": retry, "errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}}}))
         .await;
     world.run_until("2027-03-01T11:00").await;
     assert_eq!(world.calls("http://err/"), ["01 10:02", "01 10:04"]);
@@ -114,7 +114,7 @@ async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
     world.targets.next("http://j/", &[Fail]);
     let retry = fixed("P548D", 1);
     world
-        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "year"}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "year"}, "action": {"retryPolicy": retry}}))
         .await;
     world.run_until("2027-03-01T11:00").await;
     let uid = world.job("j").await.uid;
@@ -128,7 +128,7 @@ async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
     );
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:00", "30 10:00"]);
     assert!(world.dynamo.list(&uid, 10).await.unwrap().is_empty());
-    assert_eq!(world.came("j").await, came("enabled", [3, 1, 0, 0]));
+    assert_eq!(world.status("j").await, status("enabled").executions(3).failures(1));
 }
 
 #[tokio::test]
@@ -136,13 +136,13 @@ async fn a_retry_of_an_hour_survives_that_nobody_sweeps_when_it_is_due() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.put_failing_once("j", "PT1H").await;
     world.run_until("2027-03-01T10:50").await;
-    world.sweeps = false;
+    world.sweeper_running = false;
     world.run_until("2027-03-01T13:00").await;
-    world.sweeps = true;
+    world.sweeper_running = true;
     world.run_until("2027-03-01T13:05").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "01 13:00"]);
     assert_eq!(world.history("j").await, ["01 10:00 #1.0 failed", "01 11:00 #1.1"]);
-    assert_eq!(world.came("j").await, came("completed", [2, 1, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(2).failures(1));
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn as_many_long_retries_as_may_be_are_pending_and_then_none_follows() {
     world.targets.always("http://j/", Fail);
     let retry = fixed("P548D", 1);
     world
-        .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "recurrence": {{"frequency": "hour"}}, "action": {{"retryPolicy": {retry}}}}}"#))
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}, "action": {"retryPolicy": retry}}))
         .await;
     let job = world.job("j").await;
     let due_at = instant("2028-01-01");
@@ -171,7 +171,7 @@ async fn as_many_long_retries_as_may_be_are_pending_and_then_none_follows() {
     let messages: Vec<_> =
         world.executions("j").await.into_iter().map(|it| it.record.message).collect();
     assert_eq!(messages, [format!("Failed{NO_RETRY_FOLLOWS}"), "Failed".to_owned()]);
-    assert_eq!(world.came("j").await, came("enabled", [2, 2, 1, 0]));
+    assert_eq!(world.status("j").await, status("enabled").executions(2).failures(2).faulted(1));
 }
 
 #[tokio::test]
@@ -180,16 +180,16 @@ async fn a_retry_that_waits_longer_than_history_is_kept_is_not_taken_for_a_first
     world.put_failing_once("j", "P90D").await;
     world.run_until("2027-03-01T10:30").await;
     // What was executed has expired when somebody looks again.
-    world.sweeps = false;
+    world.sweeper_running = false;
     world.run_until("2027-05-20T00:00").await;
-    world.sweeps = true;
+    world.sweeper_running = true;
     world.run_until("2027-05-20T01:00").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00"]);
-    assert_eq!(world.came("j").await, came("enabled", [1, 1, 0, 0]));
-    world.sweeps = false;
+    assert_eq!(world.status("j").await, status("enabled").executions(1).failures(1));
+    world.sweeper_running = false;
     world.run_until("2027-05-30T09:59").await;
-    world.sweeps = true;
+    world.sweeper_running = true;
     world.run_until("2027-05-30T12:00").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "30 10:00"]);
-    assert_eq!(world.came("j").await, came("completed", [2, 1, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(2).failures(1));
 }

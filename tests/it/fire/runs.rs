@@ -1,7 +1,8 @@
 //! Executions that a user asks for.
+use serde_json::json;
 
-use super::target::Does::{Fail, Succeed};
-use super::world::{World, came};
+use super::target::Behaviour::{Fail, Succeed};
+use super::world::{World, status};
 
 #[tokio::test]
 async fn a_run_is_one_execution_more_and_changes_nothing_else() {
@@ -9,7 +10,7 @@ async fn a_run_is_one_execution_more_and_changes_nothing_else() {
     world
         .put(
             "j",
-            r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "day", "count": 2}}"#,
+            json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "day", "count": 2}}),
         )
         .await;
     world.run_until("2027-03-01T09:10").await;
@@ -24,34 +25,34 @@ async fn a_run_is_one_execution_more_and_changes_nothing_else() {
         world.history("j").await,
         ["01 09:10 run #1.0", "01 10:00 #1.0", "01 11:10 run #1.0", "02 10:00 #2.0"]
     );
-    assert_eq!(world.came("j").await, came("completed", [4, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(4));
 }
 
 #[tokio::test]
 async fn a_disabled_job_runs_when_it_is_asked_to() {
     let mut world = World::at("2027-03-01T09:00").await;
-    world.put("j", r#"{"state": "Disabled", "recurrence": {"frequency": "day"}}"#).await;
+    world.put("j", json!({"state": "Disabled", "recurrence": {"frequency": "day"}})).await;
     world.call_run("j").await;
     world.run_until("2027-03-03T00:00").await;
     assert_eq!(world.calls("http://j/"), ["01 09:00"]);
-    assert_eq!(world.came("j").await, came("disabled", [1, 0, 0, 0]));
+    assert_eq!(world.status("j").await, status("disabled").executions(1));
 }
 
 #[tokio::test]
 async fn a_run_that_fails_is_retried_and_does_not_decide_how_the_job_ends() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Fail, Fail, Succeed]);
-    let action = r#"{"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1M", "retryCount": 1}, "errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}}"#;
-    world.put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {action}}}"#)).await;
+    let action = json!({"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1M", "retryCount": 1}, "errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}});
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "action": action})).await;
     world.call_run("j").await;
     world.run_until("2027-03-01T09:30").await;
     assert_eq!(
         world.history("j").await,
         ["01 09:00 run #1.0 failed", "01 09:01 run #1.1 failed", "01 09:00 error action #1.0"]
     );
-    assert_eq!(world.came("j").await, came("enabled", [2, 2, 1, 0]));
+    assert_eq!(world.status("j").await, status("enabled").executions(2).failures(2).faulted(1));
     world.run_until("2027-03-01T11:00").await;
-    assert_eq!(world.came("j").await, came("completed", [3, 2, 1, 0]));
+    assert_eq!(world.status("j").await, status("completed").executions(3).failures(2).faulted(1));
 }
 
 #[tokio::test]
@@ -59,18 +60,17 @@ async fn a_run_that_fails_after_the_last_occurrence_leaves_the_end_as_it_was() {
     for interval in ["PT1M", "PT1H"] {
         let mut world = World::at("2027-03-01T09:59:30").await;
         world.targets.next("http://j/", &[Fail, Succeed, Fail]);
-        let action = format!(
-            r#"{{"retryPolicy": {{"retryType": "Fixed", "retryInterval": "{interval}", "retryCount": 1}}}}"#
-        );
-        world
-            .put("j", &format!(r#"{{"startTime": "2027-03-01T10:00", "action": {action}}}"#))
-            .await;
+        let action = json!({"retryPolicy": {"retryType": "Fixed", "retryInterval": interval, "retryCount": 1}});
+        world.put("j", json!({"startTime": "2027-03-01T10:00", "action": action})).await;
         world.call_run("j").await;
         world.run_until("2027-03-01T10:00:15").await;
         // Its retry is to come, and the job is over.
-        assert_eq!(world.came("j").await, came("completed", [2, 1, 0, 0]));
+        assert_eq!(world.status("j").await, status("completed").executions(2).failures(1));
         world.run_until("2027-03-01T12:00").await;
-        assert_eq!(world.came("j").await, came("completed", [3, 2, 1, 0]));
+        assert_eq!(
+            world.status("j").await,
+            status("completed").executions(3).failures(2).faulted(1)
+        );
     }
 }
 
@@ -79,11 +79,11 @@ async fn a_run_outlasts_a_change_of_its_job() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Fail]);
     world
-        .put("j", r#"{"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "day"}}"#)
+        .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "day"}}))
         .await;
     world.call_run("j").await;
     world.run_until("2027-03-01T09:00:10").await;
-    world.patch("j", r#"{"recurrence": {"interval": 2}}"#).await;
+    world.patch("j", json!({"recurrence": {"interval": 2}})).await;
     world.disable("j").await;
     world.run_until("2027-03-01T12:00").await;
     assert_eq!(world.history("j").await, ["01 09:00 run #1.0 failed", "01 09:00:30 run #1.1"]);

@@ -67,7 +67,7 @@ impl Clock for Still {
 
 /// What a call does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum Behaviour {
     Succeed,
     Fail,
     /// Succeeds after so many seconds.
@@ -88,8 +88,8 @@ pub(super) struct Call {
 
 pub(super) struct Targets {
     clock: Arc<Moved>,
-    scripts: Mutex<HashMap<String, VecDeque<Does>>>,
-    always: Mutex<HashMap<String, Does>>,
+    scripts: Mutex<HashMap<String, VecDeque<Behaviour>>>,
+    always: Mutex<HashMap<String, Behaviour>>,
     calls: Mutex<Vec<Call>>,
     died: tokio::sync::Notify,
     go_on: tokio::sync::Notify,
@@ -108,11 +108,11 @@ impl Targets {
     }
 
     /// What the next calls of a uri do; then it is what is always done, or success.
-    pub(super) fn next(&self, uri: &str, does: &[Does]) {
+    pub(super) fn next(&self, uri: &str, does: &[Behaviour]) {
         self.scripts.lock().unwrap().insert(uri.to_owned(), does.iter().copied().collect());
     }
 
-    pub(super) fn always(&self, uri: &str, does: Does) {
+    pub(super) fn always(&self, uri: &str, does: Behaviour) {
         self.always.lock().unwrap().insert(uri.to_owned(), does);
     }
 
@@ -130,10 +130,10 @@ impl Targets {
         self.died.notified().await;
     }
 
-    fn does(&self, uri: &str) -> Does {
+    fn does(&self, uri: &str) -> Behaviour {
         let next = self.scripts.lock().unwrap().get_mut(uri).and_then(VecDeque::pop_front);
         let always = || self.always.lock().unwrap().get(uri).copied();
-        next.or_else(always).unwrap_or(Does::Succeed)
+        next.or_else(always).unwrap_or(Behaviour::Succeed)
     }
 }
 
@@ -149,17 +149,17 @@ impl ActionSender for Targets {
         let does = self.does(&uri);
         self.calls.lock().unwrap().push(Call { at, uri, context: context.clone() });
         let outcome = match does {
-            Does::Succeed => Outcome::Succeeded,
-            Does::Fail => Outcome::Failed,
-            Does::Take(seconds) => {
+            Behaviour::Succeed => Outcome::Succeeded,
+            Behaviour::Fail => Outcome::Failed,
+            Behaviour::Take(seconds) => {
                 self.clock.pass(TimeDelta::seconds(seconds));
                 Outcome::Succeeded
             }
-            Does::Hold => {
+            Behaviour::Hold => {
                 self.go_on.notified().await;
                 Outcome::Succeeded
             }
-            Does::Kill => {
+            Behaviour::Kill => {
                 self.died.notify_one();
                 std::future::pending().await
             }

@@ -11,9 +11,9 @@ use aws_sdk_dynamodb::config::{ConfigBag, Intercept, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use chrono::TimeDelta;
 use domain::collection::CollectionState::{Disabled, Enabled};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::target::Does::{Fail, Kill};
+use super::target::Behaviour::{Fail, Kill};
 use super::world::World;
 
 /// Which function is at it.
@@ -134,22 +134,23 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     let manage = &world.manage;
     let (place, collection) = (super::world::place(), super::world::named("jc"));
     manage.get_collection(&place, &collection).await.unwrap();
-    manage.patch_collection(&place, &collection, serde_json::json!({})).await.unwrap();
+    manage.patch_collection(&place, &collection, json!({})).await.unwrap();
 
     // What fires, fails, waits for long, is killed, is told to, is changed, and is over.
-    let hourly = |more: &str| format!(r#"{{"recurrence": {{"frequency": "hour"}}{more}}}"#);
-    let patient = r#", "action": {"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 2}}"#;
+    let hourly = json!({"recurrence": {"frequency": "hour"}});
+    let retry = json!({"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 2});
+    let patient = json!({"recurrence": {"frequency": "hour"}, "action": {"retryPolicy": retry}});
     world.targets.next("http://fails/", &[Fail]);
     world.targets.next("http://killed/", &[Kill]);
-    world.put("fires", &hourly("")).await;
-    world.put("fails", &hourly(patient)).await;
-    world.put("killed", r#"{"startTime": "2027-03-01T09:30"}"#).await;
-    world.put("off", r#"{"state": "Disabled"}"#).await;
+    world.put("fires", hourly.clone()).await;
+    world.put("fails", patient).await;
+    world.put("killed", json!({"startTime": "2027-03-01T09:30"})).await;
+    world.put("off", json!({"state": "Disabled"})).await;
     world.call_run("off").await;
     world.run_until("2027-03-01T12:30").await;
-    world.patch("fires", r#"{"action": {"request": {"method": "POST"}}}"#).await;
-    world.put("fires", &hourly("")).await;
-    world.put("late", r#"{"startTime": "2027-03-01T12:40"}"#).await;
+    world.patch("fires", json!({"action": {"request": {"method": "POST"}}})).await;
+    world.put("fires", hourly.clone()).await;
+    world.put("late", json!({"startTime": "2027-03-01T12:40"})).await;
     world.disable("late").await;
     world.switch(Disabled).await;
     world.run_until("2027-03-01T13:30").await;

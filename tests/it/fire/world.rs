@@ -27,7 +27,7 @@ use testkit::services::{CountedIds, fire_ports, manage_ports};
 use tokio::task::JoinSet;
 
 use super::store::{Fronted, Trouble};
-use super::target::Does::Fail;
+use super::target::Behaviour::Fail;
 use super::target::{Moved, Noted, Still, Targets};
 use super::transit::{Parcel, Transit, full_minute};
 use super::watch::{Function, Watch, Watched};
@@ -41,10 +41,10 @@ pub(super) struct World {
     pub(super) trouble: Arc<Trouble>,
     pub(super) meter: Arc<Meter>,
     pub(super) dynamo: Arc<DynamoStore>,
-    pub(super) sweeps: bool,
-    pub(super) works: bool,
+    pub(super) sweeper_running: bool,
+    pub(super) worker_running: bool,
     /// Whether each message is delivered a second time when it is done.
-    pub(super) twice: bool,
+    pub(super) redeliver: bool,
     /// How long a message stays away whose worker did not come to an end with it.
     pub(super) visibility: TimeDelta,
     /// Messages that were delivered too often.
@@ -65,46 +65,65 @@ pub(super) struct World {
     _store: Store,
 }
 
-/// What a job came to: its state and its counters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Came {
+/// The state of a job and its counters, as the API shows them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Status {
     pub(super) state: String,
-    pub(super) executions: u64,
-    pub(super) failures: u64,
-    pub(super) faulted: u64,
-    pub(super) skipped: u64,
+    executions: u64,
+    failures: u64,
+    faulted: u64,
+    skipped: u64,
 }
 
-pub(super) fn came(state: &str, [executions, failures, faulted, skipped]: [u64; 4]) -> Came {
-    Came { state: state.to_owned(), executions, failures, faulted, skipped }
+/// The status of a job in this state, with counters that are zero.
+pub(super) fn status(state: &str) -> Status {
+    Status { state: state.to_owned(), ..Status::default() }
+}
+
+impl Status {
+    pub(super) fn executions(self, executions: u64) -> Self {
+        Self { executions, ..self }
+    }
+
+    pub(super) fn failures(self, failures: u64) -> Self {
+        Self { failures, ..self }
+    }
+
+    pub(super) fn faulted(self, faulted: u64) -> Self {
+        Self { faulted, ..self }
+    }
+
+    pub(super) fn skipped(self, skipped: u64) -> Self {
+        Self { skipped, ..self }
+    }
 }
 
 impl World {
     /// A world with an empty collection `jc`.
     pub(super) async fn at(now: &str) -> Self {
-        Self::of(now, None, "{}", None).await
+        Self::of(now, None, json!({}), None).await
     }
 
     /// One whose calls of the store are noted.
     pub(super) async fn watched(now: &str) -> (Self, Arc<Watch>) {
         let watch = Arc::new(Watch::default());
-        (Self::of(now, None, "{}", Some(watch.clone())).await, watch)
+        (Self::of(now, None, json!({}), Some(watch.clone())).await, watch)
     }
 
     /// One with a collection of these properties.
-    pub(super) async fn with(now: &str, properties: &str) -> Self {
+    pub(super) async fn with(now: &str, properties: Value) -> Self {
         Self::of(now, None, properties, None).await
     }
 
     /// A world with a process that is alone, as on one machine.
     pub(super) async fn local(now: &str) -> Self {
-        Self::of(now, Some("p1"), "{}", None).await
+        Self::of(now, Some("p1"), json!({}), None).await
     }
 
     async fn of(
         now: &str,
         process: Option<&str>,
-        properties: &str,
+        properties: Value,
         watch: Option<Arc<Watch>>,
     ) -> Self {
         let store = Store::in_memory().unwrap();
@@ -139,9 +158,9 @@ impl World {
             trouble,
             meter,
             dynamo,
-            sweeps: true,
-            works: true,
-            twice: false,
+            sweeper_running: true,
+            worker_running: true,
+            redeliver: false,
             visibility: VISIBILITY,
             dead: Vec::new(),
             clock,
@@ -157,7 +176,7 @@ impl World {
             watch,
             _store: store,
         };
-        let collection = json!({"properties": parsed(properties)});
+        let collection = json!({"properties": properties});
         world.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
         world
     }
@@ -229,8 +248,8 @@ impl World {
 
     pub(super) async fn run_to(&mut self, until: DateTime<Utc>) {
         loop {
-            let tick = self.sweeps.then(|| self.next_tick());
-            let delivery = self.works.then(|| self.transit.next_at()).flatten();
+            let tick = self.sweeper_running.then(|| self.next_tick());
+            let delivery = self.worker_running.then(|| self.transit.next_at()).flatten();
             let is_tick = match (tick, delivery) {
                 (Some(tick), Some(delivery)) => tick <= delivery.max(self.now()),
                 (tick, _) => tick.is_some(),
@@ -281,7 +300,7 @@ impl World {
         let now = self.clock.now();
         let again = match performed {
             Some(Ok(Performed::Done)) => {
-                if self.twice {
+                if self.redeliver {
                     self.executor.perform(&work_item, &self.never).await.unwrap();
                 }
                 return;
@@ -330,7 +349,7 @@ impl World {
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.
-    pub(super) async fn put(&self, name: &str, properties: &str) {
+    pub(super) async fn put(&self, name: &str, properties: Value) {
         self.try_put(name, properties).await.unwrap();
     }
 
@@ -339,11 +358,14 @@ impl World {
         self.targets.next(&format!("http://{name}/"), &[Fail]);
         let retry = json!({"retryType": "Fixed", "retryInterval": retry_interval});
         let job = json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": retry}});
-        self.put(name, &job.to_string()).await;
+        self.put(name, job).await;
     }
 
-    pub(super) async fn try_put(&self, name: &str, properties: &str) -> Result<JobView, AppError> {
-        let mut properties = parsed(properties);
+    pub(super) async fn try_put(
+        &self,
+        name: &str,
+        mut properties: Value,
+    ) -> Result<JobView, AppError> {
         let main = json!({"method": "GET", "uri": format!("http://{name}/")});
         let action = &mut properties["action"];
         action["type"] = "Http".into();
@@ -354,18 +376,18 @@ impl World {
         Ok(view)
     }
 
-    pub(super) async fn patch(&self, name: &str, properties: &str) {
+    pub(super) async fn patch(&self, name: &str, properties: Value) {
         self.fronted.stir();
-        let body = json!({"properties": parsed(properties)});
+        let body = json!({"properties": properties});
         self.manage.patch_job(&place(), &named("jc"), &named(name), body).await.unwrap();
     }
 
     pub(super) async fn disable(&self, name: &str) {
-        self.patch(name, r#"{"state": "Disabled"}"#).await;
+        self.patch(name, json!({"state": "Disabled"})).await;
     }
 
     pub(super) async fn enable(&self, name: &str) {
-        self.patch(name, r#"{"state": "Enabled"}"#).await;
+        self.patch(name, json!({"state": "Enabled"})).await;
     }
 
     pub(super) async fn delete(&self, name: &str) {
@@ -409,10 +431,10 @@ impl World {
         }
     }
 
-    pub(super) async fn came(&self, name: &str) -> Came {
+    pub(super) async fn status(&self, name: &str) -> Status {
         let view = self.view(name).await;
         let counters = view.status.unwrap_or_else(|| panic!("{name} has no status")).counters;
-        Came {
+        Status {
             state: view.state.name().to_owned(),
             executions: counters.executions,
             failures: counters.failures,
@@ -520,10 +542,6 @@ pub(super) fn place() -> ResourceGroup {
 
 pub(super) fn named(name: &str) -> Name {
     Name::new(name).unwrap()
-}
-
-pub(super) fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
 }
 
 pub(super) fn instant(text: &str) -> DateTime<Utc> {

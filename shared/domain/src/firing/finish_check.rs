@@ -1,8 +1,8 @@
-//! Whether a job is over, and how it ended.
+//! Whether a job has finished, and in which state.
 //!
-//! It is over when every occurrence is handed over, none is open, and no retry is pending; then the
-//! last occurrence that was owed decides. What stopped on its way (a worker died, a message was
-//! lost) is not guessed at: it is sent again where it stands.
+//! A job has finished when every occurrence is dispatched, none is open, and no retry is waiting. Then
+//! the last occurrence that had to fire decides on the state. An attempt that has stalled, because a
+//! worker died or a message was lost, is sent again.
 
 use std::collections::HashMap;
 
@@ -16,59 +16,58 @@ use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
 
-/// What is known of a job that has handed over its last occurrence.
+/// What the check must know of a job whose last occurrence is dispatched.
 #[derive(Debug)]
 pub struct JobProgress<'a> {
     /// When it fires.
     pub timetable: &'a Timetable,
-    /// Its timing's generation.
+    /// The generation of its timing.
     pub generation: u64,
-    /// Since when its occurrences are owed.
+    /// The occurrences of this timing are those from this time on.
     pub since: DateTime<Utc>,
     /// Its retries.
     pub retries: Retries,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
-    /// From which occurrence on the executions are seen.
+    /// The attempts of occurrences from this time on are known.
     pub seen_from: DateTime<Utc>,
-    /// What it has executed and is executing since then, and possibly before.
+    /// The attempts of these occurrences, and possibly of earlier ones, with their records.
     pub executions: &'a [(Attempt, Option<Record>)],
-    /// Its retries that wait in timers of their own, also those of others than the main action, and
-    /// of older timings.
+    /// Its retries that wait in timers, including those of the error action and of older timings.
     pub pending: &'a [Attempt],
 }
 
-/// What comes of looking.
+/// The result of the check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FinishCheck {
-    /// What is sent again, as it stopped long ago.
+    /// The attempts that have stalled, to be sent again.
     pub resend: Vec<Attempt>,
-    /// The state in which the job ends, if it does.
+    /// The state in which the job finishes, if it does.
     pub over: Option<JobState>,
 }
 
-/// How one occurrence stands.
+/// The status of one occurrence.
 #[derive(Debug)]
 enum OccurrenceStatus {
     Succeeded,
     Failed,
-    /// It was never owed.
+    /// It did not have to fire.
     Void,
-    /// An attempt is to come, or under way.
+    /// An attempt is in progress or still to come.
     Open(Attempt),
 }
 
-/// What bounds that an occurrence is owed, and that a retry is short.
+/// The bounds by which an occurrence must fire, and by which a retry is short.
 #[derive(Clone, Copy)]
 struct Bounds {
     on_since: DateTime<Utc>,
     floor: DateTime<Utc>,
     horizon: TimeDelta,
-    /// What ended before this is not kept any more.
+    /// The history before this time has expired.
     expired: DateTime<Utc>,
 }
 
-/// The last occurrence that may have been handed over.
+/// The last occurrence that may have been dispatched.
 #[must_use]
 pub fn last_until_now(
     timetable: &Timetable,
@@ -76,12 +75,12 @@ pub fn last_until_now(
     now: DateTime<Utc>,
     spans: &Spans,
 ) -> Option<DateTime<Utc>> {
-    // Whoever handed it over may have had a clock that is ahead.
+    // The clock of the sweeper that dispatched it may be ahead.
     latest_until(timetable, since, now + spans.horizon + spans.look_again)
 }
 
-/// From which occurrence on the executions have to be seen, given the last one: as far back as a
-/// chain of short retries can last which something held up for so long.
+/// From which time on the attempts must be known, given the last occurrence: as far back as a series of
+/// short retries can last that was held up for `held_up`.
 #[must_use]
 pub fn seen_from(
     last: DateTime<Utc>,
@@ -93,14 +92,14 @@ pub fn seen_from(
     let interval = TimeDelta::try_milliseconds(interval).unwrap_or(TimeDelta::MAX);
     let round = interval.min(spans.horizon) + spans.stuck;
     let count = i32::try_from(retries.count).unwrap_or(i32::MAX);
-    let chain = round.checked_mul(count).unwrap_or(TimeDelta::MAX);
-    let back = chain.checked_add(&(spans.look_again * 2));
+    let series = round.checked_mul(count).unwrap_or(TimeDelta::MAX);
+    let back = series.checked_add(&(spans.look_again * 2));
     let back = back.and_then(|back| back.checked_add(&held_up)).unwrap_or(TimeDelta::MAX);
     last.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
-/// The longest time between two occurrences that were executed, of these from the newest to the oldest.
-/// An outage is such a gap, and so much longer is the chain of an occurrence that was on its way then.
+/// The longest time between two occurrences with attempts, which come from the newest to the oldest. An
+/// outage is such a gap. A series of retries that was in progress then lasted that much longer.
 #[must_use]
 pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
     let nominal = |(attempt, _): &(Attempt, Option<Record>)| attempt.occurrence.nominal_at();
@@ -111,79 +110,79 @@ pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
     gaps.max().unwrap_or_default().max(TimeDelta::zero())
 }
 
-/// Looks whether a job is over.
+/// Checks whether a job has finished.
 #[must_use]
 pub fn check_finished(
-    chain: &JobProgress<'_>,
+    progress: &JobProgress<'_>,
     now: DateTime<Utc>,
     floor: DateTime<Utc>,
     spans: &Spans,
 ) -> FinishCheck {
-    let Some(on_since) = chain.collection_on_since else {
-        // What it owes is decided when its collection is on again.
+    let Some(on_since) = progress.collection_on_since else {
+        // What must still fire is decided when the collection is on again.
         return FinishCheck::default();
     };
-    let Some(last) = last_until_now(chain.timetable, chain.since, now, spans) else {
+    let Some(last) = last_until_now(progress.timetable, progress.since, now, spans) else {
         return FinishCheck { resend: Vec::new(), over: Some(JobState::Completed) };
     };
     let mut seen = HashMap::new();
-    for (attempt, record) in chain.executions {
-        if decides(chain, attempt) {
+    for (attempt, record) in progress.executions {
+        if decides(progress, attempt) {
             seen.insert((attempt.occurrence.nominal_at(), attempt.number), record.as_ref());
         }
     }
     let expired = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MIN_UTC);
     let bounds = Bounds { on_since, floor, horizon: spans.horizon, expired };
-    let mut conclusion = FinishCheck::default();
+    let mut check = FinishCheck::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
-    let mut next = chain.timetable.at_or_after(chain.seen_from);
-    // Bounded: a chain of retries lasts hours, and occurrences are a minute apart.
+    let mut next = progress.timetable.at_or_after(progress.seen_from);
+    // Bounded: a series of retries lasts hours, and occurrences are a minute apart.
     while let Some(nominal_at) = next.filter(|at| *at <= last) {
-        match occurrence_status(chain, nominal_at, &seen, bounds) {
+        match occurrence_status(progress, nominal_at, &seen, bounds) {
             OccurrenceStatus::Succeeded => state = JobState::Completed,
             OccurrenceStatus::Failed => state = JobState::Faulted,
             OccurrenceStatus::Void => {}
             OccurrenceStatus::Open(attempt) => {
                 is_open = true;
-                if attempt.due_at <= now - spans.stuck && !waits(chain, nominal_at) {
-                    conclusion.resend.push(attempt);
+                if attempt.due_at <= now - spans.stuck && !waits(progress, nominal_at) {
+                    check.resend.push(attempt);
                 }
             }
         }
-        next = chain.timetable.after(nominal_at);
+        next = progress.timetable.after(nominal_at);
     }
-    if !is_open && !chain.pending.iter().any(|retry| decides(chain, retry)) {
-        conclusion.over = Some(state);
+    if !is_open && !progress.pending.iter().any(|retry| decides(progress, retry)) {
+        check.over = Some(state);
     }
-    conclusion
+    check
 }
 
-/// Whether a retry of an occurrence waits in a timer, which sends it; what came before it may have expired
-/// meanwhile. The timer may also be gone, and the retry owed all the same: when it fell due its collection
-/// was off by one clock, and on by another.
-fn waits(chain: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
-    let mut pending = chain.pending.iter().filter(|retry| decides(chain, retry));
+/// Whether a retry of an occurrence waits in a timer, which sends it. The records before it may have
+/// expired meanwhile. The timer may also be gone although the retry must still start: when the retry was
+/// due, its collection was off by the clock of one worker and on by the clock of another.
+fn waits(progress: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
+    let mut pending = progress.pending.iter().filter(|retry| decides(progress, retry));
     pending.any(|retry| retry.occurrence.nominal_at() == nominal_at)
 }
 
-/// Whether an attempt has a part in how a job ends: runs have none, nor have error actions.
-fn decides(chain: &JobProgress<'_>, attempt: &Attempt) -> bool {
+/// Whether an attempt decides on how a job finishes. Runs do not, and error actions do not.
+fn decides(progress: &JobProgress<'_>, attempt: &Attempt) -> bool {
     attempt.role == Role::Main
-        && attempt.generation == chain.generation
+        && attempt.generation == progress.generation
         && matches!(attempt.occurrence, Occurrence::Scheduled { .. })
 }
 
 fn occurrence_status(
-    chain: &JobProgress<'_>,
+    progress: &JobProgress<'_>,
     nominal_at: DateTime<Utc>,
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
     Bounds { on_since, floor, horizon, expired }: Bounds,
 ) -> OccurrenceStatus {
-    let first = Attempt::first(chain.generation, Occurrence::Scheduled { nominal_at });
-    // What came before the latest that has ended may have expired.
+    let first = Attempt::first(progress.generation, Occurrence::Scheduled { nominal_at });
+    // The records before the latest one may have expired.
     let has_ended = |number: &u32| matches!(seen.get(&(nominal_at, *number)), Some(Some(_)));
-    let number = (0..=chain.retries.count).rev().find(has_ended).unwrap_or(0);
+    let number = (0..=progress.retries.count).rev().find(has_ended).unwrap_or(0);
     let mut attempt = Attempt { number, ..first };
     // Bounded by the number of retries.
     loop {
@@ -191,7 +190,7 @@ fn occurrence_status(
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
                 let is_void = attempt.due_at < on_since.max(expired)
-                    || !is_owed(chain.timetable, nominal_at, floor);
+                    || !is_owed(progress.timetable, nominal_at, floor);
                 return if is_void {
                     OccurrenceStatus::Void
                 } else {
@@ -199,13 +198,13 @@ fn occurrence_status(
                 };
             }
             None if attempt.due_at < on_since => return OccurrenceStatus::Failed,
-            // It is claimed, or to come.
+            // The attempt is claimed, or still to come.
             Some(None) | None => return OccurrenceStatus::Open(attempt),
         };
         if record.outcome == Outcome::Succeeded {
             return OccurrenceStatus::Succeeded;
         }
-        match next_step(&attempt, record, chain.retries, false, horizon) {
+        match next_step(&attempt, record, progress.retries, false, horizon) {
             NextStep::Retry(next) => attempt = next,
             NextStep::Nothing | NextStep::ErrorAction(_) => return OccurrenceStatus::Failed,
         }

@@ -1,29 +1,30 @@
-//! The numbers of the firing protocol, in one place. They lean on each other:
+//! The numbers of the firing protocol, in one place. They depend on each other:
 //!
-//! an action < a function < a lease < the visibility of a message, so that a message comes back when
-//! its worker's claim is over and not before; and the horizon < the longest delay of a message.
+//! an action < a function < a lease < the visibility of a message, so that a message is delivered again
+//! when the claim of its worker has ended and not before; and the horizon < the longest delay of a
+//! message.
 
 use chrono::TimeDelta;
 
-/// How far ahead occurrences are handed to the queue: a minute less than a message may be delayed.
+/// How far ahead occurrences are sent to the queue: a minute less than a message may be delayed.
 pub const HORIZON: TimeDelta = TimeDelta::minutes(14);
-/// The most occurrences of one timer that a pass hands over.
+/// The most occurrences of one timer that a pass sends.
 pub const OCCURRENCES_MAX: usize = 16;
-/// Timers that are due within this are looked at by a pass: a tick may be late, or missing.
+/// A pass dispatches timers that are due within this time, as the next tick may be late or missing.
 pub const AHEAD: TimeDelta = TimeDelta::seconds(90);
-/// How long a pass goes on with more; passes do not overlap.
+/// How long a pass begins further pages. Passes do not overlap.
 pub const PASS: TimeDelta = TimeDelta::seconds(50);
-/// How long a pass takes at most, with the end of what it is at when it goes on with nothing more.
+/// Hard limit of a pass, including the time to finish pages that are in progress.
 pub const PASS_MAX: TimeDelta = TimeDelta::seconds(52);
-/// When a timer with nothing left to hand over is looked at again.
+/// When a timer without further occurrences is due again.
 pub const LOOK_AGAIN: TimeDelta = TimeDelta::minutes(20);
-/// An occurrence whose successor fell due so long ago is overtaken.
+/// An occurrence is overtaken if its successor was due this long ago.
 pub const CATCH_UP: TimeDelta = TimeDelta::minutes(10);
-/// A message that is earlier than this is sent again: waiting for it would use up the lease.
+/// A message that is delivered earlier than this is sent again: waiting would use up the lease.
 pub const EARLY: TimeDelta = TimeDelta::seconds(2);
-/// What stopped so long ago is sent again where it stands.
+/// An attempt that was due this long ago and has not ended has stalled, and is sent again.
 pub const STUCK: TimeDelta = TimeDelta::minutes(2);
-/// The most retries of a job that wait in timers of their own.
+/// The most retries of a job that wait in timers.
 pub const LONG_RETRIES_MAX: u32 = 1_000;
 
 /// How long an action may take.
@@ -32,7 +33,7 @@ pub const ACTION: TimeDelta = TimeDelta::seconds(60);
 pub const FUNCTION: TimeDelta = TimeDelta::seconds(90);
 /// How long a claim holds.
 pub const LEASE: TimeDelta = TimeDelta::seconds(100);
-/// How long a message stays away when it was delivered.
+/// How long a delivered message stays invisible to other workers.
 pub const VISIBILITY: TimeDelta = TimeDelta::seconds(120);
 /// How often a message is delivered before it goes to the dead letters.
 pub const RECEIVES_MAX: u32 = 20;
@@ -42,11 +43,11 @@ const _: () = {
     assert!(FUNCTION.num_seconds() < LEASE.num_seconds());
     assert!(LEASE.num_seconds() < VISIBILITY.num_seconds());
     assert!(PASS.num_seconds() < PASS_MAX.num_seconds());
-    // What one pass hands over is longer than the time to the next but one.
+    // A pass sends more than the time until the pass after the next.
     assert!(HORIZON.num_seconds() > AHEAD.num_seconds() + 2 * 60);
 };
 
-/// The spans that decisions are made by, as long as they are on the schedule's clock.
+/// The spans that decisions use, on the clock of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spans {
     /// [`HORIZON`].
@@ -64,7 +65,7 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// As long as they are where the schedule goes by as work does.
+    /// The spans where both clocks run at the same rate.
     pub const WORK: Self = Self {
         horizon: HORIZON,
         ahead: AHEAD,
@@ -74,7 +75,7 @@ impl Spans {
         stuck: STUCK,
     };
 
-    /// As long as they are where the schedule goes by at another rate.
+    /// The spans where the clock of the schedule runs at another rate.
     #[must_use]
     pub fn stretched(stretch: impl Fn(TimeDelta) -> TimeDelta) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The last look before an attempt starts.
+//! The check before an attempt starts.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use super::plan::is_owed;
 use crate::attempt::{Attempt, Occurrence, Role};
 use crate::job::JobState;
 
-/// How a job stands at that moment.
+/// What the check must know of the job.
 #[derive(Debug, Clone, Copy)]
 pub struct JobStanding<'a> {
     /// Its state.
     pub state: JobState,
-    /// Its timing's generation.
+    /// The generation of its timing.
     pub generation: u64,
-    /// Its timetable; `None` while it is switched off.
+    /// Its timetable; `None` while it is disabled.
     pub timetable: Option<&'a Timetable>,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
@@ -27,18 +27,18 @@ pub struct JobStanding<'a> {
 pub enum SkipReason {
     /// The job or its collection is deleted.
     Gone,
-    /// The job's collection is off, or was when it fell due.
+    /// The job's collection is off, or was off when the attempt was due.
     CollectionOff,
-    /// The job's start, recurrence or state changed since it was sent.
+    /// The job's start, recurrence or state has changed since the attempt was sent.
     TimingChanged,
-    /// The job is switched off or over.
+    /// The job is disabled or has finished.
     NotEnabled,
-    /// Its successor fell due long ago.
+    /// The successor of the occurrence was due long ago.
     Overtaken,
 }
 
 impl SkipReason {
-    /// Whether an occurrence was left out that the user would look for.
+    /// Whether the user may miss the occurrence, so that it counts as skipped.
     #[must_use]
     pub const fn is_skip(self) -> bool {
         match self {
@@ -60,24 +60,24 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// Whether an attempt may start; `floor` is that of [`is_owed`].
+/// Checks whether an attempt may start. For `floor` see [`is_owed`].
 ///
 /// # Errors
 ///
-/// Why it may not.
+/// The reason why it may not.
 pub fn may_start(
     attempt: &Attempt,
     standing: Option<JobStanding<'_>>,
     floor: DateTime<Utc>,
 ) -> Result<(), SkipReason> {
     let standing = standing.ok_or(SkipReason::Gone)?;
-    // By the attempt and not by its occurrence: a retry that was pending when the collection was
-    // switched off is owed when it falls due after it is on again.
+    // The due time of the attempt decides, not the instant of the occurrence: a retry that was waiting
+    // while the collection was off may start if it is due after the collection is on again.
     if standing.collection_on_since.is_none_or(|since| attempt.due_at < since) {
         return Err(SkipReason::CollectionOff);
     }
     let nominal_at = match attempt.occurrence {
-        // Asked for by a user, and accepted then.
+        // A user asked for it, and it was accepted then.
         Occurrence::Run { .. } => return Ok(()),
         Occurrence::Scheduled { nominal_at } => nominal_at,
     };

@@ -1,11 +1,11 @@
-//! Firing, as decisions: what to hand to the queue, what may still start, what follows an attempt,
-//! and when a job is over.
+//! The decisions of firing: which occurrences to dispatch, which attempts may start, what follows an
+//! attempt, and when a job has finished.
 //!
-//! Every decision is a pure function of what was read and of the time. Sweeper, worker and API ask
-//! the same ones, so that none of them can think differently of an occurrence.
+//! Every decision is a pure function of stored facts and the time. The sweeper, the worker and the
+//! API use the same functions, so they cannot disagree on an occurrence.
 //!
-//! Spans of [`limits`] are of work time; on a test clock the caller stretches them to the schedule's
-//! before they come in here.
+//! The spans of [`limits`] are on the clock of work. With a test clock the caller stretches them to
+//! the clock of the schedule first.
 
 mod finish_check;
 pub mod limits;

@@ -1,19 +1,20 @@
-//! What follows an attempt, from its record alone: whoever looks at the record comes to the same.
+//! What follows an attempt. It depends on the record alone, so that every worker that reads the record
+//! comes to the same result.
 
 use chrono::TimeDelta;
 
 use crate::attempt::{Attempt, Outcome, Record, Role};
 use crate::retry::Retries;
 
-/// What ends the message of an attempt after which no retry can be kept: as many as may be are
-/// pending. Whoever reads the record comes to the same.
+/// The end of the message of an attempt whose retry cannot be stored, because too many retries of the
+/// job are waiting. It is in the record, so that every worker that reads the record knows it.
 pub const NO_RETRY_FOLLOWS: &str =
     " (No retry follows: as many as may be are pending for this job.)";
 
 /// What follows an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing.
+    /// The occurrence is complete.
     Nothing,
     /// Another attempt at the same action.
     Retry(Attempt),
@@ -21,16 +22,15 @@ pub enum NextStep {
     ErrorAction(Attempt),
 }
 
-/// Whether an attempt that ended so is the last one of its action, and failed.
+/// Whether an attempt with this record has failed and is the last one of its action.
 #[must_use]
 pub fn is_final_failure(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
     record.outcome == Outcome::Failed && !has_retry(attempt, record, retries)
 }
 
-/// What follows an attempt that ended so. `retries` are those of its action.
+/// What follows an attempt with this record. `retries` are the retries of its action.
 ///
-/// `horizon` is how far a message may be delayed; a retry that is further away waits in a timer of
-/// its own.
+/// `horizon` is how long a message may be delayed. A retry that is further away waits in a timer.
 #[must_use]
 pub fn next_step(
     attempt: &Attempt,
@@ -48,7 +48,7 @@ pub fn next_step(
         )
         .unwrap_or(TimeDelta::MAX);
         let Some(due_at) = record.ended_at.checked_add_signed(interval) else {
-            // After the end of the calendar.
+            // It would be due after the end of the calendar.
             return NextStep::Nothing;
         };
         let number = attempt.number + 1;

@@ -1,31 +1,31 @@
-//! What a pass does with a timer: which occurrences are handed over, and when it is due next.
+//! Planning the dispatch of a timer: which occurrences to send, and when the timer is due next.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use recurrence::Timetable;
 
 use crate::tick::{from_ticks, ticks};
 
-/// The times by which a timer is planned.
+/// The times that bound a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     /// Now.
     pub now: DateTime<Utc>,
-    /// What falls due until then is handed over.
+    /// Occurrences until this time are sent.
     pub until: DateTime<Utc>,
-    /// An occurrence is overtaken if its successor fell due at this time or before.
+    /// An occurrence is overtaken if its successor was due at this time or before.
     pub floor: DateTime<Utc>,
     /// The most occurrences of one plan.
     pub occurrences_max: usize,
-    /// How far ahead a timer with nothing left is looked at again.
+    /// When a timer without further occurrences is due again, to check whether its job has finished.
     pub look_again: TimeDelta,
 }
 
 /// What to do with a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatchPlan {
-    /// What to hand over, in order.
+    /// The occurrences to send, in order.
     pub send: Vec<DateTime<Utc>>,
-    /// How many occurrences were overtaken: they are not handed over, and used up.
+    /// How many occurrences are overtaken: they are not sent, and do not come again.
     pub overtaken: u64,
     /// When the timer is due next.
     pub next: NextLook,
@@ -34,14 +34,14 @@ pub struct DispatchPlan {
 /// When a timer is due next, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextLook {
-    /// At the next occurrence that is not handed over.
+    /// At the next occurrence that is not sent yet.
     Occurrence(DateTime<Utc>),
-    /// Nothing is left: to see whether the job is over.
+    /// No occurrence is left: to check whether the job has finished.
     Spent(DateTime<Utc>),
 }
 
 impl NextLook {
-    /// When.
+    /// The due time.
     #[must_use]
     pub const fn at(self) -> DateTime<Utc> {
         match self {
@@ -49,20 +49,20 @@ impl NextLook {
         }
     }
 
-    /// Whether nothing is left.
+    /// Whether no occurrence is left.
     #[must_use]
     pub const fn is_spent(self) -> bool {
         matches!(self, Self::Spent(_))
     }
 }
 
-/// Plans a timer whose next occurrence that is not handed over is at `from` or after.
+/// Plans a timer whose next occurrence to send is at `from` or after.
 #[must_use]
 pub fn plan_dispatch(timetable: &Timetable, from: DateTime<Utc>, window: &Window) -> DispatchPlan {
     let mut overtaken = 0;
     let mut next = timetable.at_or_after(from);
     if let Some(first) = next.filter(|first| !is_owed(timetable, *first, window.floor)) {
-        // All but the last one before the floor have a successor there.
+        // Every occurrence but the last one before the floor has a successor before it.
         next = latest_until(timetable, first, window.floor);
         overtaken = next.map_or(0, |latest| timetable.count_between(first, latest));
     }
@@ -84,8 +84,7 @@ pub fn plan_dispatch(timetable: &Timetable, from: DateTime<Utc>, window: &Window
     DispatchPlan { send, overtaken, next }
 }
 
-/// Whether an occurrence still has to run: it has if its successor is after the floor, or if it has
-/// none.
+/// Whether an occurrence must still fire: its successor is after the floor, or it has none.
 #[must_use]
 pub fn is_owed(timetable: &Timetable, nominal_at: DateTime<Utc>, floor: DateTime<Utc>) -> bool {
     timetable.after(nominal_at).is_none_or(|successor| successor > floor)
@@ -93,7 +92,7 @@ pub fn is_owed(timetable: &Timetable, nominal_at: DateTime<Utc>, floor: DateTime
 
 /// The latest occurrence from `from` until `until`, both inclusive.
 ///
-/// It halves the time in between, so that a year of minutes takes twenty questions.
+/// A binary search over time, so that a year of minutes takes twenty steps.
 #[must_use]
 pub fn latest_until(
     timetable: &Timetable,
