@@ -1,31 +1,31 @@
-//! Why a request is refused: a stable code for programs, a sentence for people.
+//! Why a request is refused: a stable code for programs and a sentence for people.
 
 use recurrence::Refused;
 
-/// What kind of refusal it is. Each code is one that a client may tell apart from the others.
+/// The kind of a refusal. Clients may tell the codes apart, so a code never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// A value that is missing or not allowed.
+    /// A value is missing or not allowed.
     BadRequest,
-    /// A recurrence that matches nothing.
+    /// The recurrence matches no instant.
     RecurrenceNeverOccurs,
-    /// A job that is longer than a job may be.
+    /// The document of the job is too long.
     JobTooLarge,
-    /// More jobs than the collection's quota or its plan allows.
+    /// The collection has as many jobs as its quota or its pricing tier allows.
     JobQuotaExceeded,
-    /// A job more frequent than the collection's quota or its plan allows.
+    /// The job is more frequent than the collection's quota or its pricing tier allows.
     RecurrenceQuotaExceeded,
-    /// A quota above what the plan allows.
+    /// The quota allows more than the pricing tier.
     QuotaAbovePlan,
-    /// A second Free collection in a subscription.
+    /// The subscription already has a Free collection.
     FreeCollectionExists,
-    /// Outbound authentication in a Free collection.
+    /// The pricing tier Free does not include outbound authentication.
     AuthenticationNotInPlan,
-    /// A collection does not move.
+    /// The location of a collection cannot change.
     LocationChanged,
-    /// A job that is completed or faulted does not change.
+    /// The job is completed or faulted, so it cannot change.
     JobFinished,
-    /// A collection that is switched off does not run jobs.
+    /// The collection is disabled, so its jobs do not run.
     JobCollectionDisabled,
 }
 
@@ -63,7 +63,7 @@ impl Code {
         }
     }
 
-    /// Whether the request itself is wrong, or only does not go with what is there.
+    /// Whether the request conflicts with the state of the collection, rather than being invalid.
     #[must_use]
     pub const fn is_conflict(self) -> bool {
         match self {
@@ -80,24 +80,24 @@ impl Code {
     }
 }
 
-/// A request that is refused. The message says what to change, and holds no secret.
+/// A refused request. The message says what to change, and contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// What kind it is.
+    /// The kind of the refusal.
     pub code: Code,
-    /// What to change.
+    /// The sentence for the caller.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal of some kind.
+    /// A refusal of one kind.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
-    /// A value that is missing or not allowed.
+    /// A refusal of a value that is missing or not allowed.
     #[must_use]
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::BadRequest, message)

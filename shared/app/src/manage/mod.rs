@@ -29,7 +29,7 @@ use ports::{CertificateReader, Clock, Disk, DispatchQueue, History, IdSource, Jo
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
-pub use jobs::Put;
+pub use jobs::PutOutcome;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
 /// How often a change is attempted while concurrent changes come first.
