@@ -1,4 +1,4 @@
-//! The application services. Each loads, decides by asking `domain`, and carries out through ports.
+//! The application services: each loads through ports, lets `domain` decide, and acts through ports.
 
 mod definition;
 mod error;
@@ -7,5 +7,6 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    CollectionView, ExecutionView, JobStatus, JobView, Manage, ManagePorts, ManageSettings, Put,
+    CollectionView, ExecutionView, JobStatus, JobView, Manage, ManagePorts, ManageSettings,
+    PutOutcome,
 };

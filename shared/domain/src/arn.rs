@@ -1,13 +1,13 @@
-//! Names of resources of AWS.
+//! Amazon Resource Names (ARNs).
 
 use std::fmt;
 
-/// The name of a resource: `arn:{partition}:{service}:{region}:{account}:{resource}`.
+/// An ARN with all its parts: `arn:{partition}:{service}:{region}:{account}:{resource}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arn(String);
 
 impl Arn {
-    /// Reads the name of a resource of one service; `None` if it is none.
+    /// Reads the ARN of a resource of one service; `None` for any other text.
     ///
     /// ```
     /// use minutehand_domain::arn::Arn;
@@ -31,16 +31,16 @@ impl Arn {
         is_whole.then(|| Self(text.to_owned()))
     }
 
-    /// It as text.
+    /// The ARN as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Where the resource is.
+    /// The region of the resource.
     #[must_use]
     pub fn region(&self) -> &str {
-        // What was read has one.
+        // `read` requires a region, so the default is never used.
         self.0.split(':').nth(3).unwrap_or_default()
     }
 }
@@ -51,7 +51,8 @@ impl fmt::Display for Arn {
     }
 }
 
-/// Whether a text can be the name of a region: it becomes part of a host's name.
+/// Whether a text can be the name of a region. The check is strict because the region becomes a part
+/// of a host name.
 #[must_use]
 pub fn is_region(text: &str) -> bool {
     let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_whole_is_no_name() {
+    fn an_arn_has_all_six_parts() {
         for (text, service, is_one) in [
             ("arn:aws:sns:eu-west-1:123456789012:t", "sns", true),
             ("arn:aws-cn:sns:cn-north-1:123456789012:t.fifo", "sns", true),

@@ -3,23 +3,23 @@
 use crate::name::Name;
 use crate::pricing_tier::{PricingTier, Quota};
 
-/// Whether the jobs of a collection fire.
+/// The state of a collection, which decides whether its jobs fire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CollectionState {
-    /// They do.
+    /// The jobs fire.
     #[default]
     Enabled,
-    /// They do not; switched off by the user.
+    /// The jobs do not fire, because the user disabled the collection.
     Disabled,
-    /// They do not; in the original, put on hold for billing. A user may set it, too.
+    /// The jobs do not fire. The original set this state for billing; a user may set it too.
     Suspended,
 }
 
 impl CollectionState {
-    /// All states that a collection can have.
+    /// All states.
     pub const ALL: [Self; 3] = [Self::Enabled, Self::Disabled, Self::Suspended];
 
-    /// Its name, as answered.
+    /// The name, as answered.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,35 +35,35 @@ impl CollectionState {
         Self::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(text))
     }
 
-    /// Whether jobs fire.
+    /// Whether the jobs fire.
     #[must_use]
     pub const fn is_on(self) -> bool {
         matches!(self, Self::Enabled)
     }
 }
 
-/// What a user says of a collection.
+/// The user's part of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CollectionDefinition {
-    /// As it is answered; `None` is where the installation runs.
+    /// The location as it is answered; `None` is the location of the installation.
     pub location: Option<String>,
-    /// In the order in which they were sent; an empty list is echoed, none is not.
+    /// The tags in the order in which they were sent; an empty list is echoed, `None` is not.
     pub tags: Option<Vec<(String, String)>>,
-    /// The plan.
+    /// The pricing tier; the wire calls it `sku`.
     pub plan: PricingTier,
-    /// Whether jobs fire.
+    /// The state.
     pub state: CollectionState,
     /// The quota, as it was sent.
     pub quota: Option<Quota>,
 }
 
-/// A collection as it is kept.
+/// A stored collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
-    /// Its own, never reused: a collection that is deleted and created again is another one.
+    /// An identifier that is never reused: a collection that is deleted and created again has another.
     pub uid: String,
-    /// As it was first given.
+    /// The name in the case in which it was first given.
     pub name: Name,
-    /// What the user said.
+    /// The user's part.
     pub definition: CollectionDefinition,
 }

@@ -1,7 +1,7 @@
-//! Durations as they are written: .NET `TimeSpan` and ISO 8601, both in and both out.
+//! Durations in the two forms of the API, .NET `TimeSpan` and ISO 8601. Both are read and written.
 //!
-//! The original service speaks `TimeSpan` (`[-][d.]hh:mm:ss[.fffffff]`), its specification and some
-//! of its clients ISO 8601 (`P1DT2H`). In ISO 8601 a year counts as 365 days and a month as 30.
+//! The original service used `TimeSpan` (`[-][d.]hh:mm:ss[.fffffff]`), but its specification and some
+//! of its clients use ISO 8601 (`P1DT2H`). In ISO 8601 a year counts as 365 days and a month as 30.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Span {
     millis: u64,
 }
 
-/// The longest duration that is read: no limit of ours is longer, and sums stay far from overflow.
+/// The longest duration that is read. It is longer than any limit, and sums cannot overflow.
 const DAYS_MAX: u64 = 36_500;
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
@@ -19,19 +19,19 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 impl Span {
-    /// So many seconds.
+    /// A duration in seconds.
     #[must_use]
     pub const fn seconds(seconds: u64) -> Self {
         Self { millis: seconds * SECOND }
     }
 
-    /// So many days.
+    /// A duration in days.
     #[must_use]
     pub const fn days(days: u64) -> Self {
         Self { millis: days * DAY }
     }
 
-    /// Its length in milliseconds.
+    /// The duration in milliseconds.
     #[must_use]
     pub const fn millis(self) -> u64 {
         self.millis
@@ -55,7 +55,7 @@ impl Span {
         (millis <= DAYS_MAX * DAY).then_some(Self { millis })
     }
 
-    /// It as ISO 8601: days, hours, minutes and seconds.
+    /// The ISO 8601 form, in days, hours, minutes and seconds.
     #[must_use]
     pub fn iso(self) -> String {
         let (days, rest) = (self.millis / DAY, self.millis % DAY);
@@ -78,7 +78,7 @@ impl Span {
 }
 
 impl fmt::Display for Span {
-    /// It as `TimeSpan`.
+    /// The `TimeSpan` form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, rest) = (self.millis / DAY, self.millis % DAY);
         if days > 0 {
@@ -88,7 +88,7 @@ impl fmt::Display for Span {
         write!(f, "{hours:02}:{minutes:02}:{:02}", rest % MINUTE / SECOND)?;
         match rest % SECOND {
             0 => Ok(()),
-            // .NET writes a fraction with all seven digits.
+            // .NET writes fractions with seven digits.
             millis => write!(f, ".{millis:03}0000"),
         }
     }
@@ -146,7 +146,7 @@ fn read_units(mut text: &str, units: &[(char, u64)]) -> Option<u64> {
     Some(sum)
 }
 
-/// Whole seconds with an optional fraction, in milliseconds; what is finer is cut.
+/// Seconds with an optional fraction, in milliseconds, rounded down.
 fn read_seconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -156,7 +156,7 @@ fn read_seconds(text: &str) -> Option<u64> {
     number(whole)?.checked_mul(SECOND)?.checked_add(number(&millis)?)
 }
 
-/// One to nine digits: as many as no limit of ours needs.
+/// A number of one to nine digits, which is enough for every limit.
 fn number(text: &str) -> Option<u64> {
     let digits = (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     if digits { text.parse().ok() } else { None }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_not_read() {
+    fn other_texts_are_not_read() {
         for text in [
             "",
             "P",

@@ -1,43 +1,43 @@
-//! Jobs: what a user says of one, and the states it can be in.
+//! Jobs: the user's part of a job, its states and its counters.
 
 use chrono::{DateTime, Utc};
 use recurrence::Recurrence;
 
 use crate::action::MainAction;
 
-/// What a user says of a job.
+/// The user's part of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobDefinition {
-    /// As it was sent; `None` begins where the job is created or enabled.
+    /// The start as it was sent; `None` is the instant at which the job is created or enabled.
     pub start_time: Option<DateTime<Utc>>,
-    /// What it does.
+    /// The action at each occurrence, and the error action.
     pub action: MainAction,
-    /// When it repeats; `None` runs once.
+    /// The recurrence; a job without one runs once.
     pub recurrence: Option<Recurrence>,
-    /// Whether it is switched on.
+    /// Whether the user has enabled the job.
     pub switch: Switch,
 }
 
 /// The two states that a user can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switch {
-    /// It fires.
+    /// The job fires.
     #[default]
     Enabled,
-    /// It does not.
+    /// The job does not fire.
     Disabled,
 }
 
 /// The state of a job. A user sets the first two; the last two are final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobState {
-    /// It fires.
+    /// The job fires.
     Enabled,
-    /// It does not, until it is enabled.
+    /// The job does not fire until it is enabled.
     Disabled,
-    /// Nothing is left, and the last occurrence succeeded.
+    /// No occurrence is left, and the last one succeeded.
     Completed,
-    /// Nothing is left, and the last occurrence failed for good.
+    /// No occurrence is left, and the last one failed after all retries.
     Faulted,
 }
 
@@ -45,7 +45,7 @@ impl JobState {
     /// All states.
     pub const ALL: [Self; 4] = [Self::Enabled, Self::Disabled, Self::Completed, Self::Faulted];
 
-    /// Its name, as answered.
+    /// The name, as answered.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl JobState {
         Self::ALL.into_iter().find(|state| state.name().eq_ignore_ascii_case(text))
     }
 
-    /// The switch that a user can set to it; `None` for what only the scheduler decides.
+    /// The state as a user sets it; `None` for the states that only the scheduler sets.
     #[must_use]
     pub const fn switch(self) -> Option<Switch> {
         match self {
@@ -72,7 +72,7 @@ impl JobState {
         }
     }
 
-    /// Whether the job is over: it can only be deleted.
+    /// Whether the job has ended: it can only be deleted.
     #[must_use]
     pub const fn is_final(self) -> bool {
         self.switch().is_none()
@@ -88,17 +88,17 @@ impl From<Switch> for JobState {
     }
 }
 
-/// What a job has done so far.
+/// The numbers of a job's executions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Attempts of the main action.
     pub executions: u64,
-    /// Attempts of it that failed.
+    /// Attempts of the main action that failed.
     pub failures: u64,
-    /// Occurrences that failed for good.
+    /// Occurrences that failed after all retries.
     pub faulted: u64,
-    /// Occurrences that were not owed any more when their turn came.
+    /// Occurrences that were skipped.
     pub skipped: u64,
-    /// When its latest attempt began.
+    /// The start of the latest attempt.
     pub last_execution_at: Option<DateTime<Utc>>,
 }

@@ -1,7 +1,7 @@
-//! Collections and jobs: what they are, what is allowed, what a change does to them.
+//! Collections and jobs: their properties and limits, and the effect of a change.
 //!
-//! Pure: no async, no I/O, no clock. Documents in JSON are read into types that cannot hold
-//! nonsense, and written from them; see [`document`].
+//! The crate is pure: no async, no I/O, no clock. JSON documents are read into types that hold only
+//! values with a meaning, and are written from them; see [`document`].
 
 pub mod action;
 pub mod arn;

@@ -1,17 +1,15 @@
-//! Names of things: what they may look like, and that they match without regard to case.
+//! Names of collections, jobs, subscriptions and resource groups, which match in any case.
 
 use std::fmt;
 
 use crate::refusal::Refusal;
 
-/// The most characters of the name of a collection or a job.
 const NAME_CHARS_MAX: usize = 100;
-/// The most characters of a subscription or a resource group.
 const SEGMENT_CHARS_MAX: usize = 90;
 
-/// The name of a collection or a job, as it was first given.
+/// The name of a collection or a job, in the case in which it was first given.
 ///
-/// Two names that differ only in case are the same name.
+/// Two names that differ only in case are equal.
 #[derive(Debug, Clone)]
 pub struct Name(String);
 
@@ -20,7 +18,7 @@ impl Name {
     ///
     /// # Errors
     ///
-    /// If it is not 1 to 100 letters, digits, `-`, `_` and `.`, beginning with a letter or digit.
+    /// If it is not 1 to 100 letters, digits, `-`, `_` and `.` that start with a letter or a digit.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         let first = text.starts_with(|c: char| c.is_ascii_alphanumeric());
         let rest = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
@@ -29,7 +27,7 @@ impl Name {
         }
         Err(Refusal::invalid(format!(
             "The name '{}' is not allowed; use 1 to {NAME_CHARS_MAX} letters, digits, '-', '_' and \
-             '.', beginning with a letter or a digit.",
+             '.', and start with a letter or a digit.",
             text.escape_debug()
         )))
     }
@@ -40,14 +38,14 @@ impl Name {
         &self.0
     }
 
-    /// The form under which all its spellings are the same.
+    /// The lower-case form, by which the store finds every spelling.
     #[must_use]
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 }
 
-/// A subscription or a resource group: any segment of a path.
+/// The name of a subscription or a resource group, in the case in which it was first given.
 #[derive(Debug, Clone)]
 pub struct PathSegment(String);
 
@@ -56,16 +54,16 @@ impl PathSegment {
     ///
     /// # Errors
     ///
-    /// If it is empty or longer than 90 characters, or holds a `/`, a `#` or a control character.
+    /// If it is empty or longer than 90 characters, or contains `/`, `#` or a control character.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         // `#` separates the parts of keys in the store.
-        let wrong = |c: char| c.is_control() || c == '/' || c == '#';
+        let is_wrong = |c: char| c.is_control() || c == '/' || c == '#';
         let length = text.chars().count();
-        if (1..=SEGMENT_CHARS_MAX).contains(&length) && !text.contains(wrong) {
+        if (1..=SEGMENT_CHARS_MAX).contains(&length) && !text.contains(is_wrong) {
             return Ok(Self(text.to_owned()));
         }
         Err(Refusal::invalid(format!(
-            "A subscription or resource group is not allowed to be '{}'; use 1 to \
+            "The subscription or resource group '{}' is not allowed; use 1 to \
              {SEGMENT_CHARS_MAX} characters without '/' and '#'.",
             text.chars().take(SEGMENT_CHARS_MAX).collect::<String>().escape_debug()
         )))
@@ -77,14 +75,14 @@ impl PathSegment {
         &self.0
     }
 
-    /// The form under which all its spellings are the same.
+    /// The lower-case form, by which the store finds every spelling.
     #[must_use]
     pub fn key(&self) -> String {
         self.0.to_lowercase()
     }
 }
 
-macro_rules! same_without_case {
+macro_rules! equal_in_any_case {
     ($name:ty) => {
         impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
@@ -102,8 +100,8 @@ macro_rules! same_without_case {
     };
 }
 
-same_without_case!(Name);
-same_without_case!(PathSegment);
+equal_in_any_case!(Name);
+equal_in_any_case!(PathSegment);
 
 #[cfg(test)]
 mod tests {
@@ -121,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn case_makes_no_difference_and_is_kept() {
+    fn names_are_equal_in_any_case_and_keep_theirs() {
         let (given, asked) = (Name::new("MyJob").unwrap(), Name::new("myjob").unwrap());
         assert_eq!(given, asked);
         assert_eq!(given.to_string(), "MyJob");
@@ -132,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_is_anything_that_a_path_can_hold() {
+    fn a_segment_is_any_text_without_separators() {
         assert!(PathSegment::new("group (1) ü").is_ok());
         for segment in ["", "a/b", "a#b", "a\u{7}", &"s".repeat(91)] {
             assert!(PathSegment::new(segment).is_err(), "{segment}");

@@ -1,29 +1,29 @@
-//! Plans and quotas: how many jobs a collection may hold, and how often they may fire.
+//! Pricing tiers and quotas: how many jobs a collection may have, and how often they may fire.
 
 use chrono::TimeDelta;
 use recurrence::Frequency;
 
 use crate::refusal::{Code, Refusal};
 
-/// The plan of a collection; the wire calls it `sku`.
+/// The pricing tier of a collection; the wire calls it `sku`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PricingTier {
-    /// The plan of a collection that names none.
+    /// The tier of a collection that names none.
     #[default]
     Standard,
     /// One collection per subscription, hourly at most, no outbound authentication.
     Free,
     /// As many jobs as Standard.
     P10Premium,
-    /// Twenty times as many.
+    /// Twenty times as many jobs as Standard.
     P20Premium,
 }
 
 impl PricingTier {
-    /// All plans.
+    /// All tiers.
     pub const ALL: [Self; 4] = [Self::Standard, Self::Free, Self::P10Premium, Self::P20Premium];
 
-    /// Its name, as answered.
+    /// The name, as answered.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,16 +34,16 @@ impl PricingTier {
         }
     }
 
-    /// Reads a name in any case; `Premium` is what older versions of the API called P10.
+    /// Reads a name in any case; older versions of the API called `P10Premium` `Premium`.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         if text.eq_ignore_ascii_case("Premium") {
             return Some(Self::P10Premium);
         }
-        Self::ALL.into_iter().find(|plan| plan.name().eq_ignore_ascii_case(text))
+        Self::ALL.into_iter().find(|tier| tier.name().eq_ignore_ascii_case(text))
     }
 
-    /// How many jobs a collection may hold.
+    /// The most jobs of a collection.
     #[must_use]
     pub const fn jobs_max(self) -> u32 {
         match self {
@@ -62,35 +62,36 @@ impl PricingTier {
         }
     }
 
-    /// Whether jobs may authenticate to what they call.
+    /// Whether jobs may authenticate to their targets.
     #[must_use]
     pub const fn allows_authentication(self) -> bool {
         !matches!(self, Self::Free)
     }
 }
 
-/// The quota of a collection, as it was sent.
+/// The quota of a collection as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quota {
-    /// The most jobs; the plan's where absent.
+    /// The most jobs; the tier's limit if absent.
     pub max_job_count: Option<u32>,
-    /// Stored and echoed, and nothing else: in the original it had no effect either.
+    /// A number that is stored and echoed. It had no effect in the original either.
     pub max_job_occurrence: Option<u32>,
-    /// How often a job may fire at most; the plan's where absent.
+    /// The highest frequency of a job; the tier's limit if absent.
     pub max_recurrence: Option<MaxRecurrence>,
 }
 
-/// How often a job may fire at most.
+/// The highest frequency of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxRecurrence {
-    /// The unit.
+    /// The unit of time.
     pub frequency: Frequency,
-    /// How many units have to lie between two occurrences.
+    /// The units between two occurrences.
     pub interval: u32,
 }
 
 impl MaxRecurrence {
-    /// The gap it asks for; a month counts as 28 days and a year as 365, as they do in a job.
+    /// The smallest gap between two occurrences. A month counts as 28 days and a year as 365, as in
+    /// the recurrence of a job.
     #[must_use]
     pub fn gap(self) -> TimeDelta {
         let unit = match self.frequency {
@@ -108,32 +109,32 @@ impl MaxRecurrence {
     }
 }
 
-/// Whether plans limit anything; an installation of one's own may say that they do not.
+/// Whether the limits of pricing tiers apply, which an installation can turn off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanLimits {
-    /// Plans limit, as in the original.
+    /// The limits apply, as in the original.
     On,
-    /// Only a collection's own quota limits.
+    /// Only a collection's own quota applies.
     Off,
 }
 
-/// What limits the jobs of a collection.
+/// The limits for the jobs of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TierLimits {
     /// The most jobs; `None` is no limit.
     pub jobs_max: Option<u32>,
     /// The smallest gap; `None` is no limit.
     pub gap_min: Option<TimeDelta>,
-    /// Whether jobs may authenticate to what they call.
+    /// Whether jobs may authenticate to their targets.
     pub authentication: bool,
 }
 
 impl TierLimits {
-    /// The limits of a plan with a quota: the quota's where it says something, else the plan's.
+    /// The limits of a tier with a quota: those of the quota if it has them, else those of the tier.
     ///
     /// # Errors
     ///
-    /// [`Code::QuotaAbovePlan`] if the quota allows more than the plan.
+    /// [`Code::QuotaAbovePlan`] if the quota allows more than the tier.
     pub fn for_tier(
         plan: PricingTier,
         quota: Option<&Quota>,
@@ -150,8 +151,8 @@ impl TierLimits {
             return Err(Refusal::new(
                 Code::QuotaAbovePlan,
                 format!(
-                    "'quota.maxJobCount' is {jobs}; the plan {name} allows {max} jobs at most. \
-                     Lower it, or choose another 'sku'."
+                    "'quota.maxJobCount' is {jobs}; the pricing tier {name} allows at most {max} \
+                     jobs. Lower it, or choose another 'sku'."
                 ),
             ));
         }
@@ -160,8 +161,8 @@ impl TierLimits {
             return Err(Refusal::new(
                 Code::QuotaAbovePlan,
                 format!(
-                    "'quota.maxRecurrence' is more frequent than once per {unit}, which is what \
-                     the plan {name} allows. Raise its interval, or choose another 'sku'."
+                    "'quota.maxRecurrence' is more frequent than the pricing tier {name} allows, \
+                     which is once per {unit}. Raise its interval, or choose another 'sku'."
                 ),
             ));
         }
@@ -172,7 +173,7 @@ impl TierLimits {
         })
     }
 
-    /// Checks that a collection may hold so many jobs.
+    /// Checks that a collection may have this many jobs.
     ///
     /// # Errors
     ///
@@ -182,7 +183,7 @@ impl TierLimits {
             Some(max) if jobs > max => Err(Refusal::new(
                 Code::JobQuotaExceeded,
                 format!(
-                    "The job collection may hold {max} jobs. Delete some, raise \
+                    "The job collection may have at most {max} jobs. Delete some, raise \
                      'quota.maxJobCount', or choose another 'sku'."
                 ),
             )),
@@ -190,7 +191,7 @@ impl TierLimits {
         }
     }
 
-    /// Checks the smallest gap between the occurrences of a job; a job that runs once has none.
+    /// Checks the smallest gap between the occurrences of a job; `None` for a job that runs once.
     ///
     /// # Errors
     ///
@@ -200,10 +201,11 @@ impl TierLimits {
             (Some(gap), Some(min)) if gap < min => Err(Refusal::new(
                 Code::RecurrenceQuotaExceeded,
                 format!(
-                    "The job recurs every {} at its closest; its collection allows once in {}. \
-                     Make 'recurrence' less frequent, or raise 'quota.maxRecurrence' or the 'sku'.",
-                    spoken(gap),
-                    spoken(min)
+                    "The smallest gap between two occurrences of the job is {}; its job collection \
+                     allows {}. Make 'recurrence' less frequent, or change 'quota.maxRecurrence' or \
+                     the 'sku' of the job collection.",
+                    in_words(gap),
+                    in_words(min)
                 ),
             )),
             _ => Ok(()),
@@ -219,16 +221,16 @@ impl TierLimits {
         if authenticates && !self.authentication {
             return Err(Refusal::new(
                 Code::AuthenticationNotInPlan,
-                "Outbound authentication is not part of the plan Free. Remove 'authentication', or \
-                 choose another 'sku' for the job collection.",
+                "The pricing tier Free does not include outbound authentication. Remove \
+                 'authentication', or choose another 'sku' for the job collection.",
             ));
         }
         Ok(())
     }
 }
 
-/// A gap in its largest whole unit.
-fn spoken(gap: TimeDelta) -> String {
+/// A gap in its largest whole unit, as a message says it.
+fn in_words(gap: TimeDelta) -> String {
     let seconds = gap.num_seconds();
     let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
     let whole = units.into_iter().find(|(unit, _)| seconds % unit == 0);
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_may_not_allow_more_than_its_plan() {
+    fn a_quota_must_not_allow_more_than_its_tier() {
         use Frequency::{Hour, Minute, Week};
         let cases = [
             (PricingTier::Standard, quota(Some(50), Some((Minute, 1))), true),
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quota_limits_where_it_says_something_and_else_the_plan() {
+    fn a_limit_of_the_quota_replaces_that_of_the_tier() {
         let lower = quota(Some(2), Some((Frequency::Day, 1)));
         let limits =
             TierLimits::for_tier(PricingTier::Standard, Some(&lower), PlanLimits::On).unwrap();
@@ -280,8 +282,9 @@ mod tests {
         assert!(limits.check_gap(None).is_ok());
         assert_eq!(
             limits.check_gap(Some(TimeDelta::hours(12))).unwrap_err().message,
-            "The job recurs every 12 hours at its closest; its collection allows once in 1 day. \
-             Make 'recurrence' less frequent, or raise 'quota.maxRecurrence' or the 'sku'.",
+            "The smallest gap between two occurrences of the job is 12 hours; its job collection \
+             allows 1 day. Make 'recurrence' less frequent, or change 'quota.maxRecurrence' or the \
+             'sku' of the job collection.",
         );
 
         let free = TierLimits::for_tier(PricingTier::Free, None, PlanLimits::On).unwrap();
@@ -291,12 +294,12 @@ mod tests {
         );
 
         let off = TierLimits::for_tier(PricingTier::Free, Some(&lower), PlanLimits::Off).unwrap();
-        assert!(off.check_job_count(3).is_err(), "a collection's own quota stays");
+        assert!(off.check_job_count(3).is_err(), "the collection's own quota applies");
         assert!(off.check_authentication(true).is_ok());
     }
 
     #[test]
-    fn a_month_counts_28_days_on_both_sides() {
+    fn a_month_counts_as_28_days() {
         let gap = |frequency, interval| MaxRecurrence { frequency, interval }.gap();
         assert_eq!(gap(Frequency::Month, 2), TimeDelta::days(56));
         assert_eq!(gap(Frequency::Year, 1), TimeDelta::days(365));

@@ -13,6 +13,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::attempt::Attempt;
+use crate::ids::fnv1a;
 
 /// How many attempts are remembered.
 ///
@@ -106,10 +107,7 @@ impl RecentlyCounted {
 /// The identity of an attempt in four bytes. In one job of sixty million, one of sixty-four other
 /// attempts has the same.
 fn short_id(attempt: &Attempt) -> u32 {
-    let id = attempt.id().to_string();
-    // FNV-1a: the same for ever, since it is stored.
-    id.bytes()
-        .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    fnv1a(attempt.id().to_string().as_bytes())
 }
 
 #[cfg(test)]

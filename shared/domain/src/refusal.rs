@@ -71,7 +71,7 @@ codes! {
 pub struct Refusal {
     /// The kind of the refusal.
     pub code: Code,
-    /// What to change.
+    /// The sentence for the caller.
     pub message: String,
 }
 

@@ -55,7 +55,7 @@ impl RetryPolicy {
         let read = policy
             .one_of("retryType", read_type, "none, fixed")?
             .ok_or_else(|| policy.missing("retryType", "use one of none, fixed"))?;
-        if let Some(tier) = policy.limits_of() {
+        if let Some(tier) = policy.limiting_tier() {
             read.check(policy, tier)?;
         }
         Ok(read)

@@ -1,27 +1,26 @@
-//! Instants as whole numbers: ticks of 100 ns since 1970, the finest step that a date here has.
+//! Instants as whole numbers: ticks of 100 ns since 1970, the precision of dates in the API.
 
 use chrono::{DateTime, Datelike, Utc};
 
-/// Ticks in a second.
-const TICKS: i64 = 10_000_000;
-/// The last year of the calendar.
+const TICKS_PER_SECOND: i64 = 10_000_000;
+/// The last year that the API can express.
 const YEAR_MAX: i32 = 9999;
-/// Nanoseconds in a tick.
-const NANOS: u32 = 100;
+const NANOS_PER_TICK: u32 = 100;
 
-/// An instant in ticks since 1970. What is finer is cut off.
+/// An instant in ticks since 1970, rounded down.
 #[must_use]
 pub fn ticks(instant: DateTime<Utc>) -> i64 {
-    let fraction = i64::from(instant.timestamp_subsec_nanos() / NANOS);
-    // No year that a date can have here comes near the ends of the type.
-    instant.timestamp().saturating_mul(TICKS).saturating_add(fraction)
+    let fraction = i64::from(instant.timestamp_subsec_nanos() / NANOS_PER_TICK);
+    // The years that a date can have are far from the limits of the type.
+    instant.timestamp().saturating_mul(TICKS_PER_SECOND).saturating_add(fraction)
 }
 
-/// The instant of so many ticks since 1970; `None` beyond what a date can have.
+/// The instant at this many ticks since 1970; `None` after the year 9999.
 #[must_use]
 pub fn from_ticks(ticks: i64) -> Option<DateTime<Utc>> {
-    let nanos = u32::try_from(ticks.rem_euclid(TICKS)).ok()? * NANOS;
-    DateTime::from_timestamp(ticks.div_euclid(TICKS), nanos).filter(|date| date.year() <= YEAR_MAX)
+    let nanos = u32::try_from(ticks.rem_euclid(TICKS_PER_SECOND)).ok()? * NANOS_PER_TICK;
+    DateTime::from_timestamp(ticks.div_euclid(TICKS_PER_SECOND), nanos)
+        .filter(|date| date.year() <= YEAR_MAX)
 }
 
 #[cfg(test)]
@@ -29,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_and_back() {
+    fn ticks_convert_both_ways() {
         for (text, expected) in [
             ("1970-01-01T00:00:00Z", 0),
             ("1969-12-31T23:59:59.9999999Z", -1),

@@ -1,56 +1,58 @@
-//! When a job fires: what creating, changing and switching it does to its timetable.
+//! When a job fires, and how a change of the job affects that.
 //!
-//! A [`Timing`] is all that has to be kept beside the definition to know when a job fires: where it
-//! begins, since when occurrences are owed, and how many of its count are used up. Three things
-//! change it: another `startTime`, another recurrence, and the switch. Any other change of a job
-//! leaves its timing, and so what is already on its way, alone.
+//! A [`Timing`] is stored beside the definition. It says where the timetable begins, since when
+//! occurrences count, and how many of the count are used up. Three changes affect it: another
+//! `startTime`, another recurrence, and enabling or disabling the job. Any other change leaves the
+//! timing, and so the messages that are already sent, as they are.
 
 use chrono::{DateTime, Utc};
-use recurrence::{Recurrence, Refused, Rule, Start, Timetable};
+use recurrence::{Refused, Rule, Start, Timetable};
 
 use crate::job::{JobDefinition, Switch};
 
-/// What has to be known beside the definition to know when a job fires.
+/// The stored part of a job's timetable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// New with every change of the start, the recurrence or the switch, and never used again by
-    /// the same job: what was sent under an older one does not start.
+    /// A number that grows with every change of the start, the recurrence or the switch. A message of
+    /// an older generation does not start.
     pub generation: u64,
-    /// Where a job without a `startTime` begins: the instant at which it was created, first
-    /// enabled, or its timing changed. `None` until it is first enabled.
+    /// The start of a job without a `startTime`: the instant at which it was created, first enabled,
+    /// or its timing changed. `None` until it is first enabled.
     pub anchor: Option<DateTime<Utc>>,
-    /// Since when occurrences are owed: earlier ones were before the job, or in a disabled time.
+    /// The instant from which occurrences count. Earlier ones fell due before the job existed, or
+    /// while it was disabled.
     pub since: DateTime<Utc>,
-    /// How many occurrences of the count fell due before `since`.
+    /// The occurrences of the count that fell due before `since`.
     pub used: u32,
 }
 
-/// What a change comes to.
+/// The effect of a change on the timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The timing stays as it is.
+    /// The timing stays the same.
     Keeps,
-    /// It begins anew, or pauses, or goes on: messages of the old generation do not start.
+    /// The timing starts again, pauses or continues; messages of the old generation do not start.
     Becomes(Timing),
 }
 
 impl Timing {
-    /// The timing of a job that is created.
+    /// The timing of a new job.
     #[must_use]
     pub fn created(job: &JobDefinition, now: DateTime<Utc>) -> Self {
-        Self::begun(0, job, now)
+        Self::starting(0, job, now)
     }
 
-    fn begun(generation: u64, job: &JobDefinition, now: DateTime<Utc>) -> Self {
+    /// A timing that starts now.
+    fn starting(generation: u64, job: &JobDefinition, now: DateTime<Utc>) -> Self {
         let anchor = (job.switch == Switch::Enabled).then_some(now);
         Self { generation, anchor, since: now, used: 0 }
     }
 
-    /// What replacing a job's definition does to its timing.
+    /// The effect of replacing a job's definition.
     ///
     /// # Errors
     ///
-    /// If the old definition has no timetable, which it had when it was accepted.
+    /// If the old definition has no timetable, although it had one when it was accepted.
     pub fn changed(
         &self,
         old: &JobDefinition,
@@ -59,7 +61,7 @@ impl Timing {
     ) -> Result<Change, Refused> {
         let next = self.generation + 1;
         if old.start_time != new.start_time || rule(old)? != rule(new)? {
-            return Ok(Change::Becomes(Self::begun(next, new, now)));
+            return Ok(Change::Becomes(Self::starting(next, new, now)));
         }
         Ok(match (old.switch, new.switch) {
             (Switch::Enabled, Switch::Enabled) | (Switch::Disabled, Switch::Disabled) => {
@@ -80,44 +82,30 @@ impl Timing {
         })
     }
 
-    /// Whether a job that runs once has had its turn: switched off after that and on again, it does
-    /// not run a second time.
+    /// Whether a job that runs once has had its occurrence. If it is disabled after that and enabled
+    /// again, it does not run a second time.
     #[must_use]
     pub const fn is_over(&self, job: &JobDefinition) -> bool {
         job.recurrence.is_none() && self.used > 0
     }
 
-    /// When the job fires while it is enabled; for one that was never enabled, as if that were now.
+    /// The timetable of the job; a job that was never enabled gets one as if it were enabled now.
     ///
     /// # Errors
     ///
-    /// [`Refused::NeverOccurs`] if it never does, its end and count aside.
+    /// [`Refused::NeverOccurs`] if it has no occurrence, its end and count aside.
     pub fn timetable(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<Timetable, Refused> {
-        self.timetable_of(job.start_time, job.recurrence.as_ref(), now)
-    }
-
-    /// The same, from the two properties of a job that say when it fires.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused::NeverOccurs`] if it never does, its end and count aside.
-    pub fn timetable_of(
-        &self,
-        start_time: Option<DateTime<Utc>>,
-        recurrence: Option<&Recurrence>,
-        now: DateTime<Utc>,
-    ) -> Result<Timetable, Refused> {
         let anchor = self.anchor.unwrap_or(now);
-        match recurrence.map(Rule::canonical).transpose()? {
-            None => Ok(Timetable::once(start_time, self.since.max(anchor))),
+        match rule(job)? {
+            None => Ok(Timetable::once(job.start_time, self.since.max(anchor))),
             Some(rule) => {
-                let start = start_time.map_or(Start::Anchor(anchor), Start::Given);
+                let start = job.start_time.map_or(Start::Anchor(anchor), Start::Given);
                 Timetable::resumed(&rule, start, self.since, self.used)
             }
         }
     }
 
-    /// How many occurrences of the count have fallen due, what an outage skipped included.
+    /// The occurrences of the count that have fallen due, including those that an outage skipped.
     fn used_at(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<u32, Refused> {
         let fallen_due = self.timetable(job, now)?.count_between(self.since, now);
         Ok(self.used.saturating_add(u32::try_from(fallen_due).unwrap_or(u32::MAX)))
@@ -165,7 +153,7 @@ mod tests {
     const DAILY: &str = r#"{"recurrence":{"frequency":"day","count":5}}"#;
 
     #[test]
-    fn a_change_that_leaves_the_timing_alone_keeps_the_anchor() {
+    fn an_equal_recurrence_in_other_words_keeps_the_timing() {
         let old = job(DAILY);
         let timing = Timing::created(&old, at("2027-01-01T12:00"));
         // The same rule in other words.
@@ -175,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn another_start_or_recurrence_begins_anew() {
+    fn another_start_or_recurrence_starts_the_timing_again() {
         let old = job(DAILY);
         let timing = Timing::created(&old, at("2027-01-01T12:00"));
         for new in [
@@ -195,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_goes_on_where_it_stood_and_disabled_time_uses_none_of_it() {
+    fn a_count_continues_after_a_pause_and_disabled_time_uses_none_of_it() {
         let on = job(DAILY);
         let off = job(r#"{"recurrence":{"frequency":"day","count":5},"state":"disabled"}"#);
         let timing = Timing::created(&on, at("2027-01-01T12:00"));
@@ -230,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_runs_once_fires_when_it_is_enabled_if_its_start_has_passed() {
+    fn a_job_that_runs_once_fires_when_enabled_if_its_start_has_passed() {
         let off = job(r#"{"startTime":"2027-01-02","state":"disabled"}"#);
         let on = job(r#"{"startTime":"2027-01-02"}"#);
         let timing = Timing::created(&off, at("2027-01-01T12:00"));
@@ -241,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_runs_once_has_one_turn() {
+    fn a_job_that_runs_once_runs_once_even_if_it_is_enabled_again() {
         let on = job(r#"{"startTime":"2027-01-02"}"#);
         let off = job(r#"{"startTime":"2027-01-02","state":"disabled"}"#);
         let timing = Timing::created(&on, at("2027-01-01T12:00"));

@@ -1,6 +1,6 @@
 //! The operations on jobs.
 
-use app::Put;
+use app::PutOutcome;
 use axum::http::StatusCode;
 
 use crate::answer::Answer;
@@ -44,8 +44,8 @@ pub(crate) async fn put(call: Call) -> Result<Answer, Failure> {
     let durations = call.client().durations(Position::Alone);
     let (view, put) = call.rest.manage.put_job(&place, &collection, &name, call.body).await?;
     let status = match put {
-        Put::Created => StatusCode::CREATED,
-        Put::Replaced => StatusCode::OK,
+        PutOutcome::Created => StatusCode::CREATED,
+        PutOutcome::Replaced => StatusCode::OK,
     };
     Ok(Answer::json(status, &wire::job(&view, durations)))
 }

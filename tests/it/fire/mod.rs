@@ -18,4 +18,5 @@ mod faults;
 mod outages;
 mod retries;
 mod runs;
+mod stored;
 mod weeks;

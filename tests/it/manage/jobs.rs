@@ -1,6 +1,6 @@
 //! Jobs: created, changed, run, listed, deleted.
 
-use app::{AppError, Put};
+use app::{AppError, PutOutcome};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::collection::CollectionState;
@@ -24,14 +24,14 @@ async fn a_job_is_created_replaced_read_and_deleted() {
         manage.put_job(&place(), &named("jc"), &named("J"), with_action(properties)).await
     };
     let (created, how) = put(r#"{"recurrence":{"frequency":"day"}}"#).await.unwrap();
-    assert_eq!(how, Put::Created);
+    assert_eq!(how, PutOutcome::Created);
     assert_eq!(
         properties(&created).to_string(),
         r#"{"action":{"request":{"uri":"http://example.org","method":"GET","authentication":{"username":"u","type":"Basic"}},"type":"Http"},"recurrence":{"frequency":"day","interval":1},"state":"enabled"}"#,
     );
     assert_eq!(world.next("j").await.as_deref(), Some("2027-01-01T12:00:00Z"));
     let (replaced, how) = put(r#"{"state":"Disabled"}"#).await.unwrap();
-    assert_eq!((how, replaced.status), (Put::Replaced, None));
+    assert_eq!((how, replaced.status), (PutOutcome::Replaced, None));
     assert_eq!(replaced.name.as_str(), "J");
     world.manage.delete_job(&place(), &named("jc"), &named("j")).await.unwrap();
     let gone = world.manage.get_job(&place(), &named("jc"), &named("j")).await;

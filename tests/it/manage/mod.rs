@@ -2,6 +2,7 @@
 
 mod api;
 mod collections;
+mod documents;
 mod history;
 mod jobs;
 mod races;

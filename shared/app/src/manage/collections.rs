@@ -1,4 +1,4 @@
-//! Collections: created, changed, switched, listed, deleted.
+//! Operations on collections: read, list, put, patch, enable, disable and delete.
 
 use chrono::{DateTime, Utc};
 use domain::collection::{Collection, CollectionDefinition, CollectionState};
@@ -16,7 +16,7 @@ use super::{CollectionView, Manage, retry_on_stale, secrets};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
-/// Collections and jobs are read in pages of so many where all have to be seen.
+/// The size of a page when all collections or jobs are read.
 const PAGE_ITEMS: u32 = 500;
 
 impl Manage {
@@ -24,7 +24,7 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// [`AppError::NoCollection`] if it is not there.
+    /// [`AppError::NoCollection`] if it does not exist.
     pub async fn get_collection(
         &self,
         place: &ResourceGroup,
@@ -33,7 +33,7 @@ impl Manage {
         self.collection(place, name).await.map(CollectionView::from)
     }
 
-    /// A page of the collections of a subscription, or of one of its groups, by name.
+    /// A page of the collections of a subscription, or of one of its groups, sorted by name.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Manage {
         .await
     }
 
-    /// The record of a collection that has to be there.
+    /// The record of a collection that must exist.
     pub(super) async fn collection(
         &self,
         place: &ResourceGroup,
@@ -192,7 +192,7 @@ impl Manage {
         Ok((saved == Saved::Kept).then_some(record))
     }
 
-    /// Checks that no other collection of the subscription has the plan Free.
+    /// Checks that no other collection of the subscription has the pricing tier Free.
     async fn check_one_free(
         &self,
         place: &ResourceGroup,
@@ -216,7 +216,7 @@ impl Manage {
                 return Err(Refusal::new(
                     Code::FreeCollectionExists,
                     format!(
-                        "The subscription has a Free job collection already, '{other}'. Delete it, \
+                        "The subscription already has a Free job collection, '{other}'. Delete it, \
                          or choose another 'sku'."
                     ),
                 )
@@ -229,7 +229,7 @@ impl Manage {
         }
     }
 
-    /// Checks that the jobs of a collection go with another plan or quota.
+    /// Checks the jobs of a collection against another pricing tier or quota.
     async fn check_jobs_fit(
         &self,
         old: &CollectionRecord,
@@ -257,7 +257,7 @@ impl Manage {
     }
 }
 
-/// The location of a collection that is replaced: it does not move.
+/// The location of a collection that is replaced, which must stay the same.
 fn same_location(before: &CollectionDefinition, wanted: Option<&str>) -> Result<String, Refusal> {
     let location = before.location.as_deref().unwrap_or_default();
     let Some(wanted) = wanted else {
@@ -270,8 +270,8 @@ fn same_location(before: &CollectionDefinition, wanted: Option<&str>) -> Result<
     Err(Refusal::new(
         Code::LocationChanged,
         format!(
-            "The job collection is in '{location}' and does not move to '{wanted}'. Leave out \
-             'location', or create a collection of another name."
+            "The job collection is in '{location}' and cannot move to '{wanted}'. Omit 'location', or \
+             create a job collection with another name."
         ),
     ))
 }

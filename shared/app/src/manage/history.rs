@@ -1,4 +1,4 @@
-//! What a job has executed.
+//! The history of a job.
 
 use domain::name::Name;
 use ports::store::{HistoryEntry, Page, PageRequest, ResourceGroup};
@@ -7,14 +7,15 @@ use super::{ExecutionView, Manage};
 use crate::error::AppError;
 
 impl Manage {
-    /// A page of what a job has executed: the newest occurrence first, and in it the newest attempt.
+    /// A page of the attempts of a job that have ended: the newest occurrence first, and within it the
+    /// newest attempt.
     ///
-    /// What is only claimed is no history, and neither is what has expired, whether or not it has
-    /// been removed; so a page may hold less than was asked for, or nothing, and not be the last.
+    /// Attempts that have not ended are left out, and so are those that have expired but are not
+    /// removed yet. So a page may have fewer items than were asked for, or none, and not be the last.
     ///
     /// # Errors
     ///
-    /// If the collection or the job is not there.
+    /// If the collection or the job does not exist.
     pub async fn list_history(
         &self,
         place: &ResourceGroup,

@@ -1,4 +1,4 @@
-//! Jobs: created, changed, run, listed, deleted.
+//! Operations on jobs: read, list, put, patch, run and delete.
 
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
@@ -25,12 +25,12 @@ use crate::definition::{shown_definition, unreadable, whole_document};
 use crate::error::AppError;
 use crate::fire::attempt_message;
 
-/// What a change of a job came to.
+/// Whether a PUT created a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
-    /// The job was not there.
+pub enum PutOutcome {
+    /// The job did not exist.
     Created,
-    /// It was, and is replaced.
+    /// The job existed and was replaced.
     Replaced,
 }
 
@@ -39,7 +39,7 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the collection or the job is not there.
+    /// If the collection or the job does not exist.
     pub async fn get_job(
         &self,
         place: &ResourceGroup,
@@ -51,11 +51,11 @@ impl Manage {
         self.stored_view(&collection, job)
     }
 
-    /// A page of the jobs of a collection, by name.
+    /// A page of the jobs of a collection, sorted by name.
     ///
     /// # Errors
     ///
-    /// If the collection is not there.
+    /// If the collection does not exist.
     pub async fn list_jobs(
         &self,
         place: &ResourceGroup,
@@ -79,7 +79,7 @@ impl Manage {
         collection: &Name,
         name: &Name,
         body: Value,
-    ) -> Result<(JobView, Put), AppError> {
+    ) -> Result<(JobView, PutOutcome), AppError> {
         let body = canonical_names(body, JOB);
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
@@ -88,9 +88,12 @@ impl Manage {
             let (put, saved) = match found {
                 Some(old) => {
                     let before = shown_definition(&old.uid, &old.document)?;
-                    (Put::Replaced, self.replace_job(&collection, old, &before, wanted).await?)
+                    (
+                        PutOutcome::Replaced,
+                        self.replace_job(&collection, old, &before, wanted).await?,
+                    )
                 }
-                None => (Put::Created, self.create_job(&collection, name, wanted).await?),
+                None => (PutOutcome::Created, self.create_job(&collection, name, wanted).await?),
             };
             Ok(saved.map(|view| (view, put)))
         })
@@ -152,11 +155,11 @@ impl Manage {
         .await
     }
 
-    /// Runs a job once, now, beside whatever its recurrence says.
+    /// Runs a job once now, in addition to its recurrence.
     ///
     /// # Errors
     ///
-    /// If it is not there, is over, or its collection is switched off.
+    /// If the job does not exist or has ended, or its collection is disabled.
     pub async fn run_job(
         &self,
         place: &ResourceGroup,
@@ -169,7 +172,7 @@ impl Manage {
             let name = &collection.collection.name;
             return Err(Refusal::new(
                 Code::JobCollectionDisabled,
-                format!("The job collection '{name}' is switched off. Enable it first."),
+                format!("The job collection '{name}' is disabled. Enable it first."),
             )
             .into());
         }
@@ -199,7 +202,7 @@ impl Manage {
         let save = SaveJob { collection, job: &job, timer_changes: true };
         match self.ports.jobs.create(save, limits.jobs_max).await? {
             Saved::Kept => {
-                self.dispatch_what_is_near(collection, &job).await;
+                self.dispatch_soon(collection, &job).await;
                 Ok(Some(self.view(collection, job, &wanted, document)))
             }
             Saved::Stale => Ok(None),
@@ -237,7 +240,7 @@ impl Manage {
         match self.ports.jobs.replace(save).await? {
             Saved::Kept => {
                 if timer_changes {
-                    self.dispatch_what_is_near(collection, &job).await;
+                    self.dispatch_soon(collection, &job).await;
                 }
                 Ok(Some(self.view(collection, job, &wanted, document)))
             }
@@ -245,7 +248,7 @@ impl Manage {
         }
     }
 
-    /// Checks what does not depend on time, and opens certificates.
+    /// Checks everything except the timetable, and opens certificates.
     fn check(
         &self,
         collection: &CollectionRecord,
@@ -263,23 +266,23 @@ impl Manage {
         Ok(limits)
     }
 
-    /// Refuses at once what could only fail later.
+    /// Refuses actions that are sent to AWS if the installation has no AWS: each attempt would fail.
     fn check_aws(&self, wanted: &JobDefinition) -> Result<(), Refusal> {
         let error_action = wanted.action.error_action.as_ref();
         let targets = [&wanted.action.action].into_iter().chain(error_action);
         match targets.map(|action| &action.target).find(|target| target.is_aws()) {
             Some(target) if !self.settings.has_aws => Err(Refusal::invalid(format!(
-                "An action of type '{}' is sent to AWS, and there is none here. Start the server with \
-                 --aws-endpoint, or use another type.",
+                "Actions of type '{}' are sent to AWS, and this server has no AWS endpoint. Start it \
+                 with --aws-endpoint, or use another type.",
                 target.type_name()
             ))),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Hands over what falls due within the horizon, as a sweep would; a sweep does what is not done
-    /// here.
-    async fn dispatch_what_is_near(&self, collection: &CollectionRecord, job: &JobRecord) {
+    /// Dispatches the occurrences within the horizon, as a sweep does. If this fails, the next sweep
+    /// does it.
+    async fn dispatch_soon(&self, collection: &CollectionRecord, job: &JobRecord) {
         let timer = &job.timer;
         let (Some(due_at), Some(timetable), JobState::Enabled) =
             (timer.due_at, &timer.timetable, timer.state)
@@ -298,13 +301,13 @@ impl Manage {
             is_spent: timer.is_spent,
         };
         let due = Due { due_at, what: DueTimer::Job(timer) };
-        // The change is kept, and its timer stands in the index.
+        // The change is committed and its timer is in the index, so a failure is not the caller's.
         if let Err(error) = dispatcher.dispatch(&[due]).await {
-            tracing::warn!(job.uid, %error, "what is due soon is left to the next sweep");
+            tracing::warn!(job.uid, %error, "could not dispatch occurrences that are due soon; the next sweep will");
         }
     }
 
-    /// The record of a job that has to be there.
+    /// The record of a job that must exist.
     pub(super) async fn job(
         &self,
         collection: &CollectionRecord,
@@ -383,7 +386,7 @@ fn next_execution_at(
     timetable.at_or_after(now).or_else(|| timetable.iter().next().filter(|_| is_waiting))
 }
 
-/// The timetable of a job that ever fires, and not too often.
+/// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.
 fn allowed_timetable(
     limits: &TierLimits,
     timing: &Timing,
@@ -395,7 +398,7 @@ fn allowed_timetable(
     Ok(timetable)
 }
 
-/// The timer of a job whose timing is new. One with nothing left to do is over.
+/// The timer of a job whose timing changes. A job without a next occurrence has ended.
 fn timer(
     wanted: &JobDefinition,
     timing: Timing,
@@ -432,6 +435,6 @@ fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
     let (name, state) = (&job.name, job.timer.state.name());
     Err(Refusal::new(
         Code::JobFinished,
-        format!("The job '{name}' is {state} and does not change. Delete it and create it anew."),
+        format!("The job '{name}' is {state} and cannot change. Delete it and create it again."),
     ))
 }

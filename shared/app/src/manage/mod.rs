@@ -31,7 +31,7 @@ use ports::{
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
-pub use jobs::Put;
+pub use jobs::PutOutcome;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
 /// How often a change is attempted while concurrent changes come first.

@@ -171,7 +171,7 @@ macro_rules! action_types {
                 $(if type_name == <$kind as ActionType>::TYPE {
                     let fields = action.required_object(<$kind as ActionType>::PROPERTY)?;
                     let payload = <$kind as ActionType>::read(&fields)?;
-                    if fields.limits_of().is_some() {
+                    if fields.limiting_tier().is_some() {
                         <$kind as ActionType>::check(&payload, &fields)?;
                     }
                     return Ok(Self::$variant(payload));

@@ -49,7 +49,7 @@ fn check_refused(body: &str, message: &str) {
 }
 
 #[test]
-fn a_job_is_answered_in_the_order_and_case_of_the_original_without_its_secrets() {
+fn an_answer_has_the_order_and_case_of_the_original_and_no_secrets() {
     let answer = answered(&read(BASIC));
     assert_eq!(
         answer.to_string(),
@@ -73,7 +73,7 @@ const OAUTH: &str = r#"{"properties":{"action":{"type":"https","request":{"uri":
 const CERTIFICATE: &str = r#"{"properties":{"action":{"type":"http","request":{"uri":"http://example.org","method":"GET","headers":{},"authentication":{"pfx":"MIIK","password":"pw","type":"clientcertificate"}}}}}"#;
 
 #[test]
-fn every_type_of_action_is_answered_as_recorded() {
+fn every_action_type_is_answered_as_recorded() {
     let answer = |body| answered(&read(body))["action"].to_string();
     assert_eq!(
         answer(SERVICE_BUS),
@@ -106,7 +106,7 @@ fn check_payload(kind: &str, name: &str, payload: &Value, reason: &str) {
 }
 
 #[test]
-fn what_aws_would_refuse_is_refused() {
+fn values_that_aws_does_not_accept_are_refused() {
     let ten: Value = (0..10).map(|n| (n.to_string(), json!("1"))).collect();
     let queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/q";
     let mut checks = vec![
@@ -147,7 +147,7 @@ fn what_aws_would_refuse_is_refused() {
 }
 
 #[test]
-fn what_azure_would_refuse_is_refused() {
+fn values_that_azure_does_not_accept_are_refused() {
     let queue = |name: &str, value: Value| {
         let mut queue =
             json!({"storageAccount": "a", "queueName": "q", "sasToken": "s", "message": "m"});
@@ -185,7 +185,7 @@ fn what_azure_would_refuse_is_refused() {
 }
 
 #[test]
-fn durations_are_written_for_the_client_that_asks() {
+fn durations_are_answered_in_the_form_that_the_client_reads() {
     for (durations, interval, time_to_live) in
         [(Durations::TimeSpan, "00:01:00", "01:00:00"), (Durations::Iso, "PT1M", "PT1H")]
     {
@@ -198,7 +198,7 @@ fn durations_are_written_for_the_client_that_asks() {
 }
 
 #[test]
-fn property_names_are_read_in_any_case_and_unknown_ones_ignored() {
+fn property_names_match_in_any_case_and_unknown_ones_are_ignored() {
     let body = r#"{"Name":"x","Properties":{"Action":{"TYPE":"http","Request":{"URI":"http://example.org","Method":"GET","timeout":3}},"Status":{"executionCount":7},"colour":"red","STATE":"DISABLED"}}"#;
     let answer = answered(&read(body));
     assert_eq!(
@@ -208,7 +208,7 @@ fn property_names_are_read_in_any_case_and_unknown_ones_ignored() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn a_refusal_names_the_missing_property() {
     check_refused("{}", r#"'properties' is missing; a job is {"properties":{"action":…}}."#);
     check_refused(r#"{"properties":{}}"#, "'action' is missing; it must be a JSON object.");
     check_refused(
@@ -240,7 +240,7 @@ fn what_is_missing_is_named() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_what_would_be_right() {
+fn a_refusal_names_the_property_and_what_is_allowed() {
     check_refused(
         &http(r#","headers":{"Content-Length":"3"}"#),
         "'action.request.headers.Content-Length' is set by the HTTP connection; remove it.",
@@ -400,7 +400,7 @@ fn a_patch_replaces_a_schedule_whole() {
 }
 
 #[test]
-fn where_the_type_changes_the_old_payload_goes() {
+fn a_patch_that_changes_the_type_removes_the_old_payload() {
     let queue = r#"{"properties":{"action":{"type":"StorageQueue","queueMessage":{"storageAccount":"a","queueName":"q","sasToken":"s","message":"m"}}}}"#;
     check_patch(BASIC, queue, "/action/request", "null");
     check_patch(BASIC, queue, "/action/retryPolicy/retryCount", "2");
@@ -422,7 +422,7 @@ fn where_the_type_changes_the_old_payload_goes() {
 }
 
 #[test]
-fn a_secret_is_not_carried_to_another_place() {
+fn a_patch_does_not_send_a_secret_to_another_place() {
     let carried = |body: &str, patch: &str| {
         let old = read(body);
         let new = accept_standard(&patched(body, patch)).unwrap();
@@ -584,7 +584,7 @@ fn secrets_are_required_to_load_a_job_and_withheld_to_show_it() {
 }
 
 #[test]
-fn what_is_known_of_a_certificate_is_stored_and_not_taken_from_a_client() {
+fn certificate_facts_are_stored_and_never_taken_from_a_client() {
     let facts = json!({"certificateThumbprint": "AA", "certificateExpiration": "2030-01-01T00:00:00Z",
         "certificateSubjectName": "CN=a"});
     let mut stored = stored(&read(CERTIFICATE));

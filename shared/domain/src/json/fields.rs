@@ -56,7 +56,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The pricing tier whose limits apply; `None` for a stored document, which no limit applies to.
-    pub(crate) const fn limits_of(&self) -> Option<PricingTier> {
+    pub(crate) const fn limiting_tier(&self) -> Option<PricingTier> {
         match self.reading {
             Reading::Request(tier) => Some(tier),
             Reading::Stored | Reading::StoredWithoutSecrets => None,
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number. The bounds are limits, so they do not apply to a stored document.
     pub(crate) fn whole(&self, name: &str, min: u32, max: u32) -> Result<Option<u32>, Refusal> {
-        let allowed = if self.limits_of().is_some() { min..=max } else { 0..=u32::MAX };
+        let allowed = if self.limiting_tier().is_some() { min..=max } else { 0..=u32::MAX };
         self.value(name)
             .map(|value| {
                 let number = value.as_u64().and_then(|number| u32::try_from(number).ok());

@@ -27,7 +27,7 @@ fn an_invalid_name_is_refused() {
     Api::new().get("/a%2Fb").fails(
         400,
         "BadRequest",
-        "The name 'a/b' is not allowed; use 1 to 100 letters, digits, '-', '_' and '.', beginning \
+        "The name 'a/b' is not allowed; use 1 to 100 letters, digits, '-', '_' and '.', and start \
          with a letter or a digit.",
     );
 }

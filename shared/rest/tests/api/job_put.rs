@@ -103,7 +103,7 @@ fn an_invalid_name_is_refused() {
     Api::with_collection().put("/C1/jobs/-x", JOB).fails(
         400,
         "BadRequest",
-        "The name '-x' is not allowed; use 1 to 100 letters, digits, '-', '_' and '.', beginning \
+        "The name '-x' is not allowed; use 1 to 100 letters, digits, '-', '_' and '.', and start \
          with a letter or a digit.",
     );
 }

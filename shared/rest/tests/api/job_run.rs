@@ -26,13 +26,13 @@ fn finished_and_disabled_jobs_do_not_run() {
     api.ask("POST", "/C1/jobs/J1/run", "").fails(
         409,
         "JobFinished",
-        "The job 'J1' is faulted and does not change. Delete it and create it anew.",
+        "The job 'J1' is faulted and cannot change. Delete it and create it again.",
     );
     api.ask("POST", "/C1/disable", "");
     api.ask("POST", "/C1/jobs/J1/run", "").fails(
         409,
         "JobCollectionDisabled",
-        "The job collection 'C1' is switched off. Enable it first.",
+        "The job collection 'C1' is disabled. Enable it first.",
     );
 }
 
