@@ -8,7 +8,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use embedded::DataDir;
-use sealer_aes::{AesSealer, KEY};
+use sealer_aes::{AesSealer, KEY_BYTES};
 use zeroize::Zeroizing;
 
 use super::private_file;
@@ -23,7 +23,11 @@ pub(super) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
     let path = dir.path().join(KEY_FILE);
     let key = match private_file::read(&path)? {
         Some(text) => read_key(&text).with_context(|| {
-            format!("{} holds no key, which is {} hexadecimal digits", path.display(), 2 * KEY)
+            format!(
+                "{} holds no key, which is {} hexadecimal digits",
+                path.display(),
+                2 * KEY_BYTES
+            )
         })?,
         None if dir.has_store() => bail!(
             "{} is missing, and without it the secrets in {} cannot be opened: restore it from \
@@ -47,7 +51,7 @@ pub(super) fn passing_sealer() -> Result<AesSealer> {
     Ok(AesSealer::new(&new_key()?))
 }
 
-fn new_key() -> Result<Zeroizing<[u8; KEY]>> {
+fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     AesSealer::new_key().context("cannot make a key")
 }
 
@@ -70,9 +74,10 @@ fn check(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
     )
 }
 
-fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY]>> {
+fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     let bytes = unhex(text.trim()).map(Zeroizing::new).context("not hexadecimal")?;
-    let key = <[u8; KEY]>::try_from(bytes.as_slice()).map_err(|_| anyhow!("not {KEY} bytes"))?;
+    let key = <[u8; KEY_BYTES]>::try_from(bytes.as_slice())
+        .map_err(|_| anyhow!("not {KEY_BYTES} bytes"))?;
     Ok(Zeroizing::new(key))
 }
 
