@@ -1,8 +1,8 @@
-//! From the bytes of a file to the keys and certificates in it.
+//! Reads the keys and certificates of a file.
 //!
-//! A file is an envelope, which may have a MAC over all the rest; a list of safes, each in clear or
-//! encrypted; and in each safe a list of bags: a certificate, a key, or an encrypted key. Whether a
-//! failure is the password's fault depends on the MAC: once it holds, the password is right.
+//! A file is an envelope, which may have a MAC over its content. The content is a list of safes, each
+//! plain or encrypted. A safe is a list of bags: a certificate, a key or an encrypted key. If the MAC
+//! matches, the password is right, and a later failure means that the file is damaged.
 
 use const_oid::ObjectIdentifier;
 use const_oid::db::{rfc2985, rfc5911, rfc6268};
@@ -19,26 +19,26 @@ use crate::PfxError;
 use crate::cipher::{self, CipherFailure, Rounds};
 use crate::password::Password;
 
-/// How a file begins that is BER of indefinite length: a sequence whose end is marked, not counted.
+/// The first bytes of a file in BER with indefinite length: a sequence with an end marker.
 const INDEFINITE_SEQUENCE: [u8; 2] = [0x30, 0x80];
 
-/// What a file has in it.
+/// The keys and certificates of a file.
 #[derive(Default)]
 pub(crate) struct Contents {
-    /// Private keys, as PKCS#8 DER.
+    /// Private keys in PKCS#8 DER.
     pub(crate) keys: Vec<Bag<Zeroizing<Vec<u8>>>>,
-    /// X.509 certificates, as DER.
+    /// X.509 certificates in DER.
     pub(crate) certificates: Vec<Bag<Vec<u8>>>,
 }
 
-/// One of them.
+/// A key or a certificate with its attributes.
 pub(crate) struct Bag<T> {
     pub(crate) der: T,
-    /// What a key and its certificate have in common, where the writer has set it.
+    /// The id that a key shares with its certificate, if the file has one.
     pub(crate) local_key_id: Option<Vec<u8>>,
 }
 
-/// Reads a file, with every reading of its password.
+/// Reads a file, trying each encoding of the password.
 pub(crate) fn read(file: &[u8], password: &str) -> Result<Contents, PfxError> {
     let pfx = Pfx::from_der(file).map_err(|_| {
         if file.starts_with(&INDEFINITE_SEQUENCE) {
@@ -48,21 +48,21 @@ pub(crate) fn read(file: &[u8], password: &str) -> Result<Contents, PfxError> {
         }
     })?;
     let mut rounds = Rounds::default();
-    for password in &Password::readings(password) {
-        let mut opener = Opener { password, proved: false, rounds: &mut rounds };
+    for password in &Password::encodings(password) {
+        let mut opener = Opener { password, password_proved: false, rounds: &mut rounds };
         match opener.open(&pfx) {
             Err(PfxError::WrongPassword) => {}
-            settled => return settled,
+            result => return result,
         }
     }
     Err(PfxError::WrongPassword)
 }
 
-/// Opens one file with one reading of the password.
+/// Opens a file with one encoding of the password.
 struct Opener<'a> {
     password: &'a Password<'a>,
     /// Whether the password is known to be right.
-    proved: bool,
+    password_proved: bool,
     rounds: &'a mut Rounds,
 }
 
@@ -76,8 +76,9 @@ impl Opener<'_> {
             return Err(PfxError::NotPkcs12);
         }
         if let Some(mac) = &pfx.mac_data {
-            self.proved = cipher::mac_holds(mac, content.value(), self.password, self.rounds)?;
-            if !self.proved {
+            self.password_proved =
+                cipher::mac_matches(mac, content.value(), self.password, self.rounds)?;
+            if !self.password_proved {
                 return Err(PfxError::WrongPassword);
             }
         }
@@ -107,10 +108,10 @@ impl Opener<'_> {
                 let data = info.encrypted_content.as_ref().map_or(&[][..], OctetString::as_bytes);
                 let clear =
                     cipher::decrypt(&info.content_enc_alg, data, self.password, self.rounds)
-                        .map_err(|failure| self.blame(failure, WHAT))?;
+                        .map_err(|failure| self.decryption_error(failure, WHAT))?;
                 let bags = SafeContents::from_der(&clear)
-                    .map_err(|_| self.blame(CipherFailure::Content, WHAT))?;
-                self.proved = true;
+                    .map_err(|_| self.decryption_error(CipherFailure::Content, WHAT))?;
+                self.password_proved = true;
                 Ok(bags)
             }
             other => Err(PfxError::unsupported(&other)),
@@ -137,10 +138,12 @@ impl Opener<'_> {
                 let sealed: EncryptedPrivateKeyInfo = value_of(&bag, WHAT)?;
                 let (algorithm, data) = (&sealed.encryption_algorithm, &sealed.encrypted_data);
                 let der = cipher::decrypt(algorithm, data.as_bytes(), self.password, self.rounds)
-                    .map_err(|failure| self.blame(failure, WHAT))?;
-                // A wrong key leaves a valid padding once in 256 times, and hardly ever DER.
-                AnyRef::from_der(&der).map_err(|_| self.blame(CipherFailure::Content, WHAT))?;
-                self.proved = true;
+                    .map_err(|failure| self.decryption_error(failure, WHAT))?;
+                // With a wrong key, the padding is valid once in 256 times, but the result is hardly
+                // ever DER.
+                AnyRef::from_der(&der)
+                    .map_err(|_| self.decryption_error(CipherFailure::Content, WHAT))?;
+                self.password_proved = true;
                 contents.keys.push(Bag { der, local_key_id });
             }
             _ => {}
@@ -148,17 +151,17 @@ impl Opener<'_> {
         Ok(())
     }
 
-    /// Says whose fault it is that `what` was not decrypted.
-    fn blame(&self, failure: CipherFailure, what: &'static str) -> PfxError {
+    /// Returns the error for a failure to decrypt `what`: a wrong password or a damaged file.
+    fn decryption_error(&self, failure: CipherFailure, what: &'static str) -> PfxError {
         match failure {
             CipherFailure::Certain(error) => error,
-            CipherFailure::Content if self.proved => PfxError::Damaged { what },
+            CipherFailure::Content if self.password_proved => PfxError::Damaged { what },
             CipherFailure::Content => PfxError::WrongPassword,
         }
     }
 }
 
-/// The value of a bag stands in a `[0]` of its own.
+/// Returns the value of a bag, which is wrapped in a `[0]` tag.
 fn value_of<T>(bag: &SafeBag, what: &'static str) -> Result<T, PfxError>
 where
     T: for<'a> Decode<'a, Error = der::Error> + Tagged,
@@ -168,7 +171,7 @@ where
         .map_err(|_| PfxError::Damaged { what })
 }
 
-/// The key of a bag that is not encrypted.
+/// Returns the key of a bag that is not encrypted.
 fn clear_key(bag: &SafeBag) -> Result<Zeroizing<Vec<u8>>, PfxError> {
     ContextSpecific::<AnyRef<'_>>::from_der(&bag.bag_value)
         .and_then(|tagged| tagged.value.to_der())

@@ -1,4 +1,4 @@
-//! Keys from a password, and what they decrypt.
+//! Derives keys from a password, and decrypts with them.
 
 use cbc::Decryptor;
 use cbc::cipher::block_padding::Pkcs7;
@@ -22,24 +22,24 @@ use zeroize::Zeroizing;
 use crate::password::Password;
 use crate::{ITERATIONS_MAX, PfxError};
 
-/// Block and initialisation vector of DES and RC2.
+/// The length of a block and of an initialisation vector of DES and RC2.
 const BLOCK_BYTES: usize = 8;
 
-/// What could not be decrypted, before it is known whose fault that is.
+/// A failure to decrypt.
 #[derive(Debug)]
 pub(crate) enum CipherFailure {
-    /// The key is wrong, or the content.
+    /// Either the key is wrong or the content is damaged.
     Content,
-    /// Nothing another password would change.
+    /// An error that does not depend on the password.
     Certain(PfxError),
 }
 
-/// The rounds of key derivation that a file has asked for.
+/// The rounds of key derivation that a file has used so far.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds(u64);
 
 impl Rounds {
-    /// Counts rounds before they are made; the count is that of the file.
+    /// Counts rounds before they run; the number comes from the file.
     fn spend(&mut self, rounds: i64) -> Result<(), PfxError> {
         let Some(rounds) = u64::try_from(rounds).ok().filter(|&rounds| rounds > 0) else {
             return Err(PfxError::Damaged { what: "an iteration count" });
@@ -52,8 +52,8 @@ impl Rounds {
     }
 }
 
-/// Whether `mac` is that of `content` under `password`.
-pub(crate) fn mac_holds(
+/// Returns whether `mac` matches `content` and `password`.
+pub(crate) fn mac_matches(
     mac: &MacData,
     content: &[u8],
     password: &Password<'_>,
@@ -62,18 +62,18 @@ pub(crate) fn mac_holds(
     use const_oid::db::rfc5912 as oid;
 
     let check = match mac.mac.algorithm.oid {
-        oid::ID_SHA_1 => mac_holds_with::<Sha1>,
-        oid::ID_SHA_224 => mac_holds_with::<sha2::Sha224>,
-        oid::ID_SHA_256 => mac_holds_with::<sha2::Sha256>,
-        oid::ID_SHA_384 => mac_holds_with::<sha2::Sha384>,
-        oid::ID_SHA_512 => mac_holds_with::<sha2::Sha512>,
+        oid::ID_SHA_1 => mac_matches_with::<Sha1>,
+        oid::ID_SHA_224 => mac_matches_with::<sha2::Sha224>,
+        oid::ID_SHA_256 => mac_matches_with::<sha2::Sha256>,
+        oid::ID_SHA_384 => mac_matches_with::<sha2::Sha384>,
+        oid::ID_SHA_512 => mac_matches_with::<sha2::Sha512>,
         other => return Err(PfxError::unsupported(&other)),
     };
     rounds.spend(mac.iterations.into())?;
     Ok(check(mac, content, password))
 }
 
-fn mac_holds_with<D>(mac: &MacData, content: &[u8], password: &Password<'_>) -> bool
+fn mac_matches_with<D>(mac: &MacData, content: &[u8], password: &Password<'_>) -> bool
 where
     D: Digest + FixedOutputReset + BlockSizeUser,
 {
@@ -89,7 +89,7 @@ where
     })
 }
 
-/// Decrypts `data` as `algorithm` says.
+/// Decrypts `data` with `algorithm`.
 pub(crate) fn decrypt(
     algorithm: &AlgorithmIdentifierOwned,
     data: &[u8],
@@ -110,7 +110,7 @@ pub(crate) fn decrypt(
     decrypt(&parameters, data, password)
 }
 
-/// The scheme that PKCS#12 defines itself: SHA-1 for the key and for the initialisation vector.
+/// Decrypts with a scheme of PKCS#12, which derives key and initialisation vector with SHA-1.
 fn decrypt_pbes1<C, const KEY_BYTES: usize>(
     parameters: &Pkcs12PbeParams,
     data: &[u8],
@@ -132,14 +132,14 @@ where
         .ok_or(CipherFailure::Content)
 }
 
-/// The scheme of PKCS#5, which names its key derivation and its cipher.
+/// Decrypts with the scheme of PKCS#5, whose parameters name the key derivation and the cipher.
 fn decrypt_pbes2(
     parameters: Option<&Any>,
     data: &[u8],
     password: &Password<'_>,
     rounds: &mut Rounds,
 ) -> Result<Zeroizing<Vec<u8>>, CipherFailure> {
-    // Looked at by name first: `pkcs5` would run scrypt with whatever memory the file asks for.
+    // Checked by name first: `pkcs5` would run scrypt with any amount of memory that the file asks for.
     let names = parse::<Pbes2Params>(parameters)?;
     supported(&names.kdf.oid, &[pbes2::PBKDF2_OID])?;
     supported(
@@ -167,7 +167,7 @@ fn supported(oid: &ObjectIdentifier, allowed: &[ObjectIdentifier]) -> Result<(),
     }
 }
 
-/// Reads the parameters of an algorithm, which stand in clear: a password changes nothing in them.
+/// Reads the parameters of an algorithm; they are not encrypted, so no password changes them.
 fn parse<T>(parameters: Option<&Any>) -> Result<T, CipherFailure>
 where
     T: for<'a> Decode<'a, Error = der::Error>,
@@ -178,7 +178,7 @@ where
         .and_then(|der| T::from_der(&der).map_err(Some))
         .map_err(|error| {
             CipherFailure::Certain(match error.map(der::Error::kind) {
-                // The pseudo-random function of PBKDF2, which the parameters name inside.
+                // The parameters of PBKDF2 name an unknown pseudo-random function.
                 Some(der::ErrorKind::OidUnknown { oid }) => PfxError::unsupported(&oid),
                 _ => PfxError::Damaged { what: "the parameters of its encryption" },
             })
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_below_one_is_damage() {
+    fn a_count_below_one_means_a_damaged_file() {
         let damaged = Err(PfxError::Damaged { what: "an iteration count" });
         assert_eq!(Rounds::default().spend(0), damaged);
         assert_eq!(Rounds::default().spend(i32::MIN.into()), damaged);

@@ -1,4 +1,4 @@
-//! From keys and certificates to one key, its certificate, and who issued that.
+//! Selects the private key, its certificate, and the chain of issuers.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ use x509_cert::certificate::{CertificateInner, Raw, TbsCertificateInner};
 use crate::archive::{Bag, Contents};
 use crate::{OpenedCertificate, PfxError, PrivateKey, name};
 
-/// A certificate, as bytes and as what they say.
+/// A certificate, in DER and parsed.
 struct Certificate {
     der: Vec<u8>,
     local_key_id: Option<Vec<u8>>,
-    /// Read with the lenient profile: makecert, with which many certificates of the original
-    /// service were made, wrote negative serial numbers.
+    /// Parsed with the lenient profile, because makecert writes negative serial numbers. Many users of
+    /// Azure Scheduler made their certificates with it.
     parsed: CertificateInner<Raw>,
 }
 
@@ -35,7 +35,7 @@ impl Certificate {
     }
 }
 
-/// Finds the one key, and its certificate.
+/// Finds the only key and its certificate.
 pub(crate) fn identify(contents: Contents) -> Result<OpenedCertificate, PfxError> {
     let count = contents.keys.len();
     let mut keys = contents.keys.into_iter();
@@ -58,16 +58,17 @@ pub(crate) fn identify(contents: Contents) -> Result<OpenedCertificate, PfxError
 
     Ok(OpenedCertificate {
         thumbprint: thumbprint(&leaf.der),
-        subject: name::dotnet(leaf.tbs().subject()),
+        subject: name::format_like_dotnet(leaf.tbs().subject()),
         expires_at,
         chain: chain(leaf, others),
         key: PrivateKey(key.der),
     })
 }
 
-/// The certificate for `key`: by public key where the private one tells it, else by mark.
+/// Returns the index of the certificate for `key`.
 ///
-/// Of several for one key, as after a renewal, it is the one with the key's mark, else the first.
+/// The public key decides if the private key contains it, and the local key id otherwise. If several
+/// certificates match, as after a renewal, the one with the local key id of the key is preferred.
 fn leaf_index(
     key: &Bag<impl AsRef<[u8]>>,
     certificates: &[Certificate],
@@ -75,30 +76,30 @@ fn leaf_index(
     let info = PrivateKeyInfoRef::from_der(key.der.as_ref())
         .map_err(|_| PfxError::Damaged { what: "the private key" })?;
     let public = public_key(&info);
-    let has_mark = |certificate: &Certificate| {
+    let has_key_id = |certificate: &Certificate| {
         key.local_key_id.is_some() && certificate.local_key_id == key.local_key_id
     };
     let fits = |certificate: &Certificate| {
         let spki = certificate.tbs().subject_public_key_info();
         match &public {
             Some(public) => spki.subject_public_key.raw_bytes() == public,
-            // What says nothing against it, in a file that has no other.
+            // The only certificate of a file matches if its algorithm does.
             None if certificates.len() == 1 => spki.algorithm.oid == info.algorithm.oid,
-            None => has_mark(certificate),
+            None => has_key_id(certificate),
         }
     };
     let mut fitting = certificates.iter().enumerate().filter(|(_, one)| fits(one));
-    let first = fitting.next().map(|(index, one)| (index, has_mark(one)));
+    let first = fitting.next().map(|(index, one)| (index, has_key_id(one)));
     Ok(match first {
         Some((index, false)) => {
-            Some(fitting.find(|(_, one)| has_mark(one)).map_or(index, |(index, _)| index))
+            Some(fitting.find(|(_, one)| has_key_id(one)).map_or(index, |(index, _)| index))
         }
         first => first.map(|(index, _)| index),
     })
 }
 
-/// The public half of a private key, as a certificate has it; `None` where it would take
-/// arithmetic on curves to tell.
+/// Returns the public key in the form of a certificate; `None` if the private key does not contain it
+/// and only arithmetic on the curve could compute it.
 fn public_key(info: &PrivateKeyInfoRef<'_>) -> Option<Vec<u8>> {
     let key = info.private_key.as_bytes();
     match info.algorithm.oid {
@@ -108,8 +109,9 @@ fn public_key(info: &PrivateKeyInfoRef<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// The leaf, then its issuer, and so on to the root or to where the file ends; what else is in the
-/// file is left out. It ends, as every step takes one away from `others`.
+/// Returns the leaf, its issuer, and so on up to the root or to the last issuer in the file.
+///
+/// Other certificates are left out. The loop ends because each step removes one of `others`.
 fn chain(leaf: Certificate, mut others: Vec<Certificate>) -> Vec<Vec<u8>> {
     let mut chain = Vec::new();
     let mut next = Some(leaf);
@@ -129,7 +131,7 @@ fn chain(leaf: Certificate, mut others: Vec<Certificate>) -> Vec<Vec<u8>> {
 fn thumbprint(der: &[u8]) -> String {
     let mut text = String::new();
     for byte in Sha1::digest(der) {
-        // Writing to a `String` does not fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "{byte:02X}");
     }
     text

@@ -1,9 +1,9 @@
-//! A PKCS#12 file and its password in, a client certificate out.
+//! Opens PKCS#12 files (PFX) as client certificates.
 //!
-//! A job may authenticate with a client certificate, which is sent as a PFX file. This crate opens
-//! it and answers what the API shows (thumbprint, subject, expiry) and what a TLS client presents
-//! (chain and key). It is pure: bytes in, a value or an error out; no clock, so an expired
-//! certificate opens like any other.
+//! A job can authenticate with a client certificate, which the user sends as a PFX file with its
+//! password. This crate opens the file. It returns the data that the API shows (thumbprint, subject,
+//! expiry) and the data that a TLS client presents (chain and key). The crate is pure: it has no
+//! clock, so an expired certificate opens like any other.
 //!
 //! ```
 //! let file = include_bytes!("../tests/fixtures/makecert.p12");
@@ -16,7 +16,7 @@
 //! # Ok::<(), minutehand_pfx::PfxError>(())
 //! ```
 //!
-//! # What opens
+//! # Supported files
 //!
 //! | Part | Algorithms |
 //! | --- | --- |
@@ -24,18 +24,18 @@
 //! | encryption | AES-CBC of PBES2 with PBKDF2; Triple DES and RC2 of PKCS#12, as old Windows and OpenSSL wrote them; none |
 //! | key | any that PKCS#8 carries; RSA and EC keys are matched with their certificate by value |
 //!
-//! Everything else is named in [`PfxError::Unsupported`]. Bags that are neither a key nor an X.509
-//! certificate (revocation lists, secrets, nested safes) are passed over.
+//! [`PfxError::Unsupported`] names every other algorithm. Bags that are neither a key nor an X.509
+//! certificate (revocation lists, secrets, nested safes) are skipped.
 //!
-//! # A hostile file
+//! # Hostile files
 //!
-//! The bytes come from a stranger, and the password too. A file costs at most [`FILE_BYTES_MAX`] of
-//! input and [`ITERATIONS_MAX`] rounds of key derivation, counted over all its parts: the count
-//! stands in the file, once for each part, and parts may hide in an encrypted one. That is why the
-//! crate walks the file itself, over the structures of `pkcs12`: the libraries that open a file in
-//! one call bound each part alone, and 64 KB hold hundreds of them.
+//! Both the file and the password are untrusted. A file has at most [`FILE_BYTES_MAX`] bytes, and
+//! opening it takes at most [`ITERATIONS_MAX`] rounds of key derivation over all its parts. Each part
+//! of a file states its own number of rounds, and an encrypted part can contain further parts.
+//! Libraries that open a file in one call limit each part separately, and 64 KB have room for hundreds
+//! of parts. This crate therefore reads the parts itself, with the structures of `pkcs12`.
 //!
-//! No message, and no `Debug`, has a byte of a password or a key.
+//! Neither messages nor `Debug` contain a byte of a password or a key.
 
 mod archive;
 mod cipher;
@@ -51,36 +51,37 @@ use zeroize::Zeroizing;
 
 pub use error::PfxError;
 
-/// The largest file that is opened, in bytes: a chain with its key takes 3 to 8 KB.
+/// The maximum size of a file in bytes; a chain with its key takes 3 to 8 KB.
 pub const FILE_BYTES_MAX: usize = 64 * 1024;
 
-/// The most rounds of key derivation that a file may ask for, in all its parts together.
+/// The maximum number of key derivation rounds of a file, in all its parts together.
 ///
-/// OpenSSL and Windows write some 2,000 for each of three parts, Java 10,000, careful people
-/// 100,000 and more. A million takes well under a second.
+/// OpenSSL and Windows use about 2,000 for each of three parts, and Java uses 10,000. Cautious users
+/// choose 100,000 or more. A million rounds take well under a second.
 pub const ITERATIONS_MAX: u32 = 1_000_000;
 
 /// A certificate that a TLS client can present, opened from a PKCS#12 file.
 #[derive(Debug, Clone)]
 pub struct OpenedCertificate {
-    /// The SHA-1 of the certificate as DER, in upper-case hexadecimal.
+    /// The SHA-1 of the certificate in DER, in upper-case hexadecimal.
     pub thumbprint: String,
-    /// The subject, in the form that .NET prints: `CN=jobs, O="Contoso, Ltd.", C=US`.
+    /// The subject, in the form of .NET: `CN=jobs, O="Contoso, Ltd.", C=US`.
     pub subject: String,
-    /// The end of its validity.
+    /// The end of the validity of the certificate.
     pub expires_at: DateTime<Utc>,
-    /// The certificate, then who issued it, and so on, as far as the file has them; each as DER.
+    /// The certificate, its issuer, the issuer of that, and so on, as far as the file has them; each
+    /// in DER.
     pub chain: Vec<Vec<u8>>,
-    /// Its private key.
+    /// The private key of the certificate.
     pub key: PrivateKey,
 }
 
-/// A private key as PKCS#8 DER; its memory is cleared when it is dropped.
+/// A private key in PKCS#8 DER; dropping it clears its memory.
 #[derive(Clone)]
 pub struct PrivateKey(Zeroizing<Vec<u8>>);
 
 impl PrivateKey {
-    /// The key itself, for whoever signs with it.
+    /// Returns the key, for signing.
     #[must_use]
     pub fn pkcs8_der(&self) -> &[u8] {
         &self.0
@@ -93,15 +94,15 @@ impl std::fmt::Debug for PrivateKey {
     }
 }
 
-/// Opens a file that was sent as base64; white space in it is passed over.
+/// Opens a file in base64; white space in the text is ignored.
 ///
 /// # Errors
 ///
-/// Where the text is not base64, and as [`open`].
+/// [`PfxError::NotBase64`] if the text is not base64, and every error of [`open`].
 pub fn open_base64(text: &str, password: &str) -> Result<OpenedCertificate, PfxError> {
     let is_space = |byte: &u8| byte.is_ascii_whitespace();
     let digits = text.len() - text.bytes().filter(is_space).count();
-    // Checked before decoding, so that what is too large is not copied first; up to two of the
+    // Checked before decoding, so that a file that is too large is not copied. Up to two of the
     // digits may be padding.
     check_size((digits / 4 * 3).saturating_sub(2))?;
     let packed: Zeroizing<Vec<u8>> =
@@ -114,8 +115,8 @@ pub fn open_base64(text: &str, password: &str) -> Result<OpenedCertificate, PfxE
 ///
 /// # Errors
 ///
-/// Where the file cannot be opened with this password, or does not hold one private key with its
-/// certificate; each variant of [`PfxError`] says what to change.
+/// [`PfxError`] if the password does not open the file, or if the file does not contain exactly one
+/// private key and its certificate. Each variant says what to change.
 pub fn open(file: &[u8], password: &str) -> Result<OpenedCertificate, PfxError> {
     check_size(file.len())?;
     identity::identify(archive::read(file, password)?)

@@ -1,9 +1,9 @@
-//! A distinguished name in the form that .NET prints.
+//! Writes a distinguished name in the form of .NET.
 //!
-//! The original service answered .NET's `X509Certificate2.Subject`, and clients compare it: the
-//! last part of the encoding comes first, parts are separated by `, ` and values of one part by
-//! ` + `, a value with special characters stands in quotes, and quotes in it are doubled. It is
-//! not RFC 4514, which escapes with backslashes and calls a state `ST`.
+//! Azure Scheduler returned .NET's `X509Certificate2.Subject`, and clients compare it. The last part
+//! of the encoding comes first. Parts are separated by `, ` and the values of one part by ` + `. A
+//! value with special characters is in quotes, and quotes in it are doubled. RFC 4514 is different: it
+//! escapes with backslashes and calls a state `ST`.
 
 use std::fmt::Write as _;
 
@@ -15,11 +15,11 @@ use x509_cert::name::Name;
 /// Characters for which Windows puts a value in quotes.
 const SPECIAL: [char; 9] = [',', '+', '=', '"', '\n', '<', '>', '#', ';'];
 
-/// White space for which it does at the ends of a value.
+/// White space for which Windows puts a value in quotes if it is first or last.
 const SPACE: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
 
 /// Writes a name as .NET does.
-pub(crate) fn dotnet(name: &Name) -> String {
+pub(crate) fn format_like_dotnet(name: &Name) -> String {
     let mut parts: Vec<String> = name
         .iter_rdn()
         .map(|part| part.iter().map(attribute).collect::<Vec<_>>().join(" + "))
@@ -42,7 +42,7 @@ fn attribute(attribute: &AttributeTypeAndValue) -> String {
     }
 }
 
-/// The key for a type of attribute, as Windows has it.
+/// Returns the key of an attribute type, as Windows writes it.
 fn key(oid: &ObjectIdentifier) -> String {
     let dotted = oid.to_string();
     let known = match dotted.as_str() {
@@ -70,7 +70,7 @@ fn key(oid: &ObjectIdentifier) -> String {
     known.to_owned()
 }
 
-/// The text of a value; one that is not a text is its encoding in hexadecimal.
+/// Returns the text of a value; a value that is not text is written as its encoding in hexadecimal.
 fn text(value: &Any) -> String {
     let bytes = value.value();
     match value.tag() {
@@ -79,7 +79,7 @@ fn text(value: &Any) -> String {
         | Tag::Ia5String
         | Tag::NumericString
         | Tag::VisibleString => String::from_utf8_lossy(bytes).into_owned(),
-        // T.61 in name, Latin-1 in practice.
+        // The standard says T.61, but programs write Latin-1.
         Tag::TeletexString => bytes.iter().copied().map(char::from).collect(),
         Tag::BmpString => {
             let units = bytes.chunks_exact(2).map(|pair| match pair {
@@ -91,7 +91,7 @@ fn text(value: &Any) -> String {
         _ => {
             let mut hex = String::from("#");
             for byte in value.to_der().unwrap_or_default() {
-                // Writing to a `String` does not fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(hex, "{byte:02X}");
             }
             hex
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_read_in_each_of_its_encodings() {
+    fn a_value_is_decoded_in_each_encoding() {
         for (tag, bytes, expected) in [
             (Tag::Utf8String, "Zoë".as_bytes(), "Zoë"),
             (Tag::PrintableString, b"Zoe", "Zoe"),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_stands_in_quotes_where_it_could_be_misread() {
+    fn a_value_with_special_characters_is_in_quotes() {
         for (value, expected) in [
             ("plain text", "CN=plain text"),
             ("", r#"CN="""#),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_name_is_an_empty_text() {
-        assert_eq!(dotnet(&Name::default()), "");
+    fn an_empty_name_gives_an_empty_text() {
+        assert_eq!(format_like_dotnet(&Name::default()), "");
     }
 }

@@ -22,8 +22,8 @@ pub(crate) enum Months {
     Stepped {
         interval: i64,
         first: Month,
-        /// For each place in four years: the number of steps from a month at that place to the next
-        /// month of the set that can have a matching day.
+        /// Indexed by the place of a month in four years. An entry is the number of steps from that
+        /// month to the next month of the set that can have a matching day.
         steps: [u8; 48],
     },
     /// Every `interval` years from the year `first`, in a set of months (bit 0 is January).
@@ -43,8 +43,8 @@ pub(crate) enum DaysOfMonth {
 
 /// Weekdays of a month, converted to days.
 ///
-/// `by_first` has one set for each weekday that a month can start with (bit 0 is the 1st), and
-/// `by_last` one for each weekday that it can end with (bit 0 is the last day).
+/// `by_first` has one set for each weekday that a month can start with; bit 0 is the 1st. `by_last`
+/// has one for each weekday that it can end with; bit 0 is the last day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WeekdaysOfMonth {
     by_first: [u32; 7],

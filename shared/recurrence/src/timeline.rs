@@ -10,8 +10,8 @@
 //! Within a segment the offset is constant, so a search needs one lookup in the zone and one in the
 //! pattern. A search that ends after its segment needs a second lookup, in the segment where it ends.
 //! Segments in between have no match, because the pattern has none before the one found. A fold
-//! repeats times, but the search has already passed them; the only exception is a fold at the end of
-//! the first segment, which is checked.
+//! repeats times, but the search has already passed them. The only exception is a fold at the end of
+//! the first segment, so the search checks it.
 
 use chrono::{DateTime, NaiveDateTime};
 

@@ -13,8 +13,8 @@ use crate::zone::Zone;
 
 /// The start of a rule.
 ///
-/// It supplies what the rule itself does not say: the phase of the interval, and the parts of the
-/// date and the time of day that the schedule leaves open.
+/// It supplies the phase of the interval, and the parts of the date and the time of day that the
+/// schedule leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// The `startTime` of the job.

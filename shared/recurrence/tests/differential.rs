@@ -1,9 +1,11 @@
 //! Compares the engine with the crate `rrule` on random rules in UTC.
 //!
 //! An RRULE cannot clamp a missing day, so days from the start are at most the 28th here. The test
-//! also leaves out rules that the crate `rrule` refuses or reads wrongly: the fifth weekday from the
-//! end, weekdays with and without a number in one rule, and minutes with hours whose interval neither
-//! divides an hour nor consists of whole hours.
+//! also leaves out rules that the crate `rrule` refuses or reads wrongly:
+//!
+//! - the fifth weekday from the end;
+//! - weekdays with and without a number in one rule;
+//! - minutes with hours, if the interval neither divides an hour nor consists of whole hours.
 //!
 //! The seeds are fixed; `RECURRENCE_SEED` and `RECURRENCE_RULES` change them as in `properties`.
 

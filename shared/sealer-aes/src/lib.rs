@@ -1,11 +1,11 @@
-//! Sealing secrets with AES-256-GCM, under a key that somebody else keeps.
+//! Seals secrets with AES-256-GCM; the caller stores the key.
 //!
-//! A sealed text is a version, a random nonce, and the ciphertext with its tag. The place for which
-//! it was sealed (the job) is authenticated with it, so that nobody who can write to the store can
-//! move one job's secrets into another.
+//! A sealed text is a version, a random nonce, and the ciphertext with its tag. The tag also
+//! authenticates the place of the secret, which is its job. Write access to the store is therefore
+//! not enough to move a secret from one job to another.
 //!
-//! Nonces are random, of 96 bits: with one key, four billion texts may be sealed before two of them
-//! share one with a chance of one in four billion.
+//! Nonces are random and have 96 bits. After four billion texts under one key, the probability that
+//! two of them share a nonce is one in four billion.
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Key, Nonce};
@@ -13,43 +13,43 @@ use async_trait::async_trait;
 use ports::{SealError, Sealer};
 use zeroize::Zeroizing;
 
-/// The first byte of what this crate seals.
+/// The version of the format, which is the first byte of a sealed text.
 const VERSION: u8 = 1;
-/// The bytes of a nonce.
-const NONCE: usize = 12;
-/// The bytes of a key.
-pub const KEY: usize = 32;
+/// The length of a nonce in bytes.
+const NONCE_BYTES: usize = 12;
+/// The length of a key in bytes.
+pub const KEY_BYTES: usize = 32;
 
-/// Seals under one key.
+/// Seals and opens texts with one key.
 pub struct AesSealer {
     cipher: Aes256Gcm,
 }
 
 impl AesSealer {
-    /// Seals under this key.
+    /// Creates a sealer for a key.
     #[must_use]
-    pub fn new(key: &Zeroizing<[u8; KEY]>) -> Self {
+    pub fn new(key: &Zeroizing<[u8; KEY_BYTES]>) -> Self {
         Self { cipher: Aes256Gcm::new(&Key::<Aes256Gcm>::from(**key)) }
     }
 
-    /// Makes a key.
+    /// Makes a random key.
     ///
     /// # Errors
     ///
-    /// If the system has no randomness to give.
-    pub fn new_key() -> Result<Zeroizing<[u8; KEY]>, SealError> {
-        let mut key = Zeroizing::new([0; KEY]);
+    /// [`SealError::NoKey`] if the random number generator of the system fails.
+    pub fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>, SealError> {
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
         getrandom::fill(key.as_mut()).map_err(no_randomness)?;
         Ok(key)
     }
 
-    /// Seals a text for one place, with the key that is at hand.
+    /// Seals a text for one place.
     ///
     /// # Errors
     ///
-    /// If the system has no randomness to give.
+    /// [`SealError::NoKey`] if the random number generator of the system fails.
     pub fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
-        let mut nonce = [0; NONCE];
+        let mut nonce = [0; NONCE_BYTES];
         getrandom::fill(&mut nonce).map_err(no_randomness)?;
         let payload = Payload { msg: plain.as_bytes(), aad: place.as_bytes() };
         let ciphertext =
@@ -57,14 +57,16 @@ impl AesSealer {
         Ok([[VERSION].as_slice(), &nonce, &ciphertext].concat())
     }
 
-    /// Opens what was sealed for this place.
+    /// Opens a text that was sealed for this place.
     ///
     /// # Errors
     ///
-    /// If it was sealed under another key or for another place, or is damaged.
+    /// [`SealError::NotOurs`] if the text was sealed with another key or for another place, or if it is
+    /// damaged.
     pub fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError> {
         let (version, rest) = sealed.split_first().ok_or(SealError::NotOurs)?;
-        let (nonce, ciphertext) = rest.split_first_chunk::<NONCE>().ok_or(SealError::NotOurs)?;
+        let (nonce, ciphertext) =
+            rest.split_first_chunk::<NONCE_BYTES>().ok_or(SealError::NotOurs)?;
         if *version != VERSION {
             return Err(SealError::NotOurs);
         }
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_in_its_place_only() {
+    fn a_sealed_text_opens_with_its_key_and_in_its_place_only() {
         let ours = sealer();
         let sealed = ours.seal("job-1", "hunter2 ü").unwrap();
         assert_eq!(ours.open("job-1", &sealed).unwrap(), "hunter2 ü");
@@ -109,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_secret_is_never_sealed_alike() {
+    fn sealing_a_secret_twice_gives_different_texts() {
         let sealer = sealer();
         assert_ne!(sealer.seal("job-1", "s").unwrap(), sealer.seal("job-1", "s").unwrap());
     }
 
     #[test]
-    fn what_is_cut_or_changed_does_not_open() {
+    fn a_cut_or_changed_text_does_not_open() {
         let ours = sealer();
         let sealed = ours.seal("job-1", "secret").unwrap();
         for length in 0..sealed.len() {

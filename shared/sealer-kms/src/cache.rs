@@ -1,4 +1,4 @@
-//! Data keys that were decrypted.
+//! A cache of decrypted data keys.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,47 +6,48 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sealer_aes::AesSealer;
 use tokio::sync::OnceCell;
 
-/// The most keys that are remembered: of so many processes that sealed something.
+/// The maximum number of keys in the cache; each process that seals secrets has its own key.
 const KEYS_MAX: usize = 1_000;
 
-/// A key that is there, or that somebody is asking for.
+/// A decrypted key, or an empty slot while a task asks KMS for it.
 pub(crate) type Slot = Arc<OnceCell<Arc<AesSealer>>>;
 
-/// Keys by their encrypted form, the longest unused going first.
+/// Decrypted keys by their encrypted form; the least recently used key is evicted first.
 #[derive(Default)]
-pub(crate) struct KeyCache(Mutex<CachedKey>);
+pub(crate) struct KeyCache(Mutex<CachedKeys>);
 
 #[derive(Default)]
-struct CachedKey {
+struct CachedKeys {
+    /// Each slot comes with the number of its last use.
     keys: HashMap<Vec<u8>, (Slot, u64)>,
-    /// Counts uses, so that it can be said which was first.
+    /// The number of uses so far.
     uses: u64,
 }
 
 impl KeyCache {
-    /// The slot of a key; whoever finds it empty fills it, and others wait for that.
+    /// Returns the slot of a key; the first caller fills it, and concurrent callers wait.
     pub(crate) fn get(&self, encrypted: &[u8]) -> Slot {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.uses += 1;
-        let use_ = kept.uses;
-        if let Some((slot, used)) = kept.keys.get_mut(encrypted) {
-            *used = use_;
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.uses += 1;
+        let this_use = cached.uses;
+        if let Some((slot, used)) = cached.keys.get_mut(encrypted) {
+            *used = this_use;
             return slot.clone();
         }
-        if kept.keys.len() >= KEYS_MAX {
-            let oldest = kept.keys.iter().min_by_key(|(_, (_, used))| *used);
+        if cached.keys.len() >= KEYS_MAX {
+            let oldest = cached.keys.iter().min_by_key(|(_, (_, used))| *used);
             if let Some(oldest) = oldest.map(|(encrypted, _)| encrypted.clone()) {
-                kept.keys.remove(&oldest);
+                cached.keys.remove(&oldest);
             }
         }
         let slot = Slot::default();
-        kept.keys.insert(encrypted.to_vec(), (slot.clone(), use_));
+        cached.keys.insert(encrypted.to_vec(), (slot.clone(), this_use));
         slot
     }
 
-    /// Remembers a key.
+    /// Adds a key to the cache.
     pub(crate) fn put(&self, encrypted: &[u8], sealer: Arc<AesSealer>) {
-        // Another has put the same, if it is there.
+        // If the slot is already full, it holds the same key.
         let _ = self.get(encrypted).set(sealer);
     }
 }
@@ -60,15 +61,15 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_unused_goes_first() {
+    fn the_least_recently_used_key_is_evicted_first() {
         let cache = KeyCache::default();
         for n in 0..KEYS_MAX {
             cache.put(&n.to_be_bytes(), sealer());
         }
-        let is_kept = |n: usize| cache.get(&n.to_be_bytes()).get().is_some();
-        assert!(is_kept(0));
+        let is_cached = |n: usize| cache.get(&n.to_be_bytes()).get().is_some();
+        assert!(is_cached(0));
         cache.put(b"one more", sealer());
-        assert!(is_kept(0), "it was used last");
-        assert!(!is_kept(1));
+        assert!(is_cached(0), "key 0 was used again");
+        assert!(!is_cached(1));
     }
 }

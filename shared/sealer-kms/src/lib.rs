@@ -1,16 +1,15 @@
-//! Sealing secrets under data keys of a KMS key.
+//! Seals secrets with data keys from AWS KMS.
 //!
-//! A process asks for a data key when it first seals something, and seals with it from then on: what
-//! is stored carries the data key as KMS encrypted it, so that whoever may ask KMS opens it, and
-//! nobody else. A data key that was decrypted once is remembered, so that firing asks KMS for next to
-//! nothing: the jobs that one process of the API has made share a key.
+//! A process asks KMS for a data key when it first seals a secret, and then uses this key for all its
+//! secrets. The sealed text contains the data key in encrypted form, so only a process that may call
+//! KMS can open it. Decrypted data keys are cached. All jobs created by one process of the API share a
+//! key, so an executor rarely calls KMS.
 //!
-//! A sealed text is a version, the length of the encrypted key, that key, and what `sealer-aes` makes
-//! of the text: bound to its place there. The data key itself is bound to its purpose by KMS's
-//! encryption context, which is the same for all, so that a table that was restored under another
-//! name still opens.
+//! A sealed text is a version, the length of the encrypted data key, that key, and a text sealed by
+//! `sealer-aes`. The inner text is bound to its place. The encryption context of KMS binds the data key to its
+//! purpose. The context does not depend on the table, so the secrets of a restored table still open.
 //!
-//! Nothing is kept but what is stored, so a crash leaves nothing to repair.
+//! All state is in the sealed texts, so a crash leaves nothing to repair.
 
 mod cache;
 
@@ -23,48 +22,55 @@ use aws_sdk_kms::operation::decrypt::DecryptError;
 use aws_sdk_kms::primitives::Blob;
 use aws_sdk_kms::types::DataKeySpec;
 use ports::{SealError, Sealer};
-use sealer_aes::{AesSealer, KEY};
+use sealer_aes::{AesSealer, KEY_BYTES};
 use tokio::sync::OnceCell;
 use zeroize::Zeroizing;
 
 use crate::cache::KeyCache;
 
-/// The first byte of what this crate seals; `sealer-aes` has 1.
+/// The version of the format, which is the first byte of a sealed text; `sealer-aes` uses 1.
 const VERSION: u8 = 2;
-/// What data keys are bound to: the name and the value of their encryption context.
+/// The name and the value in the encryption context of all data keys.
 pub const CONTEXT: (&str, &str) = ("minutehand", "secrets");
-/// The most bytes of an encrypted data key: KMS says 6,144, and makes some 200.
+/// The maximum length of an encrypted data key; KMS documents 6,144 bytes and returns about 200.
 const ENCRYPTED_KEY_BYTES_MAX: usize = 6_144;
 
-/// Seals under data keys of one key of KMS.
+/// Seals and opens texts with data keys of one KMS key.
 pub struct KmsSealer {
     client: Client,
     key_id: String,
-    own: OnceCell<DataKey>,
-    opened: KeyCache,
+    own_key: OnceCell<DataKey>,
+    decrypted: KeyCache,
 }
 
-/// A data key, open and encrypted.
+/// A data key in both forms: decrypted, as a sealer, and encrypted.
 struct DataKey {
     sealer: Arc<AesSealer>,
     encrypted: Vec<u8>,
 }
 
 impl KmsSealer {
-    /// Seals under this key: its id, its ARN, or its alias.
+    /// Creates a sealer for a KMS key, given by its id, its ARN or its alias.
     #[must_use]
     pub fn new(client: Client, key_id: impl Into<String>) -> Self {
-        Self { client, key_id: key_id.into(), own: OnceCell::new(), opened: KeyCache::default() }
+        Self {
+            client,
+            key_id: key_id.into(),
+            own_key: OnceCell::new(),
+            decrypted: KeyCache::default(),
+        }
     }
 
-    /// The data key of this process. Who comes while it is asked for waits for it; a failure is
-    /// nobody's but the caller's.
-    async fn own(&self) -> Result<&DataKey, SealError> {
-        self.own.get_or_try_init(|| self.new_data_key()).await
+    /// Returns the data key of this process.
+    ///
+    /// Concurrent callers wait for one request to KMS. If it fails, only its caller gets the error,
+    /// and the next caller tries again.
+    async fn own_key(&self) -> Result<&DataKey, SealError> {
+        self.own_key.get_or_try_init(|| self.new_data_key()).await
     }
 
     async fn new_data_key(&self) -> Result<DataKey, SealError> {
-        let made = self
+        let generated = self
             .client
             .generate_data_key()
             .key_id(&self.key_id)
@@ -73,25 +79,27 @@ impl KmsSealer {
             .send()
             .await
             .map_err(no_key)?;
-        let sealer = sealer(made.plaintext)?;
-        let encrypted = made.ciphertext_blob.map(Blob::into_inner).unwrap_or_default();
+        let sealer = sealer(generated.plaintext)?;
+        let encrypted = generated.ciphertext_blob.map(Blob::into_inner).unwrap_or_default();
         if encrypted.is_empty() || encrypted.len() > ENCRYPTED_KEY_BYTES_MAX {
-            return Err(SealError::NoKey("KMS made a data key without its encrypted form".into()));
+            return Err(SealError::NoKey(
+                "KMS returned a data key without its encrypted form".into(),
+            ));
         }
-        // What is sealed here is likely opened here.
-        self.opened.put(&encrypted, sealer.clone());
+        // The process that seals a text is likely to open it, too.
+        self.decrypted.put(&encrypted, sealer.clone());
         Ok(DataKey { sealer, encrypted })
     }
 
-    /// A data key that was encrypted, open.
-    async fn opened(&self, encrypted: &[u8]) -> Result<Arc<AesSealer>, SealError> {
-        let key = self.opened.get(encrypted);
-        let sealer = key.get_or_try_init(|| self.decrypt(encrypted)).await?;
+    /// Returns the sealer of an encrypted data key, from the cache or from KMS.
+    async fn sealer_of(&self, encrypted: &[u8]) -> Result<Arc<AesSealer>, SealError> {
+        let slot = self.decrypted.get(encrypted);
+        let sealer = slot.get_or_try_init(|| self.decrypt(encrypted)).await?;
         Ok(sealer.clone())
     }
 
     async fn decrypt(&self, encrypted: &[u8]) -> Result<Arc<AesSealer>, SealError> {
-        let opened = self
+        let decrypted = self
             .client
             .decrypt()
             .key_id(&self.key_id)
@@ -102,27 +110,27 @@ impl KmsSealer {
             .map_err(
                 |error| if is_not_ours(&error) { SealError::NotOurs } else { no_key(error) },
             )?;
-        sealer(opened.plaintext)
+        sealer(decrypted.plaintext)
     }
 }
 
 #[async_trait]
 impl Sealer for KmsSealer {
     async fn seal(&self, place: &str, plain: &str) -> Result<Vec<u8>, SealError> {
-        let key = self.own().await?;
+        let key = self.own_key().await?;
         let length = u16::try_from(key.encrypted.len()).map_err(|_| SealError::NotOurs)?;
         let sealed = key.sealer.seal(place, plain)?;
         Ok([[VERSION].as_slice(), &length.to_be_bytes(), &key.encrypted, &sealed].concat())
     }
 
     async fn open(&self, place: &str, sealed: &[u8]) -> Result<String, SealError> {
-        let (encrypted, sealed) = take_apart(sealed).ok_or(SealError::NotOurs)?;
-        self.opened(encrypted).await?.open(place, sealed)
+        let (encrypted, sealed) = split(sealed).ok_or(SealError::NotOurs)?;
+        self.sealer_of(encrypted).await?.open(place, sealed)
     }
 }
 
-/// The encrypted data key, and what is sealed with it.
-fn take_apart(sealed: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Splits a sealed text into the encrypted data key and the text sealed with it.
+fn split(sealed: &[u8]) -> Option<(&[u8], &[u8])> {
     let (version, rest) = sealed.split_first()?;
     let (length, rest) = rest.split_first_chunk::<2>()?;
     let length = usize::from(u16::from_be_bytes(*length));
@@ -130,15 +138,17 @@ fn take_apart(sealed: &[u8]) -> Option<(&[u8], &[u8])> {
     is_ours.then(|| rest.split_at_checked(length)).flatten()
 }
 
-/// What seals with a data key that KMS handed over.
+/// Creates the sealer of a data key from KMS.
 fn sealer(plaintext: Option<Blob>) -> Result<Arc<AesSealer>, SealError> {
     let bytes = Zeroizing::new(plaintext.map(Blob::into_inner).unwrap_or_default());
-    let key = <[u8; KEY]>::try_from(bytes.as_slice()).map(Zeroizing::new);
-    let key = key.map_err(|_| SealError::NoKey("KMS gave a key of another length".into()))?;
+    let key = <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).map(Zeroizing::new);
+    let key = key.map_err(|_| {
+        SealError::NoKey("KMS returned a data key with an unexpected length".into())
+    })?;
     Ok(Arc::new(AesSealer::new(&key)))
 }
 
-/// Whether KMS says that it never encrypted this under the key, for this purpose.
+/// Returns whether KMS reports that the data key was not encrypted with this key and context.
 fn is_not_ours<R>(error: &SdkError<DecryptError, R>) -> bool {
     let error = error.as_service_error();
     error.is_some_and(|error| {

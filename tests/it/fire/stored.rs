@@ -2,25 +2,26 @@
 
 use domain::document::{accept, job_writes};
 use domain::pricing_tier::PricingTier;
-use ports::JobStore;
 use ports::store::{SaveJob, Saved};
+use ports::{Collections, Jobs};
 use serde_json::{Value, json};
 
-use super::world::{World, came, named, place};
+use super::world::{World, named, place, status};
 
 /// Replaces the request in the stored document of a job, past all limits.
 async fn store_request(world: &World, name: &str, request: &Value) {
     let store = &world.dynamo;
-    let collection = store.find_collection(&place(), &named("jc")).await.unwrap().unwrap();
+    let collection =
+        Collections::find(store.as_ref(), &place(), &named("jc")).await.unwrap().unwrap();
     let uid = &collection.collection.uid;
-    let mut job = store.find_job(uid, &named(name)).await.unwrap().unwrap();
+    let mut job = Jobs::find(store.as_ref(), uid, &named(name)).await.unwrap().unwrap();
     let mut document: Value = serde_json::from_str(&job.document).unwrap();
     document["action"]["request"] = request.clone();
     let refusal = accept(&json!({"properties": document}), PricingTier::Standard);
     assert!(refusal.is_err(), "a limit of today allows {name}");
     job.document = document.to_string();
     let save = SaveJob { collection: &collection, job: &job, timer_changes: false };
-    assert_eq!(store.replace_job(save).await.unwrap(), Saved::Kept);
+    assert_eq!(Jobs::replace(store.as_ref(), save).await.unwrap(), Saved::Kept);
 }
 
 #[tokio::test]
@@ -34,7 +35,7 @@ async fn a_job_beyond_the_limits_of_today_still_fires() {
         ("headers", json!({"uri": "http://headers/", "method": "GET", "headers": headers})),
         ("method", json!({"uri": "http://method/", "method": "TRACE"})),
     ] {
-        world.put(name, r#"{"startTime": "2027-03-01T10:00"}"#).await;
+        world.put(name, json!({"startTime": "2027-03-01T10:00"})).await;
         store_request(&world, name, &request).await;
     }
     world.run_until("2027-03-01T10:05").await;
@@ -42,7 +43,7 @@ async fn a_job_beyond_the_limits_of_today_still_fires() {
         assert_eq!(world.calls(uri), ["01 10:00"], "{uri}");
     }
     for name in ["body", "uri", "headers", "method"] {
-        assert_eq!(world.came(name).await, came("completed", [1, 0, 0, 0]), "{name}");
+        assert_eq!(world.status(name).await, status("completed").executions(1), "{name}");
     }
 }
 

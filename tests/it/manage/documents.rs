@@ -2,8 +2,8 @@
 
 use axum::Router;
 use domain::document::job_writes;
-use ports::JobStore;
 use ports::store::{SaveJob, Saved};
+use ports::{Collections, Jobs};
 use serde_json::{Value, json};
 
 use super::api::{api, ask};
@@ -63,14 +63,15 @@ async fn a_change_writes_the_document_once_for_the_store_and_the_answer() {
 /// Changes the stored document of a job, past all limits.
 async fn change_stored(world: &World, name: &str, change: impl FnOnce(&mut Value)) {
     let store = &world.firing;
-    let collection = store.find_collection(&place(), &named("jc")).await.unwrap().unwrap();
+    let collection =
+        Collections::find(store.as_ref(), &place(), &named("jc")).await.unwrap().unwrap();
     let uid = &collection.collection.uid;
-    let mut job = store.find_job(uid, &named(name)).await.unwrap().unwrap();
+    let mut job = Jobs::find(store.as_ref(), uid, &named(name)).await.unwrap().unwrap();
     let mut document: Value = serde_json::from_str(&job.document).unwrap();
     change(&mut document);
     job.document = document.to_string();
     let save = SaveJob { collection: &collection, job: &job, timer_changes: false };
-    assert_eq!(store.replace_job(save).await.unwrap(), Saved::Kept);
+    assert_eq!(Jobs::replace(store.as_ref(), save).await.unwrap(), Saved::Kept);
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
-//! Files cut off and altered: never a panic, never a long wait, never another answer.
+//! Truncated and modified files never cause a panic, a long wait or a wrong answer.
 
 use minutehand_pfx::{PfxError, open};
 
 use crate::fixtures::{EC, PASSWORD, fixture};
 
-/// What a byte is altered by: its lowest bit, its highest, and all of them.
+/// The bits to flip in a byte: the lowest, the highest, and all.
 const FLIPS: [u8; 3] = [0x01, 0x80, 0xff];
 
-/// The file with the byte at `at` altered.
+/// Returns the file with one byte modified.
 fn flipped(file: &[u8], at: usize, by: u8) -> Vec<u8> {
     let mut altered = file.to_vec();
     altered[at] ^= by;
@@ -15,7 +15,7 @@ fn flipped(file: &[u8], at: usize, by: u8) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_refused_at_every_length() {
+fn a_truncated_file_is_refused_at_every_length() {
     for name in ["rsa-old.p12", "chain.p12", "recorded.p12"] {
         let file = fixture(name);
         for length in 0..file.len() {
@@ -26,7 +26,7 @@ fn a_file_that_is_cut_off_is_refused_at_every_length() {
 }
 
 #[test]
-fn an_altered_file_is_refused_or_opens_to_the_same_certificate() {
+fn a_modified_file_is_refused_or_gives_the_same_certificate() {
     let file = fixture("one-round.p12");
     let mut wrong = 0;
     for by in FLIPS {
@@ -42,8 +42,8 @@ fn an_altered_file_is_refused_or_opens_to_the_same_certificate() {
 }
 
 #[test]
-fn without_a_mac_an_altered_file_does_no_harm() {
-    // Parts in clear and parts decrypted are all reached, as nothing in front checks them.
+fn a_modified_file_without_a_mac_does_no_harm() {
+    // Without a MAC, no check protects the plain and the decrypted parts from modified bytes.
     for name in ["no-mac.p12", "unencrypted-no-mac.p12"] {
         let file = fixture(name);
         for by in FLIPS {
@@ -57,8 +57,8 @@ fn without_a_mac_an_altered_file_does_no_harm() {
 }
 
 #[test]
-fn garbage_is_refused() {
-    // Bytes of a linear congruential generator, behind a header that a reader would follow.
+fn random_bytes_are_refused() {
+    // The bytes come from a linear congruential generator and follow a valid header.
     let mut state = 1_u32;
     for length in (0_u16..2_000).step_by(7) {
         let mut file = vec![0x30, 0x82];
@@ -73,7 +73,7 @@ fn garbage_is_refused() {
 }
 
 #[test]
-fn deep_nesting_ends() {
+fn deeply_nested_sequences_are_refused() {
     // Sequences in sequences, about as deep as the largest file allows.
     let mut file = Vec::new();
     for _ in 0..10_000 {

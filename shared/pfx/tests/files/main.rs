@@ -1,4 +1,4 @@
-//! Files of other programs, opened and refused; `fixtures/README.md` says how each was made.
+//! Files of other programs; `fixtures/README.md` describes how each was made.
 
 #[cfg(test)]
 mod damage;

@@ -1,4 +1,4 @@
-//! What opens, and what is answered.
+//! Files that open, and the returned data.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +19,7 @@ fn check(rows: &[Row]) {
 }
 
 #[test]
-fn a_file_opens_whatever_it_is_encrypted_with() {
+fn files_with_every_supported_algorithm_open() {
     check(&[
         ("rsa-old.p12", PASSWORD, RSA),
         ("rsa-new.p12", PASSWORD, RSA),
@@ -38,7 +38,7 @@ fn a_file_opens_whatever_it_is_encrypted_with() {
 }
 
 #[test]
-fn a_password_may_be_empty_or_hold_any_character() {
+fn a_password_may_be_empty_or_contain_any_character() {
     check(&[
         ("empty-old.p12", "", EC),
         ("empty-new.p12", "", EC),
@@ -51,14 +51,14 @@ fn a_password_may_be_empty_or_hold_any_character() {
 }
 
 #[test]
-fn the_certificate_is_the_one_whose_key_is_in_the_file() {
+fn the_certificate_belongs_to_the_key_in_the_file() {
     check(&[
         ("ed25519.p12", PASSWORD, ED25519),
-        // No marks: RSA and EC keys tell their certificate, an Ed25519 key has only one to choose.
+        // Without local key ids, RSA and EC keys match by value; the Ed25519 file has one certificate.
         ("no-ids.p12", PASSWORD, EC),
         ("rsa-no-ids.p12", PASSWORD, RSA),
         ("ed25519-no-ids.p12", PASSWORD, ED25519),
-        // Root first, and a stranger in between.
+        // The root comes first, and an unrelated certificate is in between.
         ("chain.p12", PASSWORD, LEAF),
         // A negative serial number.
         ("makecert.p12", PASSWORD, MAKECERT),
@@ -66,7 +66,7 @@ fn the_certificate_is_the_one_whose_key_is_in_the_file() {
 }
 
 #[test]
-fn the_recorded_certificate_answers_its_recorded_fields() {
+fn the_recorded_certificate_gives_its_recorded_fields() {
     let text = STANDARD.encode(fixture("recorded.p12"));
     let opened = open_base64(&text, "not-a-secret").unwrap();
     assert_eq!(opened.thumbprint, "D63C46A2CC60F1BB520D64A22EA1EE89DE1F2D40");
@@ -76,7 +76,7 @@ fn the_recorded_certificate_answers_its_recorded_fields() {
 }
 
 #[test]
-fn a_chain_is_leaf_first_and_has_no_strangers() {
+fn a_chain_starts_with_the_leaf_and_has_no_unrelated_certificate() {
     let opened = open(&fixture("chain.p12"), PASSWORD).unwrap();
     let has = |der: &[u8], text: &str| der.windows(text.len()).any(|part| part == text.as_bytes());
     let [leaf, issuing, root] = opened.chain.as_slice() else { panic!("{}", opened.chain.len()) };
@@ -118,7 +118,7 @@ fn base64_may_be_wrapped() {
 }
 
 #[test]
-fn debug_output_has_nothing_of_the_key() {
+fn debug_output_hides_the_key() {
     let opened = open(&fixture("ec-new.p12"), PASSWORD).unwrap();
     assert_eq!(format!("{:?}", opened.key), "PrivateKey(..)");
     assert!(format!("{opened:?}").ends_with("key: PrivateKey(..) }"));

@@ -1,4 +1,4 @@
-//! What is refused, and what the message says to change.
+//! Refused files, and the messages that say what to change.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,7 +22,7 @@ fn check(rows: &[Row]) {
 }
 
 #[test]
-fn a_wrong_password_is_told_from_a_damaged_file() {
+fn a_wrong_password_and_a_damaged_file_have_different_messages() {
     check(&[
         ("rsa-old.p12", "Minutehand", WRONG_PASSWORD),
         ("rsa-old.p12", "", WRONG_PASSWORD),
@@ -36,9 +36,9 @@ fn a_wrong_password_is_told_from_a_damaged_file() {
         ("empty-new.p12", " ", WRONG_PASSWORD),
         ("accents-new.p12", "schlussel – κλειδί", WRONG_PASSWORD),
         ("emoji-old.p12", "key🔒", WRONG_PASSWORD),
-        // Without a MAC it shows when nothing sensible is decrypted.
+        // Without a MAC, the decrypted data shows that the password is wrong.
         ("no-mac.p12", "Minutehand", WRONG_PASSWORD),
-        // The MAC holds under this one, and the content is encrypted with another.
+        // The MAC matches this password, but the content is encrypted with another.
         (
             "two-passwords.p12",
             PASSWORD,
@@ -48,7 +48,7 @@ fn a_wrong_password_is_told_from_a_damaged_file() {
 }
 
 #[test]
-fn what_is_missing_or_too_much_is_named() {
+fn a_missing_or_surplus_part_is_named() {
     check(&[
         (
             "no-key.p12",
@@ -78,7 +78,7 @@ fn an_unsupported_algorithm_is_named() {
     let uses = |what| {
         format!(
             "the file uses {what}, which is not supported; \
-             export it again, with AES-256-CBC and a MAC with SHA-256"
+             export it again with AES-256-CBC and a SHA-256 MAC"
         )
     };
     for (name, what) in [
@@ -90,7 +90,7 @@ fn an_unsupported_algorithm_is_named() {
     }
     check_one(b"\x30\x80\x02\x01\x03", &uses("BER encoding of indefinite length"), "BER");
 
-    // What no program at hand writes: the identifier of one algorithm replaced by another's.
+    // Files that common programs do not write: one algorithm identifier is replaced by another.
     let replaced = |name: &str, from: &[u8], to: &[u8]| {
         let mut file = fixture(name);
         let at = file.windows(from.len()).position(|part| part == from).expect("it is there");
@@ -126,9 +126,8 @@ fn check_one(file: &[u8], message: &str, name: &str) {
 }
 
 #[test]
-fn what_is_not_such_a_file_is_refused() {
-    let message =
-        "the file is not PKCS#12, or not all of it; send a whole .pfx or .p12 file in DER encoding";
+fn a_file_that_is_not_pkcs12_is_refused() {
+    let message = "the file is not PKCS#12, or is incomplete; send the whole .pfx or .p12 file in DER encoding";
     check(&[("certificate.cer", PASSWORD, message)]);
     for bytes in [&b""[..], b"0", b"\x30\x00", b"-----BEGIN CERTIFICATE-----", &[0xff; 100]] {
         check_one(bytes, message, "bytes");
@@ -153,8 +152,8 @@ fn text_that_is_not_base64_is_refused() {
 }
 
 #[test]
-fn a_file_has_a_largest_size() {
-    let message = "the file has 65537 bytes and may have 65536; \
+fn a_file_above_the_maximum_size_is_refused() {
+    let message = "the file has 65537 bytes, and at most 65536 are allowed; \
                    export one certificate with its chain and its key";
     check_one(&vec![0x30; FILE_BYTES_MAX + 1], message, "bytes");
     assert_eq!(open(&vec![0x30; FILE_BYTES_MAX], PASSWORD).unwrap_err(), PfxError::NotPkcs12);
@@ -169,9 +168,9 @@ fn a_file_has_a_largest_size() {
 }
 
 #[test]
-fn a_file_that_asks_for_too_much_work_is_refused_before_it_is_done() {
-    let message = "the file asks for 3000000 iterations of key derivation and may ask for 1000000 \
-                   in all; export it again with fewer";
+fn a_file_with_too_many_iterations_is_refused_before_they_run() {
+    let message = "the file needs 3000000 iterations of key derivation, and at most 1000000 are \
+                   allowed; export it again with fewer";
     check(&[
         ("iterations-mac.p12", PASSWORD, message),
         ("iterations-certificate.p12", PASSWORD, message),
@@ -179,7 +178,7 @@ fn a_file_that_asks_for_too_much_work_is_refused_before_it_is_done() {
 }
 
 #[test]
-fn no_message_has_the_password() {
+fn no_message_contains_the_password() {
     let secret = "planted-secret";
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures")).unwrap()
     {

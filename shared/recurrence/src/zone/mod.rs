@@ -1,8 +1,8 @@
 //! Time zones: the offset of a wall clock from UTC at each instant.
 //!
 //! A zone is a sequence of *segments*, spans of time with a constant offset. Between two segments
-//! the clock jumps forward over a **gap** (times that the clock skips) or back into a **fold** (times
-//! that the clock shows twice).
+//! the clock jumps: forward over a **gap**, whose times it skips, or back into a **fold**, whose times
+//! it shows twice.
 //!
 //! The IANA database is compiled into the program as TZif. A [`Zone`] borrows its bytes and reads
 //! them in place, so a zone is `Copy` and needs neither a cache nor a lock. After the last recorded

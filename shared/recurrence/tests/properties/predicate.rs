@@ -335,8 +335,9 @@ impl<'a> Predicate<'a> {
         })
     }
 
-    /// Returns the seconds of a minute of UTC at which occurrences are possible; more than one only if
-    /// an offset is not a whole number of minutes.
+    /// Returns the seconds of a minute of UTC at which occurrences are possible.
+    ///
+    /// There is more than one only if an offset is not a whole number of minutes.
     fn seconds_of_minutes(&self, from: Timestamp, to: Timestamp) -> Vec<i64> {
         if self.reading == Reading::Elapsed {
             return vec![whole_second(self.start).rem_euclid(60)];

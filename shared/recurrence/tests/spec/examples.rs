@@ -1,5 +1,5 @@
-//! The examples in the documentation of Azure Scheduler: the 31 rows of its table of schedules, each
-//! with interval 1 and interval 3, and its example of `startTime`.
+//! The examples in the documentation of Azure Scheduler: its table of schedules and its example of
+//! `startTime`. Each of the 31 rows of the table is checked with interval 1 and interval 3.
 
 use minutehand_recurrence::Timetable;
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! The adapter before a stand-in for KMS.
+//! The sealer, tested against a fake KMS.
 
-// The attribute is always true here; it tells clippy that helpers are tests too.
+// The attribute is always true here; it tells clippy that the helpers are test code.
 #[cfg(test)]
 mod sealing;

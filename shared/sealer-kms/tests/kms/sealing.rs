@@ -1,4 +1,4 @@
-//! What is asked of KMS, how often, and what its errors mean.
+//! The requests to KMS, their number, and the meaning of its errors.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use testkit::fake_client;
 /// 32 bytes of ones, in Base64.
 const KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
-/// A KMS with one data key.
+/// Answers like a KMS that has one data key.
 fn kms(call: &AwsCall) -> AwsAnswer {
     assert_eq!(call.body["KeyId"], "key-1");
     assert_eq!(call.body["EncryptionContext"], json!({"minutehand": "secrets"}));
@@ -39,7 +39,7 @@ fn actions(aws: &FakeAws) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_process_asks_once_for_a_key_and_another_opens_what_it_sealed() {
+async fn a_process_asks_for_one_key_and_another_process_opens_its_secrets() {
     let aws = FakeAws::new(kms);
     let api = sealer(&aws);
     let sealed = api.seal("job-1", "hunter2").await.unwrap();
@@ -55,7 +55,7 @@ async fn a_process_asks_once_for_a_key_and_another_opens_what_it_sealed() {
 }
 
 #[tokio::test]
-async fn what_is_sealed_for_one_job_opens_for_no_other() {
+async fn a_secret_of_one_job_does_not_open_for_another() {
     let aws = FakeAws::new(kms);
     let ours = sealer(&aws);
     let sealed = ours.seal("job-1", "s").await.unwrap();
@@ -63,7 +63,7 @@ async fn what_is_sealed_for_one_job_opens_for_no_other() {
 }
 
 #[tokio::test]
-async fn what_is_cut_or_changed_does_not_open() {
+async fn a_cut_or_changed_text_does_not_open() {
     let aws = FakeAws::new(kms);
     let ours = sealer(&aws);
     let sealed = ours.seal("job-1", "secret").await.unwrap();
@@ -80,7 +80,7 @@ async fn what_is_cut_or_changed_does_not_open() {
 }
 
 #[tokio::test]
-async fn a_kms_that_fails_is_no_reason_to_think_secrets_damaged_and_is_asked_again() {
+async fn a_failure_of_kms_is_reported_and_the_next_call_asks_again() {
     let is_down = Arc::new(Mutex::new(true));
     let down = is_down.clone();
     let aws = FakeAws::new(move |call| {
@@ -103,7 +103,7 @@ async fn a_kms_that_fails_is_no_reason_to_think_secrets_damaged_and_is_asked_aga
 }
 
 #[tokio::test]
-async fn whoever_may_not_use_the_key_is_told_that_it_is_not_to_be_had() {
+async fn a_refusal_of_kms_means_that_the_key_is_unavailable() {
     for (status, code) in
         [(400, "AccessDeniedException"), (400, "DisabledException"), (500, "KMSInternalException")]
     {

@@ -8,7 +8,7 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use embedded::DataDir;
-use sealer_aes::{AesSealer, KEY};
+use sealer_aes::{AesSealer, KEY_BYTES};
 use zeroize::Zeroizing;
 
 use super::private_file;
@@ -26,7 +26,7 @@ pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
             format!(
                 "{} does not contain a key of {} hexadecimal digits: restore it from your backup",
                 path.display(),
-                2 * KEY
+                2 * KEY_BYTES
             )
         })?,
         None if dir.has_store() => bail!(
@@ -51,7 +51,7 @@ pub(in crate::serve) fn temporary_sealer() -> Result<AesSealer> {
     Ok(AesSealer::new(&new_key()?))
 }
 
-fn new_key() -> Result<Zeroizing<[u8; KEY]>> {
+fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     AesSealer::new_key().context("cannot create a key")
 }
 
@@ -74,9 +74,10 @@ fn check_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
     )
 }
 
-fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY]>> {
+fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>> {
     let bytes = unhex(text.trim()).map(Zeroizing::new).context("not hexadecimal")?;
-    let key = <[u8; KEY]>::try_from(bytes.as_slice()).map_err(|_| anyhow!("not {KEY} bytes"))?;
+    let key = <[u8; KEY_BYTES]>::try_from(bytes.as_slice())
+        .map_err(|_| anyhow!("not {KEY_BYTES} bytes"))?;
     Ok(Zeroizing::new(key))
 }
 
