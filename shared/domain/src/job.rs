@@ -90,7 +90,7 @@ impl From<Switch> for JobState {
 
 /// The numbers of a job's executions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counters {
+pub struct JobCounters {
     /// Attempts of the main action.
     pub executions: u64,
     /// Attempts of the main action that failed.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::name::Name;
 use domain::timing::Timing;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
@@ -265,7 +265,7 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             used: reader.number("used")?,
         },
         timetable: reader.optional_text("timetable")?.map(str::to_owned),
-        counters: Counters {
+        counters: JobCounters {
             executions: reader.number("executions")?,
             failures: reader.number("failures")?,
             faulted: reader.number("faulted")?,

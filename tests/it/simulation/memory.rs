@@ -347,7 +347,7 @@ impl Memory {
             return item.recently_counted == after;
         }
         item.recently_counted = if self.is(Mutation::Seen8) { short_memory(&after) } else { after };
-        let job::Counters { executions, failures, faulted, skipped, last_execution_at } =
+        let job::JobCounters { executions, failures, faulted, skipped, last_execution_at } =
             &mut item.record.counters;
         *executions += add.executions;
         *failures += add.failures;

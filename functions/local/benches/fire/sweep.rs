@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::collection::Collection;
 use domain::document::accept_collection;
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use embedded::{DataDir, Queue, Store, SyncMode};
@@ -158,7 +158,7 @@ fn job() -> JobRecord {
             state: JobState::Enabled,
             timing,
             timetable: Some(timetable),
-            counters: Counters::default(),
+            counters: JobCounters::default(),
             due_at: Some(due_at),
             is_spent: false,
         },

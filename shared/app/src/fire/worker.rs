@@ -377,7 +377,7 @@ mod tests {
                 Ending::Failed(busy()),
                 last,
                 bury(
-                    "delivered 20 times; the last time it failed: the job is being changed by others",
+                    "delivered 20 times; the last time it failed: the job is being modified concurrently",
                 ),
                 Some("MessageFailed"),
             ),

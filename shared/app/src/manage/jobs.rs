@@ -5,7 +5,7 @@ use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
     JOB, JobDocument, accept, canonical_names, load, merge_patch, secrets_carried_elsewhere,
 };
-use domain::job::{Counters, JobDefinition, JobState, Switch};
+use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::pricing_tier::TierLimits;
 use domain::refusal::{Code, Refusal};
@@ -197,7 +197,7 @@ impl Manage {
         let uid = self.ports.ids.new_id();
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
-        let timer = timer(&wanted, timing, &timetable, Counters::default(), now);
+        let timer = timer(&wanted, timing, &timetable, JobCounters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document: shown, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
         match self.ports.jobs.create(save, limits.jobs_max).await? {
@@ -403,7 +403,7 @@ fn timer(
     wanted: &JobDefinition,
     timing: Timing,
     timetable: &Timetable,
-    counters: Counters,
+    counters: JobCounters,
     now: DateTime<Utc>,
 ) -> TimerRecord {
     let first = timetable.iter().next().filter(|_| !timing.is_over(wanted));

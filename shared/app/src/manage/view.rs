@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::document::{Durations, JobDocument, write_collection};
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::name::Name;
 use ports::store::{CollectionRecord, ResourceGroup};
 use serde_json::{Map, Value};
@@ -55,7 +55,7 @@ impl JobView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobStatus {
     /// The numbers of executions and failures, and the time of the last execution.
-    pub counters: Counters,
+    pub counters: JobCounters,
     /// The next occurrence, never a retry.
     pub next_execution_at: Option<DateTime<Utc>>,
 }
@@ -64,7 +64,7 @@ impl JobStatus {
     /// The status of a job; `None` for one that is disabled and never ran.
     pub(super) fn in_state(
         state: JobState,
-        counters: Counters,
+        counters: JobCounters,
         next_execution_at: Option<DateTime<Utc>>,
     ) -> Option<Self> {
         let never_ran = state == JobState::Disabled && counters.last_execution_at.is_none();

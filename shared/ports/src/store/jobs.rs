@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::name::Name;
 use domain::timing::Timing;
 
@@ -34,7 +34,7 @@ pub struct TimerRecord {
     /// while the job is disabled.
     pub timetable: Option<String>,
     /// The counters of what it has done so far.
-    pub counters: Counters,
+    pub counters: JobCounters,
     /// When the sweeper must look at the job: at the next occurrence to dispatch; if none is left,
     /// to check whether the job finished; if it finished, to delete it. `None` while it is disabled.
     pub due_at: Option<DateTime<Utc>>,

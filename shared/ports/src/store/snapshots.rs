@@ -27,7 +27,7 @@ pub struct JobSnapshot {
     /// Its timetable as one line; `None` while the job is disabled.
     pub timetable: Option<String>,
     /// The counters of what it has done so far.
-    pub counters: job::Counters,
+    pub counters: job::JobCounters,
     /// The attempts that are in the counters.
     pub recently_counted: RecentlyCounted,
     /// Whether every occurrence has been dispatched.

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::collection::{Collection, CollectionState};
 use domain::document::accept_collection;
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use domain::work_item::JobRef;
@@ -258,7 +258,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
             timetable: Some(
                 "1 every=1minute anchor=2027-01-15T08:00:00Z since=1800000000".to_owned(),
             ),
-            counters: Counters::default(),
+            counters: JobCounters::default(),
             due_at: Some(at(60)),
             is_spent: false,
         },

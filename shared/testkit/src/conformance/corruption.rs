@@ -3,7 +3,7 @@
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::job::Counters;
+use domain::job::JobCounters;
 use ports::StoreError;
 use ports::store::{JobRecord, PageRequest};
 
@@ -105,7 +105,7 @@ async fn a_corrupt_collection_names_itself(subject: &Subject) {
 fn full() -> JobRecord {
     let mut full = job("j");
     full.sealed = Some(vec![1]);
-    full.timer.counters = Counters { last_execution_at: Some(now()), ..Counters::default() };
+    full.timer.counters = JobCounters { last_execution_at: Some(now()), ..JobCounters::default() };
     full
 }
 

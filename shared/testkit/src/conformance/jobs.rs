@@ -1,6 +1,6 @@
 //! Jobs: what is conditional about creating, replacing and deleting them.
 
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::timing::Timing;
 use ports::store::{JobRecord, Saved, TimerRecord};
 
@@ -185,7 +185,7 @@ async fn a_replace_of_a_namesake_is_stale_and_changes_nothing(subject: &Subject)
 
 async fn counters_survive_a_change_of_the_timing(subject: &Subject) {
     let jc = subject.collection("jc").await;
-    let counters = Counters {
+    let counters = JobCounters {
         executions: 12,
         failures: 3,
         faulted: 1,
@@ -197,7 +197,7 @@ async fn counters_survive_a_change_of_the_timing(subject: &Subject) {
     let ran = subject.with_job(&jc, &ran).await;
     // It ran once more since it was read: what is in the record is not what is kept.
     let mut changed = with_timing(&ran, None);
-    changed.timer.counters = Counters::default();
+    changed.timer.counters = JobCounters::default();
     assert_eq!(subject.replace_timing(&jc, &changed).await, Saved::Kept);
     let kept = subject.find_job(&jc, &ran.name).await.unwrap();
     assert_eq!(kept.timer.counters, counters);
@@ -247,7 +247,7 @@ async fn a_deleted_job_begins_anew_when_it_is_created_again(subject: &Subject) {
     let mut ran = job("j");
     ran.sealed = Some(vec![1]);
     ran.timer.counters =
-        Counters { executions: 12, last_execution_at: Some(now()), ..Counters::default() };
+        JobCounters { executions: 12, last_execution_at: Some(now()), ..JobCounters::default() };
     let ran = subject.with_job(&jc, &ran).await;
     assert_eq!(subject.delete_job(&jc, &ran).await, Saved::Kept);
     let anew = JobRecord { uid: "another".to_owned(), ..job("j") };

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::collection::{Collection, CollectionDefinition};
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
@@ -68,7 +68,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
             state: JobState::Enabled,
             timing: Timing { generation: 0, anchor: Some(now()), since: now(), used: 0 },
             timetable: Some("a rule".to_owned()),
-            counters: Counters::default(),
+            counters: JobCounters::default(),
             due_at: Some(due_at),
             is_spent: false,
         },

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::collection::{CollectionDefinition, CollectionState};
-use domain::job::{Counters, JobState};
+use domain::job::{JobCounters, JobState};
 use domain::pricing_tier::{MaxRecurrence, PricingTier, Quota};
 use domain::timing::Timing;
 use ports::store::{JobRecord, TimerRecord};
@@ -79,7 +79,7 @@ async fn what_a_job_does_not_have_stays_absent(subject: &Subject) {
             state: JobState::Disabled,
             timing: Timing { anchor: None, ..bare.timer.timing },
             timetable: None,
-            counters: Counters { last_execution_at: None, ..bare.timer.counters },
+            counters: JobCounters { last_execution_at: None, ..bare.timer.counters },
             due_at: None,
             is_spent: true,
         },
@@ -157,7 +157,7 @@ async fn counters_come_back_as_large_as_they_get(subject: &Subject) {
         job.version = large;
         job.timer.timing.generation = large;
         job.timer.timing.used = u32::MAX;
-        job.timer.counters = Counters {
+        job.timer.counters = JobCounters {
             executions: large,
             failures: large - 1,
             faulted: large - 2,
