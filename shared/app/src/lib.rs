@@ -1,4 +1,6 @@
 //! The application services: each loads through ports, lets `domain` decide, and acts through ports.
+//!
+//! The words of firing are explained in `shared/GLOSSARY.md`.
 
 mod definition;
 mod error;

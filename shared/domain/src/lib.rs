@@ -2,6 +2,8 @@
 //!
 //! The crate is pure: no async, no I/O, no clock. JSON documents are read into types that hold only
 //! values with a meaning, and are written from them; see [`document`].
+//!
+//! The words of recurrences and of firing are explained in `shared/GLOSSARY.md`.
 
 pub mod action;
 pub mod arn;

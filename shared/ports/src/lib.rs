@@ -1,7 +1,9 @@
-//! What the services need from the world, as traits, and how it may fail.
+//! The ports: traits for everything that the services need from the world, and their errors.
 //!
 //! A port is named by intent and knows neither HTTP nor AWS. Losing a race is an answer, not an
 //! error; not found is `None`. A method that stores a time takes it as a parameter.
+//!
+//! The words of firing are explained in `shared/GLOSSARY.md`.
 
 mod action;
 mod certificate;

@@ -74,18 +74,18 @@ pub fn secrets_carried_elsewhere(
 
 fn carried_elsewhere(
     (old, new): (&Target, &Target),
-    patch: Option<&Value>,
+    sent: Option<&Value>,
     prefix: &str,
 ) -> Option<String> {
-    let (patch, property) = (patch?, new.property());
+    let (sent, property) = (sent?, new.property());
     let destination = new.destination();
     // With another payload, the patch had to bring all of it, secrets included.
     if old.property() != property || old.destination().place == destination.place {
         return None;
     }
-    let payload = patch.get(property);
+    let payload = sent.get(property);
     let is_sent = |secret: &str| {
-        payload.and_then(|payload| payload.pointer(secret)).is_some_and(|sent| !sent.is_null())
+        payload.and_then(|payload| payload.pointer(secret)).is_some_and(|value| !value.is_null())
     };
     let missing = destination.secrets.iter().find(|secret| !is_sent(secret))?;
     Some(format!("{prefix}.{property}{}", missing.replace('/', ".")))
