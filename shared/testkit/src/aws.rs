@@ -81,7 +81,7 @@ impl FakeAws {
         let (status, body) = match answer {
             AwsAnswer::Done(body) => (200, body),
             AwsAnswer::Failed(status, code) => (status, json!({"__type": code, "message": code})),
-            AwsAnswer::Silence => return Err(ConnectorError::timeout("nobody answers".into())),
+            AwsAnswer::Silence => return Err(ConnectorError::timeout("no answer".into())),
         };
         let status = StatusCode::try_from(status)
             .map_err(|error| ConnectorError::other(error.into(), None))?;
@@ -193,7 +193,7 @@ impl HttpConnector for SlowAws {
     }
 }
 
-/// A client of HTTP whose every connection leads there.
+/// An HTTP client that connects only to this address.
 pub fn leading_to(aws: impl HttpConnector + 'static) -> SharedHttpClient {
     let connector = SharedHttpConnector::new(aws);
     http_client_fn(move |_, _| connector.clone())

@@ -118,7 +118,7 @@ pub const KNOWN_DIFFERENCES: [Difference; 5] = [
     Difference {
         back_end: "AWS",
         what: "a table takes seconds to be created, and credentials are checked",
-        here: "who opens a subject waits for its table; `tests/it` is made for emulators, and does not",
+        here: "a test that opens a subject waits for its table; `tests/it` is made for emulators, and does not",
     },
     Difference {
         back_end: "AWS",

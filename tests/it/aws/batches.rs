@@ -23,7 +23,7 @@ async fn due(world: &mut World, name: &str) -> Vec<Sent> {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_read_comes_back_alone() {
+async fn an_unreadable_message_fails_alone() {
     let world = World::new().await;
     // The jobs of the others are gone, which is an end too.
     let answer = world.executor.perform(fixture("sqs-mixed"), world.ends_at()).await;
@@ -69,7 +69,7 @@ async fn a_message_with_several_attempts_is_performed_completely() {
 }
 
 #[tokio::test]
-async fn one_that_came_for_the_last_time_is_counted_as_a_dead_letter() {
+async fn a_message_delivered_for_the_last_time_counts_as_a_dead_letter() {
     let world = World::new().await;
     let bad = [Sent { body: "hello".to_owned(), delay: 0 }];
     for (receives, dead) in [(RECEIVES_MAX - 1, Value::Null), (RECEIVES_MAX, json!(1))] {
@@ -107,7 +107,7 @@ async fn two_executors_with_the_same_message_fire_once() {
 }
 
 #[tokio::test]
-async fn a_lease_that_is_over_is_taken_over() {
+async fn an_attempt_is_taken_over_when_its_lease_is_over() {
     let mut world = World::new().await;
     let sent = due(&mut world, "once").await;
     let work_items = decode(&sent[0].body).unwrap();
@@ -129,7 +129,7 @@ async fn a_lease_that_is_over_is_taken_over() {
 }
 
 #[tokio::test]
-async fn an_invocation_ends_in_time_and_what_hangs_comes_back_when_its_lease_is_over() {
+async fn an_invocation_ends_in_time_and_a_hanging_message_returns_after_its_lease() {
     let mut world = World::new().await;
     let mut sent = due(&mut world, "hangs").await;
     world.target.hold(true);

@@ -9,7 +9,7 @@ use super::world::{COLLECTION, Sent, World};
 const THROTTLED: AwsAnswer = AwsAnswer::Failed(400, "ThrottlingException");
 
 #[tokio::test]
-async fn a_queue_that_takes_nothing_leaves_what_is_due_to_the_next_tick() {
+async fn timers_stay_due_while_the_queue_accepts_nothing() {
     let mut world = World::new().await;
     world.trouble.lock().unwrap().sqs = Some(THROTTLED);
     // The job is kept, and its user need not know.
@@ -27,7 +27,7 @@ async fn a_queue_that_takes_nothing_leaves_what_is_due_to_the_next_tick() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_to_be_had_holds_up_those_that_need_it_and_no_others() {
+async fn an_unavailable_key_delays_only_jobs_with_secrets() {
     let mut world = World::new().await;
     let authentication = json!({"type": "basic", "username": "u", "password": "hunter2"});
     let action = json!({
@@ -43,7 +43,7 @@ async fn a_key_that_is_not_to_be_had_holds_up_those_that_need_it_and_no_others()
     assert_eq!(world.deliver(&sent).await, ["m0"]);
     assert_eq!(world.put_back(), [("r0".to_owned(), 5)]);
     assert_eq!(world.target.calls(), 1);
-    // Nothing was done, so nobody has to wait for a lease.
+    // Nothing was done, so no worker has to wait for a lease.
     world.trouble.lock().unwrap().kms = None;
     world.advance(5);
     assert!(world.deliver(&sent).await.is_empty());
@@ -53,7 +53,7 @@ async fn a_key_that_is_not_to_be_had_holds_up_those_that_need_it_and_no_others()
     let decrypts = world.kms.calls().into_iter().filter(|call| call.action == "Decrypt").count();
     assert_eq!(decrypts, 2, "one that failed, and one");
 
-    // A job whose secrets cannot be sealed is refused, and the service is to blame.
+    // A job is refused if its secrets cannot be sealed, with an error of the service.
     let other = World::new().await;
     other.trouble.lock().unwrap().kms = Some(THROTTLED);
     let job = json!({"properties": {"action": {"type": "http", "request": {
@@ -64,7 +64,7 @@ async fn a_key_that_is_not_to_be_had_holds_up_those_that_need_it_and_no_others()
 }
 
 #[tokio::test]
-async fn a_bus_that_takes_nothing_keeps_nothing_from_firing() {
+async fn jobs_fire_while_the_event_bus_accepts_nothing() {
     let mut world = World::new().await;
     world.target.answer(500);
     world.put_job("fails", json!({"startTime": "2030-01-01T00:00:30Z"})).await;
@@ -77,7 +77,7 @@ async fn a_bus_that_takes_nothing_keeps_nothing_from_firing() {
 }
 
 #[tokio::test]
-async fn what_fails_is_told_to_the_bus() {
+async fn failures_are_sent_to_the_event_bus() {
     let mut world = World::new().await;
     world.target.answer(500);
     world.put_job("fails", json!({"startTime": "2030-01-01T00:00:30Z"})).await;
@@ -95,7 +95,7 @@ async fn what_fails_is_told_to_the_bus() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_busy_is_waited_for() {
+async fn a_throttled_store_is_retried() {
     for answer in [
         AwsAnswer::Failed(400, "ProvisionedThroughputExceededException"),
         AwsAnswer::Failed(500, "InternalServerError"),

@@ -162,7 +162,7 @@ fn each_has(timers: usize) -> impl Fn(&AwsCall) -> AwsAnswer {
 }
 
 #[tokio::test]
-async fn several_shards_are_under_way_at_once_and_never_more_than_may_be() {
+async fn shards_are_read_concurrently_up_to_the_limit() {
     let stage = Stage::of(each_has(0));
     let pass = stage.tick();
     for answered in 0..SHARDS {
@@ -201,7 +201,7 @@ async fn all_but_one_shard() -> (Stage, JoinHandle<Value>) {
 }
 
 #[tokio::test]
-async fn a_shard_that_is_slow_holds_up_no_other() {
+async fn a_slow_shard_delays_no_other() {
     let (stage, pass) = all_but_one_shard().await;
     assert!(!pass.is_finished());
     stage.table.answer_all(|_| true);
@@ -211,7 +211,7 @@ async fn a_shard_that_is_slow_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn a_shard_that_fails_is_told_and_the_others_are_swept() {
+async fn a_failed_shard_is_reported_and_the_others_are_swept() {
     const UNREAD: usize = 5;
     const UNMOVED: usize = 9;
     let stage = Stage::of(|call| match call.action.as_str() {
@@ -231,7 +231,7 @@ async fn a_shard_that_fails_is_told_and_the_others_are_swept() {
 }
 
 #[tokio::test]
-async fn a_pass_whose_time_is_over_has_been_everywhere_and_ends_what_it_is_at() {
+async fn a_pass_that_times_out_has_read_every_shard_and_ends_its_pages() {
     /// Pages that are read before the time is over.
     const PAGES: usize = 200;
     let clock = Standing::new();
@@ -261,7 +261,7 @@ async fn a_pass_whose_time_is_over_has_been_everywhere_and_ends_what_it_is_at() 
 }
 
 #[tokio::test]
-async fn a_pass_does_not_wait_for_a_shard_for_ever() {
+async fn a_pass_does_not_wait_forever_for_a_shard() {
     let (stage, pass) = all_but_one_shard().await;
     stage.clock.over.add_permits(1);
     let pass = pass.await.unwrap();

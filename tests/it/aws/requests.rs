@@ -34,7 +34,7 @@ async fn every_event_is_answered_in_the_shape_of_the_api() {
 }
 
 #[tokio::test]
-async fn a_body_in_base64_is_the_one_that_was_sent() {
+async fn a_base64_body_is_decoded() {
     let world = World::new().await;
     world.event(fixture("api-put-collection")).await;
     world.event(fixture("api-put-job-base64")).await;
@@ -46,7 +46,7 @@ async fn a_body_in_base64_is_the_one_that_was_sent() {
 }
 
 #[tokio::test]
-async fn a_list_goes_on_at_the_address_that_was_called() {
+async fn the_next_link_has_the_address_of_the_request() {
     let world = World::new().await;
     for n in 0..501 {
         let path = COLLECTION.replace("/jc", &format!("/c{n}"));

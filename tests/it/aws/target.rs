@@ -52,7 +52,7 @@ impl Target {
         self.shared.status.store(status, Ordering::Release);
     }
 
-    /// It answers nobody, or all that wait.
+    /// Lets all requests wait, or answers them.
     pub(super) fn hold(&self, is_held: bool) {
         *self.shared.is_held.lock().unwrap() = is_held;
         self.shared.let_go.notify_all();

@@ -21,7 +21,7 @@ async fn a_job_fires_from_the_request_to_its_history() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_too_early_goes_back_with_its_delay() {
+async fn a_message_that_arrives_too_early_is_sent_again_with_its_delay() {
     let mut world = World::new().await;
     world.put_job("once", json!({"startTime": "2030-01-01T00:10:00Z"})).await;
     let sent = world.sent();
@@ -60,7 +60,7 @@ async fn a_doubled_tick_fires_once() {
 }
 
 #[tokio::test]
-async fn a_tick_that_was_missing_is_made_up_for() {
+async fn a_missing_tick_is_caught_up() {
     let mut world = World::new().await;
     let recurrence = json!({"frequency": "minute", "interval": 5});
     let start = "2030-01-01T01:00:00Z";
@@ -72,7 +72,7 @@ async fn a_tick_that_was_missing_is_made_up_for() {
 }
 
 #[tokio::test]
-async fn what_a_pass_did_is_counted() {
+async fn a_pass_counts_its_work() {
     let mut world = World::new().await;
     let start = "2030-01-01T00:20:00Z";
     world.put_job("once", json!({"startTime": start})).await;

@@ -24,7 +24,7 @@ fn minutes(range: std::ops::Range<u32>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn another_action_is_done_by_what_is_already_on_its_way() {
+async fn messages_in_flight_perform_the_new_action() {
     let mut world = minutely_until("2027-03-01T10:05:30").await;
     world.patch("j", json!({"action": {"request": {"uri": "http://new/"}}})).await;
     world.run_until("2027-03-01T10:20:30").await;
@@ -34,7 +34,7 @@ async fn another_action_is_done_by_what_is_already_on_its_way() {
 }
 
 #[tokio::test]
-async fn another_recurrence_ends_what_the_old_one_had_on_its_way() {
+async fn a_new_recurrence_cancels_messages_of_the_old_one() {
     let mut world = minutely_until("2027-03-01T10:05:30").await;
     let queued = world.queued();
     world.patch("j", json!({"recurrence": {"interval": 10}})).await;
@@ -47,7 +47,7 @@ async fn another_recurrence_ends_what_the_old_one_had_on_its_way() {
 }
 
 #[tokio::test]
-async fn another_recurrence_ends_the_retries_of_the_old_one() {
+async fn a_new_recurrence_cancels_retries_of_the_old_one() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Fail, Fail]);
     // The first has one in a message, the second one in a timer.
@@ -68,7 +68,7 @@ async fn another_recurrence_ends_the_retries_of_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_disabled_job_is_silent_at_once_and_its_count_goes_on_when_it_is_enabled() {
+async fn a_disabled_job_stops_at_once_and_continues_its_count_when_enabled() {
     let mut world = World::at("2027-03-01T09:00").await;
     world
         .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 10}}))
@@ -87,7 +87,7 @@ async fn a_disabled_job_is_silent_at_once_and_its_count_goes_on_when_it_is_enabl
 }
 
 #[tokio::test]
-async fn a_one_time_job_that_is_enabled_after_its_time_fires_then() {
+async fn a_one_time_job_enabled_after_its_start_fires_at_once() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.put("j", json!({"startTime": "2027-03-01T10:00", "state": "Disabled"})).await;
     world.run_until("2027-03-01T12:00:30").await;
@@ -99,7 +99,7 @@ async fn a_one_time_job_that_is_enabled_after_its_time_fires_then() {
 }
 
 #[tokio::test]
-async fn a_one_time_job_that_is_switched_before_its_time_fires_at_its_time() {
+async fn a_one_time_job_disabled_and_enabled_before_its_start_fires_at_its_start() {
     let mut world = World::at("2027-03-01T09:50").await;
     world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     world.run_until("2027-03-01T09:55").await;
@@ -123,7 +123,7 @@ async fn a_one_time_job_that_has_run_does_not_fire_again_when_it_is_enabled() {
 }
 
 #[tokio::test]
-async fn a_deleted_job_is_silent_and_another_of_its_name_is_another() {
+async fn a_deleted_job_stops_and_a_new_job_of_its_name_is_independent() {
     let mut world = minutely_until("2027-03-01T10:05:30").await;
     let queued = world.queued();
     world.delete("j").await;

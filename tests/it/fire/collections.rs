@@ -9,7 +9,7 @@ use serde_json::json;
 use super::world::{World, status};
 
 #[tokio::test]
-async fn what_falls_due_while_a_collection_is_off_is_skipped_and_counted() {
+async fn occurrences_due_while_the_collection_is_off_are_skipped_and_counted() {
     let mut world = World::at("2027-03-01T08:00").await;
     world
         .put(
@@ -28,7 +28,7 @@ async fn what_falls_due_while_a_collection_is_off_is_skipped_and_counted() {
 }
 
 #[tokio::test]
-async fn a_switch_off_of_minutes_catches_what_is_on_its_way() {
+async fn messages_in_flight_are_skipped_while_the_collection_is_off_for_minutes() {
     let mut world = World::at("2027-03-01T09:00").await;
     world
         .put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}}))
@@ -46,7 +46,7 @@ async fn a_switch_off_of_minutes_catches_what_is_on_its_way() {
 }
 
 #[tokio::test]
-async fn retries_that_are_pending_go_on_when_a_collection_is_on_again() {
+async fn waiting_retries_start_when_the_collection_is_on_again() {
     for interval in ["PT10M", "PT1H"] {
         let mut world = World::at("2027-03-01T09:00").await;
         world.put_failing_once("j", interval).await;
@@ -64,7 +64,7 @@ async fn retries_that_are_pending_go_on_when_a_collection_is_on_again() {
 }
 
 #[tokio::test]
-async fn a_retry_that_falls_due_while_a_collection_is_off_is_not_owed() {
+async fn a_retry_due_while_the_collection_is_off_does_not_start() {
     for interval in ["PT5M", "PT1H"] {
         let mut world = World::at("2027-03-01T09:00").await;
         world.put_failing_once("j", interval).await;
@@ -84,7 +84,7 @@ async fn a_retry_that_falls_due_while_a_collection_is_off_is_not_owed() {
 }
 
 #[tokio::test]
-async fn the_jobs_of_a_deleted_collection_are_silent_at_once_and_purged() {
+async fn the_jobs_of_a_deleted_collection_stop_at_once_and_are_purged() {
     let mut world = World::with("2027-03-01T09:00", json!({"sku": {"name": "P20Premium"}})).await;
     for n in 0..150 {
         let minute = n % 60;

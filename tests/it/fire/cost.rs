@@ -53,7 +53,7 @@ async fn a_one_time_job_ends_for_nine_units_and_is_removed_for_ten_more() {
 }
 
 #[tokio::test]
-async fn looking_at_ten_jobs_at_once_reads_little_more_than_their_timers() {
+async fn reading_ten_snapshots_together_costs_little_more_than_their_timers() {
     let world = World::at("2027-03-01T09:59").await;
     let mut jobs = Vec::new();
     for n in 0..10 {

@@ -92,7 +92,7 @@ fn expected(job: &Value) -> Vec<DateTime<Utc>> {
 }
 
 #[tokio::test]
-async fn a_hundred_mixed_jobs_have_their_day() {
+async fn a_hundred_different_jobs_fire_as_expected_for_a_day() {
     let seed = 20_270_301;
     println!("figure: seed {seed}");
     let mut seeded = Seeded(seed);

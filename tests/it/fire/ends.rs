@@ -7,7 +7,7 @@ use super::target::Behaviour::Fail;
 use super::world::{World, instant, short, status};
 
 #[tokio::test]
-async fn a_job_is_over_with_its_count_or_its_end_whichever_is_first() {
+async fn a_job_finishes_with_its_count_or_its_end_whichever_comes_first() {
     for (rule, last) in [
         (json!({"frequency": "minute", "count": 3}), "01 10:02 #3.0"),
         // The end is part of it.
@@ -31,7 +31,7 @@ async fn a_job_is_over_with_its_count_or_its_end_whichever_is_first() {
 }
 
 #[tokio::test]
-async fn what_has_ended_before_it_is_created_is_over_at_once() {
+async fn a_job_created_after_its_end_finishes_at_once() {
     let mut world = World::at("2027-03-01T09:00").await;
     let over = json!({"startTime": "2027-01-01", "recurrence": {"frequency": "day", "endTime": "2027-02-01"}});
     world.put("j", over).await;
@@ -46,7 +46,7 @@ async fn what_has_ended_before_it_is_created_is_over_at_once() {
 }
 
 #[tokio::test]
-async fn a_disabled_job_whose_end_has_passed_is_over_when_it_is_enabled() {
+async fn a_disabled_job_enabled_after_its_end_finishes_at_once() {
     let mut world = World::at("2027-03-01T09:00").await;
     let off = json!({"state": "Disabled", "startTime": "2027-01-01", "recurrence": {"frequency": "day", "endTime": "2027-02-01"}});
     world.put("j", off).await;
@@ -57,7 +57,7 @@ async fn a_disabled_job_whose_end_has_passed_is_over_when_it_is_enabled() {
 }
 
 #[tokio::test]
-async fn sixty_days_after_its_end_a_job_is_deleted_and_leaves_room_for_another() {
+async fn a_finished_job_is_deleted_after_sixty_days_and_frees_its_place() {
     for fails in [false, true] {
         let mut world = World::with("2027-03-01T09:00", json!({"quota": {"maxJobCount": 1}})).await;
         if fails {
@@ -92,7 +92,7 @@ async fn history_is_answered_for_sixty_days() {
 }
 
 #[tokio::test]
-async fn an_occurrence_whose_message_is_lost_is_sent_again_if_it_is_the_last() {
+async fn the_last_occurrence_is_sent_again_if_its_message_is_lost() {
     let mut world = World::at("2027-03-01T09:59").await;
     world.put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "count": 3}})).await;
     assert_eq!(world.queued(), 3);

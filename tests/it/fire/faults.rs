@@ -59,7 +59,7 @@ async fn after_a_day(trouble: Option<Failing>) -> (Outcome, u64) {
 }
 
 #[tokio::test]
-async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
+async fn a_failure_of_any_call_loses_nothing_and_repeats_nothing() {
     let (expected, calls) = after_a_day(None).await;
     assert_eq!(expected.calls.len(), 2 + 1 + 2 + 3);
     println!("figure: {calls} calls of store and queue, each of which fails once in two ways");

@@ -28,7 +28,7 @@ async fn fired(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_ten_minutes_behind_its_successor_is_skipped_and_counted() {
+async fn an_occurrence_ten_minutes_behind_its_successor_is_skipped_and_counted() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.put("j", minutely()).await;
     world.run_until("2027-03-01T09:59:30").await;
@@ -58,7 +58,7 @@ async fn after_an_outage_of_two_hours_there_is_no_flood() {
     world.run_until("2027-03-01T12:30").await;
     (world.sweeper_running, world.worker_running) = (true, true);
     world.run_until("2027-03-01T12:30:30").await;
-    // Those whose successor is less than ten minutes ago; all others are counted.
+    // The occurrences whose successors were due less than ten minutes ago. The others are counted.
     assert_eq!(fired(&world).await, [minutes(10, 0..=29), minutes(12, 20..=30)].concat());
     assert_eq!(world.status("j").await, status("enabled").executions(41).skipped(110));
     assert_eq!(world.history("hourly").await, ["01 11:45 #2.0"]);
@@ -81,7 +81,7 @@ async fn a_one_time_job_fires_however_late() {
 }
 
 #[tokio::test]
-async fn a_restart_of_the_only_process_makes_up_for_exactly_one() {
+async fn a_restart_of_the_only_process_catches_up_on_exactly_one_occurrence() {
     for minutes_away in [5, 120] {
         let mut world = World::local("2027-03-01T09:00").await;
         world.put("j", minutely()).await;
@@ -100,7 +100,7 @@ async fn a_restart_of_the_only_process_makes_up_for_exactly_one() {
 }
 
 #[tokio::test]
-async fn what_an_outage_left_in_the_queue_is_skipped_by_a_few_writes() {
+async fn messages_left_by_an_outage_are_skipped_with_few_writes() {
     let mut world = World::local("2027-03-01T09:00").await;
     world.put("j", minutely()).await;
     world.worker_running = false;
@@ -122,7 +122,7 @@ async fn what_an_outage_left_in_the_queue_is_skipped_by_a_few_writes() {
 }
 
 #[tokio::test]
-async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
+async fn the_next_process_takes_over_unfinished_attempts_at_once() {
     let mut world = World::local("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);
     world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
@@ -137,7 +137,7 @@ async fn what_a_process_left_unfinished_the_next_one_does_at_once() {
 }
 
 #[tokio::test]
-async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
+async fn a_process_that_stops_releases_claims_of_attempts_that_are_not_due() {
     let mut world = World::local("2027-03-01T09:00").await;
     world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
     world.run_until("2027-03-01T09:59:59").await;
@@ -153,7 +153,7 @@ async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
     }
     stop.send(()).unwrap();
     assert_eq!(performing.await.unwrap().unwrap(), Performed::Again(Duration::ZERO));
-    assert_eq!(world.n_executions(&job).await, 0, "nobody has claimed it");
+    assert_eq!(world.n_executions(&job).await, 0, "no claim is left");
     world.put_back(parcel);
     world.restart("p2");
     world.run_until("2027-03-01T10:01").await;
@@ -162,7 +162,7 @@ async fn what_waits_for_its_instant_is_given_back_by_a_process_that_ends() {
 }
 
 #[tokio::test]
-async fn what_a_worker_leaves_when_it_dies_is_done_by_the_next() {
+async fn another_worker_performs_the_attempt_of_a_dead_worker() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);
     world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
@@ -173,7 +173,7 @@ async fn what_a_worker_leaves_when_it_dies_is_done_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_claim_that_is_held_is_waited_for() {
+async fn a_message_waits_for_the_lease_of_another_worker() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Kill]);
     world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
@@ -185,7 +185,7 @@ async fn a_claim_that_is_held_is_waited_for() {
 }
 
 #[tokio::test]
-async fn an_action_that_kills_its_workers_fails_in_the_end() {
+async fn an_action_that_kills_its_workers_is_recorded_as_failed() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.always("http://j/", Kill);
     let none = json!({"retryPolicy": {"retryType": "None"}});
@@ -200,7 +200,7 @@ async fn an_action_that_kills_its_workers_fails_in_the_end() {
 }
 
 #[tokio::test]
-async fn what_is_delivered_twice_is_done_once() {
+async fn a_message_delivered_twice_performs_its_action_once() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.redeliver = true;
     world.targets.always("http://j/", Fail);
@@ -220,7 +220,7 @@ async fn what_is_delivered_twice_is_done_once() {
 }
 
 #[tokio::test]
-async fn what_is_delivered_twice_and_skipped_is_counted_once() {
+async fn a_message_delivered_twice_is_counted_as_skipped_once() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.redeliver = true;
     world.put("j", minutely()).await;
@@ -233,7 +233,7 @@ async fn what_is_delivered_twice_and_skipped_is_counted_once() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_slow_is_late_and_never_early() {
+async fn a_slow_worker_is_late_and_never_early() {
     let mut world = World::at("2027-03-01T09:00").await;
     // Each takes longer than there is time, one after the other.
     world.targets.always("http://j/", Take(50));
@@ -249,7 +249,7 @@ async fn a_worker_that_is_slow_is_late_and_never_early() {
 }
 
 #[tokio::test]
-async fn who_stood_still_leaves_the_message_to_whoever_took_over() {
+async fn a_stalled_worker_keeps_the_message_for_the_worker_that_took_over() {
     let mut world = World::at("2027-03-01T09:58").await;
     world.targets.next("http://j/", &[Hold]);
     let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "hour"}});

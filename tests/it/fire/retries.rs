@@ -15,7 +15,7 @@ fn fixed(interval: &str, count: u32) -> Value {
 }
 
 #[tokio::test]
-async fn retries_by_default_are_four_and_then_comes_the_error_action() {
+async fn default_policy_retries_four_times_then_runs_the_error_action() {
     let mut world = World::at("2027-03-01T00:00").await;
     world.targets.always("http://j/", Fail);
     let action = json!({"errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}});
@@ -71,7 +71,7 @@ async fn the_last_occurrence_succeeds_while_an_earlier_one_is_retried() {
 }
 
 #[tokio::test]
-async fn an_error_action_fails_by_its_own_policy_and_decides_nothing() {
+async fn an_error_action_has_its_own_retries_and_does_not_change_the_state() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.always("http://j/", Fail);
     world.targets.always("http://err/", Fail);
@@ -96,7 +96,7 @@ async fn an_error_action_fails_by_its_own_policy_and_decides_nothing() {
 }
 
 #[tokio::test]
-async fn an_error_action_without_a_policy_has_that_of_the_job() {
+async fn an_error_action_without_a_policy_uses_that_of_the_main_action() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.always("http://j/", Fail);
     world.targets.next("http://err/", &[Fail, Succeed]);
@@ -109,7 +109,7 @@ async fn an_error_action_without_a_policy_has_that_of_the_job() {
 }
 
 #[tokio::test]
-async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
+async fn a_retry_after_eighteen_months_waits_beside_the_next_occurrence() {
     let mut world = World::at("2027-02-28T00:00").await;
     world.targets.next("http://j/", &[Fail]);
     let retry = fixed("P548D", 1);
@@ -132,7 +132,7 @@ async fn a_retry_after_eighteen_months_waits_beside_what_else_is_due() {
 }
 
 #[tokio::test]
-async fn a_retry_of_an_hour_survives_that_nobody_sweeps_when_it_is_due() {
+async fn a_retry_of_an_hour_survives_a_missing_sweep() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.put_failing_once("j", "PT1H").await;
     world.run_until("2027-03-01T10:50").await;
@@ -146,7 +146,7 @@ async fn a_retry_of_an_hour_survives_that_nobody_sweeps_when_it_is_due() {
 }
 
 #[tokio::test]
-async fn as_many_long_retries_as_may_be_are_pending_and_then_none_follows() {
+async fn no_retry_follows_when_the_limit_of_long_retries_is_reached() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.always("http://j/", Fail);
     let retry = fixed("P548D", 1);
@@ -179,7 +179,7 @@ async fn a_retry_that_waits_longer_than_history_is_kept_is_not_taken_for_a_first
     let mut world = World::at("2027-03-01T09:00").await;
     world.put_failing_once("j", "P90D").await;
     world.run_until("2027-03-01T10:30").await;
-    // What was executed has expired when somebody looks again.
+    // The history has expired by the next request.
     world.sweeper_running = false;
     world.run_until("2027-05-20T00:00").await;
     world.sweeper_running = true;

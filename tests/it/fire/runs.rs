@@ -5,7 +5,7 @@ use super::target::Behaviour::{Fail, Succeed};
 use super::world::{World, status};
 
 #[tokio::test]
-async fn a_run_is_one_execution_more_and_changes_nothing_else() {
+async fn a_run_adds_one_execution_and_changes_nothing_else() {
     let mut world = World::at("2027-03-01T09:00").await;
     world
         .put(
@@ -29,7 +29,7 @@ async fn a_run_is_one_execution_more_and_changes_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_disabled_job_runs_when_it_is_asked_to() {
+async fn a_disabled_job_can_be_run() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.put("j", json!({"state": "Disabled", "recurrence": {"frequency": "day"}})).await;
     world.call_run("j").await;
@@ -39,7 +39,7 @@ async fn a_disabled_job_runs_when_it_is_asked_to() {
 }
 
 #[tokio::test]
-async fn a_run_that_fails_is_retried_and_does_not_decide_how_the_job_ends() {
+async fn a_failed_run_is_retried_and_does_not_change_the_state() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.targets.next("http://j/", &[Fail, Fail, Succeed]);
     let action = json!({"retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1M", "retryCount": 1}, "errorAction": {"type": "Http", "request": {"uri": "http://err/", "method": "GET"}}});
@@ -56,7 +56,7 @@ async fn a_run_that_fails_is_retried_and_does_not_decide_how_the_job_ends() {
 }
 
 #[tokio::test]
-async fn a_run_that_fails_after_the_last_occurrence_leaves_the_end_as_it_was() {
+async fn a_run_that_fails_after_the_last_occurrence_does_not_change_the_state() {
     for interval in ["PT1M", "PT1H"] {
         let mut world = World::at("2027-03-01T09:59:30").await;
         world.targets.next("http://j/", &[Fail, Succeed, Fail]);

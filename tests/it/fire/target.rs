@@ -1,5 +1,5 @@
-//! The clock that the test moves, and what jobs call: it does what a test wrote down, and takes its
-//! time by moving the clock.
+//! The clock that the test moves, and the targets that jobs call: they do what the test wrote down, and
+//! take time by moving the clock.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -47,7 +47,7 @@ impl Clock for Moved {
     }
 }
 
-/// The same clock for somebody whose instant never comes.
+/// The same clock, on which no instant ever comes.
 pub(super) struct Still(pub(super) Arc<Moved>);
 
 #[async_trait]

@@ -1,6 +1,6 @@
 //! Who calls the store for what: each call as it goes out, with the function that makes it on AWS.
 //!
-//! [`everything`] plays all that can happen to a job, so that no call is missing; whoever adds one
+//! [`everything`] plays all that can happen to a job, so that no call is missing; a new call
 //! plays it there, too.
 
 use std::collections::BTreeSet;

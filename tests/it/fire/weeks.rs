@@ -4,7 +4,7 @@ use serde_json::json;
 use super::world::{World, status};
 
 #[tokio::test]
-async fn a_weekday_job_has_a_week() {
+async fn a_weekday_job_fires_on_weekdays() {
     let mut world = World::at("2027-03-01T00:00").await; // A Monday.
     let weekdays = json!({"frequency": "week", "schedule": {"weekDays": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"], "hours": [9], "minutes": [30]}});
     world.put("j", json!({"startTime": "2027-01-01", "recurrence": weekdays})).await;

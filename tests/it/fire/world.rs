@@ -1,5 +1,5 @@
-//! The machine: a sweeper that ticks by the minute and a worker that takes one message after the
-//! other, both when the test's clock says so.
+//! The world of these tests: a sweeper that ticks every minute and a worker that takes one message
+//! after the other, both on the clock of the test.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) struct World {
     pub(super) worker_running: bool,
     /// Whether each message is delivered a second time when it is done.
     pub(super) redeliver: bool,
-    /// How long a message stays away whose worker did not come to an end with it.
+    /// How long a message stays invisible after its worker failed.
     pub(super) visibility: TimeDelta,
     /// Messages that were delivered too often.
     pub(super) dead: Vec<Parcel>,
@@ -104,13 +104,13 @@ impl World {
         Self::of(now, None, json!({}), None).await
     }
 
-    /// One whose calls of the store are noted.
+    /// A world that notes the requests to the store.
     pub(super) async fn watched(now: &str) -> (Self, Arc<Watch>) {
         let watch = Arc::new(Watch::default());
         (Self::of(now, None, json!({}), Some(watch.clone())).await, watch)
     }
 
-    /// One with a collection of these properties.
+    /// A world with a collection of these properties.
     pub(super) async fn with(now: &str, properties: Value) -> Self {
         Self::of(now, None, properties, None).await
     }
@@ -231,13 +231,13 @@ impl World {
         self.transit.put(self.now(), parcel);
     }
 
-    /// How many executions of a job there are, claimed or over.
+    /// How many attempts of a job are claimed or have ended.
     pub(super) async fn n_executions(&self, job: &JobRef) -> usize {
         let page = PageRequest { from: None, items_max: 100 };
         History::list(self.dynamo.as_ref(), &job.uid, page).await.unwrap().items.len()
     }
 
-    /// Ticks and delivers whatever comes until then, in the order of time; then it is that time.
+    /// Ticks and delivers messages until a time, in the order of time. Then the clock is at that time.
     pub(super) async fn run_until(&mut self, until: &str) {
         self.run_to(instant(until)).await;
     }
@@ -287,7 +287,7 @@ impl World {
         }
     }
 
-    /// Takes the next message, performs it, and does with it what a queue does.
+    /// Takes the next message, performs it, and treats the message as a queue does.
     pub(super) async fn deliver(&mut self) {
         let Some(mut parcel) = self.transit.take() else { return };
         parcel.receives += 1;
@@ -315,7 +315,7 @@ impl World {
         }
     }
 
-    /// Takes all messages there are, and performs them at once.
+    /// Takes all messages and performs them concurrently.
     pub(super) async fn deliver_all(&self) {
         let mut performing = JoinSet::new();
         while let Some(parcel) = self.transit.take() {
@@ -353,7 +353,7 @@ impl World {
         self.try_put(name, properties).await.unwrap();
     }
 
-    /// Puts a job for 10:00 on the first day whose action fails, and succeeds when it is tried again.
+    /// Puts a job for 10:00 on the first day. Its action fails once, and then succeeds.
     pub(super) async fn put_failing_once(&self, name: &str, retry_interval: &str) {
         self.targets.next(&format!("http://{name}/"), &[Fail]);
         let retry = json!({"retryType": "Fixed", "retryInterval": retry_interval});

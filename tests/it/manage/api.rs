@@ -97,7 +97,7 @@ async fn a_list_is_followed_to_its_end_through_its_links() {
 }
 
 #[tokio::test]
-async fn a_position_that_is_not_ours_is_no_fault_of_ours() {
+async fn an_unknown_list_position_is_no_server_error() {
     let world = World::at("2016-03-30T19:35:16Z").await;
     let api = api(&world);
     ask(&api, "PUT", COLLECTION, "{}").await;

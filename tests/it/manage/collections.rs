@@ -42,7 +42,7 @@ async fn a_collection_is_created_read_replaced_and_patched() {
 }
 
 #[tokio::test]
-async fn a_switch_changes_the_collection_and_not_its_jobs() {
+async fn switching_a_collection_does_not_change_its_jobs() {
     let world = World::at(NOW).await;
     world.collection("jc", "{}").await.unwrap();
     world.job("j", r#"{"startTime":"2027-02-01"}"#).await.unwrap();
@@ -70,7 +70,7 @@ async fn there_is_one_free_collection_in_a_subscription() {
 }
 
 #[tokio::test]
-async fn a_plan_or_quota_that_the_jobs_break_is_refused() {
+async fn a_plan_or_quota_that_the_existing_jobs_exceed_is_refused() {
     let world = World::at(NOW).await;
     world.collection("jc", "{}").await.unwrap();
     let plain = r#""action":{"type":"Http","request":{"uri":"http://x","method":"GET"}}"#;
@@ -114,7 +114,7 @@ async fn lists_are_by_name_and_follow_their_pages() {
 }
 
 #[tokio::test]
-async fn a_collection_that_is_deleted_is_gone_with_its_jobs_and_another_may_have_its_name() {
+async fn a_deleted_collection_is_gone_with_its_jobs_and_its_name_is_free() {
     let world = World::at(NOW).await;
     world.collection("jc", "{}").await.unwrap();
     world.job("j", "{}").await.unwrap();

@@ -15,13 +15,13 @@ use super::world::{World, instant};
 const JOB: &str = r#"{"properties":{"action":{"type":"Http","request":{"uri":"http://x","method":"GET"}},"recurrence":{"frequency":"Minute"}}}"#;
 const NOW: &str = "2027-03-01T12:00:00Z";
 
-struct Job {
+struct JobHistory {
     world: World,
     api: Router,
     reference: JobRef,
 }
 
-impl Job {
+impl JobHistory {
     async fn new() -> Self {
         let world = World::at(NOW).await;
         let api = api(&world);
@@ -85,8 +85,8 @@ fn minute(n: i64) -> (Attempt, Record) {
 }
 
 #[tokio::test]
-async fn attempts_come_newest_first_whatever_order_they_ended_in() {
-    let job = Job::new().await;
+async fn history_lists_the_newest_attempt_first_in_any_order_of_ends() {
+    let job = JobHistory::new().await;
     let (first, _) = minute(30);
     let at = |minutes| instant(NOW) - TimeDelta::minutes(minutes);
     let retry = |number, minutes| Attempt { number, due_at: at(minutes), ..first.clone() };
@@ -118,7 +118,7 @@ async fn attempts_come_newest_first_whatever_order_they_ended_in() {
 
 #[tokio::test]
 async fn windows_and_filters_are_answered_as_asked() {
-    let job = Job::new().await;
+    let job = JobHistory::new().await;
     let minutes: Vec<_> = (1..=60).map(minute).collect();
     job.execute(&minutes).await;
     assert_eq!(messages(&job.list("$top=5").await), ["1", "2", "3", "4", "5"]);
@@ -134,7 +134,7 @@ async fn windows_and_filters_are_answered_as_asked() {
 
 #[tokio::test]
 async fn a_long_history_is_followed_through_its_links() {
-    let job = Job::new().await;
+    let job = JobHistory::new().await;
     let minutes: Vec<_> = (1..=620).map(minute).collect();
     job.execute(&minutes).await;
     let (mut all, mut path) = (Vec::new(), format!("{COLLECTION}/jobs/j/history"));
@@ -151,8 +151,8 @@ async fn a_long_history_is_followed_through_its_links() {
 }
 
 #[tokio::test]
-async fn history_ends_after_sixty_days_by_our_own_clock() {
-    let job = Job::new().await;
+async fn history_expires_after_sixty_days_on_the_clock_of_the_schedule() {
+    let job = JobHistory::new().await;
     job.execute(&[minute(2), minute(1)]).await;
     assert_eq!(messages(&job.list("").await), ["1", "2"]);
     job.world.now_is("2027-04-30T11:58:00Z");
@@ -162,8 +162,8 @@ async fn history_ends_after_sixty_days_by_our_own_clock() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_created_anew_has_a_history_of_its_own() {
-    let job = Job::new().await;
+async fn a_recreated_job_has_a_history_of_its_own() {
+    let job = JobHistory::new().await;
     job.execute(&[minute(1)]).await;
     let path = format!("{COLLECTION}/jobs/j");
     assert_eq!(ask(&job.api, "DELETE", &path, "").await.0, 200);
@@ -171,7 +171,7 @@ async fn a_job_that_is_created_anew_has_a_history_of_its_own() {
     assert_eq!(ask(&job.api, "PUT", &path, JOB).await.0, 201);
     assert_eq!(messages(&job.list("").await), [""; 0]);
     // Another definition of the same job keeps it.
-    let job = Job::new().await;
+    let job = JobHistory::new().await;
     job.execute(&[minute(1)]).await;
     let hourly = JOB.replace("Minute", "Hour");
     assert_eq!(ask(&job.api, "PUT", &path, &hourly).await.0, 200);
@@ -179,8 +179,8 @@ async fn a_job_that_is_created_anew_has_a_history_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_position_of_another_list_is_no_fault_of_ours() {
-    let job = Job::new().await;
+async fn a_position_of_another_list_is_no_server_error() {
+    let job = JobHistory::new().await;
     job.execute(&[minute(1)]).await;
     // base64url of "C" and of "zzz": before and behind everything.
     assert_eq!(messages(&job.list("$skiptoken=Qw").await), ["1"]);

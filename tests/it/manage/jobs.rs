@@ -39,7 +39,7 @@ async fn a_job_is_created_replaced_read_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_patch_keeps_the_secret_and_it_does_not_move() {
+async fn a_patch_keeps_the_secret_only_for_the_same_target() {
     let world = world().await;
     world.job("j", "{}").await.unwrap();
     world.patch("j", r#"{"properties":{"recurrence":{"frequency":"hour"}}}"#).await.unwrap();
@@ -84,7 +84,7 @@ async fn a_certificate_is_opened_and_described() {
 }
 
 #[tokio::test]
-async fn what_is_due_within_the_horizon_is_sent_at_once() {
+async fn occurrences_within_the_horizon_are_sent_at_once() {
     let world = world().await;
     world.job("soon", r#"{"recurrence":{"frequency":"minute","interval":5}}"#).await.unwrap();
     assert_eq!(
@@ -115,7 +115,7 @@ async fn a_run_is_sent_now_unless_the_collection_is_off() {
 }
 
 #[tokio::test]
-async fn a_count_goes_on_over_a_pause() {
+async fn a_count_continues_after_a_pause() {
     let world = world().await;
     let daily = r#"{"recurrence":{"frequency":"day","count":3}}"#;
     world.job("j", daily).await.unwrap();
@@ -129,7 +129,7 @@ async fn a_count_goes_on_over_a_pause() {
 }
 
 #[tokio::test]
-async fn what_runs_once_is_next_until_it_has_run() {
+async fn a_one_time_job_shows_its_next_execution_until_it_has_fired() {
     let world = world().await;
     world.job("j", "{}").await.unwrap();
     world.now_is("2027-01-01T12:00:01Z");
@@ -137,7 +137,7 @@ async fn what_runs_once_is_next_until_it_has_run() {
 }
 
 #[tokio::test]
-async fn limits_of_the_collection_are_kept() {
+async fn the_limits_of_the_collection_are_enforced() {
     let world = World::at(NOW).await;
     let quota =
         r#"{"properties":{"quota":{"maxJobCount":1,"maxRecurrence":{"frequency":"hour"}}}}"#;
@@ -181,7 +181,7 @@ async fn a_full_collection_lists_in_order_over_its_pages() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_to_be() {
+async fn missing_resources_are_not_found() {
     let world = world().await;
     let place = place();
     let nowhere = world.manage.put_job(&place, &named("no"), &named("j"), json("{}")).await;

@@ -60,7 +60,7 @@ impl Process {
 }
 
 #[tokio::test]
-async fn what_put_patch_and_run_sent_is_delivered_by_the_next_process_and_the_one_after() {
+async fn messages_of_put_patch_and_run_survive_two_restarts() {
     let dir = tempfile::tempdir().unwrap();
     let first = Process::start(dir.path(), NOW).await;
     let (place, jc) = (place(), named("jc"));

@@ -1,4 +1,4 @@
-//! The judge on runs that are made wrong: each mistake is found, by its name.
+//! The judge on runs that are made wrong: it finds each mistake, by its name.
 
 use domain::job::JobState;
 
@@ -36,7 +36,7 @@ fn middle(run: &Run) -> usize {
 }
 
 #[test]
-fn an_occurrence_without_an_execution_is_missed() {
+fn the_judge_finds_a_missed_occurrence() {
     finds("missed", |run| {
         let id = run.fires.remove(middle(run)).execution_id;
         run.fires.retain(|fire| fire.execution_id != id);
@@ -45,7 +45,7 @@ fn an_occurrence_without_an_execution_is_missed() {
 }
 
 #[test]
-fn a_second_firing_is_a_double_unless_the_first_was_not_recorded() {
+fn the_judge_finds_a_double_unless_the_first_was_not_recorded() {
     finds("doubled", |run| {
         let fire = run.fires[middle(run)].clone();
         run.fires.push(Fire { at: fire.at + SECOND, ..fire });
@@ -59,7 +59,7 @@ fn a_second_firing_is_a_double_unless_the_first_was_not_recorded() {
 }
 
 #[test]
-fn a_firing_before_it_is_due_is_early() {
+fn the_judge_finds_an_early_firing() {
     finds("early", |run| {
         let at = middle(run);
         run.fires[at].clock = run.fires[at].due.unwrap() - 1;
@@ -67,7 +67,7 @@ fn a_firing_before_it_is_due_is_early() {
 }
 
 #[test]
-fn a_firing_of_no_occurrence_is_extra() {
+fn the_judge_finds_a_firing_without_an_occurrence() {
     finds("extra", |run| {
         let fire = run.fires[middle(run)].clone();
         let nominal = fire.nominal.map(|at| at + SECOND);
@@ -76,7 +76,7 @@ fn a_firing_of_no_occurrence_is_extra() {
 }
 
 #[test]
-fn a_firing_after_the_end_of_its_timing_is_stale() {
+fn the_judge_finds_a_firing_of_an_old_timing() {
     finds("stale", |run| {
         let fire = run.fires[middle(run)].clone();
         let mut change = run.changes[0].clone();
@@ -87,7 +87,7 @@ fn a_firing_after_the_end_of_its_timing_is_stale() {
 }
 
 #[test]
-fn a_firing_while_the_collection_is_off_is_found() {
+fn the_judge_finds_a_firing_while_the_collection_is_off() {
     finds("while its collection is off", |run| {
         let at = run.fires[middle(run)].at - SECOND;
         let collections = run.changes.iter().filter_map(|change| match &change.what {
@@ -104,7 +104,7 @@ fn a_firing_while_the_collection_is_off_is_found() {
 }
 
 #[test]
-fn a_failure_without_its_retry_is_found() {
+fn the_judge_finds_a_lost_retry() {
     finds("retry lost", |run| {
         let retried = |number| move |it: &super::judge::Executed| it.number == number;
         run.executions.retain(|it| !retried(1)(it));
@@ -113,7 +113,7 @@ fn a_failure_without_its_retry_is_found() {
 }
 
 #[test]
-fn an_error_action_that_is_missing_is_found() {
+fn the_judge_finds_a_lost_error_action() {
     finds("error action lost", |run| {
         run.executions.retain(|it| !it.is_error_action);
         run.fires.retain(|fire| !fire.is_error_action);
@@ -121,7 +121,7 @@ fn an_error_action_that_is_missing_is_found() {
 }
 
 #[test]
-fn a_final_state_is_the_last_occurrences() {
+fn the_judge_finds_a_wrong_final_state() {
     finds("wrong final state", |run| {
         for job in &mut run.jobs {
             job.timer.state = match job.timer.state {
@@ -140,7 +140,7 @@ fn a_final_state_is_the_last_occurrences() {
 }
 
 #[test]
-fn counters_are_the_executions() {
+fn the_judge_finds_wrong_counters() {
     finds("counters", |run| {
         for job in &mut run.jobs {
             job.timer.counters.executions += 1;
@@ -149,7 +149,7 @@ fn counters_are_the_executions() {
 }
 
 #[test]
-fn an_accepted_run_has_to_happen() {
+fn the_judge_finds_a_lost_run() {
     finds("run lost", |run| {
         let uid = run.jobs[0].uid.clone();
         run.runs.push((run.span / 2, uid, "a run".to_owned()));
@@ -157,7 +157,7 @@ fn an_accepted_run_has_to_happen() {
 }
 
 #[test]
-fn dead_letters_and_floods_are_found() {
+fn the_judge_finds_dead_letters_and_floods() {
     finds("dead letters", |run| run.dead_letters = 1);
     finds("flood", |run| {
         let fire = run.fires[middle(run)].clone();
@@ -185,7 +185,7 @@ fn finds_in(scenario: Scenario, word: &str, doctor: impl FnOnce(&mut Run)) {
 }
 
 #[test]
-fn what_was_done_is_recorded_once() {
+fn the_judge_finds_missing_and_double_records() {
     finds("recorded twice", |run| {
         let (id, ended_at) = run.records[0].clone();
         run.records.push((id, ended_at + 1));
@@ -197,7 +197,7 @@ fn what_was_done_is_recorded_once() {
 }
 
 #[test]
-fn what_is_kept_belongs_together() {
+fn the_judge_finds_items_that_do_not_belong_together() {
     finds("without a timer", |run| {
         let (_, uid) = &run.kept.definitions[0];
         run.kept.timers.remove(uid);
@@ -227,7 +227,7 @@ fn the_jobs_of_a_deleted_collection_are_silent_and_purged() {
 }
 
 #[test]
-fn a_job_that_is_over_is_kept_for_sixty_days() {
+fn the_judge_finds_finished_jobs_removed_too_soon_or_too_late() {
     let later = |run: &Run| run.later.clone().unwrap();
     let expired = |run: &Run| {
         let changes = later(run).changes;
@@ -265,7 +265,7 @@ fn is_latest(run: &Run, fire: &Fire) -> bool {
     fire.number == 0 && of_job.filter_map(|it| it.nominal).max() == fire.nominal
 }
 
-/// Whether nobody changed its job, which is over.
+/// Whether its job has finished and was never changed.
 fn is_untouched(run: &Run, fire: &Fire) -> bool {
     let is_of_job = |it: &&Changed| matches!(&it.what, Change::Job { uid, .. } if *uid == fire.uid);
     let mut jobs = run.jobs.iter().filter(|job| job.timer.state.is_final());

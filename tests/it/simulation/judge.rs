@@ -1,5 +1,5 @@
-//! The judge: assigns to every occurrence that is owed an execution of its own, and says what is
-//! missing, too much, too early or too late.
+//! The judge: it assigns an attempt to every occurrence that must fire, and reports what is missing,
+//! extra, too early or too late.
 //!
 //! It computes occurrences by itself, from the documents of jobs and from when they were changed,
 //! and asks none of the code that it judges.
@@ -10,10 +10,9 @@
 //! after an outage or in the harshest times, a few attempts of a job that fell out of the memory of
 //! what is counted before they were: `domain::recently_counted` says why that can be.
 //!
-//! Where the queue loses messages, the last occurrence of a job that nobody touched has to happen all
-//! the same, with its retries, and so has every long retry: those are looked for again. Where
-//! everything goes wrong much more often, an occurrence may be overtaken without an outage, and a
-//! message may end among the dead letters.
+//! Where the queue loses messages, the last occurrence of an unchanged job must still happen, with its
+//! retries, and so must every long retry: they are sent again. Where faults are much more frequent, an
+//! occurrence may be overtaken without an outage, and a message may end among the dead letters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,9 +30,9 @@ use super::world::{Fire, World};
 
 /// How long before a change something may be due and not happen any more.
 const LAG: i64 = 400 * SECOND;
-/// How far the end of an attempt may be from its fence.
+/// How far the end of an attempt may be from its start check.
 const TOLERANCE: i64 = SECOND / 4;
-/// An occurrence whose successor fell due so long ago is overtaken.
+/// An occurrence is overtaken if its successor was due this long ago.
 const CATCH_UP: i64 = 600 * SECOND;
 /// The same where things go wrong much more often.
 const LAG_HARSH: i64 = 1_500 * SECOND;

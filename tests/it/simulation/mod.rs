@@ -56,7 +56,7 @@ fn scenario(seed: u64) -> Scenario {
 
 /// Plays some seeds, and says of each that went wrong how to see it again.
 #[track_caller]
-fn all_is_well(first: u64) {
+fn judge_seeds(first: u64) {
     let begun = Instant::now();
     let mut fires = 0;
     let mut bad = Vec::new();
@@ -77,7 +77,7 @@ macro_rules! seeds {
         $(
             #[test]
             fn $name() {
-                all_is_well($n * SEEDS);
+                judge_seeds($n * SEEDS);
             }
         )+
     };
@@ -151,7 +151,7 @@ mutations! {
 
 /// Seeds that showed a mistake of ours, which is corrected.
 #[test]
-fn what_was_found_stays_away() {
+fn seeds_that_once_showed_a_defect_pass() {
     for seed in [39, 974, 2_996, 21_727, 24_951] {
         let run = play(seed, scenario(seed), None);
         assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
@@ -159,7 +159,7 @@ fn what_was_found_stays_away() {
 }
 
 #[test]
-fn a_seed_is_the_same_run_every_time() {
+fn a_seed_always_plays_the_same_run() {
     for seed in [3, 6] {
         let one = format!("{:?}", play(seed, scenario(seed), None));
         assert_eq!(one, format!("{:?}", play(seed, scenario(seed), None)));

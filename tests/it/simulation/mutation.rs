@@ -13,19 +13,19 @@ pub(super) enum Mutation {
     LostClaimAcks,
     /// Lease 900 s, visibility 95 s, three receives, and no putting back until the lease ends.
     LeaseOverVisibility,
-    /// Executions are keyed by who started them, so two claims do not collide.
+    /// Attempts are keyed by their workers, so two claims do not collide.
     KeyByStart,
     /// A message whose attempt has ended is acknowledged, without going on from its record.
     DoneAcks,
-    /// A message is looked at for staleness before its record is.
+    /// A message is checked for staleness before its record is read.
     StaleFirst,
     /// Long retries share the one timer of their job: the earliest wins.
     OneTimer,
     /// The end of the last occurrence ends the job at once.
     FinalOnLast,
-    /// The returning timer ends the job without looking.
+    /// A due timer finishes the job without a check.
     BlindSettle,
-    /// Nobody looks again after the last dispatch.
+    /// No timer is due after the last dispatch.
     NoSettleTimer,
     /// An error action is dropped when its job is not enabled.
     ErrorNeedsEnabled,
@@ -35,11 +35,11 @@ pub(super) enum Mutation {
     NoCollapse,
     /// A sweep owes only the latest, however short the delay.
     SweepCollapsesAll,
-    /// A job is looked at before the wait, not after.
+    /// A job is read before the wait, not after.
     CheckThenClaim,
     /// Counters are added to without a condition.
     PlainAdd,
-    /// Eight settled attempts are remembered.
+    /// Only eight counted attempts are remembered.
     Seen8,
     /// What is left of a count is taken from what was dispatched.
     EnableFromCursor,
@@ -47,7 +47,7 @@ pub(super) enum Mutation {
     EditRestarts,
     /// A sweep advances the jobs of a collection that is off, and sends nothing.
     SkipDisabled,
-    /// What a collection that was off owes is judged by occurrences, not by attempts.
+    /// After a collection was off, the instants of occurrences decide, not the due times of attempts.
     OwedByNominal,
     /// A timer moves on before its messages are sent.
     AdvanceFirst,
@@ -55,7 +55,7 @@ pub(super) enum Mutation {
     UnconditionalAdvance,
     /// A long retry's timer is gone once its message is sent.
     RetryTimerGone,
-    /// An attempt is recorded whoever holds it by then.
+    /// An attempt is recorded even if another worker holds the claim.
     NoFenceRecord,
     /// Only the definitions of a collection that is deleted are purged.
     TimersStay,
@@ -63,9 +63,9 @@ pub(super) enum Mutation {
     NeverDeleted,
     /// A worker does not wait until an attempt is due.
     NoWait,
-    /// A worker acts on what it sees, whatever the fence says of the job's timing.
+    /// A worker acts even if the job's timing has changed.
     NoFence,
-    /// What was seen ahead stands, whatever was written since.
+    /// A prefetched snapshot is used, whatever was written since.
     AheadStands,
     /// A failed attempt is not followed by another.
     NoRetries,

@@ -1,4 +1,4 @@
-//! What happens in a run: which jobs there are, who changes them when, and what goes wrong.
+//! The events of a run: the jobs, their changes, and the faults.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -306,7 +306,7 @@ impl Play {
             let process = world.process();
             let manage = world.manage(&process);
             world.time.spawn(&process, async move {
-                // Who asks gives up: what became of it the judge sees in the store.
+                // The client does not retry. The judge sees in the store how the request ended.
                 drop(ask(&manage, request).await);
             });
         });

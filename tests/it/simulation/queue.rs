@@ -1,5 +1,5 @@
-//! A queue as SQS is one: messages come twice, late and in any order, stay away while somebody has
-//! them, and go to the dead letters when nobody gets them done.
+//! A queue like SQS: messages are delivered twice, late and in any order, are invisible while a worker has
+//! them, and go to the dead letters after too many deliveries.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -35,7 +35,7 @@ pub(super) struct Kept {
     pub(super) receives: u32,
 }
 
-/// Who sends.
+/// The kind of process that sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
     Api,

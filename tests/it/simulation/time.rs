@@ -1,6 +1,6 @@
 //! Simulated time: tasks that wait for instants, polled by one thread in one order.
 //!
-//! Time stands still while a task runs, and jumps to the next instant that somebody waits for. A
+//! Time stands still while a task runs, and jumps to the next instant that a task waits for. A
 //! process is a set of tasks; a crash drops them where they wait.
 
 use std::cmp::Reverse;
@@ -39,7 +39,7 @@ struct Task {
     work: Work,
 }
 
-/// Who waits for an instant; the earliest first, and of one instant whoever asked first.
+/// A task that waits for an instant: the earliest first, and of one instant the first to ask.
 struct Waiting {
     at: i64,
     order: u64,
@@ -55,7 +55,7 @@ struct TaskWaker {
     ready: Arc<Ready>,
 }
 
-/// The time and everybody in it.
+/// The time, and all tasks in it.
 pub(super) struct Time {
     now: AtomicI64,
     waiting: Mutex<BinaryHeap<Reverse<Waiting>>>,
@@ -132,7 +132,7 @@ impl Time {
         })
     }
 
-    /// Runs everybody until that instant.
+    /// Runs all tasks until an instant.
     pub(super) fn run(&self, until: i64) {
         loop {
             self.run_ready();
@@ -172,7 +172,7 @@ impl Time {
         }
     }
 
-    /// Forgets everybody: tasks hold the time they are in.
+    /// Drops all tasks: a task holds the time that it is in.
     pub(super) fn end(&self) {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap());
         let waiting = std::mem::take(&mut *self.waiting.lock().unwrap());
@@ -207,7 +207,7 @@ impl Ord for Waiting {
 }
 
 impl Process {
-    /// One whose clock is off by up to so much.
+    /// A process with a clock that is off by up to `skew_max`.
     pub(super) fn new(time: &Arc<Time>, skew_max: i64) -> Arc<Self> {
         let skew = time.chance().between(-skew_max, skew_max + 1);
         Arc::new(Self {

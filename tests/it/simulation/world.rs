@@ -85,7 +85,7 @@ pub(super) struct World {
     ids: AtomicU64,
     pub(super) are_workers_down: AtomicBool,
     pub(super) are_sweepers_down: AtomicBool,
-    /// Until when nobody even tries.
+    /// Until when nothing runs.
     pub(super) asleep_until: AtomicI64,
     /// What was recorded: which execution, and when it says it ended.
     pub(super) records: Mutex<Vec<(String, i64)>>,
@@ -143,7 +143,7 @@ impl World {
         self.are_workers_down.load(Relaxed)
     }
 
-    /// That time, or when everybody is awake again.
+    /// That time, or when everything runs again.
     pub(super) fn awake_at(&self, at: i64) -> i64 {
         at.max(self.asleep_until.load(Relaxed))
     }
@@ -152,7 +152,7 @@ impl World {
         Process::new(&self.time, self.faults().skew)
     }
 
-    /// Notes that what a process did last under this identity is recorded.
+    /// Notes that the latest action of a process under this id is recorded.
     pub(super) fn recorded(&self, execution_id: &str, ended_at: i64, process: &Arc<Process>) {
         let worker = process.id;
         self.records.lock().unwrap().push((execution_id.to_owned(), ended_at));
@@ -298,7 +298,7 @@ impl World {
         }
     }
 
-    /// What a mutation does not even begin with.
+    /// Whether a mutation drops the work item at once.
     fn skips(&self, store: &StorePort, work_item: &WorkItem) -> bool {
         let (job, attempt) = match (self.mutation, work_item) {
             (Some(Mutation::BlindSettle), WorkItem::CheckFinished { job, generation }) => {
@@ -332,7 +332,7 @@ impl World {
         }
     }
 
-    /// How an attempt ends, and how long it takes: the same whoever makes it.
+    /// How an attempt ends and how long it takes, the same for every worker.
     fn outcome(&self, context: &AttemptContext) -> (Outcome, i64) {
         let hash = context
             .execution_id

@@ -5,7 +5,7 @@
 pub(crate) struct Figures(Vec<[String; 4]>);
 
 impl Figures {
-    /// Adds a row, and shows it at once to whoever waits.
+    /// Adds a row, and prints it at once.
     pub(crate) fn add(
         &mut self,
         what: &str,

@@ -12,7 +12,7 @@ fn held_until(second: i64) -> Claimed {
 }
 
 #[tokio::test]
-async fn one_has_it_until_its_lease_is_over() {
+async fn an_attempt_is_held_until_its_lease_is_over() {
     in_both_ways(async |world| {
         let attempt = scheduled(60);
         assert_eq!(world.claim(claim(&attempt, "a")).await, Claimed::Won);
@@ -43,7 +43,7 @@ async fn a_claim_whose_answer_was_lost_is_won_again() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_kills_its_workers_is_given_out_to_be_recorded() {
+async fn the_last_claim_of_an_attempt_that_kills_its_workers_is_only_for_recording() {
     in_both_ways(async |world| {
         let attempt = scheduled(60);
         let mut second = 100;
@@ -93,7 +93,7 @@ async fn claims_of_an_earlier_process_are_void_and_do_not_count() {
 }
 
 #[tokio::test]
-async fn what_has_ended_is_not_claimed_again() {
+async fn an_ended_attempt_is_not_claimed_again() {
     in_both_ways(async |world| {
         let attempt = scheduled(60);
         world.execute(&attempt, record(60)).await;
@@ -106,7 +106,7 @@ async fn what_has_ended_is_not_claimed_again() {
 }
 
 #[tokio::test]
-async fn a_claim_that_is_given_back_is_free() {
+async fn a_released_attempt_can_be_claimed() {
     in_both_ways(async |world| {
         let (mine, other, done) = (scheduled(60), scheduled(120), scheduled(180));
         world.claim(claim(&mine, "a")).await;

@@ -6,7 +6,7 @@ use domain::attempt::KEPT_FOR;
 use crate::world::{World, at, claim, in_both_ways, record, scheduled};
 
 #[tokio::test]
-async fn what_ended_goes_after_its_time_and_what_is_under_way_stays() {
+async fn expired_attempts_are_removed_and_claimed_ones_stay() {
     in_both_ways(async |world: World| {
         // More than are looked at in one request.
         for n in 0..150 {
@@ -24,7 +24,7 @@ async fn what_ended_goes_after_its_time_and_what_is_under_way_stays() {
         assert_eq!(remove(first_ended + KEPT_FOR).await, 140);
         let left = world.history().await;
         assert_eq!((left.len(), left[0].record.is_none()), (1, true));
-        // A claim that nobody came back to.
+        // A claim of an attempt that never ended.
         let long_after = at(60 * 150) + KEPT_FOR * 2;
         assert_eq!(world.store.remove_expired(at(0), long_after).await.unwrap(), 1);
         assert_eq!(world.history().await.len(), 0);

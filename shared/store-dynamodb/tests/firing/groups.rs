@@ -11,7 +11,7 @@ use crate::world::{World, at, claim, claim_at, held, in_both_ways, noise, record
 const MANY: i64 = 250;
 
 #[tokio::test]
-async fn many_are_claimed_recorded_and_given_back_together() {
+async fn a_large_group_is_claimed_and_recorded() {
     in_both_ways(async |world: World| {
         let attempts: Vec<Attempt> = (0..MANY).map(scheduled).collect();
         let claims: Vec<ClaimRequest> =
@@ -31,7 +31,7 @@ async fn many_are_claimed_recorded_and_given_back_together() {
 }
 
 #[tokio::test]
-async fn some_of_a_group_being_refused_stops_none_of_the_others() {
+async fn failed_conditions_do_not_stop_the_rest_of_a_group() {
     in_both_ways(async |world: World| {
         // Every third is ended, every third is held; of the held ones every other lease is over.
         for n in 0..MANY {
@@ -89,7 +89,7 @@ async fn the_same_attempt_twice_in_a_group_is_decided_in_its_order() {
 }
 
 #[tokio::test]
-async fn one_that_cannot_be_kept_takes_no_other_with_it() {
+async fn an_invalid_write_does_not_fail_the_rest_of_a_group() {
     in_both_ways(async |world: World| {
         // A sort key is at most a kilobyte long.
         let run_id = "r".repeat(1_100);
@@ -136,7 +136,7 @@ async fn an_empty_group_asks_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_says_so_of_each() {
+async fn an_unavailable_store_fails_every_write_of_a_group() {
     for groups in [Groups::Transactions, Groups::Singles] {
         // The embedded one, as another is not ours to close.
         let embedded = Store::in_memory().unwrap();

@@ -8,7 +8,7 @@ use ports::store::{HistoryEntry, PageRequest};
 use crate::world::{JOB, World, at, claim, error_action, in_both_ways, record, retry, scheduled};
 
 #[tokio::test]
-async fn the_newest_occurrence_is_first_and_in_it_the_newest_attempt() {
+async fn history_lists_the_newest_occurrence_first_and_its_newest_attempt_first() {
     in_both_ways(async |world| {
         let first = scheduled(60);
         let run_id = "r1".to_owned();
@@ -35,7 +35,7 @@ async fn the_newest_occurrence_is_first_and_in_it_the_newest_attempt() {
 }
 
 #[tokio::test]
-async fn a_claim_is_an_execution_without_a_record() {
+async fn a_claim_is_an_entry_without_a_record() {
     in_both_ways(async |world| {
         let due_later = retry(1, 95, &scheduled(60));
         world.claim(claim(&due_later, "a")).await;
@@ -45,7 +45,7 @@ async fn a_claim_is_an_execution_without_a_record() {
 }
 
 #[tokio::test]
-async fn pages_follow_each_other_and_read_no_more_than_they_hold() {
+async fn a_page_reads_only_the_entries_it_holds() {
     in_both_ways(async |world: World| {
         for n in 0..25 {
             world.execute(&scheduled(60 * n), record(60 * n)).await;
@@ -73,7 +73,7 @@ async fn pages_follow_each_other_and_read_no_more_than_they_hold() {
 }
 
 #[tokio::test]
-async fn jobs_do_not_see_each_other() {
+async fn the_history_of_a_job_contains_no_other_job() {
     in_both_ways(async |world: World| {
         world.execute(&scheduled(60), record(60)).await;
         let page = PageRequest { from: None, items_max: 10 };

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod claims;
 #[cfg(test)]
+mod counting;
+#[cfg(test)]
 mod expired;
 #[cfg(test)]
 mod groups;
@@ -17,9 +19,7 @@ mod records;
 #[cfg(test)]
 mod retries;
 #[cfg(test)]
-mod settling;
-#[cfg(test)]
-mod sights;
+mod snapshots;
 #[cfg(test)]
 mod timers;
 #[cfg(test)]

@@ -51,7 +51,7 @@ fn counting(as_read: RecentlyCounted, n: i64, add: CountersAdd) -> CounterUpdate
 }
 
 #[tokio::test]
-async fn counting_costs_one_though_the_memory_is_full() {
+async fn counting_costs_one_with_a_full_list_of_counted_attempts() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     let mut read = RecentlyCounted::default();
     for n in 0..100 {
@@ -99,7 +99,7 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
 }
 
 #[tokio::test]
-async fn moving_on_costs_three() {
+async fn moving_a_timer_costs_three() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     for (from, to, is_spent) in [(60, 900, false), (900, 2_100, true)] {
         let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
@@ -122,7 +122,7 @@ async fn a_transaction_costs_twice_what_its_writes_do() {
 }
 
 #[tokio::test]
-async fn nobody_counts_unless_asked_to() {
+async fn a_store_without_a_meter_counts_nothing() {
     let world = World::embedded(Groups::Singles).await;
     let store = DynamoStore::new(world.client.clone(), &world.table);
     store.claim(&claim(&scheduled(60), CLAIM)).await.unwrap();

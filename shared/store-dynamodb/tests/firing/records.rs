@@ -22,7 +22,7 @@ async fn a_record_is_kept_once() {
 }
 
 #[tokio::test]
-async fn who_lost_the_claim_records_nothing() {
+async fn a_worker_that_lost_its_claim_records_nothing() {
     in_both_ways(async |world| {
         let attempt = scheduled(60);
         assert_eq!(world.record(&held(&attempt, "a"), record(60)).await, Recorded::Lost);
@@ -53,7 +53,7 @@ async fn a_record_expires_sixty_days_after_its_end_and_the_claim_is_gone() {
 }
 
 #[tokio::test]
-async fn a_message_comes_back_whatever_its_length() {
+async fn a_message_of_any_length_reads_back() {
     in_both_ways(async |world| {
         let header = "X-Header: some value, and another\r\n";
         for (second, times) in [(60, 0), (120, 1), (180, 40), (240, 400)] {

@@ -27,7 +27,7 @@ async fn keep(world: &World, retries: &[LongRetry]) {
 }
 
 #[tokio::test]
-async fn a_retry_is_due_when_its_attempt_is_and_reads_back_whole() {
+async fn a_retry_timer_is_due_with_its_attempt_and_reads_back_whole() {
     in_both_ways(async |world| {
         keep(&world, &some()).await;
         let due: Vec<Due> = some()
@@ -44,7 +44,7 @@ async fn a_retry_is_due_when_its_attempt_is_and_reads_back_whole() {
 }
 
 #[tokio::test]
-async fn one_that_is_kept_stays_as_it_is() {
+async fn a_stored_retry_timer_stays_as_it_is() {
     in_both_ways(async |world| {
         let retries = some();
         keep(&world, &retries).await;
@@ -67,7 +67,7 @@ async fn one_that_is_kept_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_job_has_retries_until_each_is_dropped() {
+async fn a_job_has_retry_timers_until_each_is_removed() {
     in_both_ways(async |world| {
         let retries = some();
         assert_eq!(world.store.list(JOB, 10).await.unwrap(), []);

@@ -27,7 +27,7 @@ async fn advanced(world: &World, advance: Advance) -> bool {
 }
 
 #[tokio::test]
-async fn the_index_shows_what_a_sweep_has_to_know() {
+async fn the_index_shows_everything_a_sweep_needs() {
     let world = World::with_job(Groups::Singles).await;
     let timer = JobTimer {
         job: job_ref(),
@@ -42,7 +42,7 @@ async fn the_index_shows_what_a_sweep_has_to_know() {
 }
 
 #[tokio::test]
-async fn what_is_switched_off_is_not_due() {
+async fn a_disabled_job_is_not_due() {
     let world = World::new(Groups::Singles).await;
     let off = job("Job");
     let timer = TimerRecord {
@@ -56,7 +56,7 @@ async fn what_is_switched_off_is_not_due() {
 }
 
 #[tokio::test]
-async fn a_timer_moves_on_if_it_is_where_it_was() {
+async fn a_timer_moves_only_from_where_it_was_seen() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
         assert!(advanced(&world, advance(key(false), 60, 900)).await);
@@ -99,7 +99,7 @@ async fn a_timer_moves_on_if_it_is_where_it_was() {
 }
 
 #[tokio::test]
-async fn another_timing_begins_anew() {
+async fn a_new_timing_resets_the_timer() {
     let world = World::with_job(Groups::Singles).await;
     assert!(advanced(&world, advance(key(true), 60, 900)).await);
     assert!(world.job().await.timer.is_spent);
@@ -114,7 +114,7 @@ async fn another_timing_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_job_ends_once() {
+async fn a_job_finishes_once() {
     let world = World::with_job(Groups::Singles).await;
     let delete_at = at(61) + TimeDelta::days(60);
     let finish =
@@ -137,7 +137,7 @@ async fn a_job_ends_once() {
 }
 
 #[tokio::test]
-async fn a_deleted_collection_is_due_to_be_purged_and_comes_back_until_it_is() {
+async fn a_deleted_collection_is_due_until_it_is_purged() {
     for groups in WAYS {
         let world = World::new(groups).await;
         let collection = collection();
@@ -155,7 +155,7 @@ async fn a_deleted_collection_is_due_to_be_purged_and_comes_back_until_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_due_is_read_by_pages_the_oldest_first() {
+async fn due_timers_are_read_in_pages_the_oldest_first() {
     let world = World::with_job(Groups::Singles).await;
     let retries: Vec<_> = (0..7)
         .map(|n| {

@@ -24,7 +24,7 @@ const ASKED_MAX: usize = 1_000;
 /// An item as it is in the table.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
-/// A store under test, with a table that nobody else uses.
+/// A store under test, with a table of its own.
 #[derive(Clone)]
 pub struct Subject {
     collections: Arc<dyn Collections>,

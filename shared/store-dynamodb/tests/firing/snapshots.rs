@@ -11,7 +11,7 @@ use ports::{Collections, Jobs, Snapshots};
 use crate::world::{JOB, World, at, collection, job, job_ref, switched_off};
 
 #[tokio::test]
-async fn it_has_all_that_decides() {
+async fn a_snapshot_has_everything_that_decides_on_a_start() {
     let world = World::with_job(Groups::Singles).await;
     let snapshot = world.store.read(&job_ref()).await.unwrap().unwrap();
     let job = job("Job");
@@ -31,7 +31,7 @@ async fn it_has_all_that_decides() {
 }
 
 #[tokio::test]
-async fn a_collection_that_is_off_is_on_since_never() {
+async fn a_snapshot_shows_that_its_collection_is_off() {
     let world = World::with_job(Groups::Singles).await;
     let off = switched_off(collection());
     assert_eq!(Collections::replace(&world.store, &off).await.unwrap(), Saved::Kept);
@@ -40,7 +40,7 @@ async fn a_collection_that_is_off_is_on_since_never() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_not_seen_nor_is_another_of_its_name() {
+async fn a_deleted_job_has_no_snapshot_even_if_its_name_is_taken() {
     let world = World::with_job(Groups::Singles).await;
     let at_home = collection();
     let deleted = Jobs::delete(&world.store, &at_home, &job("Job")).await.unwrap();
@@ -65,7 +65,7 @@ async fn what_is_gone_is_not_seen_nor_is_another_of_its_name() {
 }
 
 #[tokio::test]
-async fn each_item_is_read_once_however_many_ask() {
+async fn each_item_of_a_group_is_read_once() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     let _ = world.meter.take();
     let seen = world.store.read_all(&vec![job_ref(); 150]).await.unwrap();
@@ -77,7 +77,7 @@ async fn each_item_is_read_once_however_many_ask() {
 }
 
 #[tokio::test]
-async fn many_jobs_are_seen_in_the_order_in_which_they_were_asked_for() {
+async fn snapshots_come_in_the_order_of_the_group() {
     let world = World::new(Groups::Singles).await;
     let job_of = |n: u32| JobRecord { uid: format!("{JOB}{n}"), ..job(&format!("J{n}")) };
     for n in 0..120 {
@@ -94,7 +94,7 @@ async fn many_jobs_are_seen_in_the_order_in_which_they_were_asked_for() {
 }
 
 #[tokio::test]
-async fn what_a_batch_leaves_out_is_asked_for_again() {
+async fn unprocessed_keys_of_a_batch_are_read_again() {
     let world = World::embedded(Groups::Singles).await;
     let job_of = |n: u32| JobRecord {
         uid: format!("{JOB}{n}"),
@@ -117,7 +117,7 @@ async fn what_a_batch_leaves_out_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is() {
+async fn a_definition_is_read_again_only_if_it_has_changed() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     let read = async || world.store.read(&job_ref()).await.unwrap();
     let consumed =
@@ -158,7 +158,7 @@ async fn a_definition_that_did_not_change_is_not_read_again_and_one_that_did_is(
 }
 
 #[tokio::test]
-async fn a_timer_of_an_earlier_build_is_read_too() {
+async fn a_timer_of_an_earlier_build_can_be_read() {
     let world = World::with_job(Groups::Singles).await;
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let ticks = AttributeValue::N(domain::tick::ticks(at(-7)).to_string());

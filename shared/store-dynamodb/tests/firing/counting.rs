@@ -29,7 +29,7 @@ fn one() -> CountersAdd {
 }
 
 #[tokio::test]
-async fn what_was_counted_in_between_is_seen() {
+async fn an_update_fails_if_others_were_counted_since_the_reading() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
         let before = read(&world).await;
@@ -46,7 +46,7 @@ async fn what_was_counted_in_between_is_seen() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_lost_counts_nothing_twice() {
+async fn a_repeated_update_counts_once() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
         let update = counting(&RecentlyCounted::default(), 60, one());
@@ -57,7 +57,7 @@ async fn an_answer_that_was_lost_counts_nothing_twice() {
 }
 
 #[tokio::test]
-async fn every_sum_is_its_own() {
+async fn each_counter_is_added_to_separately() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
         let add = CountersAdd {
@@ -81,7 +81,7 @@ async fn every_sum_is_its_own() {
 }
 
 #[tokio::test]
-async fn what_was_decided_on_one_reading_is_counted_by_one_write() {
+async fn joined_updates_are_one_write() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
         let nothing = RecentlyCounted::default();
@@ -105,7 +105,7 @@ async fn what_was_decided_on_one_reading_is_counted_by_one_write() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_gone_counts_nothing() {
+async fn an_update_of_a_deleted_job_counts_nothing() {
     for groups in WAYS {
         let world = World::new(groups).await;
         assert!(!count(&world, &counting(&RecentlyCounted::default(), 60, one())).await);
