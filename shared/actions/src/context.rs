@@ -1,5 +1,6 @@
 //! The headers and ids by which a target identifies the execution that it serves.
 
+use domain::ids::guid;
 use http::{HeaderName, HeaderValue};
 use ports::AttemptContext;
 use sha2::{Digest as _, Sha256};
@@ -24,7 +25,7 @@ pub(crate) fn headers(context: &AttemptContext) -> [(HeaderName, HeaderValue); 7
 
 /// The execution's tag: 32 hexadecimal digits.
 pub(crate) fn execution_tag(context: &AttemptContext) -> String {
-    hex(digest("tag", &context.execution_id), None)
+    format!("{:032x}", digest("tag", &context.execution_id))
 }
 
 /// The execution's GUID.
@@ -42,29 +43,6 @@ pub(crate) fn header_value(text: &str) -> HeaderValue {
 fn digest(purpose: &str, id: &str) -> u128 {
     let digest = Sha256::new().chain_update(purpose).chain_update(":").chain_update(id).finalize();
     digest.iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte))
-}
-
-/// Formats a number as 32 hexadecimal digits, optionally with the dashes of a GUID.
-fn hex(number: u128, dash: Option<char>) -> String {
-    let digits = format!("{number:032x}");
-    let Some(dash) = dash else {
-        return digits;
-    };
-    let mut text = String::with_capacity(digits.len() + 4);
-    for (at, digit) in digits.chars().enumerate() {
-        if matches!(at, 8 | 12 | 16 | 20) {
-            text.push(dash);
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A GUID of version 8, which leaves the layout of its bits to the application.
-fn guid(number: u128) -> String {
-    let number = number & !(0xf << 76) | (8 << 76);
-    let number = number & !(0b11 << 62) | (0b10 << 62);
-    hex(number, Some('-'))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use domain::ids;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -110,22 +111,10 @@ impl From<Failure> for Answer {
 }
 
 /// Derives a GUID from an id, as clients expect request ids to be GUIDs.
-///
-/// The GUID has version 8, which leaves the layout of its bits to the application.
 pub(crate) fn guid(id: &str) -> String {
     let hash: [u8; 32] = Sha256::digest(id).into();
     let bits = hash.into_iter().take(16).fold(0_u128, |bits, byte| bits << 8 | u128::from(byte));
-    let version = 0x8_u128 << 76;
-    let variant = 0b10_u128 << 62;
-    let bits = bits & !(0xf_u128 << 76) & !(0b11_u128 << 62) | version | variant;
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        bits >> 96,
-        bits >> 80 & 0xffff,
-        bits >> 64 & 0xffff,
-        bits >> 48 & 0xffff,
-        bits & 0xffff_ffff_ffff
-    )
+    ids::guid(bits)
 }
 
 /// Formats an instant for the `Date` header.
