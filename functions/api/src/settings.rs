@@ -1,7 +1,7 @@
 //! The API's settings, from environment variables.
 
 use domain::pricing_tier::PlanLimits;
-use rest::Access;
+use rest::{Access, Token};
 use runtime_aws::Variables;
 
 /// The API's settings.
@@ -54,7 +54,7 @@ fn access(variables: &mut Variables) -> Access {
     let mut invalid = 0;
     for hash in hashes {
         match unhex(hash) {
-            Some(hash) => tokens.push(hash),
+            Some(hash) => tokens.push(Token::with_all_rights(hash)),
             None => invalid += 1,
         }
     }
@@ -109,7 +109,8 @@ mod tests {
         let (settings, problems) =
             read(&[("MINUTEHAND_TOKEN_HASHES", &format!("{one}, {other},"))]);
         assert!(problems.is_empty(), "{problems:?}");
-        assert!(matches!(settings.access, Access::Tokens(it) if it == [[10; 32], [255; 32]]));
+        let expected = [[10; 32], [255; 32]].map(Token::with_all_rights);
+        assert!(matches!(settings.access, Access::Tokens(it) if it == expected));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Error, Parser, Subcommand};
 use minutehand::backup::backup;
 use minutehand::health::{self, ServerUrl};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
@@ -108,7 +109,7 @@ const URL_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0
 /// Job scheduler: calls URLs and sends messages on a calendar, with retries and history
 #[derive(Parser)]
 #[command(name = "minutehand", version = version(), max_term_width = HELP_WIDTH_MAX)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_long_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -117,16 +118,16 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the scheduler on this machine
-    #[command(after_help = SERVE_EXAMPLES)]
+    #[command(after_long_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
     /// Show when a job would fire, without a server
-    #[command(after_help = PREVIEW_EXAMPLES)]
+    #[command(after_long_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
     /// Copy the data directory of a stopped server
-    #[command(after_help = BACKUP_EXAMPLES)]
+    #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
     /// Ask a running server whether it is healthy
-    #[command(after_help = HEALTH_EXAMPLES)]
+    #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
 }
 
@@ -169,7 +170,8 @@ struct PreviewArgs {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    match Cli::parse().command {
+    let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
+    match cli.command {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
         Command::Backup(args) => match backup(&args.data, &args.target) {
@@ -178,6 +180,24 @@ pub(crate) fn run() -> ExitCode {
         },
         Command::Health(args) => health(args),
     }
+}
+
+/// Adds what to do to an error of the command line whose cause is known.
+fn with_tip(mut error: Error) -> Error {
+    let is = |error: &Error, kind, text| {
+        matches!(error.get(kind), Some(ContextValue::String(found)) if found == text)
+    };
+    let tip = if error.kind() == ErrorKind::InvalidSubcommand {
+        let command = Cli::command();
+        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        format!("the commands are {}", names.join(", "))
+    } else if is(&error, ContextKind::InvalidArg, "--port") {
+        "the port is a part of --listen, like --listen 127.0.0.1:8080".to_owned()
+    } else {
+        return error;
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
 }
 
 fn health(args: HealthArgs) -> ExitCode {

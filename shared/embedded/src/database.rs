@@ -14,6 +14,7 @@ use dynoxide::actions::vector_lifecycle::VectorIndexLifecycle;
 use dynoxide::storage::Storage;
 
 use crate::data_dir::DataDir;
+use crate::database_file;
 use crate::error::OpenError;
 use crate::log::{self, Log, NoWrites};
 use crate::operation::{self, OperationAnswer};
@@ -58,7 +59,7 @@ impl Database {
         };
         let io = |source| OpenError::Io { what: STORE, path: path.clone(), source };
         let text = path.to_str().ok_or_else(|| OpenError::Path { path: path.clone() })?;
-        log::create(&path).map_err(io)?;
+        database_file::prepare(STORE, &path)?;
         let storage = Storage::new(text).map_err(in_file)?;
         let connection = storage.conn();
         log::configure(connection, CACHE_KIB).map_err(|error| in_file(error.into()))?;

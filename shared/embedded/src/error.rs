@@ -16,6 +16,31 @@ pub enum OpenError {
         /// The error of SQLite or dynoxide.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The file of the database does not hold what it has to hold.
+    #[error(
+        "the {what} {} is damaged: {why}; restore the data directory from a backup",
+        path.display()
+    )]
+    Damaged {
+        /// "store" or "queue".
+        what: &'static str,
+        /// The path of the database.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Something else has the name of the database.
+    #[error(
+        "the {what} {} is a symbolic link, or no regular file: move the file itself there; the data \
+         directory as a whole may be a link",
+        path.display()
+    )]
+    NotAFile {
+        /// "store" or "queue".
+        what: &'static str,
+        /// The path of the database.
+        path: PathBuf,
+    },
     /// A newer version wrote the database.
     #[error(
         "the {what} {} has version {found}, and this version reads up to {newest}: it was written \

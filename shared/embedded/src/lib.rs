@@ -58,6 +58,7 @@
 mod connector;
 mod data_dir;
 mod database;
+mod database_file;
 mod disk;
 mod error;
 mod log;

@@ -37,7 +37,7 @@ use app::Manage;
 use axum::Router;
 use ports::{Clock, IdSource};
 
-pub use access::Access;
+pub use access::{Access, Scope, Token};
 pub use failure::ErrorCode;
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};

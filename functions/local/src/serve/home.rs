@@ -30,8 +30,8 @@ impl Home {
                 Ok(Self { dir: None, sealer: secrets::temporary_sealer()?, store, queue })
             }
             Storage::Directory { path, sync } => {
-                if path.is_file() {
-                    bail!("{} is a file: give a directory with --data", path.display());
+                if path.exists() && !path.is_dir() {
+                    bail!("{} is not a directory: give one with --data", path.display());
                 }
                 let dir = DataDir::open(path)?;
                 let sealer = secrets::open_sealer(&dir)?;

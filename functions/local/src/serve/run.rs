@@ -27,6 +27,9 @@ const STOPPING_MAX: Duration = Duration::from_secs(7);
 /// How long the store may take to close.
 const CLOSING_MAX: Duration = Duration::from_secs(2);
 
+/// An address to try if the port is in use: port 0 takes a free one.
+const LISTEN_HINT: &str = "127.0.0.1:0";
+
 /// Serves until a signal ends the process.
 ///
 /// # Errors
@@ -46,13 +49,16 @@ pub fn serve(settings: ServeSettings) -> Result<()> {
 
 async fn run(settings: ServeSettings) -> Result<()> {
     let mut signals = Signals::install().context("cannot handle signals")?;
+    // The port comes first: a start that fails for it leaves nothing behind.
+    let listener = bind(&settings).await?;
     let parts = Parts::open(&settings).await?;
     if let Some(dir) = &parts.dir {
-        print_line(&format!("data: {}", dir.path().display()));
+        let new = if dir.is_new() { "new data directory" } else { "data" };
+        print_line(&format!("{new}: {}", dir.path().display()));
     }
     let mut tasks = Tasks::new();
     start_firing(&parts, &settings, &mut tasks)?;
-    let _tls = start_api(&parts, settings, &mut tasks).await?;
+    let _tls = start_api(&parts, settings, listener, &mut tasks)?;
     let ended = run_until_shutdown(tasks, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
@@ -77,20 +83,38 @@ fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> R
     Ok(())
 }
 
-/// Opens the port and prints its address, which is the last line on standard output.
+/// Opens the port; `None` if this process does not run the API. Connections wait until it is served.
+async fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
+    if !settings.roles.api {
+        return Ok(None);
+    }
+    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+        let address = settings.listen;
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => "another program uses the port: stop it, or try --listen",
+            io::ErrorKind::AddrNotAvailable => "this machine does not have the address: try --listen",
+            _ => "try --listen",
+        };
+        anyhow!("cannot listen on {address}: {error}; {hint} with another one, such as {LISTEN_HINT}")
+    })?;
+    Ok(Some(listener))
+}
+
+/// Serves the API and prints its address, which is the last line on standard output.
 ///
 /// The caller keeps the returned value while the server runs: it may own a temporary file with the
 /// certificate.
-async fn start_api(
+fn start_api(
     parts: &Parts,
     settings: ServeSettings,
+    listener: Option<TcpListener>,
     tasks: &mut Tasks,
 ) -> Result<Option<ServerTls>> {
-    let tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
-    if !settings.roles.api {
+    let Some(listener) = listener else {
         print_line("running without the API: no port is open");
-        return Ok(tls);
-    }
+        return Ok(None);
+    };
+    let tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
     let (scheme, shown) = match &tls {
         Some(_) => (Scheme::Https, "https"),
         None => (Scheme::Http, "http"),
@@ -104,9 +128,6 @@ async fn start_api(
         build: build_info(),
         metrics: Some(Arc::new(parts.page())),
     });
-    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
-        anyhow!("cannot listen on {}: {error}; choose another with --listen", settings.listen)
-    })?;
     let address = listener.local_addr().context("cannot read the listening address")?;
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);

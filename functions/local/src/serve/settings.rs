@@ -207,6 +207,8 @@ fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Probl
         return Auth::File(path.clone());
     }
     let given = args.token.clone().map(|token| ("--token", token));
+    // An empty variable is how a unit or a container file leaves it out.
+    let from_environment = from_environment.filter(|token| !token.is_empty());
     let given = given.or(from_environment.map(|token| (TOKEN_VARIABLE, token)));
     let Some((name, token)) = given else {
         return Auth::Generated;
@@ -338,6 +340,7 @@ mod tests {
     fn an_argument_takes_precedence_over_the_environment() {
         let token = |text: &str| Auth::Token(text.to_owned().into());
         assert_eq!(read("", None).auth, Auth::Generated);
+        assert_eq!(read("", Some("")).auth, Auth::Generated);
         assert_eq!(read("", Some("e")).auth, token("e"));
         assert_eq!(read("--token a", Some("e")).auth, token("a"));
         assert_eq!(read("--token-file f", Some("e")).auth, Auth::File("f".into()));

@@ -145,10 +145,19 @@ fn a_server_in_memory_leaves_no_files() {
 #[test]
 fn the_default_data_directory_is_in_the_working_directory() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = command();
-    command.args(["--no-auth", "--listen", "127.0.0.1:0"]).current_dir(dir.path());
-    Server::spawn(command).stop().is_clean();
-    assert!(dir.path().join(".minutehand/store.db").exists());
+    let start = || {
+        let mut command = command();
+        command.args(["--no-auth", "--listen", "127.0.0.1:0"]).current_dir(dir.path());
+        Server::spawn(command)
+    };
+    let first = start();
+    let data = dir.path().canonicalize().unwrap().join(".minutehand");
+    assert_eq!(first.notes[0], format!("new data directory: {}", data.display()));
+    first.stop().is_clean();
+    assert!(data.join("store.db").exists());
+    let again = start();
+    assert_eq!(again.notes[0], format!("data: {}", data.display()));
+    again.stop().is_clean();
 }
 
 #[test]

@@ -100,14 +100,17 @@ fn the_users_certificate_is_presented() {
 #[test]
 fn clients_without_a_tls_handshake_do_not_block_others() {
     let dir = tempfile::tempdir().unwrap();
-    let server = self_signed(dir.path());
+    let mut server = self_signed(dir.path());
     let silent: Vec<TcpStream> =
         (0..20).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     let path = certificate(&server).0;
     assert_eq!(health(&server, "localhost", &path).unwrap().status, 200);
-    // A client without TLS does not block others, either.
-    let clear = Request { method: "GET", path: "/healthz", token: None, body: "" };
-    assert!(clear.send(server.address).is_err());
+    // A client without TLS does not block others, either, and is told what to do.
+    let clear = Request { method: "PUT", path: "/healthz", token: Some("t"), body: "{}" };
+    let answer = clear.send(server.address).unwrap();
+    assert_eq!(answer.status, 400, "{answer:?}");
+    assert_eq!(answer.json()["error"]["message"], "This port uses TLS; use https://.");
+    server.wait_for("request without TLS refused: clients have to use https");
     server.stop().is_clean();
     for mut stream in silent {
         assert!(matches!(stream.read(&mut [0; 8]), Ok(0) | Err(_)));

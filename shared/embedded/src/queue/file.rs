@@ -4,6 +4,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::{schema, table};
 use crate::data_dir::DataDir;
+use crate::database_file;
 use crate::error::OpenError;
 use crate::log::{self, Log, NoWrites};
 
@@ -42,7 +43,7 @@ impl QueueFile {
             source: source.into(),
         };
         let io = |source| OpenError::Io { what: QUEUE, path: path.clone(), source };
-        log::create(&path).map_err(io)?;
+        database_file::prepare(QUEUE, &path)?;
         // Only one thread uses the connection, so SQLite needs no mutex.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(&path, flags).map_err(in_file)?;
