@@ -44,8 +44,9 @@ Environment:
 Output: the start-up lines go to standard output; the last one shows the address. The log goes to \
 standard error.
 
-Shutdown: SIGTERM and SIGINT stop the server within 10 s; a second signal stops it immediately. \
-Actions that are interrupted run again at the next start.
+Shutdown: SIGTERM, SIGINT and SIGHUP stop the server. It starts no more actions, waits for those \
+under way for the seconds of --drain, and exits within 3 s more; a second signal stops it \
+immediately. Actions that are interrupted are sent again at the next start.
 
 Guarantees: every occurrence that is due runs at least once, and never early. After downtime, a \
 recurring job makes up for one missed occurrence. GET /metrics reports what fires.

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use recurrence::WrittenDate;
 use runtime::Rate;
+use rustls::pki_types::ServerName;
 use url::Url;
 
 /// The environment variable for the token. Unlike an argument, it does not appear in process lists.
@@ -38,6 +39,9 @@ const AWS_LONG_HELP: &str = "\
 Endpoint of SQS, SNS, Lambda and EventBridge, like http://127.0.0.1:4566. Requests are signed with \
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, for AWS_REGION [default: none; jobs \
 with these action types are rejected]";
+
+/// The longest drain in seconds: an action, and what comes after it.
+const DRAIN_MAX: u64 = 70;
 
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
@@ -90,6 +94,12 @@ pub struct ServeArgs {
     /// Create a certificate for the address and localhost at the first start, and print its path
     #[arg(long, help_heading = TLS)]
     pub(super) tls_self_signed: bool,
+    /// Name or IP address that clients use, for --tls-self-signed; may be repeated
+    ///
+    /// A certificate that lacks one of the names is created again, and clients have to trust the new
+    /// one.
+    #[arg(long, value_name = "NAME", value_parser = tls_name, help_heading = TLS)]
+    pub(super) tls_name: Vec<String>,
     /// Listen without TLS on an address that other machines reach
     ///
     /// For example behind a proxy that provides TLS.
@@ -105,6 +115,18 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) roles: Vec<ServeRole>,
+    /// Seconds that a shutdown waits for actions under way, up to 70
+    ///
+    /// The process ends within this time and 3 seconds. Actions that take longer are interrupted, and
+    /// sent again at the next start.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 7,
+        value_parser = clap::value_parser!(u64).range(..=DRAIN_MAX),
+        help_heading = FIRING
+    )]
+    pub(super) drain: u64,
     /// Start the scheduler's clock at this time; timeouts still run in real time
     #[arg(long, value_name = "RFC3339", value_parser = instant, help_heading = FIRING)]
     pub(super) clock_start: Option<DateTime<Utc>>,
@@ -217,6 +239,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .unwrap_or(text)
         .parse()
         .map_err(|_| "give an IP address and a port, like 127.0.0.1:7070 or [::1]:7070".to_owned())
+}
+
+/// The name of a host as a certificate has it, or an IP address.
+fn tls_name(text: &str) -> Result<String, String> {
+    let name = ServerName::try_from(text).map_err(|_| {
+        "give a host name or an IP address, like scheduler.example.org or 10.0.0.5".to_owned()
+    })?;
+    Ok(name.to_str().to_ascii_lowercase())
 }
 
 fn authority(text: &str) -> Result<String, String> {

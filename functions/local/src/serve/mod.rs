@@ -24,6 +24,7 @@ mod settings;
 mod signals;
 mod sweep;
 mod tasks;
+mod under_way;
 mod worker;
 
 pub use args::ServeArgs;

@@ -16,6 +16,7 @@ use super::build_info::BUILD;
 use super::home::Home;
 use super::http::PrometheusPage;
 use super::settings::{ClockSettings, ServeSettings};
+use super::under_way::UnderWay;
 
 /// The one table of the store.
 const TABLE: &str = "minutehand";
@@ -34,6 +35,7 @@ pub(super) struct Parts {
     batching: Arc<BatchingStore>,
     sealer: Arc<dyn Sealer>,
     metrics: Arc<Metrics>,
+    pub(super) under_way: UnderWay,
     /// When this process started, by the clock of the schedule.
     started_at: DateTime<Utc>,
 }
@@ -55,6 +57,7 @@ impl Parts {
             started_at: clock.now(),
             sealer: Arc::new(sealer),
             metrics: Arc::default(),
+            under_way: UnderWay::default(),
             clock,
             ids,
             queue,
@@ -103,7 +106,7 @@ impl Parts {
         let ports = FirePorts {
             store: FireStore::new(self.batching.clone()),
             queue: self.messages(),
-            sender: Arc::new(actions(settings)?),
+            sender: Arc::new(self.under_way.clone().around(actions(settings)?)),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),
             clock: self.clock.clone(),

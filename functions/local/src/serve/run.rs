@@ -19,12 +19,11 @@ use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
 use super::sweep::sweep;
 use super::tasks::Tasks;
+use super::under_way::UnderWay;
 use super::worker::work;
 
-/// How long tasks may take to stop. Together with [`CLOSING_MAX`] it stays below the ten seconds
-/// within which the process promises to exit.
-const STOPPING_MAX: Duration = Duration::from_secs(7);
-/// How long the store may take to close.
+/// How long the store may take to close. With the time to cancel tasks it stays below the three
+/// seconds within which the process promises to exit after `--drain`.
 const CLOSING_MAX: Duration = Duration::from_secs(2);
 
 /// An address to try if the port is in use: port 0 takes a free one.
@@ -56,10 +55,10 @@ async fn run(settings: ServeSettings) -> Result<()> {
         let new = if dir.is_new() { "new data directory" } else { "data" };
         print_line(&format!("{new}: {}", dir.path().display()));
     }
-    let mut tasks = Tasks::new();
+    let (mut tasks, drain) = (Tasks::new(), settings.drain);
     start_firing(&parts, &settings, &mut tasks)?;
     let _tls = start_api(&parts, settings, listener, &mut tasks)?;
-    let ended = run_until_shutdown(tasks, &mut signals).await;
+    let ended = run_until_shutdown(tasks, drain, &parts.under_way, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
     closed.context("the store did not close in time")?;
@@ -114,7 +113,10 @@ fn start_api(
         print_line("running without the API: no port is open");
         return Ok(None);
     };
-    let tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
+    let mut tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
+    if let Some(files) = tls.as_mut().and_then(|tls| tls.files.take()) {
+        tasks.start("certificate", |stop| files.watch(stop));
+    }
     let (scheme, shown) = match &tls {
         Some(_) => (Scheme::Https, "https"),
         None => (Scheme::Http, "http"),
@@ -139,23 +141,53 @@ fn start_api(
     Ok(tls)
 }
 
-/// Waits for a signal or a failed task, then stops all tasks. A second signal cancels them at once.
-async fn run_until_shutdown(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
+/// Waits for a signal or a failed task, then stops all tasks, and cancels those that are left after
+/// `drain`. A second signal cancels them at once.
+async fn run_until_shutdown(
+    mut tasks: Tasks,
+    drain: Duration,
+    under_way: &UnderWay,
+    signals: &mut Signals,
+) -> Result<()> {
     let failed = tokio::select! {
         signal = signals.next() => {
-            tracing::info!(signal, "shutting down");
+            let (actions, seconds) = (under_way.count(), drain.as_secs());
+            tracing::info!(signal, actions, seconds, "shutting down: waiting for actions under way");
             None
         }
         error = tasks.failed() => Some(error),
     };
-    tokio::select! {
-        () = tasks.stop(STOPPING_MAX) => {}
-        signal = signals.next() => {
-            tasks.cancel_all().await;
-            bail!("stopped immediately by a second signal, {signal}");
+    let hurried = tokio::select! {
+        // A timeout is not an error: otherwise a client that sends half a request could cause one.
+        has_ended = tasks.stop(drain) => {
+            if !has_ended {
+                log_interrupted(under_way.count(), "the time of --drain is over");
+            }
+            None
         }
+        signal = signals.next_urgent() => {
+            log_interrupted(under_way.count(), "a second signal stops the server immediately");
+            Some(signal)
+        }
+    };
+    tasks.cancel_all().await;
+    match (hurried, failed) {
+        (Some(signal), _) => bail!("stopped immediately by a second signal, {signal}"),
+        (None, Some(error)) => Err(error),
+        (None, None) => Ok(()),
     }
-    failed.map_or(Ok(()), Err)
+}
+
+/// Says what becomes of the actions that are cut off.
+fn log_interrupted(actions: usize, why: &str) {
+    if actions == 0 {
+        tracing::warn!("{why}: closing the remaining connections; no action is interrupted");
+    } else {
+        tracing::warn!(
+            actions,
+            "{why}: interrupting actions; they will be sent again at the next start"
+        );
+    }
 }
 
 /// The tokens that give access. A token file is watched for changes from here on.

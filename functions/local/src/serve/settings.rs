@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use actions::{Aws, Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
@@ -40,6 +41,8 @@ pub struct ServeSettings {
     pub(super) services: Services,
     /// Whether the limits of pricing plans are enforced.
     pub(super) plan_limits: PlanLimits,
+    /// How long a shutdown waits for actions under way.
+    pub(super) drain: Duration,
     pub(super) log: LogFormat,
     pub(super) log_level: LogLevel,
 }
@@ -78,7 +81,8 @@ impl std::fmt::Debug for Auth {
 pub(super) enum Tls {
     Off,
     Files { certificate: PathBuf, key: PathBuf },
-    SelfSigned,
+    /// With these names beside the listen address and `localhost`.
+    SelfSigned(Vec<String>),
 }
 
 /// The parts of the scheduler that run.
@@ -140,6 +144,7 @@ impl ServeSettings {
                 OnOff::On => PlanLimits::On,
                 OnOff::Off => PlanLimits::Off,
             },
+            drain: Duration::from_secs(args.drain),
             log: match args.log {
                 Format::Text => LogFormat::Text,
                 Format::Json => LogFormat::Json,
@@ -228,6 +233,9 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
         ("--tls-self-signed", args.tls_self_signed),
         ("--insecure-http", args.insecure_http),
     ]);
+    if !args.tls_name.is_empty() && !args.tls_self_signed {
+        problems.add("--tls-name is for the certificate of --tls-self-signed: add that");
+    }
     match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => {
             return Tls::Files { certificate: certificate.clone(), key: key.clone() };
@@ -237,7 +245,7 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
         (None, None) => {}
     }
     if args.tls_self_signed {
-        return Tls::SelfSigned;
+        return Tls::SelfSigned(args.tls_name.clone());
     }
     if !has_files && !args.insecure_http && !args.listen.ip().is_loopback() {
         problems.add(format!(
@@ -369,6 +377,8 @@ mod tests {
         assert_eq!(settings.storage, Storage::Directory { path, sync: SyncMode::Normal });
         assert_eq!(settings.roles, Roles { api: true, sweeper: true, executor: true });
         assert_eq!((settings.clock, settings.tls), (None, Tls::Off));
+        assert_eq!(settings.drain, Duration::from_secs(7));
+        assert_eq!(read("--drain 70", None).drain, Duration::from_secs(70));
         assert_eq!(settings.plan_limits, PlanLimits::On);
         let settings = read("--roles executor,api --clock-rate 60", None);
         assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });

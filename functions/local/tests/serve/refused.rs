@@ -46,6 +46,8 @@ fn conflicting_arguments_are_refused() {
     refuses(&both, 2, &["--tls-cert and --tls-self-signed exclude each other"]);
     let both = ["--tls-self-signed", "--insecure-http"];
     refuses(&both, 2, &["--tls-self-signed and --insecure-http exclude each other"]);
+    let alone = ["--tls-name", "scheduler.example"];
+    refuses(&alone, 2, &["--tls-name is for the certificate of --tls-self-signed"]);
     let both = ["--allow-private-targets", "--public-targets-only"];
     refuses(&both, 2, &["--allow-private-targets and --public-targets-only exclude each other"]);
 }
@@ -90,6 +92,8 @@ fn an_invalid_value_is_refused() {
         ("--clock-start", "tomorrow", "--clock-start"),
         ("--roles", "api,dispatcher", "dispatcher"),
         ("--roles", "", "--roles"),
+        ("--drain", "71", "71"),
+        ("--tls-name", "two words", "give a host name or an IP address"),
         ("--plan-limits", "maybe", "maybe"),
         ("--log-level", "loud", "loud"),
         ("--sync", "often", "often"),
