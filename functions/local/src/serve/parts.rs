@@ -9,7 +9,7 @@ use app::{Manage, ManagePorts};
 use chrono::{DateTime, Utc};
 use embedded::{DataDir, Queue, Store, WriteProbe};
 use ports::{Clock, DispatchQueue, IdSource, Sealer, Timers};
-use runtime::{Metrics, PfxReader, RandomIds, SystemClock, TestClock, system_now};
+use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, system_now};
 use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
 
 use super::build_info::BUILD;
@@ -144,7 +144,7 @@ impl Parts {
 
 fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
     match settings {
-        None => Arc::new(SystemClock),
+        None => Arc::new(ProcessClock::new()),
         Some(clock) => Arc::new(TestClock::new(clock.start.unwrap_or_else(system_now), clock.rate)),
     }
 }

@@ -11,7 +11,8 @@
 //! - When a process starts, the deliveries of the one before are void at once.
 //!
 //! Due times are in schedule time; the time for which a message is hidden is work time. A test clock
-//! may run a month of schedule in a minute of work.
+//! may run a month of schedule in a minute of work. Work time has to be a stopwatch, as it is on the
+//! clock of one process: otherwise a system clock that jumps would deliver a message to a second worker.
 //!
 //! # What is durable, and when
 //!
