@@ -13,6 +13,7 @@ use clap::{CommandFactory, Error, Parser, Subcommand};
 use minutehand::backup::backup;
 use minutehand::health::{self, ServerUrl};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
+use minutehand::repair::repair;
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
 use recurrence::WrittenDate;
 
@@ -84,6 +85,22 @@ Exit codes:
   1  failure: the data directory is in use, or a file cannot be read or written
   2  invalid argument";
 
+const REPAIR_EXAMPLES: &str = "\
+Examples:
+  minutehand repair --data /var/lib/minutehand
+
+It is for a server that refuses to start because its queue is lost or damaged. The queue is put aside \
+and made anew. From the store it computes what the queue must have held: occurrences that were due or \
+soon due, retries and error actions. The next start makes those attempts that have not ended, each \
+once. Only dead letters are lost, and runs that were asked for and not begun.
+
+A damaged store cannot be repaired: restore the data directory from a backup.
+
+Exit codes:
+  0  repaired, or nothing was damaged
+  1  failure: the data directory is in use, or only a backup helps
+  2  invalid argument";
+
 const HEALTH_EXAMPLES: &str = "\
 Examples:
   minutehand health
@@ -127,6 +144,9 @@ enum Command {
     /// Copy the data directory of a stopped server
     #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
+    /// Mend the data directory of a stopped server that reports damage
+    #[command(after_long_help = REPAIR_EXAMPLES)]
+    Repair(RepairArgs),
     /// Ask a running server whether it is healthy
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
@@ -150,6 +170,13 @@ struct BackupArgs {
     /// Directory to create for the copy; it must not exist
     target: PathBuf,
     /// Data directory to copy
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
+    data: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct RepairArgs {
+    /// Data directory to repair
     #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
     data: PathBuf,
 }
@@ -179,15 +206,18 @@ pub(crate) fn run() -> ExitCode {
             Ok(bytes) => print(&format!("copied {bytes} bytes to {}\n", args.target.display())),
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
+        Command::Repair(args) => match repair(&args.data) {
+            Ok(Some(repaired)) => print(&repaired.to_string()),
+            Ok(None) => print("nothing is damaged, and nothing was changed\n"),
+            Err(error) => fail(FAILED, format!("{error:#}"), None),
+        },
         Command::Health(args) => health(args),
     }
 }
 
 /// Adds what to do to an error of the command line whose cause is known.
 fn with_tip(mut error: Error) -> Error {
-    let is = |error: &Error, kind, text| {
-        matches!(error.get(kind), Some(ContextValue::String(found)) if found == text)
-    };
+    let is = |error: &Error, kind, text| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
     let tip = if error.kind() == ErrorKind::InvalidSubcommand {
         let command = Cli::command();
         let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();

@@ -28,8 +28,7 @@ pub(crate) fn prepare(what: &'static str, path: &Path) -> Result<(), OpenError> 
     if is_database(&mut file).map_err(io)? {
         Ok(())
     } else {
-        let why = "it is not a database".to_owned();
-        Err(OpenError::Damaged { what, path: path.to_owned(), why })
+        Err(OpenError::damaged(what, path, "it is not a database"))
     }
 }
 

@@ -178,8 +178,7 @@ mod tests {
     #[test]
     fn a_scope_includes_the_smaller_ones() {
         use Scope::{All, Read, Run};
-        for (scope, allowed) in
-            [(Read, &[Read][..]), (Run, &[Read, Run]), (All, &[Read, Run, All])]
+        for (scope, allowed) in [(Read, &[Read][..]), (Run, &[Read, Run]), (All, &[Read, Run, All])]
         {
             let found: Vec<Scope> =
                 Scope::ALL.into_iter().filter(|needed| scope.check(*needed).is_ok()).collect();

@@ -292,8 +292,7 @@ mod tests {
     fn a_system_clock_that_jumps_moves_schedules_and_neither_leases_nor_limits_of_work() {
         let jump = AtomicI64::new(0);
         let start = system_now();
-        let clock =
-            ProcessClock::over(|| start + TimeDelta::seconds(jump.load(Ordering::Relaxed)));
+        let clock = ProcessClock::over(|| start + TimeDelta::seconds(jump.load(Ordering::Relaxed)));
         let work = clock.work_now();
         for seconds in [130, 7 * 24 * 3600, -600] {
             jump.store(seconds, Ordering::Relaxed);

@@ -115,7 +115,9 @@ impl World {
             table: TABLE.to_owned(),
             queue_url: QUEUE.to_owned(),
             key_id: "key".to_owned(),
-            access: Access::Tokens(vec![Token::with_all_rights(Sha256::digest("open-sesame").into())]),
+            access: Access::Tokens(vec![Token::with_all_rights(
+                Sha256::digest("open-sesame").into(),
+            )]),
             plan_limits: PlanLimits::On,
         };
         let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));

@@ -5,7 +5,8 @@ use std::future::pending;
 use std::sync::Arc;
 
 use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop, Sweeper,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, RepairPorts, RepairReport,
+    Stop, Sweeper,
 };
 use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
 use aws_sdk_dynamodb::Client;
@@ -346,6 +347,13 @@ impl World {
     /// The queue loses what it has.
     pub(super) fn lose_all(&self) {
         while self.transit.take().is_some() {}
+    }
+
+    /// Sends again what a lost queue must have held.
+    pub(super) async fn repair(&self) -> RepairReport {
+        let store = FireStore::new(self.dynamo.clone());
+        let (queue, clock) = (self.transit.clone(), self.clock.clone());
+        app::fire::repair(&RepairPorts { store, queue, clock }).await.unwrap()
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.

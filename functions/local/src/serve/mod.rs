@@ -14,6 +14,7 @@
 
 mod args;
 mod build_info;
+mod condition;
 mod expire;
 mod home;
 mod http;
@@ -26,6 +27,8 @@ mod sweep;
 mod tasks;
 mod under_way;
 mod worker;
+
+pub(crate) use parts::TABLE;
 
 pub use args::ServeArgs;
 pub use build_info::{BUILD, Build};

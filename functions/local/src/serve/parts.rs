@@ -7,19 +7,20 @@ use anyhow::{Context, Result};
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, FireStore, Sweeper, Worker};
 use app::{Manage, ManagePorts};
 use chrono::{DateTime, Utc};
-use embedded::{DataDir, Queue, Store, WriteProbe};
+use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use ports::{Clock, DispatchQueue, IdSource, Sealer, Timers};
-use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, system_now};
+use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now};
 use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
 
 use super::build_info::BUILD;
+use super::condition::Condition;
 use super::home::Home;
 use super::http::PrometheusPage;
 use super::settings::{ClockSettings, ServeSettings};
 use super::under_way::UnderWay;
 
 /// The one table of the store.
-const TABLE: &str = "minutehand";
+pub(crate) const TABLE: &str = "minutehand";
 /// The location of collections that name none, and the region that targets are told.
 const REGION: &str = "local";
 
@@ -30,12 +31,14 @@ pub(super) struct Parts {
     pub(super) queue: Queue,
     /// The data directory; `None` if everything is in memory.
     pub(super) dir: Option<DataDir>,
+    mark: Option<OpenMark>,
     pub(super) store: Store,
     pub(super) jobs: Arc<DynamoStore>,
     batching: Arc<BatchingStore>,
     sealer: Arc<dyn Sealer>,
     metrics: Arc<Metrics>,
     pub(super) under_way: UnderWay,
+    pub(super) condition: Arc<Condition>,
     /// When this process started, by the clock of the schedule.
     started_at: DateTime<Utc>,
 }
@@ -45,6 +48,7 @@ impl Parts {
     pub(super) async fn open(settings: &ServeSettings) -> Result<Self> {
         let clock = clock(settings.clock);
         let Home { dir, sealer, store, queue } = Home::open(&settings.storage, clock.clone())?;
+        let (dir, mark) = dir.unzip();
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         // Here a commit is what costs, and not a write. And only one process uses a data directory.
@@ -58,10 +62,12 @@ impl Parts {
             sealer: Arc::new(sealer),
             metrics: Arc::default(),
             under_way: UnderWay::default(),
+            condition: Arc::new(Condition::of(queue.clone())),
             clock,
             ids,
             queue,
             dir,
+            mark,
             store,
             jobs,
         })
@@ -128,6 +134,12 @@ impl Parts {
 
     /// Closes the queue and the store, after they have done what they have accepted.
     pub(super) async fn close(self) {
+        if let Some(Err(error)) = self.mark.map(OpenMark::end) {
+            tracing::error!(
+                error = chain(&error),
+                "the data directory could not be marked as closed"
+            );
+        }
         self.queue.close().await;
         self.store.close().await;
     }

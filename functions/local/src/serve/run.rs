@@ -17,7 +17,7 @@ use super::parts::Parts;
 use super::secrets::{GeneratedToken, TokenFile, access_of};
 use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
-use super::sweep::sweep;
+use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
 use super::under_way::UnderWay;
 use super::worker::work;
@@ -75,7 +75,9 @@ fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> R
     }
     if settings.roles.sweeper {
         let (sweeper, changes) = (parts.sweeper(), parts.timer_changes());
-        tasks.start("sweeper", |stop| sweep(sweeper, clock(), changes, stop));
+        let condition = parts.condition.clone();
+        let sweeping = Sweeping { sweeper, changes, condition };
+        tasks.start("sweeper", |stop| sweep(sweeping, clock(), stop));
         let jobs = parts.jobs.clone();
         tasks.start("expiry", |stop| expire(jobs, clock(), stop));
     }
@@ -91,10 +93,14 @@ async fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
         let address = settings.listen;
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse => "another program uses the port: stop it, or try --listen",
-            io::ErrorKind::AddrNotAvailable => "this machine does not have the address: try --listen",
+            io::ErrorKind::AddrNotAvailable => {
+                "this machine does not have the address: try --listen"
+            }
             _ => "try --listen",
         };
-        anyhow!("cannot listen on {address}: {error}; {hint} with another one, such as {LISTEN_HINT}")
+        anyhow!(
+            "cannot listen on {address}: {error}; {hint} with another one, such as {LISTEN_HINT}"
+        )
     })?;
     Ok(Some(listener))
 }
@@ -128,6 +134,7 @@ fn start_api(
         access: access(settings.auth, parts.dir.as_ref(), tasks)?,
         scheme,
         build: build_info(),
+        readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
     });
     let address = listener.local_addr().context("cannot read the listening address")?;

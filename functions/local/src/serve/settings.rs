@@ -80,7 +80,10 @@ impl std::fmt::Debug for Auth {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Tls {
     Off,
-    Files { certificate: PathBuf, key: PathBuf },
+    Files {
+        certificate: PathBuf,
+        key: PathBuf,
+    },
     /// With these names beside the listen address and `localhost`.
     SelfSigned(Vec<String>),
 }

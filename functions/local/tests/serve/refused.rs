@@ -139,7 +139,10 @@ fn a_directory_with_files_of_others_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("thesis.txt"), "").unwrap();
     let said = refusal(dir.path());
-    assert!(said.contains("it contains other files, such as thesis.txt: choose an empty"), "{said}");
+    assert!(
+        said.contains("it contains other files, such as thesis.txt: choose an empty"),
+        "{said}"
+    );
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was created");
 }
 
@@ -152,9 +155,15 @@ fn a_misspelt_command_or_flag_is_answered_with_the_right_one() {
         String::from_utf8(output.stderr).unwrap()
     };
     let commands = said(&["start"]);
-    assert!(commands.contains("tip: the commands are serve, preview, backup, health"), "{commands}");
+    assert!(
+        commands.contains("tip: the commands are serve, preview, backup, repair, health"),
+        "{commands}"
+    );
     let port = said(&["serve", "--port", "8080"]);
-    assert!(port.contains("tip: the port is a part of --listen, like --listen 127.0.0.1:"), "{port}");
+    assert!(
+        port.contains("tip: the port is a part of --listen, like --listen 127.0.0.1:"),
+        "{port}"
+    );
 }
 
 #[test]
@@ -165,7 +174,7 @@ fn the_short_help_is_short_and_neither_is_wider_than_a_terminal() {
         assert_eq!(output.status.code(), Some(0));
         String::from_utf8(output.stdout).unwrap()
     };
-    for command in ["serve", "preview", "backup", "health"] {
+    for command in ["serve", "preview", "backup", "repair", "health"] {
         let (short, long) = (help(&[command, "-h"]), help(&[command, "--help"]));
         assert!(short.lines().count() < long.lines().count(), "{command}: {short}");
         assert!(!short.contains("Exit codes") && long.contains("Example"), "{command}: {short}");

@@ -140,9 +140,8 @@ impl Paths {
         }
         let private = PrivateKeyDer::from_pem_slice(&pair.key)
             .with_context(|| format!("{key} does not contain a private key in PEM format"))?;
-        certified(chain, private).with_context(|| {
-            format!("cannot use the certificate {certificate} with the key {key}")
-        })
+        certified(chain, private)
+            .with_context(|| format!("cannot use the certificate {certificate} with the key {key}"))
     }
 }
 

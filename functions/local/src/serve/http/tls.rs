@@ -97,9 +97,8 @@ impl ServerNames<'_> {
         for name in self.more {
             match name.parse() {
                 Ok(address) if !addresses.contains(&address) => addresses.push(address),
-                Ok(_) => {}
                 Err(_) if !hosts.contains(name) => hosts.push(name.clone()),
-                Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
         (hosts, addresses)

@@ -164,11 +164,14 @@ fn parse_line(line: &str) -> Result<Option<Token>> {
         return Ok(None);
     };
     let hash = unhex(digits).and_then(|bytes| bytes.try_into().ok());
-    let hash = hash.context("it does not begin with a SHA-256 hash, which is 64 hexadecimal digits")?;
+    let hash =
+        hash.context("it does not begin with a SHA-256 hash, which is 64 hexadecimal digits")?;
     let mut scopes = words.filter_map(|word| word.strip_prefix("scope="));
     let scope = match (scopes.next(), scopes.next()) {
         (None, _) => Scope::All,
-        (Some(name), None) => Scope::named(name).context("use scope=read, scope=run or scope=all")?,
+        (Some(name), None) => {
+            Scope::named(name).context("use scope=read, scope=run or scope=all")?
+        }
         (Some(_), Some(_)) => bail!("it has two scopes: give one"),
     };
     Ok(Some(Token { hash, scope }))
