@@ -39,19 +39,26 @@ const ASIDE: &str = ".damaged";
 /// A data directory whose store and queue are open.
 #[derive(Debug)]
 pub struct DataDirectory {
+    // The order of the fields matters: see `OpenMark`.
+    /// Says that both are open.
+    pub mark: OpenMark,
     /// The store.
     pub store: Store,
     /// The queue.
     pub queue: Queue,
-    /// Says that both are open.
-    pub mark: OpenMark,
 }
 
 /// The mark of an open directory.
+///
+/// Dropping it marks the directory as closed, and so has to come before the databases are closed: after
+/// it, a log that is missing is no damage, because SQLite removes the logs of a database that it closes.
+/// Only [`end`](Self::end) ends a repair.
 #[derive(Debug)]
 pub struct OpenMark {
     dir: DataDir,
     id: String,
+    /// The mark in the file.
+    mark: Mark,
 }
 
 /// What a repair begins with.
@@ -91,7 +98,8 @@ impl DataDirectory {
             None => pair.add_identity(dir, new_id)?,
         };
         write_identity(dir, &id, Mark::Open)?;
-        Self::start(pair, dir, id, sync, clock)
+        let mark = OpenMark { dir: dir.clone(), id, mark: Mark::Open };
+        Self::start(pair, mark, sync, clock)
     }
 
     /// Opens a directory that [`open`](Self::open) refuses, with an empty queue if the queue is what is
@@ -129,7 +137,8 @@ impl DataDirectory {
         };
         let mut pair = Pair { store, queue };
         let id = pair.add_identity(dir, &id)?;
-        let directory = Self::start(pair, dir, id, SyncMode::Full, clock)?;
+        let mark = OpenMark { dir: dir.clone(), id, mark: Mark::Damaged };
+        let directory = Self::start(pair, mark, SyncMode::Full, clock)?;
         Ok(Some(BegunRepair { directory, damage, aside }))
     }
 
@@ -147,26 +156,34 @@ impl DataDirectory {
 
     fn start(
         pair: Pair,
-        dir: &DataDir,
-        id: String,
+        mark: OpenMark,
         sync: SyncMode,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, OpenError> {
         let store = Store::start(pair.store, sync)?;
         let queue = Queue::start(pair.queue, sync, clock)?;
-        Ok(Self { store, queue, mark: OpenMark { dir: dir.clone(), id } })
+        Ok(Self { mark, store, queue })
     }
 }
 
 impl OpenMark {
-    /// Marks the directory as closed. This comes before the databases are closed: after it, a log that
-    /// is missing is no damage, because SQLite removes the logs of a database that it closes.
+    /// Marks the directory as closed, before the databases are.
     ///
     /// # Errors
     ///
     /// If the mark cannot be written. The next start then takes the missing logs for damage.
-    pub fn end(self) -> Result<(), OpenError> {
+    pub fn end(mut self) -> Result<(), OpenError> {
+        self.mark = Mark::Closed;
         write_identity(&self.dir, &self.id, Mark::Closed)
+    }
+}
+
+impl Drop for OpenMark {
+    /// A start that fails after the databases are open comes here.
+    fn drop(&mut self) {
+        if self.mark == Mark::Open {
+            let _ = write_identity(&self.dir, &self.id, Mark::Closed);
+        }
     }
 }
 

@@ -38,7 +38,7 @@ impl Home {
                 let sealer = secrets::open_sealer(&dir)?;
                 let id = RandomIds.new_id();
                 let opened = DataDirectory::open(&dir, *sync, clock, &id).map_err(with_advice)?;
-                let DataDirectory { store, queue, mark } = opened;
+                let DataDirectory { mark, store, queue } = opened;
                 Ok(Self { dir: Some((dir, mark)), sealer, store, queue })
             }
         }

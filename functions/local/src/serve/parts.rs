@@ -26,12 +26,13 @@ const REGION: &str = "local";
 
 /// The parts that several services share.
 pub(super) struct Parts {
+    /// The first field, so that a start that fails drops it before the databases.
+    mark: Option<OpenMark>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
     pub(super) queue: Queue,
     /// The data directory; `None` if everything is in memory.
     pub(super) dir: Option<DataDir>,
-    mark: Option<OpenMark>,
     pub(super) store: Store,
     pub(super) jobs: Arc<DynamoStore>,
     batching: Arc<BatchingStore>,

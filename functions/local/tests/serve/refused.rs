@@ -147,6 +147,21 @@ fn a_directory_with_files_of_others_is_refused() {
 }
 
 #[test]
+fn a_start_that_fails_late_does_not_look_like_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    Server::open(dir.path()).stop().is_clean();
+    for arguments in [&["--token-file", "none"][..], &["--tls-cert", "none", "--tls-key", "none"]] {
+        let mut command = command();
+        command.args(["--listen", "127.0.0.1:0", "--data"]).arg(dir.path());
+        let output = command.args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let identity = fs::read_to_string(dir.path().join("identity")).unwrap();
+        assert!(identity.ends_with("\nclosed\n"), "{identity}");
+    }
+    Server::open(dir.path()).stop().is_clean();
+}
+
+#[test]
 fn a_misspelt_command_or_flag_is_answered_with_the_right_one() {
     let said = |arguments: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_minutehand"));
