@@ -60,7 +60,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<CollectionView, AppError> {
-        let wanted = accept_collection(&canonical_names(body, COLLECTION))?;
+        let wanted = accept_collection(&canonical_names(body, COLLECTION)?)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let now = self.ports.clock.now();
             match self.ports.collections.find(place, name).await? {
@@ -83,7 +83,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<CollectionView, AppError> {
-        let patch = canonical_names(body, COLLECTION);
+        let patch = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             let document = write_collection(&old.collection.definition);

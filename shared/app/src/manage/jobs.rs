@@ -80,7 +80,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<(JobView, PutOutcome), AppError> {
-        let body = canonical_names(body, JOB);
+        let body = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
@@ -112,7 +112,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<JobView, AppError> {
-        let patch = canonical_names(body, JOB);
+        let patch = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let old = self.job(&collection, name).await?;

@@ -8,7 +8,7 @@ use crate::refusal::{Code, Refusal};
 const BASIC: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
 
 fn parse(text: &str) -> Value {
-    canonical_names(serde_json::from_str(text).unwrap(), JOB)
+    canonical_names(serde_json::from_str(text).unwrap(), JOB).unwrap()
 }
 
 fn accept_standard(body: &Value) -> Result<JobDefinition, Refusal> {
@@ -198,13 +198,132 @@ fn durations_are_answered_in_the_form_that_the_client_reads() {
 }
 
 #[test]
-fn property_names_match_in_any_case_and_unknown_ones_are_ignored() {
-    let body = r#"{"Name":"x","Properties":{"Action":{"TYPE":"http","Request":{"URI":"http://example.org","Method":"GET","timeout":3}},"Status":{"executionCount":7},"colour":"red","STATE":"DISABLED"}}"#;
+fn property_names_match_in_any_case() {
+    let body = r#"{"Name":"x","Properties":{"Action":{"TYPE":"http","Request":{"URI":"http://example.org","Method":"GET"}},"Status":{"executionCount":7},"STATE":"DISABLED"}}"#;
     let answer = answered(&read(body));
     assert_eq!(
         answer.to_string(),
         r#"{"action":{"request":{"uri":"http://example.org","method":"GET"},"type":"Http"},"state":"disabled"}"#
     );
+}
+
+/// The refusal of a body whose property names are wrong.
+fn wrong_names(body: Value, shape: Shape) -> String {
+    let shown = body.to_string();
+    canonical_names(body, shape).map_or_else(|refusal| refusal.message, |_| panic!("{shown}"))
+}
+
+#[test]
+fn an_unknown_property_is_refused_with_the_nearest_name() {
+    for (body, message) in [
+        (
+            json!({"properties": {"recurence": {}}}),
+            "'recurence' is not a property; did you mean 'recurrence'?",
+        ),
+        (
+            json!({"properties": {"action": {"request": {"header": {}}}}}),
+            "'action.request.header' is not a property; did you mean 'headers'?",
+        ),
+        (
+            json!({"properties": {"Action": {"ErrorAction": {"Request": {"Uris": 1}}}}}),
+            "'action.errorAction.request.Uris' is not a property; did you mean 'uri'?",
+        ),
+        (
+            json!({"properties": {"action": {"retryPolicy": {"backoff": 2}}}}),
+            "'action.retryPolicy.backoff' is not a property; known properties are retryType, retryInterval, retryCount.",
+        ),
+        (
+            json!({"properties": {"recurrence": {"cron": "* * * * *"}}}),
+            "'recurrence.cron' is not a property; known properties are frequency, interval, count, endTime, schedule, timeZone.",
+        ),
+        (json!({"propertys": {}}), "'propertys' is not a property; did you mean 'properties'?"),
+        (
+            json!({"colour\n": "x".repeat(70)}),
+            "'colour' is not a property; known properties are id, type, name, properties.",
+        ),
+        // A property that is to be removed is named as one that is to be set.
+        (
+            json!({"properties": {"recurence": null}}),
+            "'recurence' is not a property; did you mean 'recurrence'?",
+        ),
+    ] {
+        assert_eq!(wrong_names(body, JOB), message);
+    }
+    let long = "x".repeat(70);
+    let message = wrong_names(json!({"properties": {&long: 1}}), JOB);
+    assert!(message.starts_with(&format!("'{}' is not", "x".repeat(60))), "{message}");
+    let quota = json!({"properties": {"quota": {"maxJobs": 3}}});
+    assert_eq!(
+        wrong_names(quota, COLLECTION),
+        "'quota.maxJobs' is not a property; did you mean 'maxJobCount'?"
+    );
+}
+
+#[test]
+fn a_property_in_another_place_is_refused_with_its_own_place() {
+    let in_properties = |name: &str| json!({"properties": {name: {}}});
+    for (body, message) in [
+        (in_properties("retryPolicy"), "'retryPolicy' belongs inside 'action'."),
+        (in_properties("ErrorAction"), "'ErrorAction' belongs inside 'action'."),
+        (in_properties("timeZone"), "'timeZone' belongs inside 'recurrence'."),
+        (in_properties("hours"), "'hours' belongs inside 'recurrence.schedule'."),
+        (json!({"recurrence": {}}), "'recurrence' belongs inside 'properties'."),
+        (json!({"action": {}}), "'action' belongs inside 'properties'."),
+        (
+            json!({"properties": {"action": {"recurrence": {}}}}),
+            "'action.recurrence' belongs inside 'properties'.",
+        ),
+        (
+            json!({"properties": {"action": {"request": {"retryPolicy": {}}}}}),
+            "'action.request.retryPolicy' belongs inside 'action'.",
+        ),
+        (
+            json!({"properties": {"action": {"queueName": "q"}}}),
+            "'action.queueName' belongs inside 'action.queueMessage' or inside 'action.serviceBusQueueMessage' or inside 'action.serviceBusTopicMessage'.",
+        ),
+        (
+            json!({"properties": {"recurrence": {"schedule": {"timeZone": "UTC"}}}}),
+            "'recurrence.schedule.timeZone' belongs inside 'recurrence'.",
+        ),
+        (
+            json!({"properties": {"recurrence": {"weekdays": []}}}),
+            "'recurrence.weekdays' belongs inside 'recurrence.schedule'.",
+        ),
+    ] {
+        assert_eq!(wrong_names(body, JOB), message);
+    }
+    for (body, message) in [
+        (json!({"sku": {}}), "'sku' belongs inside 'properties'."),
+        (in_properties("location"), "'location' belongs beside 'properties'."),
+        (in_properties("maxJobCount"), "'maxJobCount' belongs inside 'quota'."),
+    ] {
+        assert_eq!(wrong_names(body, COLLECTION), message);
+    }
+}
+
+#[test]
+fn what_templates_and_clients_carry_along_has_no_effect() {
+    let carried = json!({"$schema": "s", "apiVersion": "2016-03-01", "comments": "c", "condition": true,
+        "dependsOn": ["x"], "ETag": "\"1\"", "scale": null, "systemData": {"createdBy": "me"}, "resources": []});
+    for shape in [JOB, COLLECTION] {
+        assert_eq!(canonical_names(carried.clone(), shape).unwrap(), json!({}));
+        let nested = json!({"resources": [{"type": "jobs"}]});
+        assert_eq!(
+            wrong_names(nested, shape),
+            "'resources' contains other resources; send each of them as a request of its own."
+        );
+        // They are carried beside the properties only.
+        let inside = wrong_names(json!({"properties": {"dependsOn": []}}), shape);
+        assert!(inside.starts_with("'dependsOn' is not a property; known properties"), "{inside}");
+    }
+}
+
+#[test]
+fn names_that_users_choose_are_free() {
+    let free = json!({"properties": {"action": {"request": {"headers": {"header": "1", "retryPolicy": "2"}}}}});
+    assert_eq!(canonical_names(free.clone(), JOB).unwrap(), free);
+    let free = json!({"tags": {"sku": "x", "colour": "y"}});
+    assert_eq!(canonical_names(free.clone(), COLLECTION).unwrap(), free);
 }
 
 #[test]
@@ -467,7 +586,8 @@ fn a_message_never_repeats_a_secret() {
             ("\"MIIK\"", "true"),
         ] {
             let body = body.replace(from, to);
-            let body = canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB);
+            let body =
+                canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB).unwrap();
             if let Err(refusal) = accept_standard(&body) {
                 assert!(
                     !refusal.message.contains("hunter2") && !refusal.message.contains("12345678"),
@@ -485,7 +605,7 @@ fn a_message_never_repeats_a_secret() {
 #[test]
 fn a_collection_is_answered_as_recorded() {
     let answer = |body: &str| {
-        let body = canonical_names(serde_json::from_str(body).unwrap(), COLLECTION);
+        let body = canonical_names(serde_json::from_str(body).unwrap(), COLLECTION)?;
         accept_collection(&body).map(|collection| write_collection(&collection).to_string())
     };
     let full = r#"{"name":"jc13202","location":"South Central US","tags":{"department":"marketing"},"properties":{"sku":{"name":"p10premium"},"state":"enabled","quota":{"maxJobCount":50,"maxRecurrence":{"frequency":"Day","interval":2}}}}"#;

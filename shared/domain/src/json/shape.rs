@@ -9,7 +9,8 @@ pub enum Shape {
     Free,
     /// An object with these properties.
     Object(&'static [(&'static str, Shape)]),
-    /// An object with these properties, which a PATCH replaces whole.
+    /// An object with these properties, which a PATCH replaces whole, and which checks its names
+    /// itself.
     Whole(&'static [(&'static str, Shape)]),
 }
 
