@@ -4,6 +4,7 @@ use recurrence::nearest;
 use serde_json::{Map, Value};
 
 use crate::action::MAIN_ACTION;
+use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::json::Shape;
 use crate::json::Shape::{Free, Leaf, Object, Whole};
 use crate::refusal::Refusal;
@@ -53,6 +54,7 @@ pub const JOB: Shape = Object(&[
                     ("timeZone", Leaf),
                 ]),
             ),
+            (EXTENSIONS, JobExtensions::SHAPE),
             ("state", Leaf),
             ("status", Leaf),
         ]),
@@ -79,6 +81,7 @@ pub const COLLECTION: Shape = Object(&[
                     ("maxRecurrence", Object(&[("frequency", Leaf), ("interval", Leaf)])),
                 ]),
             ),
+            (EXTENSIONS, CollectionExtensions::SHAPE),
         ]),
     ),
 ]);
@@ -146,28 +149,43 @@ impl Names {
 
     /// Refuses an unknown name, unless the object may have any name or reads its names itself.
     fn check_unknown(&self, name: &str, shape: Shape) -> Result<(), Refusal> {
-        let known = match shape {
-            Leaf | Free => return Ok(()),
-            Object(known) | Whole(known) => known,
+        let (Object(known) | Whole(known)) = shape else {
+            return Ok(());
         };
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-        let mut path = self.path.clone();
-        path.push(&shown);
-        let path = shown_path(&path);
         let places = self.places(name);
         if !places.is_empty() {
-            let places = places.join(" or ");
+            let (path, places) = (self.path_of(name), places.join(" or "));
             return Err(Refusal::invalid(format!("'{path}' belongs {places}.")));
         }
         if let Whole(_) = shape {
             return Ok(());
         }
         let names = known.iter().map(|(known, _)| *known);
-        let hint = nearest(name, names.clone()).map_or_else(
-            || format!("known properties are {}.", names.collect::<Vec<_>>().join(", ")),
-            |meant| format!("did you mean '{meant}'?"),
-        );
-        Err(Refusal::invalid(format!("'{path}' is not a property; {hint}")))
+        if let Some(meant) = nearest(name, names.clone()) {
+            let path = self.path_of(name);
+            let hint = format!("'{path}' is not a property; did you mean '{meant}'?");
+            return Err(Refusal::invalid(hint));
+        }
+        // A secret may have been taken for a name.
+        let problem = if shape.has_secrets() {
+            format!("'{}' has an unknown property", shown_path(&self.path))
+        } else {
+            format!("'{}' is not a property", self.path_of(name))
+        };
+        let names = names.collect::<Vec<_>>().join(", ");
+        let hint = match known {
+            [] => "the object has none in this version".to_owned(),
+            _ => format!("known properties are {names}"),
+        };
+        Err(Refusal::invalid(format!("{problem}; {hint}.")))
+    }
+
+    /// The path of a property of this object, as messages name it.
+    fn path_of(&self, name: &str) -> String {
+        let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
+        let mut path = self.path.clone();
+        path.push(&name);
+        shown_path(&path)
     }
 
     /// Where a property of this name belongs: the places that are nearest to here.

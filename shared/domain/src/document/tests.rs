@@ -241,6 +241,15 @@ fn an_unknown_property_is_refused_with_the_nearest_name() {
             json!({"colour\n": "x".repeat(70)}),
             "'colour' is not a property; known properties are id, type, name, properties.",
         ),
+        (
+            json!({"properties": {"action": {"request": {"authentication": {"passwort": "x"}}}}}),
+            "'action.request.authentication.passwort' is not a property; did you mean 'password'?",
+        ),
+        // A name beside secrets may be one of them.
+        (
+            json!({"properties": {"action": {"queueMessage": {"sv=1&sig=hunter2": "x"}}}}),
+            "'action.queueMessage' has an unknown property; known properties are storageAccount, queueName, sasToken, message, messageFormat.",
+        ),
         // A property that is to be removed is named as one that is to be set.
         (
             json!({"properties": {"recurence": null}}),
@@ -252,10 +261,10 @@ fn an_unknown_property_is_refused_with_the_nearest_name() {
     let long = "x".repeat(70);
     let message = wrong_names(json!({"properties": {&long: 1}}), JOB);
     assert!(message.starts_with(&format!("'{}' is not", "x".repeat(60))), "{message}");
-    let quota = json!({"properties": {"quota": {"maxJobs": 3}}});
+    let quota = json!({"properties": {"quota": {"maxJobsCount": 3}}});
     assert_eq!(
         wrong_names(quota, COLLECTION),
-        "'quota.maxJobs' is not a property; did you mean 'maxJobCount'?"
+        "'quota.maxJobsCount' is not a property; did you mean 'maxJobCount'?"
     );
 }
 
@@ -266,6 +275,10 @@ fn a_property_in_another_place_is_refused_with_its_own_place() {
         (in_properties("retryPolicy"), "'retryPolicy' belongs inside 'action'."),
         (in_properties("ErrorAction"), "'ErrorAction' belongs inside 'action'."),
         (in_properties("timeZone"), "'timeZone' belongs inside 'recurrence'."),
+        (
+            json!({"properties": {"minutehand": {"timeZone": "UTC"}}}),
+            "'minutehand.timeZone' belongs inside 'recurrence'.",
+        ),
         (in_properties("hours"), "'hours' belongs inside 'recurrence.schedule'."),
         (json!({"recurrence": {}}), "'recurrence' belongs inside 'properties'."),
         (json!({"action": {}}), "'action' belongs inside 'properties'."),
@@ -296,6 +309,7 @@ fn a_property_in_another_place_is_refused_with_its_own_place() {
         (json!({"sku": {}}), "'sku' belongs inside 'properties'."),
         (in_properties("location"), "'location' belongs beside 'properties'."),
         (in_properties("maxJobCount"), "'maxJobCount' belongs inside 'quota'."),
+        (in_properties("timeZone"), "'timeZone' belongs inside 'minutehand'."),
     ] {
         assert_eq!(wrong_names(body, COLLECTION), message);
     }
@@ -742,4 +756,135 @@ fn monthly_occurrences_are_answered_in_two_spellings_and_stored_in_one() {
     assert_eq!(kept, r#"{"day":"monday","occurrence":1}"#);
     let answer = answered(&job).pointer(days).unwrap().to_string();
     assert_eq!(answer, r#"{"day":"monday","occurrence":1,"Occurrence":1}"#);
+}
+
+/// The zone of a job after a PUT, given the stored properties and the collection's zone. `sent` is
+/// the recurrence of the PUT.
+#[track_caller]
+fn check_zone(sent: &Value, stored: Option<Value>, default: Option<&str>, expected: Option<&str>) {
+    let start = "2027-01-01T00:00:00Z";
+    let shown = format!("{sent} over {stored:?} in {default:?}");
+    let mut body = json!({"properties": {"startTime": start, "recurrence": sent}});
+    let stored = stored.map(|recurrence| json!({"startTime": start, "recurrence": recurrence}));
+    add_time_zone(&mut body, stored.as_ref(), default);
+    let zone = body.pointer("/properties/recurrence/timeZone").and_then(Value::as_str);
+    assert_eq!(zone, expected, "{shown}");
+}
+
+#[test]
+fn a_time_zone_that_is_not_sent_stays_while_the_recurrence_does() {
+    let nine = json!({"frequency": "Week", "schedule": {"hours": [9], "minutes": [0]}});
+    let in_zone = |zone: &str| {
+        let mut nine = nine.clone();
+        nine["timeZone"] = zone.into();
+        Some(nine)
+    };
+    let ten = json!({"frequency": "week", "schedule": {"hours": [10], "minutes": [0]}});
+    // The same in other words, as clients write it.
+    let same =
+        json!({"frequency": "week", "interval": 1, "schedule": {"hours": [9], "minutes": [0]}});
+    let (berlin, tokyo) = (Some("Europe/Berlin"), Some("Asia/Tokyo"));
+    check_zone(&same, in_zone("Europe/Berlin"), None, berlin);
+    check_zone(&same, in_zone("Europe/Berlin"), tokyo, berlin);
+    // Another recurrence is a new timing: it takes the zone of the collection.
+    check_zone(&ten, in_zone("Europe/Berlin"), None, None);
+    check_zone(&ten, in_zone("Europe/Berlin"), tokyo, tokyo);
+    check_zone(&ten, Some(nine.clone()), tokyo, tokyo);
+    check_zone(&nine, None, tokyo, tokyo);
+    check_zone(&nine, Some(Value::Null), tokyo, tokyo);
+    // The timing stays, and so does its lack of a zone.
+    check_zone(&same, Some(nine.clone()), tokyo, None);
+    // What is sent counts, `null` too.
+    check_zone(&in_zone("UTC").unwrap(), in_zone("Europe/Berlin"), tokyo, Some("UTC"));
+    let mut removed = nine.clone();
+    removed["timeZone"] = Value::Null;
+    check_zone(&removed, in_zone("Europe/Berlin"), tokyo, None);
+    // What cannot be read is refused later.
+    check_zone(&json!({"frequency": "era"}), in_zone("Europe/Berlin"), None, None);
+}
+
+#[test]
+fn another_start_is_a_new_timing_too() {
+    let recurrence = json!({"frequency": "day"});
+    let stored = json!({"startTime": "2027-01-01T00:00:00Z", "recurrence": recurrence});
+    for (start, expected) in
+        [("2027-01-01T01:00+01:00", Value::Null), ("2027-01-02", json!("Asia/Tokyo"))]
+    {
+        let mut body = json!({"properties": {"startTime": start, "recurrence": recurrence}});
+        add_time_zone(&mut body, Some(&stored), Some("Asia/Tokyo"));
+        assert_eq!(body["properties"]["recurrence"]["timeZone"], expected, "{start}");
+    }
+}
+
+#[test]
+fn a_job_that_runs_once_starts_on_the_clock_of_the_collection() {
+    for (start, zone, expected) in [
+        ("2027-01-01T09:00", Some("Europe/Berlin"), "2027-01-01T08:00:00Z"),
+        ("2027-01-01T09:00Z", Some("Europe/Berlin"), "2027-01-01T09:00:00Z"),
+        ("2027-01-01T09:00", None, "2027-01-01T09:00"),
+        ("soon", Some("Europe/Berlin"), "soon"),
+    ] {
+        let mut body = json!({"properties": {"startTime": start}});
+        add_time_zone(&mut body, None, zone);
+        assert_eq!(body["properties"]["startTime"], expected, "{start}");
+    }
+}
+
+#[test]
+fn extensions_that_are_not_sent_stay() {
+    let stored = json!({"minutehand": {"timeZone": "Europe/Berlin"}, "state": "Enabled"});
+    let kept = json!({"properties": {"minutehand": {"timeZone": "Europe/Berlin"}}});
+    for (body, expected) in [
+        (json!({}), kept.clone()),
+        (json!({"properties": null}), kept.clone()),
+        (json!({"properties": {}}), kept.clone()),
+        (json!({"properties": {"minutehand": null}}), json!({"properties": {"minutehand": null}})),
+        (json!({"properties": {"minutehand": {}}}), json!({"properties": {"minutehand": {}}})),
+        (json!({"properties": []}), json!({"properties": []})),
+    ] {
+        let mut completed = body.clone();
+        keep_extensions(&mut completed, &stored);
+        assert_eq!(completed, expected, "{body}");
+    }
+    let mut body = json!({});
+    keep_extensions(&mut body, &json!({"state": "Enabled"}));
+    assert_eq!(body, json!({}));
+}
+
+#[test]
+fn extensions_are_checked_stored_and_answered() {
+    let collection = |extensions: Value| {
+        let body = json!({"properties": {"minutehand": extensions}});
+        accept_collection(&canonical_names(body, COLLECTION)?).map(|it| write_collection(&it))
+    };
+    let written = collection(json!({"TimeZone": "W. Europe Standard Time"})).unwrap();
+    assert_eq!(
+        written.to_string(),
+        r#"{"properties":{"sku":{"name":"Standard"},"state":"Enabled","minutehand":{"timeZone":"W. Europe Standard Time"}}}"#
+    );
+    assert_eq!(write_collection(&load_collection(&written).unwrap()), written);
+    for (extensions, message) in [
+        (
+            json!({"timeZone": "Europe/Berln"}),
+            "'minutehand.timeZone' is \"Europe/Berln\"; use an IANA or Windows time zone name, such as 'Europe/Berlin'.",
+        ),
+        (json!({"timeZone": 1}), "'minutehand.timeZone' is 1; use a JSON string."),
+        (json!("UTC"), "'minutehand' must be a JSON object."),
+        (
+            json!({"timezon": "UTC"}),
+            "'minutehand.timezon' is not a property; did you mean 'timeZone'?",
+        ),
+    ] {
+        assert_eq!(collection(extensions).unwrap_err().message, message);
+    }
+    // A zone that a later release of the database drops does not break a stored collection.
+    let dropped = json!({"properties": {"minutehand": {"timeZone": "Europe/Atlantis"}}});
+    assert_eq!(load_collection(&dropped).unwrap().time_zone(), Some("Europe/Atlantis"));
+    let with_extensions = |extensions: &str| {
+        BASIC.replace(r#""state""#, &format!(r#""minutehand":{extensions},"state""#))
+    };
+    let job = read(&with_extensions("{}"));
+    assert_eq!(answered(&job)["minutehand"], json!({}));
+    assert_eq!(load(&stored(&job)).unwrap(), job);
+    assert_eq!(read(&with_extensions("null")), read(BASIC));
 }
