@@ -235,8 +235,8 @@ mod tests {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
     }
 
-    fn found(rule: serde_json::Value, [since, now, until]: [&str; 3]) -> Vec<String> {
-        let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
+    fn found(rule: &serde_json::Value, [since, now, until]: [&str; 3]) -> Vec<String> {
+        let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
         let timetable = Timetable::new(&rule, Some(at("2027-01-01")), at(since)).unwrap();
         let found = dispatched(&timetable, at(since), at(now), at(until));
         found.into_iter().map(format_instant).collect()
@@ -246,19 +246,19 @@ mod tests {
     fn the_latest_occurrence_and_those_up_to_the_timer_were_dispatched() {
         let minutes = json!({"frequency": "minute", "interval": 5});
         assert_eq!(
-            found(minutes.clone(), ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:15"]),
+            found(&minutes, ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:15"]),
             ["2027-03-01T10:00:00Z", "2027-03-01T10:05:00Z", "2027-03-01T10:10:00Z"]
         );
         // The timer is before the latest occurrence: the server did not sweep for a while.
         let late = ["2027-03-01", "2027-03-01T10:01", "2027-03-01T09:30"];
-        assert_eq!(found(minutes.clone(), late), Vec::<String>::new());
+        assert_eq!(found(&minutes, late), Vec::<String>::new());
         // Nothing from before the timing, and nothing older than history.
         let young = ["2027-03-01T10:01", "2027-03-01T10:01", "2027-03-01T10:10"];
-        assert_eq!(found(minutes, young), ["2027-03-01T10:05:00Z"]);
+        assert_eq!(found(&minutes, young), ["2027-03-01T10:05:00Z"]);
         let years = json!({"frequency": "year"});
         let old = ["2027-01-01", "2027-03-01", "2028-01-01"];
-        assert_eq!(found(years.clone(), old), ["2027-01-01T00:00:00Z"]);
+        assert_eq!(found(&years, old), ["2027-01-01T00:00:00Z"]);
         let old = ["2027-01-01", "2027-03-02", "2028-01-01"];
-        assert_eq!(found(years, old), Vec::<String>::new());
+        assert_eq!(found(&years, old), Vec::<String>::new());
     }
 }
