@@ -43,7 +43,7 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let (method, path) = (&head.method, head.uri.path());
     let status = answer.status().as_u16();
     tracing::info!(%method, path, status, request.id = request_id, "answered a request");
-    answer.into_response(&request_id, &head.headers, rest.clock.now())
+    answer.into_response(&request_id, &head, rest.clock.now())
 }
 
 /// Turns a panic into a failure of this one request, so that the process goes on serving others.
