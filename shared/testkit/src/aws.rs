@@ -33,6 +33,8 @@ pub enum AwsAnswer {
     Done(Value),
     /// It failed: a status, and the code of the error.
     Failed(u16, &'static str),
+    /// It failed: a status, and the document of the error with its `__type`.
+    FailedWith(u16, Value),
     /// There is no answer.
     Silence,
 }
@@ -81,6 +83,7 @@ impl FakeAws {
         let (status, body) = match answer {
             AwsAnswer::Done(body) => (200, body),
             AwsAnswer::Failed(status, code) => (status, json!({"__type": code, "message": code})),
+            AwsAnswer::FailedWith(status, body) => (status, body),
             AwsAnswer::Silence => return Err(ConnectorError::timeout("no answer".into())),
         };
         let status = StatusCode::try_from(status)
