@@ -53,6 +53,23 @@ fn scaling_that_aws_would_refuse_is_refused_before_the_deployment() {
 }
 
 #[test]
+fn private_targets_need_a_network_that_the_executor_is_in() {
+    let template = Template::read();
+    let needs = template.rule("PrivateTargetsNeedANetwork");
+    assert_eq!(needs["RuleCondition"]["Fn::Equals"], json!([{ "Ref": "Targets" }, "private"]));
+    let is_in_vpc = json!({ "Fn::Not": [{ "Fn::Equals": [{ "Ref": "SubnetIds" }, ""] }] });
+    assert_eq!(needs["Assertions"][0]["Assert"], is_in_vpc);
+    assert_eq!(*template.condition("IsInVpc"), is_in_vpc);
+    let network = &template.properties("ExecutorFunction")["VpcConfig"]["Fn::If"];
+    assert_eq!(network[0], "IsInVpc");
+    for name in ["SubnetIds", "SecurityGroupIds"] {
+        assert_eq!(network[1][name]["Fn::Split"], json!([",", { "Ref": name }]));
+    }
+    let role = &template.properties("ExecutorRole")["ManagedPolicyArns"]["Fn::If"];
+    assert_eq!(role[0], "IsInVpc");
+}
+
+#[test]
 fn routes_without_authentication_have_a_limit_of_their_own() {
     let template = Template::read();
     let open: Vec<&Value> = template
