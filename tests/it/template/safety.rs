@@ -131,6 +131,7 @@ fn queues_refuse_unencrypted_transport() {
 /// The names of dashboards are common to all regions of an account.
 #[test]
 fn two_regions_have_two_dashboards() {
-    let name = &Template::read().properties("Board")["DashboardName"]["Fn::Sub"];
+    let template = Template::read();
+    let name = &template.properties("Board")["DashboardName"]["Fn::Sub"];
     assert_eq!(name, "${AWS::StackName}-${AWS::Region}");
 }
