@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::ids::fnv1a;
 use ports::StoreError;
 use ports::store::Saved;
+use tokio::time::{Instant, sleep_until};
 
 use super::client::Table;
 use super::error::failed_conditions;
@@ -86,7 +87,7 @@ impl Table {
                 }
                 Err(error) => match failed_conditions(error) {
                     Err(StoreError::Throttled(_)) if tries < TRIES_MAX => {
-                        tokio::time::sleep(wait_after(tries, &keys)).await;
+                        sleep_until(Instant::now() + wait_after(tries, &keys)).await;
                         tries += 1;
                     }
                     failed => break Some(failed?),
@@ -115,7 +116,6 @@ mod tests {
     use testkit::aws::{AwsAnswer, FakeAws};
     use testkit::fake_client;
     use tokio::task::JoinSet;
-    use tokio::time::Instant;
 
     use super::*;
 
