@@ -159,8 +159,8 @@ mod tests {
             let table = table.clone();
             saves.spawn(async move { table.save(put(&format!("job-{n}"))).await });
         }
-        let saved = saves.join_all().await;
-        for saved in &saved {
+        let results = saves.join_all().await;
+        for saved in &results {
             assert!(matches!(saved, Ok(Saved::Kept)), "{saved:?}");
         }
         assert!(aws.calls().len() > 100, "the transactions collided");
@@ -168,7 +168,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_transaction_that_always_collides_fails_within_three_seconds() {
-        let aws = one_at_a_time(Duration::from_secs(3_600));
+        let aws = one_at_a_time(Duration::from_hours(1));
         let table = Table::new(fake_client!(aws_sdk_dynamodb, aws), "t".to_owned());
         let began = Instant::now();
         let saved = table.save(put("job")).await;
