@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Stop, Sweeper};
+use app::fire::{
+    Dispatcher, Executor, FirePorts, FireSettings, Performed, Stop, Sweeper, Unbounded,
+};
 use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -265,7 +267,7 @@ impl World {
                     self.put_back(id, i64::try_from(after.as_micros()).unwrap());
                 }
                 // It comes back by itself.
-                Err(_) => {}
+                Ok(Performed::Waits(_)) | Err(_) => {}
             }
         }
     }
@@ -287,7 +289,7 @@ impl World {
             ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
         let executor = Executor::new(ports, FireSettings::default());
-        let performed = executor.perform(work_item, &Stop::never()).await;
+        let performed = executor.perform(work_item, &Unbounded, &Stop::never()).await;
         match (self.mutation, performed) {
             (Some(Mutation::LostClaimAcks), Ok(Performed::Again(_))) => Ok(Performed::Done),
             (Some(Mutation::LeaseOverVisibility), Ok(Performed::Again(_))) => {
