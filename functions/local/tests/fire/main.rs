@@ -18,6 +18,8 @@ mod damaged;
 #[cfg(test)]
 mod day;
 #[cfg(test)]
+mod fair;
+#[cfg(test)]
 mod frozen;
 #[cfg(test)]
 mod jobs;

@@ -10,6 +10,7 @@ mod execute;
 mod finish;
 mod follow;
 mod loaded_job;
+mod place;
 mod repair;
 mod stop;
 mod sweep;
@@ -27,6 +28,7 @@ use ports::{
 pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
+pub use place::{DeliveryPlace, Unbounded, Wait};
 pub use repair::{RepairPorts, RepairReport, repair};
 pub use stop::Stop;
 pub use sweep::{Pass, Sweeper};

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use domain::ids;
 use embedded::DataDir;
 use ports::IdSource;
 use rest::{Access, Scope, Token};
@@ -18,7 +19,6 @@ use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
 use zeroize::Zeroizing;
 
-use super::key::unhex;
 use super::private_file;
 use crate::serve::tasks::Stop;
 
@@ -163,7 +163,7 @@ fn parse_line(line: &str) -> Result<Option<Token>> {
     let Some(digits) = words.next() else {
         return Ok(None);
     };
-    let hash = unhex(digits).and_then(|bytes| bytes.try_into().ok());
+    let hash = ids::unhex(digits).and_then(|bytes| bytes.try_into().ok());
     let hash =
         hash.context("it does not begin with a SHA-256 hash, which is 64 hexadecimal digits")?;
     let mut scopes = words.filter_map(|word| word.strip_prefix("scope="));
