@@ -22,7 +22,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test e2e ci simulate bench bench-recurrence bench-store bench-aws build size dist install package image image-test deploy local-lambda
+.PHONY: help tools run fmt check test e2e ci simulate bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,12 +127,18 @@ dist: ## the binary as it is released: optimised, stripped
 	@wc -c $(RELEASE) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
 # Nothing is built here, so that it works under sudo: root has no toolchain.
-install: ## put what `make dist` built, and a unit for systemd, below PREFIX
+install: ## put what `make dist` built, and a unit for systemd, below PREFIX; makes /etc/minutehand
 	@test -x '$(RELEASE)' || { echo 'there is no $(RELEASE): run `make dist` first' >&2; exit 1; }
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/systemd/system'
 	install -m 755 '$(RELEASE)' '$(DESTDIR)$(PREFIX)/bin/minutehand'
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' infra/systemd/minutehand.service \
 		> '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
+	install -d -m 700 '$(DESTDIR)/etc/minutehand'
+
+uninstall: ## remove what `make install` put below PREFIX; settings and data stay
+	rm -f '$(DESTDIR)$(PREFIX)/bin/minutehand' '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
+	@if [ -d '$(DESTDIR)/etc/minutehand' ]; then rmdir --ignore-fail-on-non-empty '$(DESTDIR)/etc/minutehand'; fi
+	@echo 'Data and settings stay: remove /var/lib/minutehand and /etc/minutehand by hand.'
 
 package: dist ## an archive to publish, with its checksum, in target/package; TAG=v1.2.3 has to fit
 	@infra/package '$(RELEASE)' '$(TARGET_DIR)/package'

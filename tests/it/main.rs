@@ -16,6 +16,8 @@ mod fire;
 #[cfg(test)]
 mod glossary;
 #[cfg(test)]
+mod install;
+#[cfg(test)]
 mod manage;
 #[cfg(test)]
 mod readme;

@@ -4,7 +4,8 @@
 //! Opening takes three steps, in this order:
 //!
 //! 1. Create the directory if it is missing, accessible to its owner only.
-//! 2. Lock the file `lock`, for as long as the [`DataDir`] or anything opened in it lives.
+//! 2. Lock the directory and the file `lock`, for as long as the [`DataDir`] or anything opened in it
+//!    lives. The file names the process; the lock on the directory holds even if the file is removed.
 //! 3. Read the file `format`, or write it into a new directory. A directory with files of others is
 //!    refused: it was probably named by mistake.
 //!
@@ -58,7 +59,10 @@ pub struct DataDir(Arc<DirLock>);
 struct DirLock {
     path: PathBuf,
     lock: File,
+    /// The directory itself, where the system can lock it.
+    directory: Option<File>,
     is_new: bool,
+    mended: Vec<String>,
 }
 
 impl Drop for DirLock {
@@ -66,6 +70,9 @@ impl Drop for DirLock {
     /// copy of every open file until it executes its program.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
+        if let Some(directory) = &self.directory {
+            let _ = directory.unlock();
+        }
     }
 }
 
@@ -142,7 +149,9 @@ impl DataDir {
         // SQLite would treat a relative path that begins with `file:` as a URI.
         let path = &fs::canonicalize(path).map_err(io_error("resolve", path))?;
         check_new(path)?;
+        let directory = lock_directory(path)?;
         let lock = lock(path)?;
+        let mended = mend_modes(path)?;
         let format = read_format(path)?;
         match format {
             Some(FORMAT) => {}
@@ -153,7 +162,14 @@ impl DataDir {
             Some(_) => return Err(DataDirError::Damaged { path: path.clone() }),
             None => write_format(path)?,
         }
-        Ok(Self(Arc::new(DirLock { path: path.clone(), lock, is_new: format.is_none() })))
+        let is_new = format.is_none();
+        Ok(Self(Arc::new(DirLock { path: path.clone(), lock, directory, is_new, mended })))
+    }
+
+    /// Returns what was changed because other users could access it, one sentence for each.
+    #[must_use]
+    pub fn mended(&self) -> &[String] {
+        &self.0.mended
     }
 
     /// Returns whether this was the directory's first opening.
@@ -207,6 +223,61 @@ fn create(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
+/// Locks the directory itself; `None` where the system cannot, as on some network file systems.
+fn lock_directory(dir: &Path) -> Result<Option<File>, DataDirError> {
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let directory = File::open(dir).map_err(io_error("open", dir))?;
+    match directory.try_lock() {
+        Ok(()) => Ok(Some(directory)),
+        Err(TryLockError::WouldBlock) => Err(in_use(dir)),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+fn in_use(dir: &Path) -> DataDirError {
+    let text = File::open(dir.join(LOCK_FILE)).and_then(|mut file| read_small(&mut file));
+    let pid = text.ok().and_then(|text| text.trim().parse().ok());
+    DataDirError::InUse { path: dir.to_owned(), pid }
+}
+
+/// Takes the access of all users away from the directory and its databases. Secrets are files of their
+/// own, which are refused instead: another user may have read them.
+#[cfg(unix)]
+fn mend_modes(dir: &Path) -> Result<Vec<String>, DataDirError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    const OTHERS: u32 = 0o007;
+    const OTHERS_WRITE: u32 = 0o002;
+    let mut mended = Vec::new();
+    for (path, refused) in [
+        (dir.to_owned(), OTHERS_WRITE),
+        (dir.join(STORE_FILE), OTHERS),
+        (dir.join(QUEUE_FILE), OTHERS),
+    ] {
+        let Ok(metadata) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        let mode = metadata.permissions().mode() & 0o7777;
+        if metadata.is_symlink() || mode & refused == 0 {
+            continue;
+        }
+        let permissions = fs::Permissions::from_mode(mode & !OTHERS);
+        fs::set_permissions(&path, permissions).map_err(io_error("restrict access to", &path))?;
+        mended.push(format!(
+            "{} was accessible to all users (mode {mode:04o}), and no longer is; restore a backup if \
+             another user may have changed it",
+            path.display()
+        ));
+    }
+    Ok(mended)
+}
+
+#[cfg(not(unix))]
+fn mend_modes(_dir: &Path) -> Result<Vec<String>, DataDirError> {
+    Ok(Vec::new())
+}
+
 fn lock(dir: &Path) -> Result<File, DataDirError> {
     let path = dir.join(LOCK_FILE);
     // Do not truncate the file before it is locked: it names the process that holds the lock.
@@ -214,10 +285,7 @@ fn lock(dir: &Path) -> Result<File, DataDirError> {
         private().create(true).truncate(false).open(&path).map_err(io_error("open", &path))?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let pid = read_small(&mut file).ok().and_then(|text| text.trim().parse().ok());
-            return Err(DataDirError::InUse { path: dir.to_owned(), pid });
-        }
+        Err(TryLockError::WouldBlock) => return Err(in_use(dir)),
         Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
     }
     file.set_len(0)

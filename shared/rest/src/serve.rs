@@ -41,8 +41,17 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     };
     let (method, path) = (&head.method, head.uri.path());
     let status = answer.status().as_u16();
-    tracing::info!(%method, path, status, request.id = request_id, "answered a request");
+    if is_routine(path) && answer.status().is_success() {
+        tracing::debug!(%method, path, status, request.id = request_id, "answered a request");
+    } else {
+        tracing::info!(%method, path, status, request.id = request_id, "answered a request");
+    }
     answer.into_response(&request_id, &head, rest.clock.now())
+}
+
+/// Whether a path is that of probes and scrapes, which come thousands of times a day.
+fn is_routine(path: &str) -> bool {
+    ["/healthz", "/metrics"].iter().any(|routine| path.eq_ignore_ascii_case(routine))
 }
 
 /// Turns a panic into a failure of this one request, so that the process goes on serving others.

@@ -16,6 +16,9 @@ use tracing_subscriber::{Registry, fmt};
 /// All of Minutehand's crates, and so the targets of their events, begin with this.
 const OWN_CRATES: &str = "minutehand";
 
+/// The AWS SDK warns here for each request that failed, beside the line of the one that made it.
+const POISONED_CONNECTIONS: &str = "aws_smithy_runtime::client::http::connection_poisoning";
+
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
@@ -67,7 +70,11 @@ pub fn start_log(format: LogFormat, level: LogLevel) {
 fn filter_for(level: LogLevel) -> Targets {
     let own = level.filter();
     let others = own.min(LevelFilter::from_level(Level::WARN));
-    Targets::new().with_default(others).with_target(OWN_CRATES, own)
+    let errors = own.min(LevelFilter::ERROR);
+    Targets::new()
+        .with_default(others)
+        .with_target(OWN_CRATES, own)
+        .with_target(POISONED_CONNECTIONS, errors)
 }
 
 fn log_panic(panic: &PanicHookInfo<'_>) {
@@ -97,6 +104,8 @@ mod tests {
         assert!(!debug.would_enable("minutehand_rest::serve", &Level::TRACE));
         assert!(debug.would_enable("hyper::proto", &Level::WARN));
         assert!(!debug.would_enable("hyper::proto", &Level::INFO));
+        assert!(!debug.would_enable(POISONED_CONNECTIONS, &Level::WARN));
+        assert!(debug.would_enable(POISONED_CONNECTIONS, &Level::ERROR));
         assert!(!filter_for(LogLevel::Error).would_enable("hyper::proto", &Level::WARN));
     }
 }

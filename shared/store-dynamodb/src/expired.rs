@@ -1,4 +1,5 @@
-//! Removing expired items on one machine, where the table does not remove them itself.
+//! Scans on one machine: removing expired items, which the table does not do there, and finding a
+//! secret to try a key on.
 //!
 //! It scans the table a page at a time, so that other requests are served in between. If it is
 //! stopped, or the process crashes, the next scan removes the rest.
@@ -22,6 +23,39 @@ const IS_EXPIRED: &str = "(attribute_not_exists(lease_until) AND expires_at <= :
                           OR (attribute_exists(lease_until) AND expires_at <= :work_now)";
 
 impl DynamoStore {
+    /// The secrets of some job that has any, with the job's uid, for which they are sealed. It scans, so
+    /// it is for one machine only.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn any_sealed(&self) -> Result<Option<(String, Vec<u8>)>, StoreError> {
+        let mut from: Option<HashMap<String, AttributeValue>> = None;
+        loop {
+            let page = self
+                .table
+                .client
+                .scan()
+                .table_name(&self.table.name)
+                .filter_expression("attribute_exists(sealed)")
+                .projection_expression("pk, sk, uid, sealed")
+                .limit(PAGE_ITEMS)
+                .set_exclusive_start_key(from)
+                .send()
+                .await
+                .map_err(store_error)?;
+            if let Some(found) = page.items().first() {
+                let reader = Reader::new(found);
+                let sealed = reader.optional_bytes("sealed")?.unwrap_or_default();
+                return Ok(Some((reader.text("uid")?.to_owned(), sealed)));
+            }
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+
     /// Removes expired attempts and returns how many: those that ended by the clock of the schedule,
     /// those that are only claimed by the clock of work.
     ///

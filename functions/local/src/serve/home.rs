@@ -35,6 +35,9 @@ impl Home {
                     bail!("{} is not a directory: give one with --data", path.display());
                 }
                 let dir = DataDir::open(path)?;
+                for mended in dir.mended() {
+                    tracing::warn!("{mended}");
+                }
                 let sealer = secrets::open_sealer(&dir)?;
                 let id = RandomIds.new_id();
                 let opened = DataDirectory::open(&dir, *sync, clock, &id).map_err(with_advice)?;

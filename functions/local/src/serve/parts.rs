@@ -16,6 +16,7 @@ use super::build_info::BUILD;
 use super::condition::Condition;
 use super::home::Home;
 use super::http::PrometheusPage;
+use super::secrets;
 use super::settings::{ClockSettings, ServeSettings};
 use super::under_way::UnderWay;
 
@@ -57,6 +58,9 @@ impl Parts {
             .with_groups(Groups::Transactions)
             .alone(ids.new_id());
         let jobs = Arc::new(jobs);
+        if let Some(dir) = &dir {
+            secrets::check_key(dir, &sealer, &jobs).await?;
+        }
         Ok(Self {
             batching: Arc::new(BatchingStore::new(jobs.clone())),
             started_at: clock.now(),

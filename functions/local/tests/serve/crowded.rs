@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::server::Server;
@@ -37,4 +38,36 @@ fn at_the_limit_a_new_connection_replaces_the_longest_idle_one() {
     last.read_to_string(&mut rest).unwrap();
     assert_eq!(rest.matches("HTTP/1.1 200").count(), 1, "{rest}");
     server.stop().is_clean();
+}
+
+#[test]
+fn at_the_limit_requests_that_are_never_finished_make_room() {
+    let server = Server::start(["--memory", "--no-auth"]);
+    let tls = Server::start(["--memory", "--no-auth", "--tls-self-signed"]);
+    for (server, begun) in [
+        (&server, &b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "[..]),
+        (&server, b""),
+        // The beginning of a handshake.
+        (&tls, b"\x16\x03\x01"),
+    ] {
+        let mut slow: Vec<TcpStream> = (0..2 * CONNECTIONS)
+            .map(|_| {
+                let mut stream = TcpStream::connect(server.address).unwrap();
+                stream.write_all(begun).unwrap();
+                stream
+            })
+            .collect();
+        let since = Instant::now();
+        let url = format!("{}://{}", server.scheme(), server.address);
+        let mut asking = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+        asking.args(["health", "--url", &url, "--timeout", "60"]);
+        let asked = asking.output().unwrap();
+        assert!(asked.status.success(), "{asked:?}");
+        assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+        // The first of them is closed.
+        let mut rest = Vec::new();
+        assert!(matches!(slow[0].read_to_end(&mut rest), Ok(0) | Err(_)), "{rest:?}");
+    }
+    server.stop().is_clean();
+    tls.stop().is_clean();
 }

@@ -181,6 +181,14 @@ fn a_second_process_cannot_use_the_data_directory() {
     assert_eq!(second.status.code(), Some(1));
     assert!(said.contains("is in use by process"), "{said}");
     assert_eq!(second.stdout, b"");
+    // Nor if somebody removes the lock's file.
+    fs::remove_file(dir.path().join("lock")).unwrap();
+    let mut third = command();
+    third.arg("--data").arg(dir.path()).args(["--listen", "127.0.0.1:0"]);
+    let third = third.output().unwrap();
+    let said = String::from_utf8(third.stderr).unwrap();
+    assert_eq!(third.status.code(), Some(1));
+    assert!(said.contains("is in use by another process"), "{said}");
     // The first process is not affected.
     assert_eq!(server.send("GET", "/healthz", "").status, 200);
     server.stop().is_clean();
@@ -227,13 +235,18 @@ fn the_default_data_directory_is_in_the_working_directory() {
 #[test]
 fn the_log_can_be_json() {
     let server = Server::start(["--memory", "--no-auth", "--log", "json"]);
-    server.send("GET", "/healthz", "");
+    for path in ["/healthz", "/metrics", "/nowhere"] {
+        server.send("GET", path, "");
+    }
     let ended = server.stop();
     ended.is_clean();
     let lines: Vec<serde_json::Value> =
         ended.log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let request = lines.iter().find(|line| line["message"] == "answered a request").unwrap();
-    assert_eq!(request["path"], "/healthz");
-    assert_eq!(request["status"], 200);
+    let mut requests = lines.iter().filter(|line| line["message"] == "answered a request");
+    // Probes and scrapes are not logged while they succeed.
+    let request = requests.next().unwrap();
+    assert_eq!(request["path"], "/nowhere");
+    assert_eq!(request["status"], 404);
+    assert!(requests.next().is_none());
     assert_eq!(request["request.id"].as_str().unwrap().len(), 36);
 }

@@ -246,6 +246,16 @@ fn a_store_opens_only_with_its_own_key() {
     let said = refusal(dir.path());
     assert!(said.contains("is not the key that sealed the secrets in this directory"), "{said}");
 
+    // Without the check, the stored secrets show it.
+    let check = dir.path().join("key.check");
+    let checked = fs::read(&check).unwrap();
+    fs::remove_file(&check).unwrap();
+    let said = refusal(dir.path());
+    assert!(said.contains("is not the key that sealed the secrets in this directory"), "{said}");
+    assert!(!check.exists());
+    fs::write(&check, checked).unwrap();
+    fs::set_permissions(&check, Permissions::from_mode(0o600)).unwrap();
+
     for damaged in ["", "beef", &ours.replace(|_: char| true, "g")] {
         fs::write(&key, damaged).unwrap();
         let said = refusal(dir.path());
@@ -261,6 +271,27 @@ fn a_store_opens_only_with_its_own_key() {
     server.must("PATCH", "/jc/jobs/j", r#"{"properties":{"startTime":"2051-01-01"}}"#);
     server.stop().is_clean();
     assert!(!dir.path().join("key.check.new").exists());
+}
+
+#[test]
+fn a_directory_and_databases_that_all_users_can_access_are_mended() {
+    let dir = tempfile::tempdir().unwrap();
+    Server::open(dir.path()).stop().is_clean();
+    for (name, mode) in [("", 0o777), ("store.db", 0o666), ("queue.db", 0o604)] {
+        fs::set_permissions(dir.path().join(name), Permissions::from_mode(mode)).unwrap();
+    }
+    let ended = Server::open(dir.path()).stop();
+    ended.is_clean();
+    assert_eq!(
+        ended.log.matches("was accessible to all users (mode 0").count(),
+        3,
+        "{}",
+        ended.log
+    );
+    for (name, expected) in [("", 0o770), ("store.db", 0o660), ("queue.db", 0o600)] {
+        let mode = fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, expected, "{name}");
+    }
 }
 
 #[test]

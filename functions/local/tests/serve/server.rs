@@ -148,6 +148,12 @@ impl Server {
         panic!("{text:?} was not logged: {:#?}", self.logged);
     }
 
+    /// The scheme of its URL.
+    pub(crate) fn scheme(&self) -> &'static str {
+        let is_tls = self.notes.iter().any(|note| note.starts_with("listening on https://"));
+        if is_tls { "https" } else { "http" }
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.0.id()
     }

@@ -2,7 +2,9 @@
 //!
 //! Every wait for a client has a timeout, so that slow or vanished clients do not occupy the server.
 //! The number of connections is limited, too: when the limit is reached, a new connection replaces the
-//! one that has been idle for longest, or waits until one becomes idle.
+//! one that has been idle for longest, or waits until one becomes idle. Idle is a connection on which no
+//! request is complete: one that shakes hands, or has sent a part of a request's head, is idle, too.
+//! Otherwise clients that never finish a head would take all places.
 //!
 //! Only HTTP/1.1 is served. All clients of Azure Scheduler speak it, and a proxy can translate for
 //! others.
@@ -108,6 +110,7 @@ async fn serve(accepted: Accepted, tls: Option<TlsAcceptor>, api: Router, until:
     let shaken = tokio::select! {
         shaken = handshake => shaken,
         () = until.stop.requested() => return,
+        () = until.make_room.notified() => return,
     };
     match shaken {
         Ok(Ok(Shaken::Tls(stream))) => serve_requests(*stream, api, until).await,
@@ -182,7 +185,8 @@ async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router
             biased;
             ended = connection.as_mut() => break ended,
             () = until.stop.requested() => {}
-            () = until.make_room.notified(), if is_idle => {}
+            // Not gracefully: that would wait for the rest of a head that may never come.
+            () = until.make_room.notified(), if is_idle => return,
             // The connection became idle or busy: compute `is_idle` again.
             _ = is_busy.changed() => continue,
         }

@@ -4,12 +4,14 @@
 //! store exists and the key does not, the start fails: a new key could not open any sealed secret.
 //!
 //! `key.check` contains a known text sealed with the key. It reveals a wrong key at the start, instead
-//! of when the first job needs a secret. It is written after the key, and again whenever it is missing.
+//! of when the first job needs a secret. It is written after the key. If it is missing, a secret of a
+//! stored job has to open with the key before it is written again.
 
 use anyhow::{Context, Result, anyhow, bail};
 use domain::ids;
 use embedded::DataDir;
 use sealer_aes::{AesSealer, KEY_BYTES};
+use store_dynamodb::DynamoStore;
 use zeroize::Zeroizing;
 
 use super::private_file;
@@ -19,7 +21,7 @@ const CHECK_FILE: &str = "key.check";
 /// The known text in it, which is also the context that it is sealed for.
 const CHECK: &str = "minutehand";
 
-/// Opens or creates the key of a data directory.
+/// Opens or creates the key of a data directory. [`check_key`] follows when the store is open.
 pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
     let path = dir.path().join(KEY_FILE);
     let key = match private_file::read(&path)? {
@@ -42,9 +44,7 @@ pub(in crate::serve) fn open_sealer(dir: &DataDir) -> Result<AesSealer> {
             key
         }
     };
-    let sealer = AesSealer::new(&key);
-    check_key(dir, &sealer)?;
-    Ok(sealer)
+    Ok(AesSealer::new(&key))
 }
 
 /// A sealer with a new key that is never written anywhere.
@@ -57,22 +57,34 @@ fn new_key() -> Result<Zeroizing<[u8; KEY_BYTES]>> {
 }
 
 /// Checks that this is the key that was used in this directory before.
-fn check_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
-    let path = dir.path().join(CHECK_FILE);
-    let Some(text) = private_file::read(&path)? else {
+pub(in crate::serve) async fn check_key(
+    dir: &DataDir,
+    sealer: &AesSealer,
+    jobs: &DynamoStore,
+) -> Result<()> {
+    let text = private_file::read(&dir.path().join(CHECK_FILE))?;
+    let is_right = match &text {
+        Some(text) => {
+            let known = ids::unhex(text.trim()).unwrap_or_default();
+            sealer.open(CHECK, &known).is_ok_and(|known| known == CHECK)
+        }
+        None => match jobs.any_sealed().await.context("cannot read the secret of a job")? {
+            Some((uid, secrets)) => sealer.open(&uid, &secrets).is_ok(),
+            None => true,
+        },
+    };
+    if !is_right {
+        bail!(
+            "{} is not the key that sealed the secrets in this directory: restore it and {CHECK_FILE} \
+             from your backup",
+            dir.path().join(KEY_FILE).display()
+        );
+    }
+    if text.is_none() {
         let known = sealer.seal(CHECK, CHECK).context("cannot seal a text with the key")?;
         private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
-        return Ok(());
-    };
-    let known = ids::unhex(text.trim()).unwrap_or_default();
-    if sealer.open(CHECK, &known).is_ok_and(|known| known == CHECK) {
-        return Ok(());
     }
-    bail!(
-        "{} is not the key that sealed the secrets in this directory: restore it and {CHECK_FILE} \
-         from your backup",
-        dir.path().join(KEY_FILE).display()
-    )
+    Ok(())
 }
 
 fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>> {

@@ -4,6 +4,6 @@ mod key;
 mod private_file;
 mod token;
 
-pub(super) use key::{open_sealer, temporary_sealer};
+pub(super) use key::{check_key, open_sealer, temporary_sealer};
 pub(super) use private_file::{read as read_private_file, write as write_private_file};
 pub(super) use token::{GeneratedToken, TokenFile, access_of};
