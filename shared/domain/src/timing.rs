@@ -107,7 +107,7 @@ impl Timing {
 
     /// The occurrences of the count that have fallen due, including those that an outage skipped.
     fn used_at(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<u32, Refused> {
-        let fallen_due = self.timetable(job, now)?.count_between(self.since, now);
+        let fallen_due = self.timetable(job, now)?.count_before(now);
         Ok(self.used.saturating_add(u32::try_from(fallen_due).unwrap_or(u32::MAX)))
     }
 }

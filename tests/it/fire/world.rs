@@ -176,9 +176,14 @@ impl World {
             watch,
             _store: store,
         };
-        let collection = json!({"properties": properties});
-        world.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
+        world.put_collection(properties).await;
         world
+    }
+
+    /// Puts the collection `jc` with these properties.
+    pub(super) async fn put_collection(&self, properties: Value) {
+        let collection = json!({"properties": properties});
+        self.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {

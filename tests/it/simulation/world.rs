@@ -322,6 +322,7 @@ impl World {
                 let standing = domain::firing::JobStanding {
                     state: snapshot.state,
                     generation: snapshot.timing.generation,
+                    since: snapshot.timing.since,
                     timetable: timetable.as_ref(),
                     collection_on_since: snapshot.collection_on_since,
                 };

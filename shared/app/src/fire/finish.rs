@@ -83,7 +83,7 @@ impl Executor {
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
         let retries = self.policy(job, Role::Main, loaded).await?.retries;
-        let last = last_until_now(timetable, snapshot.timing.since, now, &spans);
+        let last = last_until_now(timetable, now, &spans);
         let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;

@@ -112,6 +112,7 @@ impl LoadedJob {
         JobStanding {
             state: self.snapshot.state,
             generation: self.snapshot.timing.generation,
+            since: self.snapshot.timing.since,
             timetable: self.timetable.as_ref(),
             collection_on_since: self.snapshot.collection_on_since,
         }
@@ -120,9 +121,7 @@ impl LoadedJob {
     /// The number of the occurrence, from 1; for a run, the number of the occurrence before it.
     pub(super) fn repeat_count(&self, attempt: &Attempt, now: DateTime<Utc>) -> u64 {
         let timing = &self.snapshot.timing;
-        let count = |until| {
-            self.timetable.map_or(0, |timetable| timetable.count_between(timing.since, until))
-        };
+        let count = |until| self.timetable.map_or(0, |timetable| timetable.count_before(until));
         let before = u64::from(timing.used);
         match attempt.occurrence {
             Occurrence::Scheduled { nominal_at } => before + count(nominal_at) + 1,

@@ -62,10 +62,9 @@ impl Manage {
     ) -> Result<CollectionView, AppError> {
         let wanted = accept_collection(&canonical_names(body, COLLECTION))?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
-            let now = self.ports.clock.now();
             match self.ports.collections.find(place, name).await? {
-                Some(old) => self.replace(old, wanted.clone(), now).await,
-                None => self.create(place, name, wanted.clone(), now).await,
+                Some(old) => self.replace(old, wanted.clone(), self.ports.clock.now()).await,
+                None => self.create(place, name, wanted.clone()).await,
             }
         });
         saved.await.map(CollectionView::from)
@@ -151,7 +150,6 @@ impl Manage {
         place: &ResourceGroup,
         name: &Name,
         mut wanted: CollectionDefinition,
-        now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
         TierLimits::for_tier(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
@@ -163,7 +161,7 @@ impl Manage {
             place: place.clone(),
             collection: Collection { uid, name: name.clone(), definition: wanted },
             job_count: 0,
-            on_since: now,
+            on_since: CollectionRecord::NEVER_SWITCHED,
             version: 1,
         };
         let saved = self.ports.collections.create(&record).await?;
