@@ -177,6 +177,24 @@ impl Timetable {
             .map_while(move |second| timetable.instant(second))
     }
 
+    /// Returns whether the job runs once: it has no recurrence.
+    #[must_use]
+    pub const fn runs_once(&self) -> bool {
+        self.rule.is_none()
+    }
+
+    /// Returns the first occurrence of a rule without a `startTime`: its anchor, whatever the rule
+    /// matches.
+    ///
+    /// `None` if the rule has a `startTime`, or if the occurrences from `since` on are later ones.
+    #[must_use]
+    pub fn at_once(&self) -> Option<DateTime<Utc>> {
+        match (self.start, self.rule) {
+            (Start::Anchor(anchor), Some(_)) => self.iter().next().filter(|first| *first == anchor),
+            (Start::Anchor(_) | Start::Given(_), _) => None,
+        }
+    }
+
     /// Counts the occurrences from one instant (inclusive) to another (exclusive).
     ///
     /// Minutes, hours, days and weeks are counted by arithmetic. Months are counted one by one, for

@@ -5,6 +5,7 @@ use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
     JOB, JobDocument, accept, canonical_names, load, merge_patch, secrets_carried_elsewhere,
 };
+use domain::firing::{JobStanding, next_occurrence};
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::pricing_tier::TierLimits;
@@ -203,7 +204,7 @@ impl Manage {
         match self.ports.jobs.create(save, limits.jobs_max).await? {
             Saved::Kept => {
                 self.dispatch_soon(collection, &job).await;
-                Ok(Some(self.view(collection, job, &wanted, document)))
+                Ok(Some(self.view(collection, job, document)))
             }
             Saved::Stale => Ok(None),
             Saved::Full => {
@@ -242,7 +243,7 @@ impl Manage {
                 if timer_changes {
                     self.dispatch_soon(collection, &job).await;
                 }
-                Ok(Some(self.view(collection, job, &wanted, document)))
+                Ok(Some(self.view(collection, job, document)))
             }
             Saved::Stale | Saved::Full => Ok(None),
         }
@@ -327,7 +328,7 @@ impl Manage {
         match shown_definition(&job.uid, &job.document) {
             Ok(definition) => {
                 let document = definition.write();
-                Ok(self.view(collection, job, &definition, document))
+                Ok(self.view(collection, job, document))
             }
             Err(error) => {
                 let Ok(Value::Object(properties)) = serde_json::from_str(&job.document) else {
@@ -343,11 +344,9 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         job: JobRecord,
-        definition: &JobDefinition,
         document: JobDocument,
     ) -> JobView {
-        let runs_once = definition.recurrence.is_none();
-        let next = next_execution_at(collection, &job, runs_once, self.ports.clock.now());
+        let next = next_execution_at(collection, &job, self.ports.clock.now());
         view_with_next(collection, job, document, next)
     }
 }
@@ -373,17 +372,19 @@ fn view_with_next(
 fn next_execution_at(
     collection: &CollectionRecord,
     job: &JobRecord,
-    runs_once: bool,
     now: DateTime<Utc>,
 ) -> Option<DateTime<Utc>> {
+    let TimerRecord { state, timing, timetable, counters, .. } = &job.timer;
+    let timetable: Option<Timetable> = timetable.as_deref().and_then(|line| line.parse().ok());
     let is_on = collection.collection.definition.state.is_on();
-    if !is_on || job.timer.state != JobState::Enabled {
-        return None;
-    }
-    let timetable: Timetable = job.timer.timetable.as_deref()?.parse().ok()?;
-    // A job that runs once and has not run yet may be a moment late.
-    let is_waiting = runs_once && job.timer.counters.last_execution_at.is_none();
-    timetable.at_or_after(now).or_else(|| timetable.iter().next().filter(|_| is_waiting))
+    let standing = JobStanding {
+        state: *state,
+        generation: timing.generation,
+        since: timing.since,
+        timetable: timetable.as_ref(),
+        collection_on_since: is_on.then_some(collection.on_since),
+    };
+    next_occurrence(&standing, counters.last_execution_at, now)
 }
 
 /// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.
