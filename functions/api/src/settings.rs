@@ -1,6 +1,6 @@
 //! The API's settings, from environment variables.
 
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use rest::Access;
 use runtime_aws::Variables;
 
@@ -14,7 +14,7 @@ pub struct ApiSettings {
     pub key_id: String,
     /// The tokens that give access.
     pub access: Access,
-    /// Whether the limits of pricing plans are enforced.
+    /// Whether the limits of plans apply.
     pub plan_limits: PlanLimits,
 }
 

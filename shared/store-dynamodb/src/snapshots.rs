@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::pricing_tier::PricingTier;
+use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
 use futures_util::future::try_join;
@@ -165,8 +165,8 @@ fn is_outdated(
     Ok(found.is_none_or(|found| found.uid != job.uid || found.version < meant))
 }
 
-fn read_plan(switch: &Reader<'_>) -> Result<PricingTier, StoreError> {
-    let plan = PricingTier::read(switch.text("plan")?);
+fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
+    let plan = Plan::read(switch.text("plan")?);
     plan.ok_or_else(|| switch.corrupt("plan", "there is none of this name"))
 }
 

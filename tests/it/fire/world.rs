@@ -14,7 +14,7 @@ use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::work_item::JobRef;
 use embedded::Store;
 use ports::store::{PageRequest, ResourceGroup};

@@ -14,7 +14,7 @@ use domain::attempt::{Attempt, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
 use domain::firing::may_start;
 use domain::job::JobState;
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::work_item::WorkItem;
 use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource};
 use testkit::services::{fire_ports, manage_ports};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use actions::{Aws, Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
 use domain::arn::is_region;
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use embedded::SyncMode;
 use runtime::{LogFormat, LogLevel, Rate};
 use zeroize::Zeroizing;
@@ -38,7 +38,7 @@ pub struct ServeSettings {
     pub(super) oauth_authority: String,
     /// The endpoints of queues and other message services.
     pub(super) services: Services,
-    /// Whether the limits of pricing plans are enforced.
+    /// Whether the limits of plans apply.
     pub(super) plan_limits: PlanLimits,
     pub(super) log: LogFormat,
     pub(super) log_level: LogLevel,
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(settings.storage, Storage::Directory { path, sync: SyncMode::Normal });
         assert_eq!(settings.roles, Roles { api: true, sweeper: true, executor: true });
         assert_eq!((settings.clock, settings.tls), (None, Tls::Off));
-        assert_eq!(settings.plan_limits, PlanLimits::On);
+        assert_eq!(settings.plan_limits, PlanLimits::Off);
         let settings = read("--roles executor,api --clock-rate 60", None);
         assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
         let rate = "60".parse().unwrap();

@@ -8,7 +8,7 @@ use domain::document::{
 use domain::firing::{JobStanding, next_occurrence};
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
-use domain::pricing_tier::TierLimits;
+use domain::plan::JobLimits;
 use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
 use domain::work_item::JobRef;
@@ -201,7 +201,7 @@ impl Manage {
         let timer = timer(&wanted, timing, &timetable, JobCounters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document: shown, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
-        match self.ports.jobs.create(save, limits.jobs_max).await? {
+        match self.ports.jobs.create(save, limits.jobs_max()).await? {
             Saved::Kept => {
                 self.dispatch_soon(collection, &job).await;
                 Ok(Some(self.view(collection, job, document)))
@@ -254,13 +254,10 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         wanted: &mut JobDefinition,
-    ) -> Result<TierLimits, AppError> {
+    ) -> Result<JobLimits, AppError> {
         let definition = &collection.collection.definition;
-        let limits = TierLimits::for_tier(
-            definition.plan,
-            definition.quota.as_ref(),
-            self.settings.plan_limits,
-        )?;
+        let limits =
+            JobLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_authentication(authenticates(wanted))?;
         self.check_aws(wanted)?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
@@ -389,7 +386,7 @@ fn next_execution_at(
 
 /// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.
 fn allowed_timetable(
-    limits: &TierLimits,
+    limits: &JobLimits,
     timing: &Timing,
     wanted: &JobDefinition,
     now: DateTime<Utc>,

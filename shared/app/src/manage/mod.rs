@@ -22,7 +22,7 @@ mod view;
 use std::sync::Arc;
 
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
     CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs, Sealer,
@@ -67,7 +67,7 @@ pub struct ManagePorts {
 pub struct ManageSettings {
     /// The location of a collection that names none.
     pub region: String,
-    /// Whether the limits of pricing tiers apply.
+    /// Whether the limits of plans apply.
     pub plan_limits: PlanLimits,
     /// Whether actions can be sent to AWS.
     pub has_aws: bool,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::job::{self, JobState};
 use domain::name::Name;
-use domain::pricing_tier::PricingTier;
+use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::timing::Timing;
 use domain::work_item::JobRef;
@@ -32,8 +32,8 @@ pub struct JobSnapshot {
     pub recently_counted: RecentlyCounted,
     /// Whether every occurrence has been dispatched.
     pub is_spent: bool,
-    /// The pricing tier of its collection.
-    pub plan: PricingTier,
+    /// The plan of its collection.
+    pub plan: Plan,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
 }

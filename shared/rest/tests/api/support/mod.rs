@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence};
 use domain::job::JobState;
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::recently_counted::RecentlyCounted;
 use embedded::Store;
 use http_body_util::BodyExt;
