@@ -177,6 +177,12 @@ impl Timetable {
             .map_while(move |second| timetable.instant(second))
     }
 
+    /// Returns the start from which the rule counts.
+    #[must_use]
+    pub const fn start(&self) -> Start {
+        self.start
+    }
+
     /// Returns whether the job runs once: it has no recurrence.
     #[must_use]
     pub const fn runs_once(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, DATE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
@@ -50,6 +50,29 @@ impl Answer {
     /// An answer with a metrics page, which is plain text.
     pub(crate) fn plain(status: StatusCode, body: String) -> Self {
         Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
+    }
+
+    /// Adds an `ETag`: a hash of the body.
+    pub(crate) fn with_etag(mut self) -> Self {
+        let hash: [u8; 32] = Sha256::digest(self.body.as_deref().unwrap_or_default()).into();
+        let half = hash.into_iter().take(16);
+        let tag = half.fold("\"".to_owned(), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
+        // Hexadecimal digits and quotation marks are valid in a header.
+        if let Ok(value) = HeaderValue::from_str(&tag) {
+            self.headers.push((ETAG, value));
+        }
+        self
+    }
+
+    /// The `ETag`, if the answer has one.
+    pub(crate) fn etag(&self) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(name, _)| *name == ETAG)?;
+        value.to_str().ok()
+    }
+
+    /// The answer for a client that has its content: the headers without the body.
+    pub(crate) fn not_modified(self) -> Self {
+        Self { status: StatusCode::NOT_MODIFIED, body: None, ..self }
     }
 
     pub(crate) const fn status(&self) -> StatusCode {

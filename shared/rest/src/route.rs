@@ -10,7 +10,7 @@ use axum::http::Method;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
-use crate::{arm, collections, health, history, jobs, metrics, openapi};
+use crate::{arm, collections, health, history, jobs, metrics, openapi, v1};
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -101,7 +101,7 @@ macro_rules! job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 21] = [
+pub(crate) static ROUTES: [Route; 22] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -137,6 +137,14 @@ pub(crate) static ROUTES: [Route; 21] = [
     delete(job!(""), &jobs::delete),
     post(job!("/run"), &jobs::run),
     get(job!("/history"), &history::list),
+    get(
+        concat!(
+            "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
+            "jobCollections/{jobCollectionName}/jobs/{jobName}"
+        ),
+        &v1::get_job,
+    )
+    .any_version(),
 ];
 
 const fn get(path: &'static str, handler: &'static dyn Handler) -> Route {

@@ -64,7 +64,7 @@ impl Manage {
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             match self.ports.collections.find(place, name).await? {
                 Some(old) => self.replace(old, wanted.clone(), self.ports.clock.now()).await,
-                None => self.create(place, name, wanted.clone()).await,
+                None => self.create(place, name, wanted.clone(), self.ports.clock.now()).await,
             }
         });
         saved.await.map(CollectionView::from)
@@ -145,11 +145,24 @@ impl Manage {
         })
     }
 
+    /// The record of the collection of a job, which must exist.
+    pub(super) async fn parent(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<CollectionRecord, AppError> {
+        self.collection(place, name).await.map_err(|error| match error {
+            AppError::NoCollection { group, name } => AppError::NoParent { group, name },
+            error => error,
+        })
+    }
+
     async fn create(
         &self,
         place: &ResourceGroup,
         name: &Name,
         mut wanted: CollectionDefinition,
+        now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
         JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
@@ -162,6 +175,7 @@ impl Manage {
             collection: Collection { uid, name: name.clone(), definition: wanted },
             job_count: 0,
             on_since: CollectionRecord::NEVER_SWITCHED,
+            state_since: Some(now),
             version: 1,
         };
         let saved = self.ports.collections.create(&record).await?;
@@ -181,8 +195,10 @@ impl Manage {
             self.check_jobs_fit(&old, &wanted).await?;
         }
         let switched_on = wanted.state.is_on() && !before.state.is_on();
+        let has_changed = wanted.state != before.state;
         let record = CollectionRecord {
             on_since: if switched_on { now } else { old.on_since },
+            state_since: if has_changed { Some(now) } else { old.state_since },
             collection: Collection { definition: wanted, ..old.collection },
             ..old
         };

@@ -5,7 +5,6 @@ use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
     JOB, JobDocument, accept, canonical_names, load, merge_patch, secrets_carried_elsewhere,
 };
-use domain::firing::{JobStanding, next_occurrence};
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::plan::JobLimits;
@@ -20,6 +19,7 @@ use ports::store::{
 use recurrence::Timetable;
 use serde_json::{Value, json};
 
+use super::describe::Facts;
 use super::secrets::{SealedDocument, authenticates, open_certificates};
 use super::{JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{shown_definition, unreadable, whole_document};
@@ -40,14 +40,18 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the collection or the job does not exist.
+    /// If the job does not exist. A missing collection has no jobs, as in the original: it is not
+    /// an error of its own here.
     pub async fn get_job(
         &self,
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
     ) -> Result<JobView, AppError> {
-        let collection = self.collection(place, collection).await?;
+        let collection = self.collection(place, collection).await.map_err(|error| match error {
+            AppError::NoCollection { .. } => AppError::NoJob { name: name.to_string() },
+            error => error,
+        })?;
         let job = self.job(&collection, name).await?;
         self.stored_view(&collection, job)
     }
@@ -63,7 +67,7 @@ impl Manage {
         collection: &Name,
         page: PageRequest,
     ) -> Result<Page<JobView>, AppError> {
-        let collection = self.collection(place, collection).await?;
+        let collection = self.parent(place, collection).await?;
         let page = self.ports.jobs.list(&collection.collection.uid, page).await?;
         let views = page.items.into_iter().map(|job| self.stored_view(&collection, job));
         Ok(Page { items: views.collect::<Result<_, _>>()?, next: page.next })
@@ -83,7 +87,7 @@ impl Manage {
     ) -> Result<(JobView, PutOutcome), AppError> {
         let body = canonical_names(body, JOB);
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.collection(place, collection).await?;
+            let collection = self.parent(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
             let wanted = accept(&body, collection.collection.definition.plan)?;
             let (put, saved) = match found {
@@ -115,7 +119,7 @@ impl Manage {
     ) -> Result<JobView, AppError> {
         let patch = canonical_names(body, JOB);
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.collection(place, collection).await?;
+            let collection = self.parent(place, collection).await?;
             let old = self.job(&collection, name).await?;
             let sealer = self.ports.sealer.as_ref();
             let whole =
@@ -146,7 +150,7 @@ impl Manage {
         name: &Name,
     ) -> Result<(), AppError> {
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.collection(place, collection).await?;
+            let collection = self.parent(place, collection).await?;
             let job = self.job(&collection, name).await?;
             match self.ports.jobs.delete(&collection, &job).await? {
                 Saved::Kept => Ok(Some(())),
@@ -167,7 +171,7 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<(), AppError> {
-        let collection = self.collection(place, collection).await?;
+        let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         if !collection.collection.definition.state.is_on() {
             let name = &collection.collection.name;
@@ -317,7 +321,7 @@ impl Manage {
 
     /// The view of a job that was read. A job that this version cannot read, as a newer one wrote
     /// it, is answered as it is stored: it must not make a whole list fail.
-    fn stored_view(
+    pub(super) fn stored_view(
         &self,
         collection: &CollectionRecord,
         job: JobRecord,
@@ -343,7 +347,7 @@ impl Manage {
         job: JobRecord,
         document: JobDocument,
     ) -> JobView {
-        let next = next_execution_at(collection, &job, self.ports.clock.now());
+        let next = Facts::of(collection, &job).next_occurrence(self.ports.clock.now());
         view_with_next(collection, job, document, next)
     }
 }
@@ -363,25 +367,6 @@ fn view_with_next(
         state,
         status: JobStatus::in_state(state, counters, next_execution_at),
     }
-}
-
-/// The next occurrence; `None` if the job or its collection is disabled or has ended.
-fn next_execution_at(
-    collection: &CollectionRecord,
-    job: &JobRecord,
-    now: DateTime<Utc>,
-) -> Option<DateTime<Utc>> {
-    let TimerRecord { state, timing, timetable, counters, .. } = &job.timer;
-    let timetable: Option<Timetable> = timetable.as_deref().and_then(|line| line.parse().ok());
-    let is_on = collection.collection.definition.state.is_on();
-    let standing = JobStanding {
-        state: *state,
-        generation: timing.generation,
-        since: timing.since,
-        timetable: timetable.as_ref(),
-        collection_on_since: is_on.then_some(collection.on_since),
-    };
-    next_occurrence(&standing, counters.last_execution_at, now)
 }
 
 /// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.

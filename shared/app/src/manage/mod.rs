@@ -14,6 +14,7 @@
 //! | the timer moves on, if it is still the one that was written | nothing | |
 
 mod collections;
+mod describe;
 mod history;
 mod jobs;
 mod secrets;
@@ -31,6 +32,7 @@ use ports::{
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
+pub use describe::JobDescription;
 pub use jobs::PutOutcome;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 

@@ -26,7 +26,9 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     })?;
     let job = read_job(properties, reading)?;
     // The parts of a recurrence must fit together. Whether it ever occurs depends on its start.
-    job.recurrence.as_ref().map(Rule::canonical).transpose()?;
+    if let Some(recurrence) = &job.recurrence {
+        Rule::canonical(recurrence)?.check_start(job.start_time)?;
+    }
     Ok(job)
 }
 

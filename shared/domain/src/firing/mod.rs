@@ -18,6 +18,6 @@ pub use finish_check::{
     FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
 };
 pub use may_start::{JobStanding, SkipReason, may_start};
-pub use next_occurrence::next_occurrence;
+pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
 pub use next_step::{NO_RETRY_FOLLOWS, NextStep, is_final_failure, next_step};
 pub use plan::{DispatchPlan, NextLook, Window, is_owed, latest_until, plan_dispatch};

@@ -32,6 +32,64 @@ pub fn next_occurrence(
     first.filter(is_waiting).or_else(|| timetable.at_or_after(now))
 }
 
+/// A reason for which a job does not fire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFiring {
+    /// Its collection is disabled or suspended.
+    CollectionOff,
+    /// The user has disabled it.
+    JobDisabled,
+    /// It has finished.
+    JobFinished,
+    /// It is enabled, and no occurrence is left: it finishes when its last attempt has ended.
+    NothingLeft,
+    /// Its document was written by a newer version and cannot be read.
+    JobUnreadable,
+}
+
+impl NotFiring {
+    /// All reasons.
+    pub const ALL: [Self; 5] = [
+        Self::CollectionOff,
+        Self::JobDisabled,
+        Self::JobFinished,
+        Self::NothingLeft,
+        Self::JobUnreadable,
+    ];
+
+    /// The name for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CollectionOff => "collectionOff",
+            Self::JobDisabled => "jobDisabled",
+            Self::JobFinished => "jobFinished",
+            Self::NothingLeft => "nothingLeft",
+            Self::JobUnreadable => "jobUnreadable",
+        }
+    }
+}
+
+/// Every reason for which a job does not fire; none if it has a next occurrence.
+#[must_use]
+pub fn not_firing(
+    job: &JobStanding<'_>,
+    last_execution_at: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> Vec<NotFiring> {
+    let collection = job.collection_on_since.is_none().then_some(NotFiring::CollectionOff);
+    let on = JobStanding { collection_on_since: job.collection_on_since.or(Some(now)), ..*job };
+    let own = match job.state {
+        JobState::Disabled => Some(NotFiring::JobDisabled),
+        JobState::Completed | JobState::Faulted => Some(NotFiring::JobFinished),
+        JobState::Enabled if job.timetable.is_none() => Some(NotFiring::JobUnreadable),
+        JobState::Enabled => {
+            next_occurrence(&on, last_execution_at, now).is_none().then_some(NotFiring::NothingLeft)
+        }
+    };
+    collection.into_iter().chain(own).collect()
+}
+
 /// Whether the successor of an occurrence is due.
 fn has_successor(timetable: &Timetable, nominal_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     timetable.after(nominal_at).is_some_and(|successor| successor <= now)
@@ -114,6 +172,36 @@ mod tests {
         );
         let early = Timetable::once(Some(at("11:00")), at("10:17:23.5"));
         check(&early, "00:00", &[("10:20", Some("10:18"), Some("01T11:00:00"))]);
+    }
+
+    #[test]
+    fn every_reason_for_which_a_job_does_not_fire_is_given() {
+        use NotFiring::{CollectionOff, JobDisabled, JobFinished, JobUnreadable, NothingLeft};
+        let (timetable, once) = (daily(None), Timetable::once(None, at("10:17:23.5")));
+        let job = JobStanding {
+            state: JobState::Enabled,
+            generation: 0,
+            since: at("10:17:23.5"),
+            timetable: Some(&timetable),
+            collection_on_since: Some(at("00:00")),
+        };
+        let with = |state| JobStanding { state, ..job };
+        let off = |job| JobStanding { collection_on_since: None, ..job };
+        let ran = JobStanding { timetable: Some(&once), ..job };
+        let unread = JobStanding { timetable: None, ..job };
+        let cases: [(JobStanding<'_>, &[NotFiring]); 8] = [
+            (job, &[]),
+            (off(job), &[CollectionOff]),
+            (with(JobState::Disabled), &[JobDisabled]),
+            (off(with(JobState::Disabled)), &[CollectionOff, JobDisabled]),
+            (with(JobState::Completed), &[JobFinished]),
+            (with(JobState::Faulted), &[JobFinished]),
+            (ran, &[NothingLeft]),
+            (unread, &[JobUnreadable]),
+        ];
+        for (job, expected) in cases {
+            assert_eq!(not_firing(&job, Some(at("10:18")), at("10:20")), expected, "{job:?}");
+        }
     }
 
     #[test]

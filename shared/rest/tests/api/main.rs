@@ -32,6 +32,8 @@ mod collection_switch;
 #[cfg(test)]
 mod job_delete;
 #[cfg(test)]
+mod job_describe;
+#[cfg(test)]
 mod job_get;
 #[cfg(test)]
 mod job_history;

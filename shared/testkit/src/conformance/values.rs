@@ -140,6 +140,7 @@ async fn dates_come_back_to_the_tick(subject: &Subject) {
         let date: DateTime<Utc> = at(date);
         let mut jc = collection(&format!("jc{n}"));
         jc.on_since = date;
+        jc.state_since = Some(date);
         assert_eq!(subject.with_collection(&jc).await, jc);
         let mut job = job(&format!("j{n}"));
         job.timer.timing.anchor = Some(date);

@@ -233,3 +233,8 @@ impl Answer {
 /// The message for a missing collection, `nope`.
 pub(crate) const NO_COLLECTION: &str = "The Resource 'Microsoft.Scheduler/jobcollections/nope' \
                                         under resource group 'RG' was not found.";
+
+/// The message for an operation on a job of that collection.
+pub(crate) const NO_PARENT: &str = "The Resource 'Microsoft.Scheduler/jobcollections/nope' under \
+                                    resource group 'RG' was not found. Create the job collection \
+                                    first, with a PUT of its path and the body {}.";
