@@ -106,7 +106,7 @@ fn a_job_without_a_start_time_shows_that_it_runs_at_once() {
 Every week on Monday at 09:38:17 UTC (minute 38 and second 17 are taken from the start); without a startTime, the first run is at 2027-01-01 10:38:17 UTC
 
 #  UTC                  weekday  in
-1  2027-01-01 10:38:17  Fri      now            * at once: the job has no startTime
+1  2027-01-01 10:38:17  Fri      now          * at once: the job has no startTime
 2  2027-01-04 09:38:17  Mon      2 days 22 h
 ",
     );

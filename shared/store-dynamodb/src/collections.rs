@@ -120,7 +120,9 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
     // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
+    let ResourceGroup { subscription, group } = &record.place;
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
+        .text("path", format!("{subscription}/{group}/{}", record.collection.name))
         .set("on", AttributeValue::Bool(on))
         .date("on_since", record.on_since)
         .text("plan", record.collection.definition.plan.name())
@@ -128,6 +130,14 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
         .text("at_sk", at.sk)
         .done();
     Put::builder().table_name(table).set_item(Some(item)).build()
+}
+
+/// The path of a collection, by its switch. Earlier versions stored only its key, in lower case.
+pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<String, StoreError> {
+    match switch.optional_text("path")? {
+        Some(path) => Ok(path.to_owned()),
+        None => Ok(keys::collection_path(switch.text("at_pk")?, switch.text("at_sk")?)),
+    }
 }
 
 fn write(record: &CollectionRecord) -> Item {

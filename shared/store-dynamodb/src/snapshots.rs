@@ -19,6 +19,7 @@ use futures_util::future::try_join;
 use ports::store::{Claim, JobSnapshot};
 use ports::{Snapshots, StoreError};
 
+use crate::collections::collection_path;
 use crate::definitions::Definition;
 use crate::jobs::read_timer;
 use crate::prefetched::Entry;
@@ -188,6 +189,7 @@ fn snapshot(
     let on_since = switch.date("on_since")?;
     Ok(Some(Arc::new(JobSnapshot {
         name: definition.name.clone(),
+        collection_path: collection_path(&switch)?,
         document: definition.document.clone(),
         sealed: definition.sealed.clone(),
         state: record.state,

@@ -186,7 +186,7 @@ async fn missing_resources_are_not_found() {
     let world = world().await;
     let place = place();
     let nowhere = world.manage.put_job(&place, &named("no"), &named("j"), json("{}")).await;
-    assert!(matches!(nowhere, Err(AppError::NoCollection { .. })));
+    assert!(matches!(nowhere, Err(AppError::NoParent { .. })));
     let none = world.manage.delete_job(&place, &named("jc"), &named("no")).await;
     assert!(matches!(none, Err(AppError::NoJob { .. })));
 }

@@ -16,7 +16,7 @@ use ports::store::{Finish, PageRequest};
 
 use super::dispatch::attempt_message;
 use super::execute::Executor;
-use super::loaded_job::LoadedJob;
+use super::loaded_job::{LoadedJob, job_path};
 use super::spans;
 use crate::error::AppError;
 
@@ -42,7 +42,9 @@ impl Executor {
         if resend.is_empty() {
             return Ok(());
         }
-        tracing::warn!(job.uid, job.key, attempts = resend.len(), "re-sent stalled attempts");
+        let job_path = job_path(job, Some(&loaded));
+        let attempts = resend.len();
+        tracing::warn!(job.path = job_path, job.uid, attempts, "re-sent stalled attempts");
         let messages: Vec<_> =
             resend.into_iter().map(|attempt| attempt_message(job, attempt)).collect();
         Ok(self.ports.queue.send(&messages, self.ports.clock.now()).await?)
@@ -95,9 +97,10 @@ impl Executor {
             attempts = Some(more);
         }
         let Some(attempts) = attempts else {
+            let job_path = job_path(job, Some(loaded));
             tracing::warn!(
+                job.path = job_path,
                 job.uid,
-                job.key,
                 "too many attempts to check whether a job has finished"
             );
             return Ok(Vec::new());
@@ -122,7 +125,9 @@ impl Executor {
                 delete_at: now + KEPT_FOR,
             };
             if self.ports.store.timers.finish(&finish).await? {
-                tracing::info!(job.uid, job.key, state = state.name(), "a job has finished");
+                let job_path = job_path(job, Some(loaded));
+                let name = state.name();
+                tracing::info!(job.path = job_path, job.uid, state = name, "a job has finished");
                 self.ports.events.note(Event::Finished { job, state });
             }
         }

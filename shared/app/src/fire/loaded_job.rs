@@ -108,6 +108,11 @@ impl LoadedJob {
         Self { snapshot, timetable, definition: OnceLock::new() }
     }
 
+    /// The path of the job: that of its collection, and its name.
+    fn path(&self) -> String {
+        format!("{}/{}", self.snapshot.collection_path, self.snapshot.name)
+    }
+
     pub(super) fn standing(&self) -> JobStanding<'_> {
         JobStanding {
             state: self.snapshot.state,
@@ -128,6 +133,16 @@ impl LoadedJob {
             Occurrence::Run { .. } => (before + count(now)).max(1),
         }
     }
+}
+
+/// The path of a job, for the log; if the job is gone, what its message says of it.
+pub(super) fn job_path(job: &JobRef, loaded: Option<&LoadedJob>) -> String {
+    loaded.map_or_else(|| path_without_names(job), LoadedJob::path)
+}
+
+/// What stands for the path of a job whose collection is not known.
+pub(super) fn path_without_names(job: &JobRef) -> String {
+    format!("(collection {})/{}", job.collection_uid, job.key)
 }
 
 pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> {

@@ -54,10 +54,10 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gone => "the job is deleted",
-            Self::CollectionOff => "its collection is off, or was when it fell due",
-            Self::TimingChanged => "the job's start, recurrence or state changed",
-            Self::NotEnabled => "the job is not enabled",
-            Self::Overtaken => "its successor fell due long ago",
+            Self::CollectionOff => "its collection is disabled, or was when it fell due",
+            Self::TimingChanged => "the job's start, recurrence or state has changed",
+            Self::NotEnabled => "the job is disabled, or has finished",
+            Self::Overtaken => "a later occurrence was due before this one could start",
         })
     }
 }

@@ -16,6 +16,8 @@ use super::{Claim, StoreError};
 pub struct JobSnapshot {
     /// The job's name, in the spelling in which it was first given.
     pub name: Name,
+    /// The path of its collection: subscription, resource group and name, separated by slashes.
+    pub collection_path: String,
     /// Its properties, without secrets.
     pub document: String,
     /// Its secrets, sealed.

@@ -27,7 +27,7 @@ fn a_job_is_described_with_its_document() {
     assert_eq!(api.put("/C1/jobs/J1", &job).status, 201);
     let mut described = describe(&api, "/c1/JOBS/j1").json();
     let uid = described["uid"].take();
-    assert_eq!(uid.as_str().unwrap().len(), 36, "{uid}");
+    assert!(uid.as_str().unwrap().starts_with("id"), "{uid}");
     assert_eq!(
         described,
         json!({

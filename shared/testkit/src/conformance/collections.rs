@@ -263,7 +263,8 @@ async fn the_time_of_a_state_is_kept_and_may_be_unknown(subject: &Subject) {
     let unknown = CollectionRecord { state_since: None, ..collection("jc") };
     let mut jc = subject.with_collection(&unknown).await;
     assert_eq!(jc.state_since, None);
-    for since in [None, Some(at("2027-02-01T00:00:00.0000001Z")), Some(at("2027-03-01"))] {
+    for since in [None, Some(at("2027-02-01T00:00:00.0000001Z")), Some(at("2027-03-01T00:00:00Z"))]
+    {
         let changed = CollectionRecord { state_since: since, ..jc.clone() };
         assert_eq!(subject.replace_collection(&changed).await, Saved::Kept);
         jc = subject.find_collection(&jc).await.unwrap();
