@@ -11,6 +11,7 @@ pub mod attempt;
 pub mod collection;
 pub mod document;
 pub mod duration;
+pub mod extensions;
 pub mod firing;
 pub mod ids;
 pub mod job;

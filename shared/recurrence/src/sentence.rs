@@ -75,9 +75,9 @@ impl Timetable {
         sentence.push_str(&taken_from_start(rule, start));
         sentence.push_str(&ending(rule));
         if let Some(first) = self.at_once() {
-            let first = moment(first.naive_utc());
             sentence.push_str("; without a startTime, the first run is at ");
-            sentence.push_str(&format!("{first} UTC"));
+            sentence.push_str(&moment(first.naive_utc()));
+            sentence.push_str(" UTC");
         }
         sentence
     }

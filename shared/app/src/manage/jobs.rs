@@ -3,8 +3,10 @@
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
-    JOB, JobDocument, accept, canonical_names, load, merge_patch, secrets_carried_elsewhere,
+    JOB, JobDocument, accept, add_time_zone, canonical_names, keep_extensions, lacks_extensions,
+    load, merge_patch, names_time_zone, secrets_carried_elsewhere,
 };
+use domain::extensions::EXTENSIONS;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::plan::JobLimits;
@@ -85,10 +87,11 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<(JobView, PutOutcome), AppError> {
-        let body = canonical_names(body, JOB);
+        let body = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.parent(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
+            let body = self.with_unsent(body.clone(), found.as_ref(), &collection).await?;
             let wanted = accept(&body, collection.collection.definition.plan)?;
             let (put, saved) = match found {
                 Some(old) => {
@@ -117,7 +120,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<JobView, AppError> {
-        let patch = canonical_names(body, JOB);
+        let patch = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.parent(place, collection).await?;
             let old = self.job(&collection, name).await?;
@@ -125,7 +128,12 @@ impl Manage {
             let whole =
                 whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
             let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
-            let merged = merge_patch(json!({"properties": whole}), patch.clone(), JOB);
+            let stored = json!({"properties": &whole});
+            let mut merged = merge_patch(stored, patch.clone(), JOB);
+            if !names_time_zone(&patch) {
+                let zone = collection.collection.definition.time_zone();
+                add_time_zone(&mut merged, Some(&whole), zone);
+            }
             let wanted = accept(&merged, collection.collection.definition.plan)?;
             if let Some(secret) = secrets_carried_elsewhere(&before, &wanted, &patch) {
                 return Err(Refusal::invalid(format!(
@@ -187,6 +195,30 @@ impl Manage {
         let message = message(&collection, &job, what);
         self.ports.queue.send(&[message], now).await?;
         Ok(())
+    }
+
+    /// The body of a PUT with what official clients cannot send: the stored extensions and time
+    /// zone, or the collection's time zone.
+    async fn with_unsent(
+        &self,
+        mut body: Value,
+        found: Option<&JobRecord>,
+        collection: &CollectionRecord,
+    ) -> Result<Value, AppError> {
+        let zone = collection.collection.definition.time_zone();
+        let Some(JobRecord { uid, document, sealed, .. }) = found else {
+            add_time_zone(&mut body, None, zone);
+            return Ok(body);
+        };
+        let sealer = self.ports.sealer.as_ref();
+        let mut stored = whole_document(sealer, uid, document, None).await?;
+        // Secrets are opened only if extensions are kept, which may contain some.
+        if sealed.is_some() && stored.get(EXTENSIONS).is_some() && lacks_extensions(&body) {
+            stored = whole_document(sealer, uid, document, sealed.as_deref()).await?;
+        }
+        keep_extensions(&mut body, &stored);
+        add_time_zone(&mut body, Some(&stored), zone);
+        Ok(body)
     }
 
     async fn create_job(
