@@ -1,10 +1,13 @@
 //! Answers: a status and headers, with a JSON body or without a body.
 
+use app::Etag;
 use axum::body::Body;
 use axum::http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, DATE, ETAG, HeaderName, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use domain::ids;
@@ -52,8 +55,8 @@ impl Answer {
         Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
     }
 
-    /// Adds an `ETag`: a hash of the body.
-    pub(crate) fn with_etag(mut self) -> Self {
+    /// Adds an `ETag` of the content: a hash of the body.
+    pub(crate) fn with_content_tag(mut self) -> Self {
         let hash: [u8; 32] = Sha256::digest(self.body.as_deref().unwrap_or_default()).into();
         let half = hash.into_iter().take(16);
         let tag = half.fold("\"".to_owned(), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
@@ -64,8 +67,8 @@ impl Answer {
         self
     }
 
-    /// The `ETag`, if the answer has one.
-    pub(crate) fn etag(&self) -> Option<&str> {
+    /// The `ETag` of the answer, if it has one.
+    pub(crate) fn content_tag(&self) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(name, _)| *name == ETAG)?;
         value.to_str().ok()
     }
@@ -75,15 +78,23 @@ impl Answer {
         Self { status: StatusCode::NOT_MODIFIED, body: None, ..self }
     }
 
+    /// Adds the version of the resource that the answer contains.
+    pub(crate) fn with_etag(mut self, etag: &Etag) -> Self {
+        // An ETag is visible ASCII.
+        self.headers.extend(HeaderValue::from_str(&etag.to_string()).ok().map(|it| (ETAG, it)));
+        self
+    }
+
     pub(crate) const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// Adds the headers that every answer has.
+    /// Adds the headers that every answer has. The answer to a HEAD is that to a GET without its
+    /// body.
     pub(crate) fn into_response(
         self,
         request_id: &str,
-        sent: &HeaderMap,
+        request: &Parts,
         now: DateTime<Utc>,
     ) -> Response {
         let mut response = Response::new(Body::empty());
@@ -101,14 +112,18 @@ impl Answer {
                 headers.insert(name, value);
             }
         }
-        if let Some(id) = sent.get(CLIENT_ID).filter(|id| is_echoed(id.as_bytes())) {
+        if let Some(id) = request.headers.get(CLIENT_ID).filter(|id| is_echoed(id.as_bytes())) {
             headers.insert(CLIENT_ID, id.clone());
         }
         for (name, value) in self.headers {
             headers.insert(name, value);
         }
-        if let Some(body) = self.body {
-            *response.body_mut() = Body::from(body);
+        match self.body {
+            Some(body) if request.method == Method::HEAD => {
+                response.headers_mut().insert(CONTENT_LENGTH, body.len().into());
+            }
+            Some(body) => *response.body_mut() = Body::from(body),
+            None => {}
         }
         response
     }

@@ -28,14 +28,14 @@ pub(crate) async fn get_job(call: Call) -> Result<Answer, Failure> {
 
 /// An answer with an `ETag` of its content, without the content if the client has it.
 fn tagged(document: &Value, sent: &HeaderMap) -> Answer {
-    let answer = Answer::json(StatusCode::OK, document).with_etag();
+    let answer = Answer::json(StatusCode::OK, document).with_content_tag();
     let known = sent.get(IF_NONE_MATCH).and_then(|sent| sent.to_str().ok());
     let is_known = |tag: &str| {
         known.is_some_and(|known| {
             known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
         })
     };
-    match answer.etag() {
+    match answer.content_tag() {
         Some(tag) if is_known(tag) => answer.not_modified(),
         _ => answer,
     }

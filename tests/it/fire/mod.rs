@@ -17,6 +17,7 @@ mod ends;
 mod faults;
 mod log;
 mod outages;
+mod places;
 mod retries;
 mod runs;
 mod stored;

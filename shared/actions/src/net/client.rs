@@ -20,9 +20,6 @@ use super::resolve::{GuardedResolver, Resolver};
 use super::tls::{NetError, Roots, Tls};
 use crate::lru::LruCache;
 
-/// The maximum number of idle connections for each target: as many as can become idle at once.
-const IDLE_CONNECTIONS_MAX: usize = 1_024;
-
 /// How long a connection stays open without a request.
 ///
 /// Many servers close idle connections after a minute, and many jobs run once a minute. If
@@ -41,6 +38,8 @@ pub(crate) struct NetSettings<'a> {
     pub(crate) roots: &'a Roots,
     /// The time limit for opening one connection.
     pub(crate) connect_time_max: Duration,
+    /// The maximum number of idle connections for each target.
+    pub(crate) idle_max: usize,
 }
 
 /// A client certificate that cannot be used. The text gives the reason.
@@ -72,6 +71,7 @@ impl HttpClients {
             resolver,
             targets: settings.targets,
             connect_time_max: settings.connect_time_max,
+            idle_max: settings.idle_max,
         };
         let tls = || factory.tls.without_certificate().map_err(client_error);
         let (jobs, trusted) = (settings.targets, TargetPolicy::AllowPrivate);
@@ -144,6 +144,7 @@ struct ClientFactory {
     resolver: Arc<dyn Resolver>,
     targets: TargetPolicy,
     connect_time_max: Duration,
+    idle_max: usize,
 }
 
 impl ClientFactory {
@@ -178,7 +179,7 @@ impl ClientFactory {
             // Some servers compare header names case-sensitively, in the usual spelling.
             .http1_title_case_headers()
             .connect_timeout(self.connect_time_max)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+            .pool_max_idle_per_host(self.idle_max)
             .pool_idle_timeout(IDLE_TIME_MAX)
             .build()
     }

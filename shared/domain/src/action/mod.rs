@@ -223,6 +223,13 @@ impl Target {
         Self::PROPERTIES.contains(&property)
     }
 
+    /// What it reaches: the origin of a URL, an account, a namespace, or a service. Attempts under way
+    /// are counted by it.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("{} {}", self.property(), self.destination().place)
+    }
+
     /// The property that holds the payload of a type, whose name is given in any case.
     pub(crate) fn property_of_type(type_name: &str) -> Option<&'static str> {
         let mut types = Self::TYPES.iter().zip(Self::PROPERTIES);
