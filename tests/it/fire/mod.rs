@@ -18,6 +18,7 @@ mod faults;
 mod log;
 mod outages;
 mod places;
+mod repair;
 mod retries;
 mod runs;
 mod stored;
