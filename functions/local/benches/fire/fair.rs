@@ -16,7 +16,7 @@ use crate::server::Server;
 use crate::target::Target;
 
 /// How slow the API may be for the jobs to be there in time.
-const CREATED_PER_SECOND: usize = 400;
+const CREATED_PER_SECOND: usize = 100;
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
 const BAR: &str = "p99 50 ms, none lost";
