@@ -11,7 +11,7 @@ use super::world::{Status, World};
 /// same call each time it comes back.
 const EACH: u64 = 7;
 
-/// What a world came to: the jobs, and what was done for each attempt, whenever that was.
+/// The end of a world: its jobs, and the calls of each attempt in any order.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     jobs: Vec<Status>,

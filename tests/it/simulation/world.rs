@@ -53,7 +53,7 @@ pub(super) struct Faults {
 /// An action that was performed.
 #[derive(Debug, Clone)]
 pub(super) struct Fire {
-    /// When.
+    /// The instant of the event.
     pub(super) at: i64,
     /// When by the worker's clock.
     pub(super) clock: i64,
@@ -89,7 +89,7 @@ pub(super) struct World {
     pub(super) are_sweepers_down: AtomicBool,
     /// Until when nothing runs.
     pub(super) asleep_until: AtomicI64,
-    /// What was recorded: which execution, and when it says it ended.
+    /// A recorded attempt: its execution id and its end time.
     pub(super) records: Mutex<Vec<(String, i64)>>,
     /// How often the action of a job succeeds, in a million.
     pub(super) successes: Mutex<BTreeMap<String, u64>>,
@@ -145,7 +145,7 @@ impl World {
         self.are_workers_down.load(Relaxed)
     }
 
-    /// That time, or when everything runs again.
+    /// The given instant, or the end of the outage if that is later.
     pub(super) fn awake_at(&self, at: i64) -> i64 {
         at.max(self.asleep_until.load(Relaxed))
     }

@@ -226,7 +226,7 @@ impl Clock for Hand {
     async fn wait(&self, _work: Duration) {}
 }
 
-/// What was sent.
+/// The messages that were sent.
 #[derive(Default)]
 struct Letters(Mutex<Vec<QueueMessage>>);
 

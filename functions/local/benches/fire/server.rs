@@ -49,7 +49,7 @@ impl Server {
         Self { address: address.expect("where it listens"), child, _dir: dir }
     }
 
-    /// What it holds in memory, and the most it ever did.
+    /// The memory in use, and its highest value so far.
     pub(crate) fn memory(&self) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();
