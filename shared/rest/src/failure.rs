@@ -50,6 +50,8 @@ error_codes! {
     AuthenticationFailed => UNAUTHORIZED,
     /// The credentials are unknown.
     InvalidAuthenticationToken => UNAUTHORIZED,
+    /// The token does not allow the request.
+    AuthorizationFailed => FORBIDDEN,
     /// No route has the path.
     UnknownRoute => NOT_FOUND,
     /// The path does not support the method.

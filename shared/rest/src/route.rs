@@ -7,6 +7,7 @@ use std::future::ready;
 
 use axum::http::Method;
 
+use crate::access::Scope;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
@@ -19,6 +20,8 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Whether the request needs no token.
     pub(crate) is_public: bool,
+    /// Whether a token with the scope `run` is enough, although the request is no reading one.
+    is_run: bool,
     pub(crate) version: Version,
     pub(crate) body: Body,
     pub(crate) handler: &'static dyn Handler,
@@ -50,6 +53,7 @@ impl Route {
             method,
             path,
             is_public: false,
+            is_run: false,
             version: Version::Required,
             body: Body::Ignored,
             handler,
@@ -61,6 +65,11 @@ impl Route {
         self
     }
 
+    const fn with_scope_run(mut self) -> Self {
+        self.is_run = true;
+        self
+    }
+
     const fn any_version(mut self) -> Self {
         self.version = Version::Ignored;
         self
@@ -69,6 +78,17 @@ impl Route {
     const fn with_body(mut self) -> Self {
         self.body = Body::Required;
         self
+    }
+
+    /// The smallest scope of a token that allows the request.
+    pub(crate) fn scope(&self) -> Scope {
+        if self.method.is_safe() {
+            Scope::Read
+        } else if self.is_run {
+            Scope::Run
+        } else {
+            Scope::All
+        }
     }
 }
 
@@ -135,7 +155,7 @@ pub(crate) static ROUTES: [Route; 21] = [
     put(job!(""), &jobs::put).with_body(),
     patch(job!(""), &jobs::patch).with_body(),
     delete(job!(""), &jobs::delete),
-    post(job!("/run"), &jobs::run),
+    post(job!("/run"), &jobs::run).with_scope_run(),
     get(job!("/history"), &history::list),
 ];
 

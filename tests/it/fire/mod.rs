@@ -17,6 +17,7 @@ mod ends;
 mod faults;
 mod outages;
 mod places;
+mod repair;
 mod retries;
 mod runs;
 mod stored;

@@ -5,8 +5,8 @@ use std::future::pending;
 use std::sync::Arc;
 
 use app::fire::{
-    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop,
-    Sweeper, Unbounded, Wait,
+    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed,
+    RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
 };
 use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
 use aws_sdk_dynamodb::Client;
@@ -365,6 +365,13 @@ impl World {
     /// The queue loses what it has.
     pub(super) fn lose_all(&self) {
         while self.transit.take().is_some() {}
+    }
+
+    /// Sends again what a lost queue must have held.
+    pub(super) async fn repair(&self) -> RepairReport {
+        let store = FireStore::new(self.dynamo.clone());
+        let (queue, clock) = (self.transit.clone(), self.clock.clone());
+        app::fire::repair(&RepairPorts { store, queue, clock }).await.unwrap()
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.

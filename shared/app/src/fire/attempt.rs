@@ -223,7 +223,7 @@ impl Executor {
             job_uid: job.uid.clone(),
             collection_uid: job.collection_uid.clone(),
             expected_at: attempt.occurrence.nominal_at(),
-            sent_at: self.ports.clock.work_now(),
+            sent_at: self.ports.clock.outside_now(),
             region: self.settings.region.clone(),
         }
     }
