@@ -2,8 +2,6 @@
 //! and fewer files. An action may take two seconds instead of sixty.
 
 use std::env;
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::Command;
 
@@ -13,6 +11,7 @@ use serde_json::json;
 
 use crate::client::Request;
 use crate::jobs::{format_instant, job, on};
+use crate::nuisance::{endless_informational_answers, serve_names, with_own_name_server};
 use crate::server::{Server, versioned};
 use crate::target::{Reply, Target};
 
@@ -159,23 +158,6 @@ fn answers_that_never_become_final_do_not_delay_another_collection() {
     check(&Noise { files: 1_024, jobs }, &target, &quiet(&target), |_| {});
 }
 
-/// A target that answers `102 Processing` for ever.
-fn endless_informational_answers() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            std::thread::spawn(move || {
-                let _ = stream.read(&mut [0; 1_024]);
-                let answers = "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000);
-                while stream.write_all(answers.as_bytes()).is_ok() {}
-            });
-        }
-    });
-    address
-}
-
 /// Set in the namespaces in which this test runs a second time.
 const INSIDE: &str = "MINUTEHAND_TEST_NAMES";
 
@@ -186,20 +168,11 @@ fn names_that_do_not_resolve_do_not_delay_another_collection() {
         return check_names();
     }
     let dir = tempfile::tempdir().unwrap();
-    let servers = dir.path().join("resolv.conf");
-    std::fs::write(&servers, "nameserver 127.0.0.1\n").unwrap();
-    let unshared = |script: &str| {
-        let mut command = Command::new("unshare");
-        command.args(["-n", "-m", "sh", "-ec", script, "sh"]).arg(&servers);
-        command
-    };
-    let prepare = "ip link set lo up; mount --bind \"$1\" /etc/resolv.conf";
-    if !unshared(prepare).status().is_ok_and(|status| status.success()) {
+    let Some(mut inside) = with_own_name_server(dir.path()) else {
         println!("skipped: this needs unshare, ip and mount, and to be root");
         return;
-    }
-    let script = format!("{prepare}; shift; exec \"$@\"");
-    let inside = unshared(&script)
+    };
+    let inside = inside
         .arg(env::current_exe().unwrap())
         .args(["fair::names_that_do_not_resolve_do_not_delay_another_collection", "--exact"])
         .arg("--nocapture")
@@ -219,32 +192,4 @@ fn check_names() {
     let noise = Noise { files: 2_048, jobs: jobs.collect() };
     let quiet: Vec<_> = (0..QUIET).map(|n| format!("http://q{n}.fast.test:{port}/{n}")).collect();
     check(&noise, &target, &quiet, |_| {});
-}
-
-/// A name server: it knows that every name below `fast.test` is this machine, and is silent about
-/// others.
-fn serve_names() {
-    const ADDRESS: u8 = 1;
-    let socket = UdpSocket::bind("127.0.0.1:53").unwrap();
-    std::thread::spawn(move || {
-        let mut query = [0; 512];
-        loop {
-            let (length, from) = socket.recv_from(&mut query).unwrap();
-            let query = &query[..length];
-            // The name ends with an empty label; the type and the class of the question follow.
-            let end = 12 + query[12..].iter().position(|byte| *byte == 0).unwrap() + 5;
-            let question = &query[12..end];
-            if !question.windows(9).any(|part| part == b"fast\x04test") {
-                continue;
-            }
-            let has_answer = question[question.len() - 3] == ADDRESS;
-            let mut answer = query[..2].to_vec();
-            answer.extend([0x81, 0x80, 0, 1, 0, u8::from(has_answer), 0, 0, 0, 0]);
-            answer.extend(question);
-            if has_answer {
-                answer.extend([0xc0, 12, 0, ADDRESS, 0, 1, 0, 0, 0, 1, 0, 4, 127, 0, 0, 1]);
-            }
-            socket.send_to(&answer, from).unwrap();
-        }
-    });
 }
