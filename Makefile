@@ -44,6 +44,8 @@ Once it says where it listens, paste these into another terminal:
   $(CURL) -X PUT '$(COLLECTION)/jobs/hello?$(VERSION)' -d '$(JOB)'
   $(CURL) '$(COLLECTION)/jobs/hello?$(VERSION)'
 
+The job has no startTime: it runs at once, and then every hour.
+
 endef
 export CALLS
 

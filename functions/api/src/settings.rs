@@ -1,7 +1,7 @@
 //! The API's settings, from environment variables.
 
 use domain::ids;
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use rest::{Access, Token};
 use runtime_aws::Variables;
 
@@ -15,7 +15,7 @@ pub struct ApiSettings {
     pub key_id: String,
     /// The tokens that give access.
     pub access: Access,
-    /// Whether the limits of pricing plans are enforced.
+    /// Whether the limits of plans apply.
     pub plan_limits: PlanLimits,
 }
 

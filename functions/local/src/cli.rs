@@ -64,10 +64,10 @@ const PREVIEW_EXAMPLES: &str = "\
 Examples:
   minutehand preview job.json
   minutehand preview job.json --from 2027-03-01T00:00:00Z --count 40
-  echo '{\"frequency\":\"day\",\"schedule\":{\"hours\":[8,17]}}' \\
+  echo '{\"frequency\":\"day\",\"schedule\":{\"hours\":[8,17],\"minutes\":[0]},\"startTime\":\"2027-01-01\"}' \\
       | minutehand preview - --json
 
-Without a startTime, the first occurrence is the instant of --from. If startTime is in the past, \
+Without a startTime, the job runs once at the instant of --from and then follows its schedule. If startTime is in the past, \
 intervals are counted from it; occurrences before --from are neither shown nor counted.
 
 --json prints {\"occurrences\":[…],\"ends\":…}; \"ends\" is true if nothing follows the last \

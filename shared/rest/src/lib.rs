@@ -30,6 +30,7 @@ mod path;
 mod query;
 mod route;
 mod serve;
+mod v1;
 mod wire;
 
 use std::sync::{Arc, RwLock};

@@ -11,7 +11,7 @@ use crate::access::Scope;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
-use crate::{arm, collections, health, history, jobs, metrics, openapi};
+use crate::{arm, collections, health, history, jobs, metrics, openapi, v1};
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -121,7 +121,7 @@ macro_rules! job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 21] = [
+pub(crate) static ROUTES: [Route; 22] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -157,6 +157,14 @@ pub(crate) static ROUTES: [Route; 21] = [
     delete(job!(""), &jobs::delete),
     post(job!("/run"), &jobs::run).with_scope_run(),
     get(job!("/history"), &history::list),
+    get(
+        concat!(
+            "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
+            "jobCollections/{jobCollectionName}/jobs/{jobName}"
+        ),
+        &v1::get_job,
+    )
+    .any_version(),
 ];
 
 /// Paths that jobs do not have although collections do, each with the state that a PATCH sets.

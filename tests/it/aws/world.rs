@@ -6,7 +6,7 @@ use std::time::Duration;
 use actions::TargetPolicy;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use embedded::Store;
 use ports::Clock;
 use queue_sqs::{Batch, BatchAnswer};

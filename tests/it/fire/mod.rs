@@ -15,6 +15,7 @@ mod cost;
 mod day;
 mod ends;
 mod faults;
+mod log;
 mod outages;
 mod places;
 mod repair;

@@ -15,7 +15,7 @@ use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::work_item::JobRef;
 use embedded::Store;
 use ports::store::{PageRequest, ResourceGroup};
@@ -177,9 +177,14 @@ impl World {
             watch,
             _store: store,
         };
-        let collection = json!({"properties": properties});
-        world.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
+        world.put_collection(properties).await;
         world
+    }
+
+    /// Puts the collection `jc` with these properties.
+    pub(super) async fn put_collection(&self, properties: Value) {
+        let collection = json!({"properties": properties});
+        self.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {

@@ -150,8 +150,9 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) oauth_authority: String,
-    /// Enforce the limits of plans: how many jobs a collection has, and how often they fire
-    #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
+    /// Enforce the limits of Azure's plans, such as 50 jobs in a collection of the plan Standard; a
+    /// collection's own quota always applies
+    #[arg(long, value_name = "on|off", default_value = "off", help_heading = FIRING)]
     pub(super) plan_limits: OnOff,
 
     /// Time limit of an action in seconds, for tests: with the real one they would take minutes.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actions::{Aws, Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
 use domain::arn::is_region;
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use embedded::SyncMode;
 use runtime::{LogFormat, LogLevel, Rate};
 use zeroize::Zeroizing;
@@ -41,7 +41,7 @@ pub struct ServeSettings {
     pub(super) oauth_authority: String,
     /// The endpoints of queues and other message services.
     pub(super) services: Services,
-    /// Whether the limits of pricing plans are enforced.
+    /// Whether the limits of plans apply.
     pub(super) plan_limits: PlanLimits,
     /// How long a shutdown waits for actions under way.
     pub(super) drain: Duration,
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!((settings.clock, settings.tls), (None, Tls::Off));
         assert_eq!(settings.drain, Duration::from_secs(7));
         assert_eq!(read("--drain 70", None).drain, Duration::from_secs(70));
-        assert_eq!(settings.plan_limits, PlanLimits::On);
+        assert_eq!(settings.plan_limits, PlanLimits::Off);
         let settings = read("--roles executor,api --clock-rate 60", None);
         assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
         let rate = "60".parse().unwrap();

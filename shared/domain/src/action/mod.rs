@@ -82,7 +82,7 @@ trait ActionType {
         Destination::default()
     }
 
-    /// Whether it authenticates in a way that the pricing tier Free does not include.
+    /// Whether it authenticates in a way that the plan Free does not include.
     fn authenticates(_payload: &Self::Payload) -> bool {
         false
     }
@@ -137,7 +137,7 @@ macro_rules! action_types {
                 }
             }
 
-            /// Whether it authenticates in a way that the pricing tier Free does not include.
+            /// Whether it authenticates in a way that the plan Free does not include.
             #[must_use]
             pub fn authenticates(&self) -> bool {
                 match self {
@@ -171,7 +171,7 @@ macro_rules! action_types {
                 $(if type_name == <$kind as ActionType>::TYPE {
                     let fields = action.required_object(<$kind as ActionType>::PROPERTY)?;
                     let payload = <$kind as ActionType>::read(&fields)?;
-                    if fields.limiting_tier().is_some() {
+                    if fields.limiting_plan().is_some() {
                         <$kind as ActionType>::check(&payload, &fields)?;
                     }
                     return Ok(Self::$variant(payload));
