@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
-    JOB, JobDocument, accept, canonical_names, load, merge_patch, secrets_carried_elsewhere,
+    JOB, JobDocument, accept, canonical_names, has_withheld, keep_withheld, load, merge_patch,
+    withhold,
 };
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
@@ -84,6 +85,8 @@ impl Manage {
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
+            let mut body = body.clone();
+            self.keep_withheld(&mut body, found.as_ref()).await?;
             let wanted = accept(&body, collection.collection.definition.plan)?;
             let (put, saved) = match found {
                 Some(old) => {
@@ -120,14 +123,13 @@ impl Manage {
             let whole =
                 whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
             let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
-            let merged = merge_patch(json!({"properties": whole}), patch.clone(), JOB);
-            let wanted = accept(&merged, collection.collection.definition.plan)?;
-            if let Some(secret) = secrets_carried_elsewhere(&before, &wanted, &patch) {
-                return Err(Refusal::invalid(format!(
-                    "'{secret}' was given for another host. Send it again with this change."
-                ))
-                .into());
+            let mut shown = whole.clone();
+            withhold(&mut shown);
+            let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
+            if let Some(properties) = merged.get_mut("properties") {
+                keep_withheld(properties, Some(&whole))?;
             }
+            let wanted = accept(&merged, collection.collection.definition.plan)?;
             self.replace_job(&collection, old, &before, wanted).await
         })
         .await
@@ -182,6 +184,25 @@ impl Manage {
         let message = message(&collection, &job, what);
         self.ports.queue.send(&[message], now).await?;
         Ok(())
+    }
+
+    /// Replaces the secrets that a PUT leaves as they are by those of the stored job.
+    async fn keep_withheld(
+        &self,
+        body: &mut Value,
+        stored: Option<&JobRecord>,
+    ) -> Result<(), AppError> {
+        let Some(properties) = body.get_mut("properties").filter(|sent| has_withheld(sent)) else {
+            return Ok(());
+        };
+        let whole = match stored {
+            Some(job) => {
+                let sealer = self.ports.sealer.as_ref();
+                Some(whole_document(sealer, &job.uid, &job.document, job.sealed.as_deref()).await?)
+            }
+            None => None,
+        };
+        Ok(keep_withheld(properties, whole.as_ref())?)
     }
 
     async fn create_job(

@@ -4,7 +4,8 @@
 //!
 //! - [`accept`] reads what a client sends. It checks every value against the limits of today. Before
 //!   it, [`canonical_names`] brings the property names into the original's case, and a PATCH is
-//!   merged into the stored document by [`merge_patch`].
+//!   merged into the stored document by [`merge_patch`]. Secrets that the client left as they are
+//!   come from the stored document, by [`keep_withheld`].
 //! - [`load`] reads what was accepted before, and [`load_shown`] the same without its secrets. They
 //!   check the structure only: the types of values, names from a fixed list, and what becomes a part
 //!   of a host name or a path. A limit that is tightened later does not break a stored job.
@@ -17,11 +18,13 @@
 mod merge;
 mod names;
 mod read;
+mod withheld;
 mod write;
 
-pub use merge::{merge_patch, secrets_carried_elsewhere};
+pub use merge::merge_patch;
 pub use names::{COLLECTION, JOB, canonical_names};
 pub use read::{accept, accept_collection, load, load_collection, load_shown};
+pub use withheld::{has_withheld, keep_withheld, withhold};
 #[cfg(feature = "count-writes")]
 pub use write::job_writes;
 pub use write::{JOB_BYTES_MAX, JobDocument, write_collection};
