@@ -29,7 +29,7 @@ use url::Url;
 
 use crate::http::{ServiceClient, ServiceRequest, ServiceResponse, element_text};
 use crate::net::ResolvedUrl;
-use crate::outcome::{self, ActionFailure, SecretForms, printable, status_name};
+use crate::outcome::{self, ActionFailure, Secrets, printable, status_name};
 use crate::settings::Aws;
 
 use sign::{Scope, Signer};
@@ -116,12 +116,13 @@ impl AwsSender {
         service: &S,
         context: &AttemptContext,
     ) -> ActionOutcome {
-        let mut secrets = SecretForms::default();
+        let mut secrets = Secrets::default();
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.request(service, context, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit))) {
             Ok(result) => {
                 let (kind, description) = (target.type_name(), service.description());
+                let result = printable(&secrets.redact(&result));
                 outcome::succeeded(format!("{kind} Action - {description} succeeded: {result}"))
             }
             Err(failure) => outcome::not_sent(target, &failure, &secrets),
@@ -134,7 +135,7 @@ impl AwsSender {
         &self,
         service: &S,
         context: &AttemptContext,
-        secrets: &mut SecretForms,
+        secrets: &mut Secrets,
     ) -> Result<String, ActionFailure> {
         let account = self.account.as_ref().ok_or_else(|| {
             ActionFailure::canceled("Access to AWS is not configured; see --aws-endpoint.")
@@ -165,7 +166,7 @@ fn result<S: Service>(service: &S, response: &ServiceResponse) -> Result<String,
         return Err(rejected(status, &answer));
     }
     let id = service.accepted_id(&answer)?;
-    let id = id.map(|id| format!(", as '{}'", printable(&id))).unwrap_or_default();
+    let id = id.map(|id| format!(", as '{id}'")).unwrap_or_default();
     Ok(format!("'{status}'{id}"))
 }
 

@@ -13,7 +13,7 @@ use super::envelope;
 use crate::context;
 use crate::http::{ServiceClient, ServiceRequest, ServiceResponse, element_text};
 use crate::net::Endpoint;
-use crate::outcome::{self, ActionFailure, SecretForms, status_name};
+use crate::outcome::{self, ActionFailure, Secrets, status_name};
 
 /// Puts messages into Storage queues.
 pub(crate) struct StorageQueueSender {
@@ -30,7 +30,7 @@ impl StorageQueueSender {
         queue: &StorageQueue,
         context: &AttemptContext,
     ) -> ActionOutcome {
-        let mut secrets = SecretForms::default();
+        let mut secrets = Secrets::default();
         secrets.add_query(queue.sas_token.expose().trim_start_matches('?'));
         let limit = self.time_max;
         let put = tokio::time::timeout(limit, self.put(queue, context)).await;
@@ -90,7 +90,7 @@ fn rejected(
     target: &Target,
     queue: &StorageQueue,
     response: &ServiceResponse,
-    secrets: &SecretForms,
+    secrets: &Secrets,
 ) -> ActionOutcome {
     let body = String::from_utf8_lossy(&response.body.bytes);
     let header = response.headers.get("x-ms-error-code");

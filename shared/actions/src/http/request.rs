@@ -20,11 +20,11 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use ports::{ActionOutcome, AttemptContext};
 
 use super::body;
-use super::hop::{CREDENTIALS, Hop};
+use super::hop::Hop;
 use super::token::{Grant, Token, TokenSource};
 use crate::net::{HttpClients, TargetPolicy};
 use crate::outcome::{
-    self, ActionFailure, ReadBody, SecretForms, body_bytes, failure_message, response_message,
+    self, ActionFailure, BODY_BYTES_MAX, ReadBody, Secrets, failure_message, response_message,
 };
 use crate::settings::SendLimits;
 
@@ -43,7 +43,7 @@ pub(crate) struct HttpSender {
 /// The host and the secrets so far, which the message needs if the call fails or times out.
 struct RedactionContext {
     host: String,
-    secrets: SecretForms,
+    secrets: Secrets,
 }
 
 /// The final answer.
@@ -69,7 +69,7 @@ impl HttpSender {
         context: &AttemptContext,
     ) -> ActionOutcome {
         let mut redaction =
-            RedactionContext { host: host(&request.uri), secrets: SecretForms::default() };
+            RedactionContext { host: host(&request.uri), secrets: Secrets::default() };
         let call = HttpCall { request, https_only, context };
         let limit = self.limits.total;
         let ended = tokio::time::timeout(limit, self.perform(&call, &mut redaction)).await;
@@ -95,11 +95,7 @@ impl HttpSender {
         redaction: &mut RedactionContext,
     ) -> Result<HttpAnswer, ActionFailure> {
         let mut hop = Hop::first(call.request, call.context, &self.user_agent)?;
-        for name in &CREDENTIALS {
-            for value in hop.headers.get_all(name) {
-                redaction.secrets.add_header(name, value);
-            }
-        }
+        redaction.secrets.add_request(&hop.headers, &call.request.uri);
         self.check_address(&hop)?;
         let mut token = self.authenticate(call.request, &mut hop, None, redaction).await?;
         for _ in 0..=REDIRECTS_MAX {
@@ -117,7 +113,7 @@ impl HttpSender {
             }
             let (status, headers) = (response.status(), response.headers());
             match hop.redirected(status, headers.get(LOCATION), call.https_only)? {
-                None => return self.answer(response, &hop, &redaction.secrets).await,
+                None => return answer(response, &hop).await,
                 Some(next) => {
                     body::discard(response).await;
                     hop = next;
@@ -185,19 +181,14 @@ impl HttpSender {
         };
         answered.map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))
     }
+}
 
-    async fn answer(
-        &self,
-        mut response: reqwest::Response,
-        hop: &Hop,
-        secrets: &SecretForms,
-    ) -> Result<HttpAnswer, ActionFailure> {
-        let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
-        let is_https = hop.url.scheme() == "https";
-        let body = body::read(response, body_bytes(secrets))
-            .await
-            .map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))?;
-        Ok(HttpAnswer { status, headers, body })
-    }
+async fn answer(mut response: reqwest::Response, hop: &Hop) -> Result<HttpAnswer, ActionFailure> {
+    let status = response.status();
+    let headers = std::mem::take(response.headers_mut());
+    let is_https = hop.url.scheme() == "https";
+    let body = body::read(response, BODY_BYTES_MAX)
+        .await
+        .map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))?;
+    Ok(HttpAnswer { status, headers, body })
 }

@@ -33,9 +33,6 @@ const LIFETIME_MAX: Duration = Duration::from_hours(24);
 /// The maximum number of bytes that are read of an answer.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// The maximum number of characters of an authority's error message in the history.
-const ERROR_CHARS_MAX: usize = 512;
-
 /// The client credentials, and the audience of the token.
 pub(crate) struct Grant<'a> {
     pub(crate) tenant: &'a str,
@@ -202,9 +199,9 @@ fn parse_token(answer: &Value) -> Option<CachedToken> {
 fn refused(host: &str, status: StatusCode, answer: &Value) -> ActionFailure {
     let field = |name| answer.get(name).and_then(Value::as_str).unwrap_or_default();
     let said = [field("error"), field("error_description")].join(" ");
-    let said: String = said.trim().chars().take(ERROR_CHARS_MAX).collect();
+    let said = said.trim();
     let name = status_name(status);
-    let said = if said.is_empty() { "no token in the answer" } else { &said };
+    let said = if said.is_empty() { "no token in the answer" } else { said };
     ActionFailure::canceled(format!(
         "No access token from '{host}', which answered '{name}': {said}"
     ))

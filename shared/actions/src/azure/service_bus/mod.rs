@@ -20,7 +20,7 @@ use ports::{ActionOutcome, AttemptContext};
 
 use crate::http::{ServiceClient, element_text};
 use crate::net::Endpoint;
-use crate::outcome::{self, ActionFailure, SecretForms, status_name};
+use crate::outcome::{self, ActionFailure, Secrets, status_name};
 
 pub(crate) use amqp::AmqpSender;
 
@@ -40,7 +40,7 @@ impl ServiceBusSender {
         bus: &ServiceBus,
         context: &AttemptContext,
     ) -> ActionOutcome {
-        let mut secrets = SecretForms::default();
+        let mut secrets = Secrets::default();
         secrets.add(bus.key.expose());
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.deliver(bus, context, &mut secrets)).await;
@@ -55,7 +55,7 @@ impl ServiceBusSender {
         &self,
         bus: &ServiceBus,
         context: &AttemptContext,
-        secrets: &mut SecretForms,
+        secrets: &mut Secrets,
     ) -> Result<String, ActionFailure> {
         match bus.transport.unwrap_or(Transport::NotSpecified) {
             Transport::NotSpecified | Transport::NetMessaging => {
