@@ -1,5 +1,6 @@
 //! Job collections.
 
+use crate::extensions::CollectionExtensions;
 use crate::name::Name;
 use crate::pricing_tier::{PricingTier, Quota};
 
@@ -55,6 +56,16 @@ pub struct CollectionDefinition {
     pub state: CollectionState,
     /// The quota, as it was sent.
     pub quota: Option<Quota>,
+    /// The extensions; an empty object is echoed, `None` is not.
+    pub extensions: Option<CollectionExtensions>,
+}
+
+impl CollectionDefinition {
+    /// The time zone of jobs that name none.
+    #[must_use]
+    pub fn time_zone(&self) -> Option<&str> {
+        self.extensions.as_ref()?.time_zone.as_deref()
+    }
 }
 
 /// A stored collection.

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use recurrence::Recurrence;
 
 use crate::action::MainAction;
+use crate::extensions::JobExtensions;
 
 /// The user's part of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct JobDefinition {
     pub action: MainAction,
     /// The recurrence; a job without one runs once.
     pub recurrence: Option<Recurrence>,
+    /// The extensions; an empty object is echoed, `None` is not.
+    pub extensions: Option<JobExtensions>,
     /// Whether the user has enabled the job.
     pub switch: Switch,
 }

@@ -12,6 +12,7 @@ pub mod collection;
 pub mod credentials;
 pub mod document;
 pub mod duration;
+pub mod extensions;
 pub mod firing;
 pub mod ids;
 pub mod job;

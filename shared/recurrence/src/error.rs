@@ -136,10 +136,8 @@ fn shorten(given: impl std::fmt::Display) -> String {
 }
 
 /// Finds the name that the author most likely meant, if one is similar enough.
-pub(crate) fn nearest<'a>(
-    written: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A longer word is not a misspelt name, and the cost of comparing grows with its length.
     if written.len() > GIVEN_CHARS_MAX {
         return None;

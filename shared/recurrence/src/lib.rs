@@ -127,7 +127,7 @@ mod words;
 pub mod zone;
 
 pub use date::{DateError, WrittenDate};
-pub use error::Refused;
+pub use error::{Refused, nearest};
 pub use instant::format_instant;
 pub use line::UnreadableTimetable;
 pub use recurrence::{Recurrence, read_start_time};

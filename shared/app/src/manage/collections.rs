@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::collection::{Collection, CollectionDefinition, CollectionState};
 use domain::document::{
-    COLLECTION, accept_collection, canonical_names, merge_patch, write_collection,
+    COLLECTION, accept_collection, canonical_names, keep_extensions, merge_patch, write_collection,
 };
 use domain::location::display_name;
 use domain::name::{Name, PathSegment};
@@ -60,13 +60,16 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<CollectionView, AppError> {
-        let wanted = accept_collection(&canonical_names(body, COLLECTION))?;
+        let body = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let now = self.ports.clock.now();
-            match self.ports.collections.find(place, name).await? {
-                Some(old) => self.replace(old, wanted.clone(), now).await,
-                None => self.create(place, name, wanted.clone(), now).await,
-            }
+            let Some(old) = self.ports.collections.find(place, name).await? else {
+                return self.create(place, name, accept_collection(&body)?, now).await;
+            };
+            let mut body = body.clone();
+            let stored = write_collection(&old.collection.definition);
+            keep_extensions(&mut body, stored.get("properties").unwrap_or(&Value::Null));
+            self.replace(old, accept_collection(&body)?, now).await
         });
         saved.await.map(CollectionView::from)
     }
@@ -83,7 +86,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<CollectionView, AppError> {
-        let patch = canonical_names(body, COLLECTION);
+        let patch = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             let document = write_collection(&old.collection.definition);

@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
-    JOB, JobDocument, accept, canonical_names, has_withheld, keep_withheld, load, merge_patch,
-    withhold,
+    JOB, JobDocument, accept, add_time_zone, canonical_names, has_withheld, keep_extensions,
+    keep_withheld, lacks_extensions, load, merge_patch, names_time_zone, withhold,
 };
+use domain::extensions::EXTENSIONS;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::pricing_tier::TierLimits;
@@ -81,12 +82,11 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<(JobView, PutOutcome), AppError> {
-        let body = canonical_names(body, JOB);
+        let body = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
-            let mut body = body.clone();
-            self.keep_withheld(&mut body, found.as_ref()).await?;
+            let body = self.with_unsent(body.clone(), found.as_ref(), &collection).await?;
             let wanted = accept(&body, collection.collection.definition.plan)?;
             let (put, saved) = match found {
                 Some(old) => {
@@ -115,7 +115,7 @@ impl Manage {
         name: &Name,
         body: Value,
     ) -> Result<JobView, AppError> {
-        let patch = canonical_names(body, JOB);
+        let patch = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let old = self.job(&collection, name).await?;
@@ -126,8 +126,10 @@ impl Manage {
             let mut shown = whole.clone();
             withhold(&mut shown);
             let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
-            if let Some(properties) = merged.get_mut("properties") {
-                keep_withheld(properties, Some(&whole))?;
+            keep_secrets(&mut merged, Some(&whole))?;
+            if !names_time_zone(&patch) {
+                let zone = collection.collection.definition.time_zone();
+                add_time_zone(&mut merged, Some(&whole), zone);
             }
             let wanted = accept(&merged, collection.collection.definition.plan)?;
             self.replace_job(&collection, old, &before, wanted).await
@@ -186,23 +188,33 @@ impl Manage {
         Ok(())
     }
 
-    /// Replaces the secrets that a PUT leaves as they are by those of the stored job.
-    async fn keep_withheld(
+    /// The body of a PUT with what the client left as it is or cannot send: secrets that are withheld,
+    /// the stored extensions and time zone, or the collection's time zone.
+    async fn with_unsent(
         &self,
-        body: &mut Value,
-        stored: Option<&JobRecord>,
-    ) -> Result<(), AppError> {
-        let Some(properties) = body.get_mut("properties").filter(|sent| has_withheld(sent)) else {
-            return Ok(());
+        mut body: Value,
+        found: Option<&JobRecord>,
+        collection: &CollectionRecord,
+    ) -> Result<Value, AppError> {
+        let zone = collection.collection.definition.time_zone();
+        let Some(JobRecord { uid, document, sealed, .. }) = found else {
+            keep_secrets(&mut body, None)?;
+            add_time_zone(&mut body, None, zone);
+            return Ok(body);
         };
-        let whole = match stored {
-            Some(job) => {
-                let sealer = self.ports.sealer.as_ref();
-                Some(whole_document(sealer, &job.uid, &job.document, job.sealed.as_deref()).await?)
-            }
-            None => None,
-        };
-        Ok(keep_withheld(properties, whole.as_ref())?)
+        let sealer = self.ports.sealer.as_ref();
+        let mut stored = whole_document(sealer, uid, document, None).await?;
+        // Secrets are opened only if some are kept. Extensions may contain some.
+        let keeps_extensions = stored.get(EXTENSIONS).is_some() && lacks_extensions(&body);
+        if sealed.is_some()
+            && (keeps_extensions || body.get("properties").is_some_and(has_withheld))
+        {
+            stored = whole_document(sealer, uid, document, sealed.as_deref()).await?;
+        }
+        keep_secrets(&mut body, Some(&stored))?;
+        keep_extensions(&mut body, &stored);
+        add_time_zone(&mut body, Some(&stored), zone);
+        Ok(body)
     }
 
     async fn create_job(
@@ -371,6 +383,11 @@ impl Manage {
         let next = next_execution_at(collection, &job, runs_once, self.ports.clock.now());
         view_with_next(collection, job, document, next)
     }
+}
+
+/// Replaces the secrets in a body that are withheld by the stored ones.
+fn keep_secrets(body: &mut Value, stored: Option<&Value>) -> Result<(), Refusal> {
+    body.get_mut("properties").map_or(Ok(()), |properties| keep_withheld(properties, stored))
 }
 
 fn view_with_next(

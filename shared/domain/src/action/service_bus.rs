@@ -193,7 +193,7 @@ const SHAPE: Shape = Object(&[
     ("topicPath", Leaf),
     ("namespace", Leaf),
     ("transportType", Leaf),
-    ("authentication", Object(&[("sasKeyName", Leaf), ("sasKey", Leaf), ("type", Leaf)])),
+    ("authentication", Object(&[("sasKeyName", Leaf), ("sasKey", Shape::Secret), ("type", Leaf)])),
     ("message", Leaf),
     ("messageFormat", Leaf),
     (

@@ -33,7 +33,7 @@ impl ActionType for StorageQueue {
     const SHAPE: Shape = Object(&[
         ("storageAccount", Leaf),
         ("queueName", Leaf),
-        ("sasToken", Leaf),
+        ("sasToken", Shape::Secret),
         ("message", Leaf),
         ("messageFormat", Leaf),
     ]);

@@ -15,7 +15,7 @@ pub fn merge_patch(document: Value, patch: Value, shape: Shape) -> Value {
         return patch;
     };
     let mut merged = match (document, shape) {
-        (Value::Object(map), Shape::Leaf | Shape::Free | Shape::Object(_)) => map,
+        (Value::Object(map), Shape::Leaf | Shape::Secret | Shape::Free | Shape::Object(_)) => map,
         _ => Map::new(),
     };
     remove_old_type(&mut merged, &patch);

@@ -1,10 +1,37 @@
 //! The names of properties, and where they stand.
 
+use recurrence::nearest;
 use serde_json::{Map, Value};
 
 use crate::action::MAIN_ACTION;
+use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::json::Shape;
 use crate::json::Shape::{Free, Leaf, Object, Whole};
+use crate::refusal::Refusal;
+
+/// Properties of a body that resource templates and clients send beside those of a resource. They
+/// are accepted and have no effect.
+pub const CARRIED: [&str; 8] =
+    ["$schema", "apiVersion", "comments", "condition", "dependsOn", "etag", "scale", "systemData"];
+
+/// The property in which a template nests other resources. Exported templates have it, empty.
+pub const NESTED: &str = "resources";
+
+/// The most places that a message proposes for a property.
+const PLACES_MAX: usize = 3;
+/// The most characters of an unknown name that a message repeats.
+const NAME_CHARS_MAX: usize = 60;
+
+const SCHEDULE: Shape = Whole(&[
+    ("minutes", Leaf),
+    ("minute", Leaf),
+    ("hours", Leaf),
+    ("hour", Leaf),
+    ("weekDays", Leaf),
+    ("monthDays", Leaf),
+    ("monthlyOccurrences", Leaf),
+    ("months", Leaf),
+]);
 
 /// The body of a request for a job.
 pub const JOB: Shape = Object(&[
@@ -20,13 +47,14 @@ pub const JOB: Shape = Object(&[
                 "recurrence",
                 Object(&[
                     ("frequency", Leaf),
+                    ("interval", Leaf),
                     ("count", Leaf),
                     ("endTime", Leaf),
-                    ("interval", Leaf),
-                    ("schedule", Whole(&[])),
+                    ("schedule", SCHEDULE),
                     ("timeZone", Leaf),
                 ]),
             ),
+            (EXTENSIONS, JobExtensions::SHAPE),
             ("state", Leaf),
             ("status", Leaf),
         ]),
@@ -53,30 +81,158 @@ pub const COLLECTION: Shape = Object(&[
                     ("maxRecurrence", Object(&[("frequency", Leaf), ("interval", Leaf)])),
                 ]),
             ),
+            (EXTENSIONS, CollectionExtensions::SHAPE),
         ]),
     ),
 ]);
 
-/// The document with every known property name in its canonical case.
+/// The body of a request with every property name in its canonical case.
 ///
 /// If a property appears twice in different cases, the last one counts, as it does for a property
-/// that appears twice in the same case.
-#[must_use]
-pub fn canonical_names(document: Value, shape: Shape) -> Value {
-    let Value::Object(map) = document else {
-        return document;
+/// that appears twice in the same case. Names inside a `schedule` stay as they are, because the
+/// recurrence reads them.
+///
+/// # Errors
+///
+/// If a property is unknown, or stands in another place than its own. Without that, a misspelt
+/// `recurrence` would become a job that runs once.
+pub fn canonical_names(body: Value, root: Shape) -> Result<Value, Refusal> {
+    let Value::Object(mut map) = body else {
+        return Ok(body);
     };
-    let mut canonical = Map::new();
-    for (name, value) in map {
-        match shape.canonical(&name) {
-            Some(known) => {
-                let value = canonical_names(value, shape.property(known));
-                canonical.insert(known.to_owned(), value);
-            }
-            None => {
-                canonical.insert(name, value);
-            }
-        }
+    let carried = |name: &str| CARRIED.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if let Some((name, _)) = map.iter().find(|(name, value)| is_nested(name, value)) {
+        return Err(Refusal::invalid(format!(
+            "'{name}' contains other resources; send each of them as a request of its own."
+        )));
     }
-    Value::Object(canonical)
+    map.retain(|name, _| !carried(name) && !name.eq_ignore_ascii_case(NESTED));
+    Names { root, path: Vec::new() }.canonical(map, root)
+}
+
+/// Whether a property nests resources that would be lost.
+fn is_nested(name: &str, value: &Value) -> bool {
+    let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    name.eq_ignore_ascii_case(NESTED) && !is_empty
+}
+
+/// The names on the way to an object, and the shape that they begin at.
+struct Names {
+    root: Shape,
+    path: Vec<&'static str>,
+}
+
+impl Names {
+    fn canonical(&mut self, map: Map<String, Value>, shape: Shape) -> Result<Value, Refusal> {
+        let mut canonical = Map::new();
+        for (name, value) in map {
+            let Some(known) = shape.canonical(&name) else {
+                self.check_unknown(&name, shape)?;
+                canonical.insert(name, value);
+                continue;
+            };
+            let inner = shape.property(known);
+            let (name, value) = match (shape, value) {
+                (Whole(_), value) => (name, value),
+                (_, Value::Object(map)) => {
+                    self.path.push(known);
+                    let value = self.canonical(map, inner)?;
+                    self.path.pop();
+                    (known.to_owned(), value)
+                }
+                (_, value) => (known.to_owned(), value),
+            };
+            canonical.insert(name, value);
+        }
+        Ok(Value::Object(canonical))
+    }
+
+    /// Refuses an unknown name, unless the object may have any name or reads its names itself.
+    fn check_unknown(&self, name: &str, shape: Shape) -> Result<(), Refusal> {
+        let (Object(known) | Whole(known)) = shape else {
+            return Ok(());
+        };
+        let places = self.places(name);
+        if !places.is_empty() {
+            let (path, places) = (self.path_of(name), places.join(" or "));
+            return Err(Refusal::invalid(format!("'{path}' belongs {places}.")));
+        }
+        if let Whole(_) = shape {
+            return Ok(());
+        }
+        let names = known.iter().map(|(known, _)| *known);
+        if let Some(meant) = nearest(name, names.clone()) {
+            let path = self.path_of(name);
+            let hint = format!("'{path}' is not a property; did you mean '{meant}'?");
+            return Err(Refusal::invalid(hint));
+        }
+        // A secret may have been taken for a name.
+        let problem = if shape.has_secrets() {
+            format!("'{}' has an unknown property", shown_path(&self.path))
+        } else {
+            format!("'{}' is not a property", self.path_of(name))
+        };
+        let names = names.collect::<Vec<_>>().join(", ");
+        let hint = match known {
+            [] => "the object has none in this version".to_owned(),
+            _ => format!("known properties are {names}"),
+        };
+        Err(Refusal::invalid(format!("{problem}; {hint}.")))
+    }
+
+    /// The path of a property of this object, as messages name it.
+    fn path_of(&self, name: &str) -> String {
+        let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
+        let mut path = self.path.clone();
+        path.push(&name);
+        shown_path(&path)
+    }
+
+    /// Where a property of this name belongs: the places that are nearest to here.
+    fn places(&self, name: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        collect_places(self.root, name, &mut Vec::new(), &mut all);
+        let steps = |place: &Vec<&str>| {
+            let common = place.iter().zip(&self.path).take_while(|(a, b)| a == b).count();
+            place.len() + self.path.len() - 2 * common
+        };
+        let nearest = all.iter().map(steps).min();
+        let all = all.iter().filter(|place| Some(steps(place)) == nearest);
+        all.take(PLACES_MAX).map(|place| shown_place(place)).collect()
+    }
+}
+
+/// Collects the paths of all objects that have a property of this name.
+fn collect_places<'a>(
+    shape: Shape,
+    name: &str,
+    path: &mut Vec<&'a str>,
+    places: &mut Vec<Vec<&'a str>>,
+) {
+    let (Object(known) | Whole(known)) = shape else {
+        return;
+    };
+    if shape.canonical(name).is_some() {
+        places.push(path.clone());
+    }
+    for (inner, shape) in known {
+        path.push(inner);
+        collect_places(*shape, name, path, places);
+        path.pop();
+    }
+}
+
+/// The path of a property as messages name it: within `properties`.
+fn shown_path(path: &[&str]) -> String {
+    match path {
+        ["properties", inner @ ..] if !inner.is_empty() => inner.join("."),
+        _ => path.join("."),
+    }
+}
+
+fn shown_place(path: &[&str]) -> String {
+    match path {
+        [] => "beside 'properties'".to_owned(),
+        _ => format!("inside '{}'", shown_path(path)),
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::action::MainAction;
 use crate::collection::{CollectionDefinition, CollectionState};
+use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState, Switch};
 use crate::json::{Fields, Reading};
 use crate::pricing_tier::{MaxRecurrence, PricingTier, Quota};
@@ -59,6 +60,10 @@ fn read_job(properties: &Value, reading: Reading) -> Result<JobDefinition, Refus
         start_time,
         action: MainAction::read(&properties.required_object("action")?)?,
         recurrence,
+        extensions: properties
+            .object(EXTENSIONS)?
+            .map(|extensions| JobExtensions::read(&extensions))
+            .transpose()?,
         switch: read_switch(&properties)?,
     })
 }
@@ -111,6 +116,10 @@ fn read_collection(body: &Value, reading: Reading) -> Result<CollectionDefinitio
         plan,
         state: properties.one_of("state", CollectionState::read, &states)?.unwrap_or_default(),
         quota: properties.object("quota")?.map(|quota| read_quota(&quota)).transpose()?,
+        extensions: properties
+            .object(EXTENSIONS)?
+            .map(|extensions| CollectionExtensions::read(&extensions))
+            .transpose()?,
     })
 }
 

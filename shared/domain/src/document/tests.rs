@@ -9,7 +9,7 @@ use crate::refusal::{Code, Refusal};
 const BASIC: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
 
 fn parse(text: &str) -> Value {
-    canonical_names(serde_json::from_str(text).unwrap(), JOB)
+    canonical_names(serde_json::from_str(text).unwrap(), JOB).unwrap()
 }
 
 fn accept_standard(body: &Value) -> Result<JobDefinition, Refusal> {
@@ -199,13 +199,146 @@ fn durations_are_answered_in_the_form_that_the_client_reads() {
 }
 
 #[test]
-fn property_names_match_in_any_case_and_unknown_ones_are_ignored() {
-    let body = r#"{"Name":"x","Properties":{"Action":{"TYPE":"http","Request":{"URI":"http://example.org","Method":"GET","timeout":3}},"Status":{"executionCount":7},"colour":"red","STATE":"DISABLED"}}"#;
+fn property_names_match_in_any_case() {
+    let body = r#"{"Name":"x","Properties":{"Action":{"TYPE":"http","Request":{"URI":"http://example.org","Method":"GET"}},"Status":{"executionCount":7},"STATE":"DISABLED"}}"#;
     let answer = answered(&read(body));
     assert_eq!(
         answer.to_string(),
         r#"{"action":{"request":{"uri":"http://example.org","method":"GET"},"type":"Http"},"state":"disabled"}"#
     );
+}
+
+/// The refusal of a body whose property names are wrong.
+fn wrong_names(body: Value, shape: Shape) -> String {
+    let shown = body.to_string();
+    canonical_names(body, shape).map_or_else(|refusal| refusal.message, |_| panic!("{shown}"))
+}
+
+#[test]
+fn an_unknown_property_is_refused_with_the_nearest_name() {
+    for (body, message) in [
+        (
+            json!({"properties": {"recurence": {}}}),
+            "'recurence' is not a property; did you mean 'recurrence'?",
+        ),
+        (
+            json!({"properties": {"action": {"request": {"header": {}}}}}),
+            "'action.request.header' is not a property; did you mean 'headers'?",
+        ),
+        (
+            json!({"properties": {"Action": {"ErrorAction": {"Request": {"Uris": 1}}}}}),
+            "'action.errorAction.request.Uris' is not a property; did you mean 'uri'?",
+        ),
+        (
+            json!({"properties": {"action": {"retryPolicy": {"backoff": 2}}}}),
+            "'action.retryPolicy.backoff' is not a property; known properties are retryType, retryInterval, retryCount.",
+        ),
+        (
+            json!({"properties": {"recurrence": {"cron": "* * * * *"}}}),
+            "'recurrence.cron' is not a property; known properties are frequency, interval, count, endTime, schedule, timeZone.",
+        ),
+        (json!({"propertys": {}}), "'propertys' is not a property; did you mean 'properties'?"),
+        (
+            json!({"colour\n": "x".repeat(70)}),
+            "'colour' is not a property; known properties are id, type, name, properties.",
+        ),
+        (
+            json!({"properties": {"action": {"request": {"authentication": {"passwort": "x"}}}}}),
+            "'action.request.authentication.passwort' is not a property; did you mean 'password'?",
+        ),
+        // A name beside secrets may be one of them.
+        (
+            json!({"properties": {"action": {"queueMessage": {"sv=1&sig=hunter2": "x"}}}}),
+            "'action.queueMessage' has an unknown property; known properties are storageAccount, queueName, sasToken, message, messageFormat.",
+        ),
+        // A property that is to be removed is named as one that is to be set.
+        (
+            json!({"properties": {"recurence": null}}),
+            "'recurence' is not a property; did you mean 'recurrence'?",
+        ),
+    ] {
+        assert_eq!(wrong_names(body, JOB), message);
+    }
+    let long = "x".repeat(70);
+    let message = wrong_names(json!({"properties": {&long: 1}}), JOB);
+    assert!(message.starts_with(&format!("'{}' is not", "x".repeat(60))), "{message}");
+    let quota = json!({"properties": {"quota": {"maxJobsCount": 3}}});
+    assert_eq!(
+        wrong_names(quota, COLLECTION),
+        "'quota.maxJobsCount' is not a property; did you mean 'maxJobCount'?"
+    );
+}
+
+#[test]
+fn a_property_in_another_place_is_refused_with_its_own_place() {
+    let in_properties = |name: &str| json!({"properties": {name: {}}});
+    for (body, message) in [
+        (in_properties("retryPolicy"), "'retryPolicy' belongs inside 'action'."),
+        (in_properties("ErrorAction"), "'ErrorAction' belongs inside 'action'."),
+        (in_properties("timeZone"), "'timeZone' belongs inside 'recurrence'."),
+        (
+            json!({"properties": {"minutehand": {"timeZone": "UTC"}}}),
+            "'minutehand.timeZone' belongs inside 'recurrence'.",
+        ),
+        (in_properties("hours"), "'hours' belongs inside 'recurrence.schedule'."),
+        (json!({"recurrence": {}}), "'recurrence' belongs inside 'properties'."),
+        (json!({"action": {}}), "'action' belongs inside 'properties'."),
+        (
+            json!({"properties": {"action": {"recurrence": {}}}}),
+            "'action.recurrence' belongs inside 'properties'.",
+        ),
+        (
+            json!({"properties": {"action": {"request": {"retryPolicy": {}}}}}),
+            "'action.request.retryPolicy' belongs inside 'action'.",
+        ),
+        (
+            json!({"properties": {"action": {"queueName": "q"}}}),
+            "'action.queueName' belongs inside 'action.queueMessage' or inside 'action.serviceBusQueueMessage' or inside 'action.serviceBusTopicMessage'.",
+        ),
+        (
+            json!({"properties": {"recurrence": {"schedule": {"timeZone": "UTC"}}}}),
+            "'recurrence.schedule.timeZone' belongs inside 'recurrence'.",
+        ),
+        (
+            json!({"properties": {"recurrence": {"weekdays": []}}}),
+            "'recurrence.weekdays' belongs inside 'recurrence.schedule'.",
+        ),
+    ] {
+        assert_eq!(wrong_names(body, JOB), message);
+    }
+    for (body, message) in [
+        (json!({"sku": {}}), "'sku' belongs inside 'properties'."),
+        (in_properties("location"), "'location' belongs beside 'properties'."),
+        (in_properties("maxJobCount"), "'maxJobCount' belongs inside 'quota'."),
+        (in_properties("timeZone"), "'timeZone' belongs inside 'minutehand'."),
+    ] {
+        assert_eq!(wrong_names(body, COLLECTION), message);
+    }
+}
+
+#[test]
+fn what_templates_and_clients_carry_along_has_no_effect() {
+    let carried = json!({"$schema": "s", "apiVersion": "2016-03-01", "comments": "c", "condition": true,
+        "dependsOn": ["x"], "ETag": "\"1\"", "scale": null, "systemData": {"createdBy": "me"}, "resources": []});
+    for shape in [JOB, COLLECTION] {
+        assert_eq!(canonical_names(carried.clone(), shape).unwrap(), json!({}));
+        let nested = json!({"resources": [{"type": "jobs"}]});
+        assert_eq!(
+            wrong_names(nested, shape),
+            "'resources' contains other resources; send each of them as a request of its own."
+        );
+        // They are carried beside the properties only.
+        let inside = wrong_names(json!({"properties": {"dependsOn": []}}), shape);
+        assert!(inside.starts_with("'dependsOn' is not a property; known properties"), "{inside}");
+    }
+}
+
+#[test]
+fn names_that_users_choose_are_free() {
+    let free = json!({"properties": {"action": {"request": {"headers": {"header": "1", "retryPolicy": "2"}}}}});
+    assert_eq!(canonical_names(free.clone(), JOB).unwrap(), free);
+    let free = json!({"tags": {"sku": "x", "colour": "y"}});
+    assert_eq!(canonical_names(free.clone(), COLLECTION).unwrap(), free);
 }
 
 #[test]
@@ -427,8 +560,8 @@ fn kept(body: &str, patch: &str) -> Result<Value, String> {
     let whole = stored(&read(body));
     let mut old = whole.clone();
     withhold(&mut old);
-    let patch = canonical_names(parse(patch), JOB);
-    let mut merged = merge_patch(json!({ "properties": old }), patch, JOB)["properties"].take();
+    let mut merged =
+        merge_patch(json!({ "properties": old }), parse(patch), JOB)["properties"].take();
     keep_withheld(&mut merged, Some(&whole)).map_err(|refusal| refusal.message)?;
     Ok(merged)
 }
@@ -486,10 +619,8 @@ fn credentials_in_headers_and_queries_are_sealed_and_withheld() {
     let SplitDocument { shown, secrets, bytes } = job.write().split().unwrap();
     let secrets = secrets.unwrap();
     assert_eq!(
-        parse(secrets.expose()),
-        parse(
-            r#"{"action":{"request":{"uri":"http://h.example/p?x=1&code=c0de","headers":{"X-Functions-Key":"k3y"}}}}"#
-        )
+        secrets.expose(),
+        r#"{"action":{"request":{"uri":"http://h.example/p?x=1&code=c0de","headers":{"X-Functions-Key":"k3y"}}}}"#
     );
     let debug = format!("{job:?}");
     let answer = answered(&job).to_string();
@@ -556,8 +687,8 @@ fn a_secret_that_is_withheld_must_be_stored() {
     check(sig, Some(KEYS), &format!("The parameter 'sig' of 'action.request.uri' {why}"));
     // A body is not a secret.
     let mut body = parse(
-        r#"{"action":{"request":{"uri":"http://h/?x=(withheld)","body":"(withheld)","headers":{"X":"(withheld)"}}}}"#,
-    );
+        r#"{"properties":{"action":{"request":{"uri":"http://h/?x=(withheld)","body":"(withheld)","headers":{"X":"(withheld)"}}}}}"#,
+    )["properties"].take();
     assert!(!has_withheld(&body));
     keep_withheld(&mut body, None).unwrap();
 }
@@ -582,7 +713,8 @@ fn a_message_never_repeats_a_secret() {
             ("\"MIIK\"", "true"),
         ] {
             let body = body.replace(from, to);
-            let body = canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB);
+            let body =
+                canonical_names(serde_json::from_str(&body).unwrap_or_default(), JOB).unwrap();
             if let Err(refusal) = accept_standard(&body) {
                 assert!(
                     !refusal.message.contains("hunter2") && !refusal.message.contains("12345678"),
@@ -600,7 +732,7 @@ fn a_message_never_repeats_a_secret() {
 #[test]
 fn a_collection_is_answered_as_recorded() {
     let answer = |body: &str| {
-        let body = canonical_names(serde_json::from_str(body).unwrap(), COLLECTION);
+        let body = canonical_names(serde_json::from_str(body).unwrap(), COLLECTION)?;
         accept_collection(&body).map(|collection| write_collection(&collection).to_string())
     };
     let full = r#"{"name":"jc13202","location":"South Central US","tags":{"department":"marketing"},"properties":{"sku":{"name":"p10premium"},"state":"enabled","quota":{"maxJobCount":50,"maxRecurrence":{"frequency":"Day","interval":2}}}}"#;
@@ -737,4 +869,135 @@ fn monthly_occurrences_are_answered_in_two_spellings_and_stored_in_one() {
     assert_eq!(kept, r#"{"day":"monday","occurrence":1}"#);
     let answer = answered(&job).pointer(days).unwrap().to_string();
     assert_eq!(answer, r#"{"day":"monday","occurrence":1,"Occurrence":1}"#);
+}
+
+/// The zone of a job after a PUT, given the stored properties and the collection's zone. `sent` is
+/// the recurrence of the PUT.
+#[track_caller]
+fn check_zone(sent: &Value, stored: Option<Value>, default: Option<&str>, expected: Option<&str>) {
+    let start = "2027-01-01T00:00:00Z";
+    let shown = format!("{sent} over {stored:?} in {default:?}");
+    let mut body = json!({"properties": {"startTime": start, "recurrence": sent}});
+    let stored = stored.map(|recurrence| json!({"startTime": start, "recurrence": recurrence}));
+    add_time_zone(&mut body, stored.as_ref(), default);
+    let zone = body.pointer("/properties/recurrence/timeZone").and_then(Value::as_str);
+    assert_eq!(zone, expected, "{shown}");
+}
+
+#[test]
+fn a_time_zone_that_is_not_sent_stays_while_the_recurrence_does() {
+    let nine = json!({"frequency": "Week", "schedule": {"hours": [9], "minutes": [0]}});
+    let in_zone = |zone: &str| {
+        let mut nine = nine.clone();
+        nine["timeZone"] = zone.into();
+        Some(nine)
+    };
+    let ten = json!({"frequency": "week", "schedule": {"hours": [10], "minutes": [0]}});
+    // The same in other words, as clients write it.
+    let same =
+        json!({"frequency": "week", "interval": 1, "schedule": {"hours": [9], "minutes": [0]}});
+    let (berlin, tokyo) = (Some("Europe/Berlin"), Some("Asia/Tokyo"));
+    check_zone(&same, in_zone("Europe/Berlin"), None, berlin);
+    check_zone(&same, in_zone("Europe/Berlin"), tokyo, berlin);
+    // Another recurrence is a new timing: it takes the zone of the collection.
+    check_zone(&ten, in_zone("Europe/Berlin"), None, None);
+    check_zone(&ten, in_zone("Europe/Berlin"), tokyo, tokyo);
+    check_zone(&ten, Some(nine.clone()), tokyo, tokyo);
+    check_zone(&nine, None, tokyo, tokyo);
+    check_zone(&nine, Some(Value::Null), tokyo, tokyo);
+    // The timing stays, and so does its lack of a zone.
+    check_zone(&same, Some(nine.clone()), tokyo, None);
+    // What is sent counts, `null` too.
+    check_zone(&in_zone("UTC").unwrap(), in_zone("Europe/Berlin"), tokyo, Some("UTC"));
+    let mut removed = nine.clone();
+    removed["timeZone"] = Value::Null;
+    check_zone(&removed, in_zone("Europe/Berlin"), tokyo, None);
+    // What cannot be read is refused later.
+    check_zone(&json!({"frequency": "era"}), in_zone("Europe/Berlin"), None, None);
+}
+
+#[test]
+fn another_start_is_a_new_timing_too() {
+    let recurrence = json!({"frequency": "day"});
+    let stored = json!({"startTime": "2027-01-01T00:00:00Z", "recurrence": recurrence});
+    for (start, expected) in
+        [("2027-01-01T01:00+01:00", Value::Null), ("2027-01-02", json!("Asia/Tokyo"))]
+    {
+        let mut body = json!({"properties": {"startTime": start, "recurrence": recurrence}});
+        add_time_zone(&mut body, Some(&stored), Some("Asia/Tokyo"));
+        assert_eq!(body["properties"]["recurrence"]["timeZone"], expected, "{start}");
+    }
+}
+
+#[test]
+fn a_job_that_runs_once_starts_on_the_clock_of_the_collection() {
+    for (start, zone, expected) in [
+        ("2027-01-01T09:00", Some("Europe/Berlin"), "2027-01-01T08:00:00Z"),
+        ("2027-01-01T09:00Z", Some("Europe/Berlin"), "2027-01-01T09:00:00Z"),
+        ("2027-01-01T09:00", None, "2027-01-01T09:00"),
+        ("soon", Some("Europe/Berlin"), "soon"),
+    ] {
+        let mut body = json!({"properties": {"startTime": start}});
+        add_time_zone(&mut body, None, zone);
+        assert_eq!(body["properties"]["startTime"], expected, "{start}");
+    }
+}
+
+#[test]
+fn extensions_that_are_not_sent_stay() {
+    let stored = json!({"minutehand": {"timeZone": "Europe/Berlin"}, "state": "Enabled"});
+    let kept = json!({"properties": {"minutehand": {"timeZone": "Europe/Berlin"}}});
+    for (body, expected) in [
+        (json!({}), kept.clone()),
+        (json!({"properties": null}), kept.clone()),
+        (json!({"properties": {}}), kept.clone()),
+        (json!({"properties": {"minutehand": null}}), json!({"properties": {"minutehand": null}})),
+        (json!({"properties": {"minutehand": {}}}), json!({"properties": {"minutehand": {}}})),
+        (json!({"properties": []}), json!({"properties": []})),
+    ] {
+        let mut completed = body.clone();
+        keep_extensions(&mut completed, &stored);
+        assert_eq!(completed, expected, "{body}");
+    }
+    let mut body = json!({});
+    keep_extensions(&mut body, &json!({"state": "Enabled"}));
+    assert_eq!(body, json!({}));
+}
+
+#[test]
+fn extensions_are_checked_stored_and_answered() {
+    let collection = |extensions: Value| {
+        let body = json!({"properties": {"minutehand": extensions}});
+        accept_collection(&canonical_names(body, COLLECTION)?).map(|it| write_collection(&it))
+    };
+    let written = collection(json!({"TimeZone": "W. Europe Standard Time"})).unwrap();
+    assert_eq!(
+        written.to_string(),
+        r#"{"properties":{"sku":{"name":"Standard"},"state":"Enabled","minutehand":{"timeZone":"W. Europe Standard Time"}}}"#
+    );
+    assert_eq!(write_collection(&load_collection(&written).unwrap()), written);
+    for (extensions, message) in [
+        (
+            json!({"timeZone": "Europe/Berln"}),
+            "'minutehand.timeZone' is \"Europe/Berln\"; use an IANA or Windows time zone name, such as 'Europe/Berlin'.",
+        ),
+        (json!({"timeZone": 1}), "'minutehand.timeZone' is 1; use a JSON string."),
+        (json!("UTC"), "'minutehand' must be a JSON object."),
+        (
+            json!({"timezon": "UTC"}),
+            "'minutehand.timezon' is not a property; did you mean 'timeZone'?",
+        ),
+    ] {
+        assert_eq!(collection(extensions).unwrap_err().message, message);
+    }
+    // A zone that a later release of the database drops does not break a stored collection.
+    let dropped = json!({"properties": {"minutehand": {"timeZone": "Europe/Atlantis"}}});
+    assert_eq!(load_collection(&dropped).unwrap().time_zone(), Some("Europe/Atlantis"));
+    let with_extensions = |extensions: &str| {
+        BASIC.replace(r#""state""#, &format!(r#""minutehand":{extensions},"state""#))
+    };
+    let job = read(&with_extensions("{}"));
+    assert_eq!(answered(&job)["minutehand"], json!({}));
+    assert_eq!(load(&stored(&job)).unwrap(), job);
+    assert_eq!(read(&with_extensions("null")), read(BASIC));
 }

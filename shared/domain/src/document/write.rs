@@ -4,6 +4,7 @@ use recurrence::{Recurrence, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::collection::CollectionDefinition;
+use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState};
 use crate::json::{Durations, ObjectBuilder, SplitDocument};
 use crate::pricing_tier::Quota;
@@ -30,7 +31,9 @@ impl JobDefinition {
             let answered = spell_occurrences_twice(kept.clone());
             properties.differs("recurrence", kept, answered);
         }
-        properties.set("state", JobState::from(self.switch).name());
+        properties
+            .object(EXTENSIONS, self.extensions.as_ref().map(JobExtensions::write))
+            .set("state", JobState::from(self.switch).name());
         JobDocument(properties)
     }
 }
@@ -111,7 +114,8 @@ pub fn write_collection(collection: &CollectionDefinition) -> Value {
     properties
         .set("sku", json!({"name": collection.plan.name()}))
         .set("state", collection.state.name())
-        .object("quota", collection.quota.as_ref().map(write_quota));
+        .object("quota", collection.quota.as_ref().map(write_quota))
+        .object(EXTENSIONS, collection.extensions.as_ref().map(CollectionExtensions::write));
     let mut document = ObjectBuilder::default();
     document
         .maybe("location", collection.location.clone())

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod every_answer;
+mod extensions;
 #[cfg(test)]
 mod log;
 #[cfg(test)]

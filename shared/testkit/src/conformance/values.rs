@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::collection::{CollectionDefinition, CollectionState};
+use domain::extensions::CollectionExtensions;
 use domain::job::{JobCounters, JobState};
 use domain::pricing_tier::{MaxRecurrence, PricingTier, Quota};
 use domain::timing::Timing;
@@ -47,6 +48,7 @@ async fn everything_said_of_a_collection_comes_back(subject: &Subject) {
             max_job_occurrence: Some(2_147_483_647),
             max_recurrence: Some(MaxRecurrence { frequency: Frequency::Week, interval: 3 }),
         }),
+        extensions: Some(CollectionExtensions { time_zone: Some("Europe/Berlin".to_owned()) }),
     };
     assert_eq!(subject.with_collection(&jc).await, jc);
 }

@@ -1,0 +1,69 @@
+//! The property `minutehand` of a job and of a collection: settings that the original did not have.
+//!
+//! An extension is a field of one of the two types here, a line in its shape, and a line each in
+//! `read` and `write`. Nothing else is needed for its survival: official clients do not know the
+//! property, so [`keep_extensions`](crate::document::keep_extensions) keeps all of it in a PUT that
+//! leaves it out.
+
+use recurrence::nearest;
+use recurrence::zone::{self, Zone};
+
+use crate::json::Shape::{Leaf, Object};
+use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::refusal::Refusal;
+
+/// The property that holds the extensions.
+pub const EXTENSIONS: &str = "minutehand";
+
+/// The extensions of a job. Those of its recurrence are read with the recurrence.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobExtensions {}
+
+/// The extensions of a collection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CollectionExtensions {
+    /// The time zone of jobs that name none when they are created or when their timing changes, as
+    /// it was sent.
+    pub time_zone: Option<String>,
+}
+
+impl JobExtensions {
+    pub(crate) const SHAPE: Shape = Object(&[]);
+
+    #[expect(clippy::unnecessary_wraps, reason = "an extension may be refused")]
+    pub(crate) const fn read(_fields: &Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self {})
+    }
+
+    pub(crate) fn write(&self) -> ObjectBuilder {
+        let Self {} = self;
+        ObjectBuilder::default()
+    }
+}
+
+impl CollectionExtensions {
+    pub(crate) const SHAPE: Shape = Object(&[("timeZone", Leaf)]);
+
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self { time_zone: read_time_zone(fields)? })
+    }
+
+    pub(crate) fn write(&self) -> ObjectBuilder {
+        let Self { time_zone } = self;
+        let mut document = ObjectBuilder::default();
+        document.maybe("timeZone", time_zone.as_deref());
+        document
+    }
+}
+
+fn read_time_zone(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
+    let Some(name) = fields.text("timeZone")? else {
+        return Ok(None);
+    };
+    if fields.limiting_tier().is_some() && Zone::named(name).is_none() {
+        let example = nearest(name, zone::names()).unwrap_or("Europe/Paris");
+        let allowed = format!("use an IANA or Windows time zone name, such as '{example}'");
+        return Err(fields.wrong("timeZone", &allowed));
+    }
+    Ok(Some(name.to_owned()))
+}

@@ -1,0 +1,117 @@
+//! What official clients cannot send: the extensions and the time zone of a recurrence.
+
+use serde_json::{Value, json};
+
+use crate::support::Api;
+
+/// A job that fires at nine, with more properties of its recurrence.
+fn nine(more: Value) -> Value {
+    let recurrence = json!({"frequency": "day", "schedule": {"hours": [9], "minutes": [0]}});
+    let recurrence = merged(recurrence, more);
+    let request = json!({"uri": "http://example.org", "method": "GET"});
+    json!({"properties": {
+        "startTime": "2016-04-01T00:00:00Z",
+        "action": {"type": "Http", "request": request},
+        "recurrence": recurrence,
+    }})
+}
+
+/// Sends a request that must succeed, and returns the properties in its answer.
+fn properties(api: &Api, method: &str, path: &str, body: &Value) -> Value {
+    let answer = api.ask(method, path, &body.to_string());
+    assert!(answer.status.is_success(), "{}", answer.body);
+    answer.json().get("properties").cloned().unwrap_or_default()
+}
+
+/// An object with the properties of both.
+fn merged(mut one: Value, other: Value) -> Value {
+    if let (Value::Object(one), Value::Object(other)) = (&mut one, other) {
+        one.extend(other);
+    }
+    one
+}
+
+const BERLIN: &str = "Europe/Berlin";
+
+#[test]
+fn a_client_that_drops_the_time_zone_leaves_it() {
+    let api = Api::with_collection();
+    let put = |body: &Value| properties(&api, "PUT", "/C1/jobs/J1", body);
+    let first = put(&nine(json!({"timeZone": BERLIN})));
+    assert_eq!(first["status"]["nextExecutionTime"], "2016-04-01T07:00:00Z");
+    let mut without = nine(json!({}));
+    without["properties"]["action"]["request"]["method"] = "POST".into();
+    let changed = put(&without);
+    assert_eq!(changed["action"]["request"]["method"], "POST");
+    assert_eq!(changed["recurrence"], first["recurrence"]);
+    assert_eq!(changed["status"], first["status"]);
+    // `null` removes it.
+    let removed = put(&nine(json!({"timeZone": null})));
+    assert_eq!(removed["recurrence"].get("timeZone"), None);
+    assert_eq!(removed["status"]["nextExecutionTime"], "2016-04-01T09:00:00Z");
+}
+
+#[test]
+fn the_zone_of_the_collection_is_that_of_jobs_that_name_none() {
+    let api = Api::new();
+    let collection = |body: Value| properties(&api, "PUT", "/C1", &body);
+    let zone = json!({"timeZone": BERLIN});
+    let sent = json!({"location": "West US", "properties": {"minutehand": zone}});
+    assert_eq!(collection(sent)["minutehand"], zone);
+    let put = |name: &str, body: Value| {
+        properties(&api, "PUT", &format!("/C1/jobs/{name}"), &body)["recurrence"]["timeZone"]
+            .clone()
+    };
+    assert_eq!(put("J1", nine(json!({}))), BERLIN);
+    assert_eq!(put("J2", nine(json!({"timeZone": "UTC"}))), "UTC");
+    assert_eq!(put("J3", nine(json!({"timeZone": null}))), Value::Null);
+    // The timing of the third job stays: it still has no zone. A change of it takes the zone.
+    assert_eq!(put("J3", nine(json!({}))), Value::Null);
+    assert_eq!(put("J3", nine(json!({"interval": 2}))), BERLIN);
+    // A client that does not know extensions keeps the zone of the collection.
+    let location = json!({"location": "West US"});
+    assert_eq!(collection(location.clone())["minutehand"], zone);
+    assert_eq!(properties(&api, "PATCH", "/C1", &json!({"tags": {}}))["minutehand"], zone);
+    assert_eq!(properties(&api, "GET", "/C1", &json!({}))["minutehand"], zone);
+    // Jobs keep the zone that they were given.
+    let removed = collection(json!({"location": "West US", "properties": {"minutehand": null}}));
+    assert_eq!(removed.get("minutehand"), None);
+    assert_eq!(put("J1", nine(json!({}))), BERLIN);
+    assert_eq!(put("J4", nine(json!({}))), Value::Null);
+}
+
+#[test]
+fn a_patch_of_the_timing_takes_the_zone_of_the_collection_unless_the_job_has_one() {
+    let api = Api::with_collection();
+    let patch = |name: &str, recurrence: Value| {
+        let body = json!({"properties": {"recurrence": recurrence}});
+        properties(&api, "PATCH", &format!("/C1/jobs/{name}"), &body)["recurrence"]["timeZone"]
+            .clone()
+    };
+    for (name, recurrence) in [("J1", json!({})), ("J2", json!({"timeZone": "Asia/Tokyo"}))] {
+        properties(&api, "PUT", &format!("/C1/jobs/{name}"), &nine(recurrence));
+    }
+    let zone = json!({"properties": {"minutehand": {"timeZone": BERLIN}}});
+    properties(&api, "PATCH", "/C1", &zone);
+    let state = json!({"properties": {"state": "disabled"}});
+    let disabled = properties(&api, "PATCH", "/C1/jobs/J1", &state);
+    assert_eq!(disabled["recurrence"].get("timeZone"), None);
+    assert_eq!(patch("J1", json!({"interval": 2})), BERLIN);
+    assert_eq!(patch("J2", json!({"interval": 2})), "Asia/Tokyo");
+    assert_eq!(patch("J2", json!({"timeZone": null})), Value::Null);
+}
+
+#[test]
+fn extensions_of_a_job_stay_until_they_are_removed() {
+    let api = Api::with_collection();
+    let mut job = nine(json!({}));
+    job["properties"]["minutehand"] = json!({});
+    let put = |body: &Value| properties(&api, "PUT", "/C1/jobs/J1", body);
+    assert_eq!(put(&job)["minutehand"], json!({}));
+    assert_eq!(put(&nine(json!({})))["minutehand"], json!({}));
+    job["properties"]["minutehand"] = Value::Null;
+    assert_eq!(put(&job).get("minutehand"), None);
+    job["properties"]["minutehand"] = json!({"retries": 3});
+    let refused = "'minutehand.retries' is not a property; the object has none in this version.";
+    api.put("/C1/jobs/J1", &job.to_string()).fails(400, "BadRequest", refused);
+}
