@@ -23,7 +23,7 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::action::Target;
 use domain::arn::{Arn, is_region};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ports::{ActionOutcome, AttemptContext};
+use ports::{ActionOutcome, AttemptContext, NotMade};
 use serde_json::Value;
 use url::Url;
 
@@ -115,7 +115,7 @@ impl AwsSender {
         target: &Target,
         service: &S,
         context: &AttemptContext,
-    ) -> ActionOutcome {
+    ) -> Result<ActionOutcome, NotMade> {
         let mut secrets = Secrets::default();
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.request(service, context, &mut secrets)).await;
@@ -123,7 +123,8 @@ impl AwsSender {
             Ok(result) => {
                 let (kind, description) = (target.type_name(), service.description());
                 let result = printable(&secrets.redact(&result));
-                outcome::succeeded(format!("{kind} Action - {description} succeeded: {result}"))
+                let message = format!("{kind} Action - {description} succeeded: {result}");
+                Ok(outcome::succeeded(message))
             }
             Err(failure) => outcome::not_sent(target, &failure, &secrets),
         }

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use domain::secret::Secret;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use http::{Method, StatusCode};
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
+use hyper::body::Bytes;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
@@ -17,6 +19,7 @@ use url::Url;
 
 use super::body;
 use crate::lru::LruCache;
+use crate::net::{HttpClient, HttpError};
 use crate::outcome::{ActionFailure, status_name};
 use crate::settings::SettingsError;
 
@@ -94,7 +97,7 @@ impl TokenSource {
     /// Returns a token for a grant, but not the one that a target has refused.
     pub(crate) async fn get(
         &self,
-        client: &reqwest::Client,
+        client: &HttpClient,
         grant: &Grant<'_>,
         refused: Option<&Secret>,
     ) -> Result<Token, ActionFailure> {
@@ -132,7 +135,7 @@ impl TokenSource {
 
     async fn request_token(
         &self,
-        client: &reqwest::Client,
+        client: &HttpClient,
         grant: &Grant<'_>,
     ) -> Result<CachedToken, ActionFailure> {
         let host = self.authority.host_str().unwrap_or_default();
@@ -142,10 +145,11 @@ impl TokenSource {
         };
         let is_https = self.authority.scheme() == "https";
         let http_failed =
-            |error: reqwest::Error| failed(ActionFailure::from_http_error(&error, host, is_https));
-        let response = client.execute(self.request(grant)).await.map_err(http_failed)?;
-        let status = response.status();
-        let answer = body::read(response, ANSWER_BYTES_MAX).await.map_err(http_failed)?;
+            |error: HttpError| failed(ActionFailure::from_http_error(&error, host, is_https));
+        let (url, request) = self.request(grant);
+        let (head, body) = client.send(&url, request).await.map_err(http_failed)?.into_parts();
+        let status = head.status;
+        let answer = body::read(body, ANSWER_BYTES_MAX).await.map_err(http_failed)?;
         let answer: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
         match parse_token(&answer).filter(|_| status.is_success()) {
             Some(token) => Ok(token),
@@ -155,7 +159,7 @@ impl TokenSource {
 
     /// The request of version 1 of the authority's protocol: it names the audience as a resource, as
     /// the jobs do.
-    fn request(&self, grant: &Grant<'_>) -> reqwest::Request {
+    fn request(&self, grant: &Grant<'_>) -> (Url, Request<Full<Bytes>>) {
         let mut url = self.authority.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend([grant.tenant, "oauth2", "token"]);
@@ -166,12 +170,12 @@ impl TokenSource {
             .append_pair("client_secret", grant.secret.expose())
             .append_pair("resource", grant.audience)
             .finish();
-        let mut request = reqwest::Request::new(Method::POST, url);
+        let mut request = Request::new(Full::from(form));
+        *request.method_mut() = Method::POST;
         let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
         request.headers_mut().insert(CONTENT_TYPE, form_type);
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        *request.body_mut() = Some(form.into());
-        request
+        (url, request)
     }
 }
 

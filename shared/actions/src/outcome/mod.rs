@@ -11,7 +11,7 @@ mod status;
 use domain::action::Target;
 use domain::attempt::Outcome;
 use domain::message::failed as failed_message;
-use ports::ActionOutcome;
+use ports::{ActionOutcome, NotMade};
 
 pub(crate) use failure::ActionFailure;
 pub(crate) use message::{BODY_BYTES_MAX, ReadBody, failure_message, printable, response_message};
@@ -31,14 +31,17 @@ pub(crate) const fn failed(message: String) -> ActionOutcome {
     ActionOutcome { outcome: Outcome::Failed, message }
 }
 
-/// An attempt to send a message to a service that failed.
+/// An attempt to send a message to a service that failed, unless it was not made.
 pub(crate) fn not_sent(
     target: &Target,
     failure: &ActionFailure,
     secrets: &Secrets,
-) -> ActionOutcome {
-    let ActionFailure { word, text } = failure;
+) -> Result<ActionOutcome, NotMade> {
+    let ActionFailure { word, text, out_of } = failure;
+    if let Some(out_of) = out_of {
+        return Err(NotMade { out_of: out_of.0 });
+    }
     let (word, text) = (printable(&secrets.redact(word)), printable(&secrets.redact(text)));
     let text: String = text.chars().take(SERVICE_TEXT_CHARS_MAX).collect();
-    failed(failed_message(target, &word, &text))
+    Ok(failed(failed_message(target, &word, &text)))
 }

@@ -183,7 +183,7 @@ impl Executor {
         };
         let context = self.context(claim, loaded);
         let started_at = self.ports.clock.now();
-        let ended = self.ports.sender.send(target, &context).await;
+        let ended = self.ports.sender.send(target, &context).await?;
         Ok(ActionResult { started_at, outcome: ended.outcome, message: ended.message })
     }
 
