@@ -1,5 +1,6 @@
 //! The API's settings, from environment variables.
 
+use domain::ids;
 use domain::pricing_tier::PlanLimits;
 use rest::Access;
 use runtime_aws::Variables;
@@ -53,7 +54,7 @@ fn access(variables: &mut Variables) -> Access {
     let mut tokens = Vec::new();
     let mut invalid = 0;
     for hash in hashes {
-        match unhex(hash) {
+        match ids::unhex(hash).and_then(|hash| hash.try_into().ok()) {
             Some(hash) => tokens.push(hash),
             None => invalid += 1,
         }
@@ -74,18 +75,6 @@ fn access(variables: &mut Variables) -> Access {
         ));
     }
     Access::Tokens(tokens)
-}
-
-/// Reads 64 hexadecimal digits as a SHA-256 hash.
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    let mut hash = [0; 32];
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (byte, digits) in hash.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(hash)
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use actions::{Actions, Aws, SettingsError};
 use app::fire::{
-    Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, Stop, Worker,
+    Deadline, Delivery, Disposition, Executor, FirePorts, FireSettings, FireStore, Stop, Unbounded,
+    Wait, Worker,
 };
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::work_item::WorkItem;
 use events_eventbridge::Bus;
 use futures_util::future::join_all;
 use ports::{ActionSender, Clock, EventSink};
@@ -21,6 +23,9 @@ use crate::ExecutorSettings;
 
 /// The time of an invocation that is kept for putting messages back and flushing events.
 const CLOSING: TimeDelta = TimeDelta::seconds(3);
+
+/// How long a message waits for an origin at which too many attempts are under way.
+const ORIGIN_PAUSE: Duration = Duration::from_secs(5);
 
 /// The AWS clients of the executor.
 #[derive(Debug, Clone)]
@@ -112,7 +117,7 @@ impl Function {
             match disposition {
                 Disposition::Delete => continue,
                 Disposition::RetryAfter(after) => put_back.push((receipt, after)),
-                Disposition::RetryAtVisibilityTimeout => {}
+                Disposition::RetryAtVisibilityTimeout | Disposition::Wait(_) => {}
                 // SQS buries a message by itself, after its last delivery.
                 Disposition::Bury(_) => put_back.push((receipt, Duration::ZERO)),
             }
@@ -134,10 +139,34 @@ impl Function {
         deadline: Deadline,
     ) -> (String, SqsReceipt, Disposition) {
         let SqsDelivery { message_id, receipt, receives, work_items } = delivery;
-        let delivery =
-            Delivery { message_id: &message_id, receives, work_items: work_items.as_deref() };
+        let work_items = work_items.as_deref();
+        // Lambda bounds how many batches are performed at once, and a batch has ten messages at most.
+        let place = &Unbounded;
+        let delivery = Delivery { message_id: &message_id, receives, work_items, place };
         let disposition = self.worker.handle(delivery, deadline, &self.never_stop).await;
+        let disposition = match (disposition, work_items) {
+            (Disposition::Wait(wait), Ok(work_items)) => {
+                self.send_on(work_items, receives, wait).await
+            }
+            (disposition, _) => disposition,
+        };
         (message_id, receipt, disposition)
+    }
+
+    /// Sends a message on that has to wait. This delivery does not count.
+    async fn send_on(&self, work_items: &[WorkItem], receives: u32, wait: Wait) -> Disposition {
+        let after = match wait {
+            Wait::For(after) => after,
+            Wait::ForOrigin(_) => ORIGIN_PAUSE,
+        };
+        match self.queue.send_on(work_items, receives.saturating_sub(1), after).await {
+            Ok(()) => Disposition::Delete,
+            Err(error) => {
+                // This delivery counts then.
+                tracing::warn!(error = chain(&error), "a message that has to wait was not sent on");
+                Disposition::RetryAfter(after)
+            }
+        }
     }
 
     async fn put_back(&self, receipts: &[(SqsReceipt, Duration)]) {

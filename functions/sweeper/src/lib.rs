@@ -102,7 +102,7 @@ impl Function {
         let over = self.clock.wait(PASS_MAX.to_std().unwrap_or(Duration::MAX));
         let pass = self.sweeper.pass(minute.wrapping_mul(SHARD_STRIDE), over).await;
         self.count(&pass);
-        log_pass(&pass);
+        pass.log();
         if let Some(bus) = &self.bus
             && let Err(lost) = bus.flush().await
         {
@@ -137,17 +137,5 @@ impl Function {
         ] {
             self.tally.add(metric, n as u64);
         }
-    }
-}
-
-/// Logs a pass in one line; at debug level if nothing was due.
-fn log_pass(pass: &Pass) {
-    let dispatched = pass.dispatched;
-    let (timers, messages) = (dispatched.timers, dispatched.messages);
-    let (overtaken, failed, is_cut) = (dispatched.overtaken, pass.failed, pass.is_cut);
-    if timers == 0 && failed == 0 {
-        tracing::debug!(shards = pass.shards, "a sweep found nothing due");
-    } else {
-        tracing::info!(timers, messages, overtaken, failed, is_cut, "swept");
     }
 }

@@ -50,8 +50,8 @@ pub use crate::net::{
     Endpoint, EndpointError, Forbidden, Resolver, Roots, SystemResolver, TargetPolicy,
 };
 pub use crate::settings::{
-    AUTHORITY, ActionSettings, Aws, CONNECT_TIME_MAX, SERVICE_BUS_SUFFIX, STORAGE_SUFFIX,
-    SendLimits, SettingsError, TOTAL_TIME_MAX,
+    AUTHORITY, ActionSettings, Aws, CONNECT_TIME_MAX, IDLE_CONNECTIONS_MAX, SERVICE_BUS_SUFFIX,
+    STORAGE_SUFFIX, SendLimits, SettingsError, TOTAL_TIME_MAX,
 };
 
 /// Performs actions. A process has one of it, since it holds the connections.
@@ -84,7 +84,12 @@ impl Actions {
         let ActionSettings { targets, limits, .. } = *settings;
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| SettingsError::UserAgent(settings.user_agent.clone()))?;
-        let net = NetSettings { targets, roots: &settings.roots, connect_time_max: limits.connect };
+        let net = NetSettings {
+            targets,
+            roots: &settings.roots,
+            connect_time_max: limits.connect,
+            idle_max: settings.idle_connections_max,
+        };
         let clients = Arc::new(HttpClients::new(&net, resolver)?);
         let http = HttpSender {
             clients: Arc::clone(&clients),

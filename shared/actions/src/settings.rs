@@ -19,6 +19,10 @@ pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(21);
 /// The authority that issues access tokens of Active Directory in the public cloud.
 pub const AUTHORITY: &str = "https://login.microsoftonline.com";
 
+/// The most idle connections that are kept for one target, if the process may have enough files open:
+/// as many as can become idle at once.
+pub const IDLE_CONNECTIONS_MAX: usize = 1_024;
+
 /// The suffix of Storage accounts in the public cloud.
 pub const STORAGE_SUFFIX: &str = "core.windows.net";
 
@@ -45,6 +49,8 @@ pub struct ActionSettings {
     pub service_bus_amqp: Option<Endpoint>,
     /// The access to AWS; `None` if there is none.
     pub aws: Option<Aws>,
+    /// The most idle connections that are kept for one target.
+    pub idle_connections_max: usize,
     /// The `User-Agent` of requests for which the job sets none.
     pub user_agent: String,
 }
@@ -62,6 +68,7 @@ impl ActionSettings {
             service_bus: Endpoint::with_suffix(SERVICE_BUS_SUFFIX),
             service_bus_amqp: None,
             aws: None,
+            idle_connections_max: IDLE_CONNECTIONS_MAX,
             user_agent: concat!("minutehand/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

@@ -3,6 +3,8 @@
 use domain::refusal::Refusal;
 use ports::{NotMade, QueueError, SealError, StoreError};
 
+use crate::manage::Etag;
+
 /// Why a service did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
@@ -23,6 +25,14 @@ pub enum AppError {
     /// The request is refused; the message is for the caller.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The condition of a change does not hold.
+    #[error("{what} is not as the request expects")]
+    ConditionFailed {
+        /// The kind and the name of the thing.
+        what: String,
+        /// Its `ETag`; `None` if it does not exist.
+        etag: Option<Etag>,
+    },
     /// Concurrent changes came first at every retry.
     #[error("{what} is being modified concurrently")]
     Busy {
@@ -67,6 +77,7 @@ impl AppError {
             Self::NoCollection { .. }
             | Self::NoJob { .. }
             | Self::Refused(_)
+            | Self::ConditionFailed { .. }
             | Self::Unreadable { .. } => false,
         }
     }

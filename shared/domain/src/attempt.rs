@@ -126,7 +126,7 @@ pub struct Record {
     pub started_at: DateTime<Utc>,
     /// When it ended; a retry counts from here.
     pub ended_at: DateTime<Utc>,
-    /// How.
+    /// The outcome.
     pub outcome: Outcome,
     /// What happened, in words that clients know how to read; see [`MESSAGE_BYTES_MAX`].
     pub message: String,

@@ -11,6 +11,7 @@
 //! |---|---|---|
 //! | some batches are sent | messages that the sender does not know of | the sender, which sends all again: an attempt is claimed once |
 //! | a message is received | the message, hidden for its visibility timeout | SQS, which delivers it again |
+//! | a message that has to wait is sent on | two messages for the same work | the worker of either: an attempt is claimed once |
 //! | its visibility is changed | the message, hidden for that time | the same |
 
 mod error;

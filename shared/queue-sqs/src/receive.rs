@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use domain::work_item::{UnreadableMessage, WorkItem, decode};
+use domain::work_item::{UnreadableMessage, WorkItem, decode, deliveries_before};
 use serde::{Deserialize, Serialize};
 
 /// The messages of an invocation.
@@ -37,7 +37,8 @@ pub struct SqsDelivery {
     pub message_id: String,
     /// Identifies this delivery in requests to the queue.
     pub receipt: SqsReceipt,
-    /// How often the message was delivered, this time included.
+    /// How often the message was delivered, this time included, and so were those that it replaces
+    /// because they had to wait.
     pub receives: u32,
     /// What the message asks for: at least one work item.
     pub work_items: Result<Vec<WorkItem>, UnreadableMessage>,
@@ -65,12 +66,14 @@ impl SqsDelivery {
     fn new(record: SqsRecord) -> Self {
         let SqsRecord { message_id, receipt_handle, body, attributes } = record;
         let receives = attributes.approximate_receive_count;
+        // Without a count, assume the first delivery.
+        let receives: u32 = receives.and_then(|count| count.parse().ok()).unwrap_or(1);
+        let body = body.unwrap_or_default();
         Self {
             message_id,
             receipt: SqsReceipt(receipt_handle),
-            // Without a count, assume the first delivery.
-            receives: receives.and_then(|count| count.parse().ok()).unwrap_or(1),
-            work_items: decode(&body.unwrap_or_default()),
+            receives: receives.saturating_add(deliveries_before(&body)),
+            work_items: decode(&body),
         }
     }
 }
@@ -115,6 +118,23 @@ mod tests {
         assert_eq!(receives, [1, 1, 2]);
         let ids: Vec<&str> = deliveries.iter().map(|it| it.message_id.as_str()).collect();
         assert_eq!(ids[0], "059f36b4-87a3-44ab-83d2-661975830a7d");
+    }
+
+    #[test]
+    fn the_deliveries_before_a_wait_count() {
+        let body = domain::work_item::encode_waiting(
+            &WorkItem::PurgeCollection { collection_uid: "c".to_owned() },
+            7,
+        );
+        let record = serde_json::json!({
+            "messageId": "m",
+            "receiptHandle": "r",
+            "body": body,
+            "attributes": {"ApproximateReceiveCount": "2"},
+        });
+        let batch: Batch =
+            serde_json::from_value(serde_json::json!({"Records": [record]})).unwrap();
+        assert_eq!(batch.deliveries()[0].receives, 9);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
 use chrono::{DateTime, Utc};
-use domain::work_item::encode;
+use domain::work_item::{WorkItem, encode, encode_waiting};
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 
@@ -84,6 +84,39 @@ impl SqsQueue {
             None => Ok(()),
             Some(code) => Err(QueueError::Refused(code.into())),
         }
+    }
+
+    /// Sends the work items of a message that has to wait, as messages of their own, which are
+    /// delivered after this time. They keep the number of deliveries of the message, which must be
+    /// deleted then: the queue would bury it after too many deliveries in which nothing was done.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](DispatchQueue::send).
+    pub async fn send_on(
+        &self,
+        work_items: &[WorkItem],
+        deliveries: u32,
+        after: Duration,
+    ) -> Result<(), QueueError> {
+        let delay_seconds = i64::from(hidden_seconds(after)).min(DELAY_SECONDS_MAX);
+        let delay_seconds = i32::try_from(delay_seconds).unwrap_or_default();
+        self.send_all(work_items.iter().map(|work_item| OutgoingMessage {
+            body: encode_waiting(work_item, deliveries),
+            delay_seconds,
+        }))
+        .await
+    }
+
+    async fn send_all(
+        &self,
+        messages: impl Iterator<Item = OutgoingMessage>,
+    ) -> Result<(), QueueError> {
+        iter(batches(messages))
+            .map(|batch| self.send_batch(batch))
+            .buffer_unordered(IN_FLIGHT_MAX)
+            .try_collect::<()>()
+            .await
     }
 
     async fn send_batch(&self, mut left: Vec<OutgoingMessage>) -> Result<(), QueueError> {
@@ -174,15 +207,11 @@ enum EntryResult {
 #[async_trait]
 impl DispatchQueue for SqsQueue {
     async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
-        let outgoing = messages.iter().map(|message| OutgoingMessage {
+        self.send_all(messages.iter().map(|message| OutgoingMessage {
             body: encode(&message.work_item),
             delay_seconds: delay_seconds(message.due_at, now),
-        });
-        iter(batches(outgoing))
-            .map(|batch| self.send_batch(batch))
-            .buffer_unordered(IN_FLIGHT_MAX)
-            .try_collect::<()>()
-            .await
+        }))
+        .await
     }
 }
 

@@ -1,10 +1,13 @@
 //! Answers: a status and headers, with a JSON body or without a body.
 
+use app::Etag;
 use axum::body::Body;
 use axum::http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, DATE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, DATE, ETAG, HeaderName, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use domain::ids;
@@ -52,15 +55,23 @@ impl Answer {
         Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
     }
 
+    /// Adds the version of the resource that the answer contains.
+    pub(crate) fn with_etag(mut self, etag: &Etag) -> Self {
+        // An ETag is visible ASCII.
+        self.headers.extend(HeaderValue::from_str(&etag.to_string()).ok().map(|it| (ETAG, it)));
+        self
+    }
+
     pub(crate) const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// Adds the headers that every answer has.
+    /// Adds the headers that every answer has. The answer to a HEAD is that to a GET without its
+    /// body.
     pub(crate) fn into_response(
         self,
         request_id: &str,
-        sent: &HeaderMap,
+        request: &Parts,
         now: DateTime<Utc>,
     ) -> Response {
         let mut response = Response::new(Body::empty());
@@ -78,14 +89,18 @@ impl Answer {
                 headers.insert(name, value);
             }
         }
-        if let Some(id) = sent.get(CLIENT_ID).filter(|id| is_echoed(id.as_bytes())) {
+        if let Some(id) = request.headers.get(CLIENT_ID).filter(|id| is_echoed(id.as_bytes())) {
             headers.insert(CLIENT_ID, id.clone());
         }
         for (name, value) in self.headers {
             headers.insert(name, value);
         }
-        if let Some(body) = self.body {
-            *response.body_mut() = Body::from(body);
+        match self.body {
+            Some(body) if request.method == Method::HEAD => {
+                response.headers_mut().insert(CONTENT_LENGTH, body.len().into());
+            }
+            Some(body) => *response.body_mut() = Body::from(body),
+            None => {}
         }
         response
     }

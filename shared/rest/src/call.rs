@@ -3,7 +3,9 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use axum::http::header::USER_AGENT;
+use app::{Condition, Etags, Manage};
+use axum::http::HeaderMap;
+use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use axum::http::request::Parts;
 use serde_json::Value;
 
@@ -29,11 +31,48 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// The service, for a change on the condition that the request names.
+    pub(crate) fn changing(&self) -> Result<Manage, Failure> {
+        let etags = |name| etags(&self.head.headers, name);
+        let condition =
+            Condition { is_one_of: etags(&IF_MATCH)?, is_none_of: etags(&IF_NONE_MATCH)? };
+        Ok(self.rest.manage.only_if(condition))
+    }
+
     /// The client library that sent the request, if its answers have to differ.
     pub(crate) fn client(&self) -> Client {
         let sent = self.head.headers.get(USER_AGENT);
         Client::from_user_agent(sent.and_then(|sent| sent.to_str().ok()).unwrap_or_default())
     }
+}
+
+/// The versions that a header names; `None` if the request does not have it.
+///
+/// Proxies that compress answers make `ETags` weak, so the mark of a weak one is left out.
+fn etags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Etags>, Failure> {
+    if !headers.contains_key(name) {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for value in headers.get_all(name) {
+        let text = value.to_str().unwrap_or_default().trim();
+        if text == "*" {
+            return Ok(Some(Etags::Any));
+        }
+        for etag in text.split(',') {
+            let etag = etag.trim();
+            let etag = etag.strip_prefix("W/").unwrap_or(etag);
+            let inner = etag.strip_prefix('"').and_then(|etag| etag.strip_suffix('"'));
+            let Some(inner) = inner.filter(|inner| !inner.contains('"')) else {
+                return Err(Failure::invalid(format!(
+                    "The header '{name}' is not valid; use '*', or the 'ETag' of an answer with its \
+                     quotation marks."
+                )));
+            };
+            found.push(inner.to_owned());
+        }
+    }
+    Ok(Some(Etags::OneOf(found)))
 }
 
 /// The future of an operation.

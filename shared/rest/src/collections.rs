@@ -1,5 +1,6 @@
 //! The operations on job collections.
 
+use app::CollectionView;
 use axum::http::StatusCode;
 use domain::collection::CollectionState;
 use domain::name::PathSegment;
@@ -40,25 +41,30 @@ async fn list(call: Call, group: Option<PathSegment>) -> Result<Answer, Failure>
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let (place, name) = (call.path.place()?, call.path.collection()?);
     let view = call.rest.manage.get_collection(&place, &name).await?;
-    Ok(Answer::json(StatusCode::OK, &wire::collection(view)))
+    Ok(answer(StatusCode::OK, view))
 }
 
 /// Creates or replaces a collection. Both are answered with 201, as Azure did.
 pub(crate) async fn put(call: Call) -> Result<Answer, Failure> {
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    let view = call.rest.manage.put_collection(&place, &name, call.body).await?;
-    Ok(Answer::json(StatusCode::CREATED, &wire::collection(view)))
+    let view = call.changing()?.put_collection(&place, &name, call.body).await?;
+    Ok(answer(StatusCode::CREATED, view))
 }
 
 pub(crate) async fn patch(call: Call) -> Result<Answer, Failure> {
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    let view = call.rest.manage.patch_collection(&place, &name, call.body).await?;
-    Ok(Answer::json(StatusCode::OK, &wire::collection(view)))
+    let view = call.changing()?.patch_collection(&place, &name, call.body).await?;
+    Ok(answer(StatusCode::OK, view))
+}
+
+fn answer(status: StatusCode, view: CollectionView) -> Answer {
+    let etag = view.etag.clone();
+    Answer::json(status, &wire::collection(view)).with_etag(&etag)
 }
 
 pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    call.rest.manage.delete_collection(&place, &name).await?;
+    call.changing()?.delete_collection(&place, &name).await?;
     Ok(Answer::empty(StatusCode::OK))
 }
 
@@ -72,6 +78,6 @@ pub(crate) async fn disable(call: Call) -> Result<Answer, Failure> {
 
 async fn switch(call: Call, state: CollectionState) -> Result<Answer, Failure> {
     let (place, name) = (call.path.place()?, call.path.collection()?);
-    call.rest.manage.switch_collection(&place, &name, state).await?;
+    call.changing()?.switch_collection(&place, &name, state).await?;
     Ok(Answer::empty(StatusCode::OK))
 }

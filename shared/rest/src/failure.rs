@@ -6,6 +6,8 @@ use app::AppError;
 use axum::http::{Method, StatusCode};
 use domain::refusal::{Code, Refusal};
 
+use crate::near::nothing_here;
+
 /// Defines the codes of this crate, one per line, each with its status.
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $name:ident => $status:ident,)*) => {
@@ -66,6 +68,8 @@ error_codes! {
     NotFound => NOT_FOUND,
     /// Other requests changed the same job or collection at the same time.
     Conflict => CONFLICT,
+    /// The condition in the headers of a change does not hold.
+    PreconditionFailed => PRECONDITION_FAILED,
     /// A service that is needed, like the store, is not available.
     ServiceUnavailable => SERVICE_UNAVAILABLE,
     /// A failure that the client cannot repair.
@@ -111,8 +115,8 @@ impl Failure {
     }
 
     /// A path without a route.
-    pub(crate) fn unknown_route() -> Self {
-        Self::new(ErrorCode::UnknownRoute, "Nothing exists at this path.")
+    pub(crate) fn unknown_route(method: &Method, path: &str) -> Self {
+        Self::new(ErrorCode::UnknownRoute, nothing_here(method, path))
     }
 
     /// A service that is needed, and not available at the moment.
@@ -142,6 +146,17 @@ impl From<AppError> for Failure {
                 Self::new(ErrorCode::NotFound, format!("Job '{name}' cannot be found."))
             }
             AppError::Refused(refusal) => refusal.into(),
+            AppError::ConditionFailed { what, etag } => {
+                let what = capitalized(&what);
+                let message = match etag {
+                    Some(etag) => format!(
+                        "{what} exists with the ETag {etag}, which the request rules out. Read it \
+                         again, and repeat the change with its new ETag."
+                    ),
+                    None => format!("{what} does not exist, and the request expects that it does."),
+                };
+                Self::new(ErrorCode::PreconditionFailed, message)
+            }
             AppError::Busy { what } => Self::new(
                 ErrorCode::Conflict,
                 format!("{} is being modified concurrently. Try again.", capitalized(&what)),

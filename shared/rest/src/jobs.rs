@@ -35,36 +35,36 @@ pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let view = call.rest.manage.get_job(&place, &collection, &name).await?;
     let durations = call.client().durations(Position::Alone);
-    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)))
+    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)).with_etag(&view.etag))
 }
 
 /// Creates a job (201) or replaces it (200).
 pub(crate) async fn put(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let durations = call.client().durations(Position::Alone);
-    let (view, put) = call.rest.manage.put_job(&place, &collection, &name, call.body).await?;
+    let (view, put) = call.changing()?.put_job(&place, &collection, &name, call.body).await?;
     let status = match put {
         PutOutcome::Created => StatusCode::CREATED,
         PutOutcome::Replaced => StatusCode::OK,
     };
-    Ok(Answer::json(status, &wire::job(&view, durations)))
+    Ok(Answer::json(status, &wire::job(&view, durations)).with_etag(&view.etag))
 }
 
 pub(crate) async fn patch(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let durations = call.client().durations(Position::Alone);
-    let view = call.rest.manage.patch_job(&place, &collection, &name, call.body).await?;
-    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)))
+    let view = call.changing()?.patch_job(&place, &collection, &name, call.body).await?;
+    Ok(Answer::json(StatusCode::OK, &wire::job(&view, durations)).with_etag(&view.etag))
 }
 
 pub(crate) async fn delete(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    call.rest.manage.delete_job(&place, &collection, &name).await?;
+    call.changing()?.delete_job(&place, &collection, &name).await?;
     Ok(Answer::empty(StatusCode::OK))
 }
 
 pub(crate) async fn run(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    call.rest.manage.run_job(&place, &collection, &name).await?;
+    call.changing()?.run_job(&place, &collection, &name).await?;
     Ok(Answer::empty(StatusCode::OK))
 }

@@ -24,6 +24,7 @@ mod history;
 mod jobs;
 mod list;
 mod metrics;
+mod near;
 mod openapi;
 mod path;
 mod query;

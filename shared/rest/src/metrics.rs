@@ -25,7 +25,10 @@ pub trait MetricsPage: Send + Sync {
 pub type MetricsError = Box<dyn Error + Send + Sync>;
 
 pub(crate) async fn get(call: Call) -> Result<Answer, Failure> {
-    let page = call.rest.metrics.as_deref().ok_or_else(Failure::unknown_route)?;
+    let Some(page) = call.rest.metrics.as_deref() else {
+        let message = "This installation has no metrics page: its metrics are in its log.";
+        return Err(Failure::new(ErrorCode::UnknownRoute, message));
+    };
     match page.text().await {
         Ok(text) => Ok(Answer::plain(StatusCode::OK, text)),
         Err(error) => {

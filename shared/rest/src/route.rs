@@ -139,6 +139,11 @@ pub(crate) static ROUTES: [Route; 21] = [
     get(job!("/history"), &history::list),
 ];
 
+/// Paths that jobs do not have although collections do, each with the state that a PATCH sets.
+pub(crate) const fn job_switches() -> [(&'static str, &'static str); 2] {
+    [(job!("/enable"), "enabled"), (job!("/disable"), "disabled")]
+}
+
 const fn get(path: &'static str, handler: &'static dyn Handler) -> Route {
     Route::new(Method::GET, path, handler)
 }
@@ -159,7 +164,8 @@ const fn post(path: &'static str, handler: &'static dyn Handler) -> Route {
     Route::new(Method::POST, path, handler)
 }
 
-/// Finds the route of a request, and the values of the placeholders in its path.
+/// Finds the route of a request, and the values of the placeholders in its path. A HEAD takes the
+/// route of a GET, if it has none of its own.
 ///
 /// # Errors
 ///
@@ -169,6 +175,7 @@ pub(crate) fn find_route(
     path: &str,
 ) -> Result<(&'static Route, Captured), Failure> {
     let mut allow = Vec::new();
+    let mut as_get = None;
     for route in &ROUTES {
         let Some(captured) = Captured::from_path(route.path, path) else {
             continue;
@@ -177,9 +184,16 @@ pub(crate) fn find_route(
             return Ok((route, captured));
         }
         allow.push(route.method.clone());
+        if route.method == Method::GET {
+            allow.push(Method::HEAD);
+            as_get = Some((route, captured));
+        }
+    }
+    if let Some(found) = as_get.filter(|_| *method == Method::HEAD) {
+        return Ok(found);
     }
     if allow.is_empty() {
-        return Err(Failure::unknown_route());
+        return Err(Failure::unknown_route(method, path));
     }
     let methods: Vec<&str> = allow.iter().map(Method::as_str).collect();
     let message = format!("This path does not support {method}; use {}.", methods.join(", "));
@@ -224,10 +238,11 @@ mod tests {
         let path = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections";
         let failure = find_route(&Method::POST, &format!("{path}/c")).unwrap_err();
         assert_eq!(failure.code, ErrorCode::MethodNotAllowed);
-        assert_eq!(failure.allow, [Method::GET, Method::PUT, Method::PATCH, Method::DELETE]);
+        let allowed = [Method::GET, Method::HEAD, Method::PUT, Method::PATCH, Method::DELETE];
+        assert_eq!(failure.allow, allowed);
         assert_eq!(
             failure.message,
-            "This path does not support POST; use GET, PUT, PATCH, DELETE."
+            "This path does not support POST; use GET, HEAD, PUT, PATCH, DELETE."
         );
     }
 }

@@ -1,8 +1,6 @@
 //! The way of a request: a route, a token, an `api-version`, a body, the route's handler.
 
-use std::error::Error;
 use std::future::poll_fn;
-use std::iter::successors;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
@@ -43,7 +41,7 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let (method, path) = (&head.method, head.uri.path());
     let status = answer.status().as_u16();
     tracing::info!(%method, path, status, request.id = request_id, "answered a request");
-    answer.into_response(&request_id, &head.headers, rest.clock.now())
+    answer.into_response(&request_id, &head, rest.clock.now())
 }
 
 /// Turns a panic into a failure of this one request, so that the process goes on serving others.
@@ -119,13 +117,10 @@ fn log_cause(failure: &Failure, request_id: &str) {
     let Some(cause) = &failure.cause else {
         return;
     };
-    let first: &dyn Error = cause;
-    let chain: Vec<String> =
-        successors(Some(first), |error| (*error).source()).map(ToString::to_string).collect();
     tracing::error!(
         error_type = %ErrorType::RequestFailed,
         code = failure.code.as_str(),
-        error = chain.join(": "),
+        error = ports::chain(cause),
         request.id = request_id,
         "request failed"
     );

@@ -20,26 +20,28 @@ use tokio::sync::oneshot;
 /// A request that was sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AwsCall {
-    /// What was asked for: `SendMessageBatch`.
+    /// The operation, such as `SendMessageBatch`.
     pub action: String,
     /// With what.
     pub body: Value,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AwsAnswer {
     /// It is done.
     Done(Value),
     /// It failed: a status, and the code of the error.
     Failed(u16, &'static str),
-    /// Nobody answers.
+    /// It failed: a status, and the document of the error with its `__type`.
+    FailedWith(u16, Value),
+    /// There is no answer.
     Silence,
 }
 
 type Answers = dyn Fn(&AwsCall) -> AwsAnswer + Send + Sync;
 
-/// What stands in for AWS. Clones are the same.
+/// A stand-in for AWS. Clones share their state.
 #[derive(Clone)]
 pub struct FakeAws {
     answers: Arc<Answers>,
@@ -69,7 +71,7 @@ impl FakeAws {
         })
     }
 
-    /// What was asked for so far.
+    /// The requests so far.
     #[must_use]
     pub fn calls(&self) -> Vec<AwsCall> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -81,6 +83,7 @@ impl FakeAws {
         let (status, body) = match answer {
             AwsAnswer::Done(body) => (200, body),
             AwsAnswer::Failed(status, code) => (status, json!({"__type": code, "message": code})),
+            AwsAnswer::FailedWith(status, body) => (status, body),
             AwsAnswer::Silence => return Err(ConnectorError::timeout("no answer".into())),
         };
         let status = StatusCode::try_from(status)
@@ -117,7 +120,7 @@ pub struct SlowAws {
 struct UnderWay {
     requests: Vec<(AwsCall, oneshot::Sender<()>)>,
     most: usize,
-    /// Those that are answered at once.
+    /// The number of requests that are answered at the same time.
     quick: Option<Box<Choice>>,
 }
 

@@ -89,13 +89,13 @@ pub use subject::Subject;
 pub struct Difference {
     /// Where it is.
     pub back_end: &'static str,
-    /// What is different there, and why.
+    /// The difference and its reason.
     pub what: &'static str,
-    /// What the suite makes of it.
+    /// The suite's reaction to the difference.
     pub here: &'static str,
 }
 
-/// What is not the same on every back end.
+/// The differences between back ends.
 ///
 /// The embedded store and ministack 1.5 have none of it. What is said of AWS is what its
 /// documentation says: the suite has not been run there.

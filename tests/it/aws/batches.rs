@@ -31,7 +31,7 @@ async fn an_unreadable_message_fails_alone() {
         failures(&answer),
         ["2e1424d4-f796-459a-8184-9c92662be6da", "8d0f2b7a-0f4c-4a53-9d0f-3c0b7f6f8f11"]
     );
-    // What is no message of ours comes back at once, what a newer version wrote in its time.
+    // An unknown message comes back at once, a message of a newer version after its delay.
     assert_eq!(world.put_back(), [("AQEBwJnKyrHigUMZj6rYigCgxlaS3SLy0a1".to_owned(), 0)]);
     let line = world.counted(world.executor.tally());
     assert_eq!((&line["MessagesUnreadable"], &line["DeadLetters"]), (&json!(2), &Value::Null));

@@ -1,4 +1,4 @@
-//! What AWS does not do when it is asked, and what becomes of jobs then.
+//! AWS requests that fail, in part or completely, and what happens to jobs then.
 
 use serde_json::json;
 use testkit::aws::{AwsAnswer, FakeAws};

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use super::world::{all_of_it, instant};
 
 const SHARDS: usize = 64;
-/// What the sweeper says of itself: pages under way at once, and requests.
+/// The sweeper's own figures: pages under way at once, and requests.
 const PAGES_AT_ONCE: usize = 8;
 const REQUESTS_MAX: usize = 128;
 /// Turns of the scheduler in which what a test waits for has to come.

@@ -1,4 +1,5 @@
-//! What jobs call: a server on loopback that answers with a status, or not before it is let.
+//! The target of jobs: a server on loopback that answers with a status. A test can hold the answer
+//! back.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -47,7 +48,7 @@ impl Target {
         format!("http://{}/", self.address)
     }
 
-    /// What it answers from now on.
+    /// The status of all further answers.
     pub(super) fn answer(&self, status: u16) {
         self.shared.status.store(status, Ordering::Release);
     }

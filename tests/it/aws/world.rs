@@ -190,7 +190,7 @@ impl World {
         self.event(event).await
     }
 
-    /// What the API answers to an event: its status and its document.
+    /// The API's answer to an event: status and document.
     pub(super) async fn event(&self, event: Value) -> (u16, Value) {
         let answer = self.api.answer(serde_json::from_value(event).unwrap()).await.unwrap();
         let answer = serde_json::to_value(answer).unwrap();
@@ -204,7 +204,7 @@ impl World {
         history["value"].as_array().unwrap().clone()
     }
 
-    /// What was sent to the queue since this was last asked.
+    /// The messages sent to the queue since the last call.
     pub(super) fn sent(&mut self) -> Vec<Sent> {
         let calls = self.sqs.calls();
         let new = calls.iter().skip(self.taken);
@@ -246,7 +246,7 @@ impl World {
         self.clock.work_now() + domain::firing::limits::FUNCTION
     }
 
-    /// What a function has counted, by the names of metrics.
+    /// The counts of a function, by the names of its metrics.
     pub(super) fn counted(&self, tally: &Tally) -> Value {
         let lines = tally.take(TABLE, self.clock.work_now());
         lines.first().map_or(Value::Null, |line| serde_json::from_str(line).unwrap())

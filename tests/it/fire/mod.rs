@@ -16,6 +16,7 @@ mod day;
 mod ends;
 mod faults;
 mod outages;
+mod places;
 mod retries;
 mod runs;
 mod stored;

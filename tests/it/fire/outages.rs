@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use app::fire::{Performed, Stop};
+use app::fire::{Performed, Stop, Unbounded};
 use chrono::TimeDelta;
 use domain::firing::SkipReason;
 use domain::firing::limits::LEASE;
@@ -146,7 +146,7 @@ async fn a_process_that_stops_releases_claims_of_attempts_that_are_not_due() {
     let performing = {
         let work_item = parcel.work_item();
         let stop = Stop::when(async { stopped.await.unwrap() });
-        tokio::spawn(async move { executor.perform(&work_item, &stop).await })
+        tokio::spawn(async move { executor.perform(&work_item, &Unbounded, &stop).await })
     };
     while world.n_executions(&job).await == 0 {
         tokio::task::yield_now().await;

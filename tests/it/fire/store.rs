@@ -65,7 +65,7 @@ impl Trouble {
     }
 }
 
-/// What is known of the index.
+/// The state of the index.
 #[derive(Debug, Default)]
 struct Known {
     /// Per shard, before when nothing is due.

@@ -109,7 +109,7 @@ impl Targets {
         }
     }
 
-    /// What the next calls of a uri do; then it is what is always done, or success.
+    /// The reactions to the next calls of a URI. Then follows its permanent reaction, or success.
     pub(super) fn next(&self, uri: &str, does: &[Behaviour]) {
         self.scripts.lock().unwrap().insert(uri.to_owned(), does.iter().copied().collect());
     }
@@ -175,7 +175,7 @@ impl ActionSender for Targets {
     }
 }
 
-/// What happened, as far as it is not in the history.
+/// The events that history does not contain.
 #[derive(Default)]
 pub(super) struct Noted(Mutex<Happened>);
 

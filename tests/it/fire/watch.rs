@@ -1,4 +1,4 @@
-//! Who calls the store for what: each call as it goes out, with the function that makes it on AWS.
+//! The calls of the store: each request, with the function that makes it on AWS.
 //!
 //! [`everything`] plays all that can happen to a job, so that no call is missing; a new call
 //! plays it there, too.
@@ -32,9 +32,9 @@ pub(crate) struct Call {
     /// As policies name it: what a transaction does is named by its single writes.
     pub(crate) action: String,
     pub(crate) index: Option<String>,
-    /// What the partitions begin with that it touches, such as `T#`; none in an index.
+    /// The prefixes of the partitions that it touches, such as `T#`; none in an index.
     pub(crate) partitions: BTreeSet<String>,
-    /// What they are of all that is in the same transaction, if it is in one.
+    /// The prefixes in the whole transaction, if the call is part of one.
     pub(crate) transaction: Option<BTreeSet<String>>,
 }
 

@@ -5,7 +5,8 @@ use std::future::pending;
 use std::sync::Arc;
 
 use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop, Sweeper,
+    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop,
+    Sweeper, Unbounded, Wait,
 };
 use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
 use aws_sdk_dynamodb::Client;
@@ -294,18 +295,23 @@ impl World {
         let work_item = parcel.work_item();
         let performed = tokio::select! {
             biased;
-            performed = self.executor.perform(&work_item, &self.never) => Some(performed),
+            performed = self.executor.perform(&work_item, &Unbounded, &self.never) => Some(performed),
             () = self.targets.died() => None,
         };
         let now = self.clock.now();
         let again = match performed {
             Some(Ok(Performed::Done)) => {
                 if self.redeliver {
-                    self.executor.perform(&work_item, &self.never).await.unwrap();
+                    self.executor.perform(&work_item, &Unbounded, &self.never).await.unwrap();
                 }
                 return;
             }
             Some(Ok(Performed::Again(after))) => now + TimeDelta::from_std(after).unwrap(),
+            Some(Ok(Performed::Waits(Wait::For(after)))) => {
+                parcel.receives -= 1;
+                now + TimeDelta::from_std(after).unwrap()
+            }
+            Some(Ok(Performed::Waits(wait))) => panic!("origins have no bound here: {wait:?}"),
             Some(Err(_)) | None => now + self.visibility,
         };
         if parcel.receives < RECEIVES_MAX {
@@ -315,12 +321,25 @@ impl World {
         }
     }
 
+    /// Takes the next message and performs it at this place. A message that is not done comes back.
+    pub(super) async fn deliver_at(&self, place: &dyn DeliveryPlace) -> Performed {
+        let parcel = self.take();
+        let work_item = parcel.work_item();
+        let performed = self.executor.perform(&work_item, place, &self.never).await.unwrap();
+        if performed != Performed::Done {
+            self.put_back(parcel);
+        }
+        performed
+    }
+
     /// Takes all messages and performs them concurrently.
     pub(super) async fn deliver_all(&self) {
         let mut performing = JoinSet::new();
         while let Some(parcel) = self.transit.take() {
             let (executor, never) = (self.executor.clone(), self.never.clone());
-            performing.spawn(async move { executor.perform(&parcel.work_item(), &never).await });
+            performing.spawn(async move {
+                executor.perform(&parcel.work_item(), &Unbounded, &never).await
+            });
         }
         for performed in performing.join_all().await {
             assert_eq!(performed.unwrap(), Performed::Done);

@@ -1,4 +1,4 @@
-//! What was claimed and recorded, read through the API.
+//! Claims and records, read through the API.
 
 use axum::Router;
 use chrono::{DateTime, TimeDelta, Utc};

@@ -60,7 +60,7 @@ async fn concurrent_patches_lose_no_field() {
     assert_eq!(headers, 12);
 }
 
-/// What writer `n` puts or patches: a name and a password that go together, and a header.
+/// The document of writer `n`: a name and a password that belong together, and a header.
 fn written_by(n: usize) -> String {
     format!(
         r#"{{"properties":{{"action":{{"type":"Http","request":{{"uri":"http://example.org","method":"GET","headers":{{"h{n}":"{n}"}},"authentication":{{"type":"Basic","username":"w{n}","password":"w{n}"}}}}}}}}}}"#

@@ -1,4 +1,4 @@
-//! What managing sends is there after a restart: store and queue in one data directory.
+//! Messages that the API sent survive a restart: store and queue in one data directory.
 
 use std::path::Path;
 use std::sync::Arc;

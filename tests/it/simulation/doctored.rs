@@ -15,7 +15,7 @@ fn good() -> Run {
     run
 }
 
-/// What the judge says first about a good run that was changed.
+/// The first fault that the judge reports of a correct run that was changed.
 #[track_caller]
 fn finds(word: &str, doctor: impl FnOnce(&mut Run)) {
     let mut run = good();

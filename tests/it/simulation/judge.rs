@@ -28,57 +28,58 @@ use super::play::Scenario;
 use super::time::{SECOND, micros};
 use super::world::{Fire, World};
 
-/// How long before a change something may be due and not happen any more.
+/// An occurrence that is due this shortly before a change may be left out.
 const LAG: i64 = 400 * SECOND;
-/// How far the end of an attempt may be from its start check.
+/// The longest time between the start check of an attempt and its end.
 const TOLERANCE: i64 = SECOND / 4;
 /// An occurrence is overtaken if its successor was due this long ago.
 const CATCH_UP: i64 = 600 * SECOND;
-/// The same where things go wrong much more often.
+/// The same limit where faults are much more frequent.
 const LAG_HARSH: i64 = 1_500 * SECOND;
-/// The same where what is lost is looked for again after twenty minutes, and may be lost once more.
+/// The same limit where messages are lost: a timer looks again after twenty minutes, and that message
+/// may be lost as well.
 const LAG_LOSSY: i64 = 2_700 * SECOND;
 /// A retry that is further away than this waits in a timer.
 const LONG: i64 = 840 * SECOND;
 /// How long a job that is over is kept.
 const KEPT: i64 = 60 * 24 * 3_600 * SECOND;
-/// How far two clocks may be apart.
+/// The largest difference between two clocks.
 const SKEW: i64 = 10 * SECOND;
 /// How many attempts may be missing in the counters of a job after an outage.
 const SHORT_MAX: u64 = 3;
 /// The end of time.
 const EVER: i64 = i64::MAX / 4;
 
-/// All that the judge knows of a run.
+/// The facts about a run, as the judge knows them.
 #[derive(Debug, Clone)]
 pub(super) struct Run {
     pub(super) scenario: Scenario,
-    /// When the last thing went wrong.
+    /// The instant of the last fault.
     pub(super) span: i64,
     pub(super) outage: Option<(i64, i64)>,
     pub(super) changes: Vec<Changed>,
     pub(super) fires: Vec<Fire>,
     pub(super) executions: Vec<Executed>,
-    /// The jobs that are there in the end.
+    /// The jobs that exist at the end.
     pub(super) jobs: Vec<Left>,
     /// Jobs with a retry timer.
     pub(super) retrying: BTreeSet<String>,
     pub(super) dead_letters: usize,
     pub(super) runs: Vec<(i64, String, String)>,
-    /// What was recorded: which execution, and when it says it ended.
+    /// The recorded attempts: their execution ids and their end times.
     pub(super) records: Vec<(String, i64)>,
     pub(super) kept: Kept,
     pub(super) ended_at: i64,
-    /// What there is long after the end.
+    /// The content of the store long after the end.
     pub(super) later: Option<Later>,
 }
 
-/// What is in the store at some time, but for timers and executions.
+/// The content of the store at one instant, without timers and attempts.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
     /// Collections, and how many jobs they count.
     pub(super) collections: BTreeMap<String, usize>,
-    /// Jobs that are defined, by their collections.
+    /// The job definitions of each collection.
     pub(super) definitions: Vec<(String, String)>,
     /// Jobs that have a timer.
     pub(super) timers: BTreeSet<String>,
@@ -86,11 +87,11 @@ pub(super) struct Kept {
     pub(super) purges: usize,
 }
 
-/// What there is when jobs that were over are deleted.
+/// The content of the store after finished jobs have expired.
 #[derive(Debug, Clone)]
 pub(super) struct Later {
     pub(super) kept: Kept,
-    /// All that happened.
+    /// The events of the run, in order.
     pub(super) changes: Vec<Changed>,
 }
 
@@ -107,7 +108,7 @@ pub(super) struct Executed {
     pub(super) id: String,
 }
 
-/// A job that is there in the end.
+/// A job that exists at the end.
 #[derive(Debug, Clone)]
 pub(super) struct Left {
     pub(super) uid: String,
@@ -115,7 +116,7 @@ pub(super) struct Left {
     pub(super) timer: TimerRecord,
 }
 
-/// When a job fires and how it is retried, read out of its document.
+/// The timing and the retry policy of a job, read from its document.
 #[derive(Debug, Clone, PartialEq)]
 struct Spec {
     start: i64,
@@ -127,12 +128,12 @@ struct Spec {
     has_error_action: bool,
 }
 
-/// A time in which a job had one timing.
+/// A period in which a job's timing did not change.
 #[derive(Debug, Clone)]
 struct Segment {
     uid: String,
     collection_uid: String,
-    /// More than one if a change renewed a generation that it should not have.
+    /// More than one if a change renewed the generation by mistake.
     generations: Vec<u64>,
     spec: Spec,
     since: i64,
@@ -140,7 +141,7 @@ struct Segment {
     ends_at: Option<i64>,
 }
 
-/// How an occurrence stands in the end.
+/// The final state of an occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OccurrenceStatus {
     Nothing,
@@ -174,7 +175,7 @@ impl Spec {
         }
     }
 
-    /// Whether another is the same, but for its action.
+    /// Whether another document differs in its action at most.
     fn fires_as(&self, other: &Self) -> bool {
         (self.start, self.every, self.count, self.end)
             == (other.start, other.every, other.count, other.end)
@@ -216,7 +217,7 @@ impl Segment {
         self.spec.every.is_none() || self.spec.count.is_some() || self.spec.end.is_some()
     }
 
-    /// How many fall due until then.
+    /// The number of occurrences that fall due until then.
     fn due_until(&self, at: i64) -> i64 {
         i64::try_from(self.occurrences(at).count()).unwrap()
     }
@@ -301,7 +302,7 @@ impl Executed {
     }
 }
 
-/// What is wrong with a run; empty if nothing is.
+/// The faults of a run. Empty if the run is correct.
 pub(super) fn judge(run: &Run) -> Vec<String> {
     let mut judge = Judge::of(run);
     judge.early();
@@ -337,7 +338,7 @@ struct Judge<'a> {
     /// When jobs were deleted, alone or with their collection.
     gone: BTreeMap<String, i64>,
     lag: i64,
-    /// What happens later is not looked at.
+    /// Later events are not judged.
     horizon: i64,
     bad: Vec<String>,
 }
@@ -375,7 +376,7 @@ impl<'a> Judge<'a> {
     }
 
     fn read_changes(&mut self) {
-        // Of each job: what it fires by, how much of its count is used, and its collection.
+        // For each job: its timing, the used part of its count, and its collection.
         let mut known: BTreeMap<&str, (Spec, i64, &str)> = BTreeMap::new();
         for Changed { at, what } in &self.run.changes {
             match what {
@@ -504,10 +505,10 @@ impl<'a> Judge<'a> {
         self.bad.extend(bad);
     }
 
-    /// Whether an outage is over so late that something need not happen.
+    /// Whether an outage ended so late that the occurrence may be left out.
     fn is_overtaken(&self, nominal: i64, next: Option<i64>) -> bool {
         if self.run.scenario == Scenario::Harsh {
-            // It need not be one outage: workers may have died at it, one after the other.
+            // Several short outages count as well: one worker after another may have died.
             return next.is_some();
         }
         let Some((from, until)) = self.run.outage else { return false };
@@ -527,7 +528,7 @@ impl<'a> Judge<'a> {
         self.run.scenario == Scenario::Lossy && (segment.last() != Some(nominal) || is_touched())
     }
 
-    /// Everything at once after an outage.
+    /// Whether a burst after an outage can explain missing counts.
     fn flood(&mut self) {
         let Some((_, until)) = self.run.outage else { return };
         for segment in &self.segments {
@@ -581,7 +582,7 @@ impl<'a> Judge<'a> {
         self.fired.contains(key) || self.executed.contains_key(key)
     }
 
-    /// What follows failures.
+    /// Checks the retries and the error action after a failure.
     fn chains(&mut self) {
         let mut bad = Vec::new();
         for it in &self.run.executions {
@@ -619,7 +620,7 @@ impl<'a> Judge<'a> {
         self.bad.extend(bad);
     }
 
-    /// How an occurrence stands.
+    /// Computes the final state of an occurrence.
     fn stand(&self, segment: &Segment, nominal: i64) -> OccurrenceStatus {
         let on_since =
             self.on_since.get(&segment.collection_uid).copied().flatten().unwrap_or(EVER);
@@ -701,7 +702,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Runs that were asked for and never happened.
+    /// Reports requested runs that never happened.
     fn runs(&mut self) {
         if self.run.scenario == Scenario::Lossy {
             return;
@@ -714,7 +715,7 @@ impl<'a> Judge<'a> {
             }
         }
     }
-    /// What was done has to be in the history, once, and stay as it is.
+    /// Checks that history holds each attempt once and never changes it.
     fn recorded(&mut self) {
         let mut ends: BTreeMap<&str, i64> = BTreeMap::new();
         for (id, ended_at) in &self.run.records {
@@ -725,7 +726,7 @@ impl<'a> Judge<'a> {
         let mut bad = Vec::new();
         for fire in self.run.fires.iter().filter(|fire| fire.at < self.horizon) {
             let segment = self.segment_of(fire);
-            // Who looks for it again may find that it is not to be done any more.
+            // A later look may find that the attempt must not start any more.
             let is_ended = segment.is_some_and(|it| {
                 let overtaken = fire.nominal.is_some_and(|nominal| {
                     let next = it.occurrences(EVER).find(|(at, _)| *at > nominal);
@@ -743,7 +744,7 @@ impl<'a> Judge<'a> {
         self.bad.extend(bad);
     }
 
-    /// What is in the store belongs together.
+    /// Checks that the items of the store fit together.
     fn kept(&mut self, kept: &Kept) {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut defined = BTreeSet::new();

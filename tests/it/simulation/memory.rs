@@ -65,7 +65,7 @@ pub(super) struct Tables {
     pub(super) purges: BTreeMap<String, DateTime<Utc>>,
     pub(super) executions: BTreeMap<String, BTreeMap<AttemptKey, ExecutionItem>>,
     index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
-    /// What happened, for the judge.
+    /// The events for the judge.
     pub(super) changes: Vec<Changed>,
 }
 

@@ -149,7 +149,7 @@ mutations! {
     no_retries: NoRetries,
 }
 
-/// Seeds that showed a mistake of ours, which is corrected.
+/// Seeds that once showed a fault, which is corrected.
 #[test]
 fn seeds_that_once_showed_a_defect_pass() {
     for seed in [39, 974, 2_996, 21_727, 24_951] {

@@ -41,7 +41,7 @@ pub(super) enum Mutation {
     PlainAdd,
     /// Only eight counted attempts are remembered.
     Seen8,
-    /// What is left of a count is taken from what was dispatched.
+    /// The rest of a count is computed from dispatched occurrences.
     EnableFromCursor,
     /// Every change is another timing.
     EditRestarts,

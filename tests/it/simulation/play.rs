@@ -18,25 +18,25 @@ use super::world::{Faults, World};
 
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
-/// How long everything has to come to its end when nothing goes wrong any more.
+/// The time without faults in which all work must end.
 const TAIL: i64 = 3 * HOUR;
-/// How long a job that is over is kept, and more.
+/// Longer than a finished job is kept.
 const SLEEP: i64 = 60 * 24 * HOUR;
-/// How long everything has to be removed after that.
+/// The time after that in which all expired items must be removed.
 const AFTER: i64 = HOUR;
 const JOBS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const COLLECTIONS: [&str; 2] = ["c0", "c1"];
 
-/// What is played.
+/// The scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scenario {
     /// Jobs are changed while they fire.
     Mixed,
-    /// Workers, sweepers or both are gone for half an hour or more.
+    /// Workers, sweepers or both are absent for half an hour or more.
     Outage,
     /// The queue loses messages.
     Lossy,
-    /// Everything goes wrong several times as often, and workers stand still.
+    /// Faults are several times as frequent, and workers stall.
     Harsh,
     /// Collections are deleted, and more than sixty days go by after the end.
     Gone,
@@ -53,11 +53,11 @@ enum Request {
     DeleteCollection { collection: &'static str },
 }
 
-/// A run that is set up.
+/// A run, ready to start.
 struct Play {
     world: Arc<World>,
     scenario: Scenario,
-    /// When the last thing goes wrong.
+    /// The instant of the last fault.
     span: i64,
     outage: Option<(i64, i64)>,
 }
@@ -67,7 +67,7 @@ pub(super) fn play(seed: u64, scenario: Scenario, mutation: Option<Mutation>) ->
     play_on(seed, scenario, mutation, |memory| memory.clone())
 }
 
-/// The same, over another store.
+/// Plays a seed over the given store.
 pub(super) fn play_on(
     seed: u64,
     scenario: Scenario,
@@ -95,7 +95,7 @@ impl Play {
     fn begin(&mut self) {
         self.ticks();
         for collection in COLLECTIONS {
-            // Before anything goes wrong.
+            // Before the first fault.
             self.at(0, Request::Switch { collection, state: CollectionState::Enabled });
         }
         self.world.time.run(SECOND);
@@ -165,7 +165,7 @@ impl Play {
         self.world.time.chance().happens(percent * 10_000)
     }
 
-    /// A job: when it fires, and how it is retried.
+    /// A job with a timing and a retry policy.
     fn job(&self, start: i64, retries: &[(u32, u32)]) -> Value {
         let (count, interval) = self.pick(retries);
         let retry = if count == 0 {
@@ -205,7 +205,7 @@ impl Play {
         json!({"startTime": written(start), "recurrence": recurrence})
     }
 
-    /// Changes, half of them about when something falls due.
+    /// Changes of jobs. Half of them happen close to a due time.
     fn changes(&self) {
         for _ in 0..self.between(2, 11) {
             let at = self.between(200 * SECOND, self.span);
@@ -249,7 +249,7 @@ impl Play {
         }
     }
 
-    /// Collections that are deleted, some to come again under their name.
+    /// Deletions of collections. Some collections are created again under the same name.
     fn deletions(&self) {
         for collection in COLLECTIONS {
             if self.happens(50) {
@@ -267,7 +267,7 @@ impl Play {
         }
     }
 
-    /// Nothing runs for as long as a job that is over is kept, and then everything does again.
+    /// A pause as long as finished jobs are kept, after which all processes run again.
     fn sleep(&self) {
         let world = &self.world;
         let until = world.time.now() + SLEEP;
@@ -298,7 +298,7 @@ impl Play {
         self.span = until + 30 * MINUTE;
     }
 
-    /// Asks the API for something, once.
+    /// Sends a request to the API, once.
     fn at(&self, at: i64, request: Request) {
         let world = self.world.clone();
         self.world.time.spawn(&self.world.keeper, async move {
@@ -312,7 +312,7 @@ impl Play {
         });
     }
 
-    /// A pass every minute, but for some.
+    /// Runs a pass every minute and leaves out a few.
     fn ticks(&self) {
         let world = self.world.clone();
         self.world.time.spawn(&self.world.keeper, async move {

@@ -1,5 +1,5 @@
-//! A queue like SQS: messages are delivered twice, late and in any order, are invisible while a worker has
-//! them, and go to the dead letters after too many deliveries.
+//! A queue like SQS: messages are delivered twice, late and in any order, are invisible while a
+//! worker has them, and go to the dead letters after too many deliveries.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ const DELAY_MAX: i64 = 900;
 /// Messages of one request.
 const BATCH_MAX: usize = 10;
 
-/// What is in the queue.
+/// A message in the queue.
 #[derive(Default)]
 pub(super) struct Sqs {
     pub(super) messages: BTreeMap<u64, Kept>,
@@ -48,12 +48,12 @@ pub(super) struct QueuePort {
     pub(super) world: Arc<World>,
     pub(super) process: Arc<Process>,
     pub(super) sender: Sender,
-    /// What a mutation sends later than it says.
+    /// The additional delay of a mutation.
     pub(super) held_back: Mutex<Vec<QueueMessage>>,
 }
 
 impl QueuePort {
-    /// What a mutation lets through.
+    /// The check that a mutation leaves out.
     fn lets_through(&self, message: &QueueMessage) -> bool {
         match (self.world.mutation, self.sender, &message.work_item) {
             (Some(Mutation::NoSettleTimer), Sender::Sweeper, WorkItem::CheckFinished { .. }) => {

@@ -1,4 +1,4 @@
-//! What the store in memory removes: collections with their jobs, and jobs that are over.
+//! Removal in the store in memory: collections with their jobs, and finished jobs.
 
 use std::sync::atomic::Ordering::Relaxed;
 

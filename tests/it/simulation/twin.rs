@@ -38,13 +38,13 @@ struct Twin {
 }
 
 impl Twin {
-    /// What the real store answers, in no simulated time.
+    /// The answer of the real store, in no simulated time.
     fn real<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
 }
 
-/// What both answered.
+/// The answers of both stores.
 #[track_caller]
 fn same<T: Debug>(simulated: T, real: &T) -> T {
     assert_eq!(format!("{simulated:?}"), format!("{real:?}"));

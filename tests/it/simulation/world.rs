@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, Performed, Stop, Sweeper};
+use app::fire::{
+    Dispatcher, Executor, FirePorts, FireSettings, Performed, Stop, Sweeper, Unbounded,
+};
 use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -51,7 +53,7 @@ pub(super) struct Faults {
 /// An action that was performed.
 #[derive(Debug, Clone)]
 pub(super) struct Fire {
-    /// When.
+    /// The instant of the event.
     pub(super) at: i64,
     /// When by the worker's clock.
     pub(super) clock: i64,
@@ -87,7 +89,7 @@ pub(super) struct World {
     pub(super) are_sweepers_down: AtomicBool,
     /// Until when nothing runs.
     pub(super) asleep_until: AtomicI64,
-    /// What was recorded: which execution, and when it says it ended.
+    /// A recorded attempt: its execution id and its end time.
     pub(super) records: Mutex<Vec<(String, i64)>>,
     /// How often the action of a job succeeds, in a million.
     pub(super) successes: Mutex<BTreeMap<String, u64>>,
@@ -143,7 +145,7 @@ impl World {
         self.are_workers_down.load(Relaxed)
     }
 
-    /// That time, or when everything runs again.
+    /// The given instant, or the end of the outage if that is later.
     pub(super) fn awake_at(&self, at: i64) -> i64 {
         at.max(self.asleep_until.load(Relaxed))
     }
@@ -265,7 +267,7 @@ impl World {
                     self.put_back(id, i64::try_from(after.as_micros()).unwrap());
                 }
                 // It comes back by itself.
-                Err(_) => {}
+                Ok(Performed::Waits(_)) | Err(_) => {}
             }
         }
     }
@@ -287,7 +289,7 @@ impl World {
             ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
         let executor = Executor::new(ports, FireSettings::default());
-        let performed = executor.perform(work_item, &Stop::never()).await;
+        let performed = executor.perform(work_item, &Unbounded, &Stop::never()).await;
         match (self.mutation, performed) {
             (Some(Mutation::LostClaimAcks), Ok(Performed::Again(_))) => Ok(Performed::Done),
             (Some(Mutation::LeaseOverVisibility), Ok(Performed::Again(_))) => {

@@ -1,6 +1,8 @@
 //! Reads the template as JSON, with the short forms of functions (`!Ref`, `!GetAtt a.b`) in their long
 //! form.
 
+use std::collections::BTreeSet;
+
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
@@ -28,6 +30,27 @@ impl Template {
     pub(super) fn resources(&self, kind: &str) -> Vec<&Value> {
         let all = self.0["Resources"].as_object().expect("there are resources").values();
         all.filter(|it| it["Type"] == kind).map(|it| &it["Properties"]).collect()
+    }
+
+    /// A resource with its policies.
+    pub(super) fn resource(&self, name: &str) -> &Value {
+        &self.0["Resources"][name]
+    }
+
+    /// The names of all resources of a type.
+    pub(super) fn resource_names(&self, kind: &str) -> BTreeSet<&str> {
+        let all = self.0["Resources"].as_object().expect("there are resources").iter();
+        all.filter(|(_, it)| it["Type"] == kind).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The definition of a parameter.
+    pub(super) fn parameter(&self, name: &str) -> &Value {
+        &self.0["Parameters"][name]
+    }
+
+    /// The definition of a rule.
+    pub(super) fn rule(&self, name: &str) -> &Value {
+        &self.0["Rules"][name]
     }
 
     /// The global properties for all resources of a kind.

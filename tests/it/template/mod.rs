@@ -3,6 +3,7 @@
 mod document;
 mod numbers;
 mod policies;
+mod safety;
 mod settings;
 mod sources;
 mod table;

@@ -91,13 +91,22 @@ pub(crate) async fn create(
     due: &[DateTime<Utc>],
     name: &str,
 ) {
-    let start = Instant::now();
+    let jobs = uris.iter().zip(due).map(|(uri, due)| job(uri, &recurrence::format_instant(*due)));
+    create_all(address, jobs.collect(), name, COLLECTIONS).await;
+}
+
+/// Creates these jobs, spread over so many collections.
+pub(crate) async fn create_all(
+    address: SocketAddr,
+    jobs: Arc<[String]>,
+    name: &str,
+    collections: usize,
+) {
+    let (start, n_jobs) = (Instant::now(), jobs.len());
     let mut client = Client::connect(address).await;
-    for n in 0..COLLECTIONS {
+    for n in 0..collections {
         client.must("PUT", &collection(&format!("{name}-{n}")), "{}").await;
     }
-    let jobs = uris.iter().zip(due).map(|(uri, due)| job(uri, &recurrence::format_instant(*due)));
-    let jobs: Arc<[String]> = jobs.collect();
     let next = Arc::new(AtomicUsize::new(0));
     let mut clients = JoinSet::new();
     for _ in 0..IN_FLIGHT {
@@ -107,11 +116,11 @@ pub(crate) async fn create(
             loop {
                 let n = next.fetch_add(1, Ordering::Relaxed);
                 let Some(body) = jobs.get(n) else { return };
-                let path = collection(&format!("{name}-{}", n % COLLECTIONS));
+                let path = collection(&format!("{name}-{}", n % collections));
                 client.must("PUT", &format!("{path}/jobs/j{n}"), body).await;
             }
         });
     }
     clients.join_all().await;
-    eprintln!("{} jobs created in {:.1?}", uris.len(), start.elapsed());
+    eprintln!("{n_jobs} jobs created in {:.1?}", start.elapsed());
 }

@@ -34,7 +34,7 @@ impl Figures {
     }
 }
 
-/// That part of sorted values, by rank.
+/// The value at this fraction of sorted values.
 pub(crate) fn part(sorted: &[f64], per_mille: usize) -> f64 {
     let last = sorted.len().saturating_sub(1);
     sorted.get((sorted.len() * per_mille / 1_000).min(last)).copied().unwrap_or(f64::NAN)

@@ -6,7 +6,7 @@
 //! the end others do the same burst against the same target.
 //!
 //! `BENCH_SECONDS` is how long the light load lasts (300), `BENCH_STORED` how many jobs the sweep
-//! passes over (1,000,000), `BENCH_ONLY` names parts to run: `lag,api,burst,price,sweep,peers`,
+//! passes over (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180), `BENCH_ONLY` names parts to run: `lag,api,burst,price,sweep,fair,peers`,
 //! `BENCH_BINARY` another binary, to compare with.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
@@ -28,6 +28,7 @@ mod burst;
 mod client;
 #[path = "../../../../shared/embedded/benches/disk/mod.rs"]
 mod disk;
+mod fair;
 mod figures;
 mod lag;
 mod peers;
@@ -88,6 +89,9 @@ async fn main() {
             figures.add(&format!("{sync}: memory after the bursts"), server.memory(), "", "");
         }
         server.stop();
+    }
+    if is_wanted("fair") {
+        fair::measure(&mut figures, &target).await;
     }
     if is_wanted("peers") {
         peers::measure(&mut figures, &target).await;

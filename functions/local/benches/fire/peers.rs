@@ -92,7 +92,7 @@ fn count() -> String {
     N.to_string()
 }
 
-/// What a command prints; if it fails, the last line of what it complained of.
+/// The output of a command; if the command fails, the last line of its error output.
 fn run(command: &mut Command) -> io::Result<String> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {

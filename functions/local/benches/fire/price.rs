@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop, Sweeper,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop, Sweeper, Unbounded,
 };
 use app::{Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
@@ -187,7 +187,8 @@ impl World {
                 let Some(first) = batch.first() else { break };
                 self.clock.set(first.due_at);
                 let never = Stop::never();
-                let performed = batch.iter().map(|it| self.executor.perform(&it.work_item, &never));
+                let performed =
+                    batch.iter().map(|it| self.executor.perform(&it.work_item, &Unbounded, &never));
                 for performed in futures_util::future::join_all(performed).await {
                     assert_eq!(performed.expect("a work item"), Performed::Done);
                 }
@@ -226,7 +227,7 @@ impl Clock for Hand {
     async fn wait(&self, _work: Duration) {}
 }
 
-/// What was sent.
+/// The messages that were sent.
 #[derive(Default)]
 struct Letters(Mutex<Vec<QueueMessage>>);
 

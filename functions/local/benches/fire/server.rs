@@ -21,10 +21,18 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(sync: &str) -> Self {
+        Self::with_files(sync, "$(ulimit -Hn)")
+    }
+
+    /// A server that may have so many files open.
+    pub(crate) fn with_files(sync: &str, files: &str) -> Self {
         let dir = new_dir();
         let log = File::create(dir.path().join("log")).expect("a log");
         let binary = std::env::var_os("BENCH_BINARY");
-        let mut child = Command::new(binary.unwrap_or(env!("CARGO_BIN_EXE_minutehand").into()))
+        let script = format!("ulimit -Sn {files}; ulimit -Hn {files}; exec \"$0\" \"$@\"");
+        let mut child = Command::new("sh")
+            .args(["-c", &script])
+            .arg(binary.unwrap_or(env!("CARGO_BIN_EXE_minutehand").into()))
             .args(["serve", "--listen", "127.0.0.1:0", "--no-auth", "--plan-limits", "off"])
             .args(["--sync", sync, "--data"])
             .arg(dir.path().join("data"))
@@ -41,7 +49,7 @@ impl Server {
         Self { address: address.expect("where it listens"), child, _dir: dir }
     }
 
-    /// What it holds in memory, and the most it ever did.
+    /// The memory in use, and its highest value so far.
     pub(crate) fn memory(&self) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();

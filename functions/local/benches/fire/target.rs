@@ -1,4 +1,4 @@
-//! What the jobs call: a server on a thread of its own that notes when a request arrives.
+//! The target of the jobs: a server on a thread of its own that notes when a request arrives.
 //!
 //! A path is `/{run}/{number}`: which run it belongs to, so that what is late from one is not taken
 //! for another's, and which job it is.
@@ -29,7 +29,7 @@ struct Arrival {
     at: DateTime<Utc>,
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct Came {
     /// How long after it was due each job called first, in milliseconds, sorted.
     pub(crate) late: Vec<f64>,

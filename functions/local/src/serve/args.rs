@@ -117,6 +117,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
     pub(super) plan_limits: OnOff,
 
+    /// Time limit of an action in seconds, for tests: with the real one they would take minutes.
+    #[arg(long, hide = true, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=60))]
+    pub(super) test_action_limit: Option<u64>,
+
     /// Azure Storage queues.
     #[arg(
         long,

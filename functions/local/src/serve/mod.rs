@@ -3,7 +3,8 @@
 //! A start takes these steps. Lines for the user go to standard output; the last of them says where
 //! the server listens:
 //!
-//! 1. arguments and environment become [`ServeSettings`], or a list of everything that is wrong;
+//! 1. arguments and environment become [`ServeSettings`], or a list of everything that is wrong; the
+//!    limit of open files is raised;
 //! 2. the data directory is opened: first its key is read or created, then the store is opened;
 //! 3. the services are built on top of the store, and each role becomes a task;
 //! 4. the first signal asks all tasks to stop; the store is closed after they have ended.
@@ -14,9 +15,11 @@
 mod args;
 mod build_info;
 mod expire;
+mod files;
 mod home;
 mod http;
 mod parts;
+mod places;
 mod run;
 mod secrets;
 mod settings;

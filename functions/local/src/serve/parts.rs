@@ -98,12 +98,12 @@ impl Parts {
         self.batching.timer_changes()
     }
 
-    /// The worker that performs deliveries.
-    pub(super) fn worker(&self, settings: &ServeSettings) -> Result<Worker> {
+    /// The worker that performs deliveries. It keeps at most `idle_max` idle connections to a target.
+    pub(super) fn worker(&self, settings: &ServeSettings, idle_max: usize) -> Result<Worker> {
         let ports = FirePorts {
             store: FireStore::new(self.batching.clone()),
             queue: self.messages(),
-            sender: Arc::new(actions(settings)?),
+            sender: Arc::new(actions(settings, idle_max)?),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),
             clock: self.clock.clone(),
@@ -146,13 +146,17 @@ fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
     }
 }
 
-fn actions(settings: &ServeSettings) -> Result<Actions> {
+fn actions(settings: &ServeSettings, idle_max: usize) -> Result<Actions> {
     let mut wanted = actions::ActionSettings::new(settings.targets);
     wanted.authority.clone_from(&settings.oauth_authority);
     wanted.storage = settings.services.storage.clone();
     wanted.service_bus = settings.services.bus.clone();
     wanted.service_bus_amqp.clone_from(&settings.services.bus_amqp);
     wanted.aws.clone_from(&settings.services.aws);
+    if let Some(limit) = settings.action_limit {
+        wanted.limits.total = limit;
+    }
+    wanted.idle_connections_max = idle_max;
     wanted.user_agent = format!("minutehand/{}", BUILD.version);
     Actions::new(&wanted).context("cannot prepare to call targets")
 }

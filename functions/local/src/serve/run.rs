@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::build_info::BUILD;
 use super::expire::expire;
+use super::files::FileShares;
 use super::http::{ServerTls, listen, prepare_tls};
 use super::parts::Parts;
 use super::secrets::{GeneratedToken, TokenFile, access_of};
@@ -34,25 +35,26 @@ const CLOSING_MAX: Duration = Duration::from_secs(2);
 /// If the server cannot start, or stops for another reason than a signal.
 pub fn serve(settings: ServeSettings) -> Result<()> {
     start_log(settings.log, settings.log_level);
+    let files = FileShares::claim();
     let threads = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start threads")?;
-    let ended = threads.block_on(run(settings));
+    let ended = threads.block_on(run(settings, files));
     // Tasks had their time to stop; whatever still runs must not delay the exit.
     threads.shutdown_background();
     ended
 }
 
-async fn run(settings: ServeSettings) -> Result<()> {
+async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
     let mut signals = Signals::install().context("cannot handle signals")?;
     let parts = Parts::open(&settings).await?;
     if let Some(dir) = &parts.dir {
         print_line(&format!("data: {}", dir.path().display()));
     }
     let mut tasks = Tasks::new();
-    start_firing(&parts, &settings, &mut tasks)?;
-    let _tls = start_api(&parts, settings, &mut tasks).await?;
+    start_firing(&parts, &settings, files, &mut tasks)?;
+    let _tls = start_api(&parts, settings, files.connections, &mut tasks).await?;
     let ended = run_until_shutdown(tasks, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
@@ -62,11 +64,16 @@ async fn run(settings: ServeSettings) -> Result<()> {
 }
 
 /// Starts the executor, the sweeper, and the removal of expired history.
-fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> Result<()> {
+fn start_firing(
+    parts: &Parts,
+    settings: &ServeSettings,
+    files: FileShares,
+    tasks: &mut Tasks,
+) -> Result<()> {
     let clock = || parts.clock.clone();
     if settings.roles.executor {
-        let (queue, worker) = (parts.queue.clone(), parts.worker(settings)?);
-        tasks.start("executor", |stop| work(queue, worker, clock(), stop));
+        let (queue, worker) = (parts.queue.clone(), parts.worker(settings, files.idle)?);
+        tasks.start("executor", |stop| work(queue, worker, files.attempts, clock(), stop));
     }
     if settings.roles.sweeper {
         let (sweeper, changes) = (parts.sweeper(), parts.timer_changes());
@@ -84,6 +91,7 @@ fn start_firing(parts: &Parts, settings: &ServeSettings, tasks: &mut Tasks) -> R
 async fn start_api(
     parts: &Parts,
     settings: ServeSettings,
+    connections_max: usize,
     tasks: &mut Tasks,
 ) -> Result<Option<ServerTls>> {
     let tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
@@ -112,7 +120,7 @@ async fn start_api(
         print_line(note);
     }
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
-    tasks.start("api", |stop| listen(listener, acceptor, api, stop));
+    tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");
     print_line(&format!("listening on {shown}://{address}"));
     Ok(tls)

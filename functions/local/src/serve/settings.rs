@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use actions::{Aws, Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
@@ -34,6 +35,8 @@ pub struct ServeSettings {
     pub(super) clock: Option<ClockSettings>,
     /// The addresses that jobs may call.
     pub targets: TargetPolicy,
+    /// The time limit of an action; `None` for the real one.
+    pub(super) action_limit: Option<Duration>,
     /// The base URL of the server that issues OAuth tokens to jobs.
     pub(super) oauth_authority: String,
     /// The endpoints of queues and other message services.
@@ -129,6 +132,7 @@ impl ServeSettings {
             roles: roles(&args.roles),
             clock: clock(args),
             targets: targets(args, &mut problems),
+            action_limit: args.test_action_limit.map(Duration::from_secs),
             oauth_authority: args.oauth_authority.clone(),
             services: Services {
                 storage: args.storage_endpoint.clone(),

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::fire::{Pass, Sweeper};
+use app::fire::Sweeper;
 use domain::firing::limits::AHEAD;
 use ports::Clock;
 use runtime::chain;
@@ -31,7 +31,7 @@ pub(super) async fn sweep(
     loop {
         let pass = sweeper.pass(first_shard, pending()).await;
         first_shard = first_shard.wrapping_add(1);
-        log_pass(&pass);
+        pass.log();
         let pause = if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE };
         let next = async {
             clock.wait(pause).await;
@@ -70,17 +70,5 @@ async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, changes: &TimerChang
             () = in_view => return,
             moved = changes.next() => next = Some(next.map_or(moved, |next| next.min(moved))),
         }
-    }
-}
-
-/// Logs a pass in one line; at debug level if nothing was due.
-fn log_pass(pass: &Pass) {
-    let dispatched = pass.dispatched;
-    let (timers, messages) = (dispatched.timers, dispatched.messages);
-    let (overtaken, failed, is_cut) = (dispatched.overtaken, pass.failed, pass.is_cut);
-    if timers == 0 && failed == 0 {
-        tracing::debug!(shards = pass.shards, "a sweep found nothing due");
-    } else {
-        tracing::info!(timers, messages, overtaken, failed, is_cut, "swept");
     }
 }

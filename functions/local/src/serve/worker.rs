@@ -1,70 +1,170 @@
 //! The executor's task: takes messages from the queue and passes them to the worker.
 //!
-//! Each message is handled by a task of its own, so a slow target delays no other message. What
-//! becomes of a message is decided by [`Worker`], and carried out here.
+//! Each message is handled by a task of its own, so a slow target delays no other message. It needs a
+//! [place](super::places) for that. What becomes of a message is decided by [`Worker`], and carried out
+//! here.
+//!
+//! A message without a place is set aside in the queue, and taken again when it has one. That uses up
+//! no delivery, and the message holds no claim. So this task takes every message that is due, however
+//! many wait: a burst of one collection does not stand before the messages of the others.
 //!
 //! When the process stops, this task takes no more messages, and attempts that are not due yet give
 //! back their claims. Started attempts continue until they end or the process does. That is a crash
-//! like any other: the next process takes over the claims of an ended one.
+//! like any other: the next process takes over the claims of an ended one, and receives what was set
+//! aside.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::fire::{Deadline, Delivery, Disposition, Performer, Worker};
+use app::fire::{Deadline, Delivery, Disposition, Performer, Wait, Worker};
 use domain::firing::limits::FUNCTION;
+use domain::work_item::WorkItem;
 use embedded::Queue;
-use embedded::queue::TakenMessage;
+use embedded::queue::{HIDDEN_MAX, TakenMessage};
 use ports::Clock;
 use runtime::chain;
-use tokio::sync::Semaphore;
 
+use super::places::{HeldPlace, SharedPlaces};
 use super::tasks::Stop;
 
-/// Messages that are handled concurrently. Most of them wait for their instant, or for an answer.
-const CONCURRENT_MAX: u32 = 16_384;
 /// Messages that are taken from the queue at once.
 const TAKEN_MAX: usize = 200;
+/// Messages that may wait for a place. Each takes some 30 bytes here. Beyond that, messages stay in
+/// the queue.
+const WAITING_MAX: usize = 1_000_000;
+/// The pause while too many messages wait.
+const FULL_PAUSE: Duration = Duration::from_secs(1);
 /// The pause after the queue failed.
 const QUEUE_FAILED_PAUSE: Duration = Duration::from_secs(5);
 
-/// Works until it is asked to stop and everything it has started has ended.
-pub(super) async fn work(queue: Queue, worker: Worker, clock: Arc<dyn Clock>, stop: Stop) {
-    let worker = Arc::new(worker);
-    let permits = Arc::new(Semaphore::new(CONCURRENT_MAX as usize));
-    loop {
-        let taken = async {
-            // Wait for one permit; the number of the others decides how many messages are taken.
-            let first = permits.clone().acquire_owned().await;
-            let taken = queue.receive(TAKEN_MAX.min(permits.available_permits() + 1)).await;
-            drop(first);
-            taken
-        };
-        let taken = tokio::select! {
-            () = stop.requested() => break,
-            taken = taken => taken,
-        };
-        match taken {
-            Ok(messages) => {
-                // A message may be taken up to two seconds before it is due; its action takes a
-                // minute at most. Both fit, and the message is still hidden from other workers.
-                let deadline = Deadline::at(clock.work_now() + FUNCTION);
-                for message in messages {
-                    let Ok(permit) = permits.clone().acquire_owned().await else { return };
-                    let (queue, worker, stop) = (queue.clone(), worker.clone(), stop.clone());
-                    tokio::spawn(async move {
-                        handle(&queue, &worker, message, deadline, &stop).await;
-                        drop(permit);
-                    });
+/// Works until it is asked to stop and everything it has started has ended. At most `places_max`
+/// messages are handled concurrently; most of them wait for their instant, or for an answer.
+pub(super) async fn work<P: Performer + 'static>(
+    queue: Queue,
+    worker: Worker<P>,
+    places_max: usize,
+    clock: Arc<dyn Clock>,
+    stop: Stop,
+) {
+    let places = SharedPlaces::new(places_max);
+    Host { queue, worker: Arc::new(worker), places, clock, stop }.run().await;
+}
+
+struct Host<P> {
+    queue: Queue,
+    worker: Arc<Worker<P>>,
+    places: Arc<SharedPlaces>,
+    clock: Arc<dyn Clock>,
+    stop: Stop,
+}
+
+impl<P: Performer + 'static> Host<P> {
+    async fn run(&self) {
+        // Kept when a place becomes free: to receive again costs a question to the queue.
+        let mut receiving = pin!(self.receive());
+        loop {
+            tokio::select! {
+                // What is received goes before what waits, since it may be of a collection that waits
+                // for nothing. It cannot starve the other: to receive takes a moment each time.
+                biased;
+                () = self.stop.requested() => break,
+                messages = receiving.as_mut() => {
+                    self.admit(messages).await;
+                    receiving.set(self.receive());
                 }
+                () = self.places.freed() => self.start_waiting().await,
             }
-            Err(error) => {
-                tracing::error!(error = chain(&error), "messages could not be taken");
-                clock.wait(QUEUE_FAILED_PAUSE).await;
+        }
+        self.places.all_free().await;
+    }
+
+    /// Waits for messages that are due.
+    async fn receive(&self) -> Vec<TakenMessage> {
+        loop {
+            while self.places.waiting() >= WAITING_MAX {
+                self.clock.wait(FULL_PAUSE).await;
+            }
+            match self.queue.receive(TAKEN_MAX).await {
+                Ok(messages) => return messages,
+                Err(error) => {
+                    tracing::error!(error = chain(&error), "messages could not be taken");
+                    self.clock.wait(QUEUE_FAILED_PAUSE).await;
+                }
             }
         }
     }
-    // All permits are free when everything has ended.
-    let _ = permits.acquire_many(CONCURRENT_MAX).await;
+
+    /// Starts the messages that get a place, and sets the others aside.
+    async fn admit(&self, messages: Vec<TakenMessage>) {
+        let mut waiting = Vec::new();
+        for message in messages {
+            match self.places.arrive(collection_uid(&message), message.receipt) {
+                Some(place) => self.start(message, place),
+                None => waiting.push((message.receipt, HIDDEN_MAX)),
+            }
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        if let Err(error) = self.queue.set_aside(&waiting).await {
+            // They can still be taken again. Otherwise the queue delivers them again.
+            tracing::warn!(
+                error = chain(&error),
+                "messages without a place could not be set aside"
+            );
+        }
+    }
+
+    /// Starts what waits, as far as there are places for it: some messages, and in the next turn of
+    /// the loop more.
+    async fn start_waiting(&self) {
+        let next = self.places.next(TAKEN_MAX);
+        if next.is_empty() {
+            return;
+        }
+        let (places, receipts): (Vec<_>, Vec<_>) = next.into_iter().unzip();
+        match self.queue.take_again(&receipts).await {
+            Ok(taken) => {
+                for (place, message) in places.into_iter().zip(taken) {
+                    // A message that is gone from the queue gives its place back.
+                    if let Some(message) = message {
+                        self.start(message, place);
+                    }
+                }
+            }
+            Err(error) => {
+                tracing::error!(error = chain(&error), "messages could not be taken again");
+                for (place, receipt) in places.into_iter().zip(receipts) {
+                    place.wait(None, receipt);
+                }
+                self.clock.wait(QUEUE_FAILED_PAUSE).await;
+            }
+        }
+    }
+
+    fn start(&self, message: TakenMessage, place: HeldPlace) {
+        // A message may be taken up to two seconds before it is due; its action takes a minute at
+        // most. Both fit, and the message is still hidden from other workers.
+        let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
+        let (queue, worker, stop) = (self.queue.clone(), self.worker.clone(), self.stop.clone());
+        tokio::spawn(async move {
+            handle(&queue, &worker, message, place, (deadline, &stop)).await;
+        });
+    }
+}
+
+/// The collection that a message is for. Messages that cannot be read have one of their own.
+fn collection_uid(message: &TakenMessage) -> &str {
+    match message.work_items.as_deref() {
+        Ok([first, ..]) => match first {
+            WorkItem::Attempt { job, .. }
+            | WorkItem::CheckFinished { job, .. }
+            | WorkItem::DeleteJob { job, .. } => &job.collection_uid,
+            WorkItem::PurgeCollection { collection_uid } => collection_uid,
+        },
+        Ok([]) | Err(_) => "",
+    }
 }
 
 /// Handles one message, and tells the queue what becomes of it.
@@ -72,19 +172,28 @@ async fn handle<P: Performer>(
     queue: &Queue,
     worker: &Worker<P>,
     message: TakenMessage,
-    deadline: Deadline,
-    stop: &Stop,
+    place: HeldPlace,
+    (deadline, stop): (Deadline, &Stop),
 ) {
     let TakenMessage { receipt, work_items, receive_count, .. } = message;
     let delivery = Delivery {
         message_id: &receipt,
         receives: receive_count,
         work_items: work_items.as_deref(),
+        place: &place,
     };
     let acknowledged = match worker.handle(delivery, deadline, stop).await {
         Disposition::Delete => queue.finish(&[receipt]).await,
         Disposition::RetryAfter(after) => queue.put_back(&[(receipt, after)]).await,
         Disposition::RetryAtVisibilityTimeout => Ok(()),
+        Disposition::Wait(Wait::For(after)) => queue.set_aside(&[(receipt, after)]).await,
+        Disposition::Wait(Wait::ForOrigin(origin)) => {
+            let set_aside = queue.set_aside(&[(receipt, HIDDEN_MAX)]).await;
+            if set_aside.is_ok() {
+                place.wait(Some(&origin), receipt);
+            }
+            set_aside
+        }
         Disposition::Bury(reason) => queue.bury(&[receipt], &reason).await,
     };
     if let Err(error) = acknowledged {
@@ -98,13 +207,16 @@ mod tests {
     use std::future::pending;
 
     use app::AppError;
-    use app::fire::Performed;
-    use chrono::DateTime;
+    use app::fire::{DeliveryPlace, Performed};
+    use async_trait::async_trait;
+    use chrono::{DateTime, Utc};
     use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
     use domain::work_item::WorkItem;
     use embedded::queue::QueueStats;
     use ports::{DispatchQueue as _, QueueMessage, StoreError};
     use testkit::SetClock;
+    use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+    use tokio::task::JoinHandle;
 
     use super::*;
 
@@ -112,7 +224,12 @@ mod tests {
     struct Failing;
 
     impl Performer for Failing {
-        async fn perform(&self, _item: &WorkItem, _stop: &Stop) -> Result<Performed, AppError> {
+        async fn perform(
+            &self,
+            _item: &WorkItem,
+            _place: &dyn DeliveryPlace,
+            _stop: &Stop,
+        ) -> Result<Performed, AppError> {
             Err(StoreError::Unavailable("as the test asked for".into()).into())
         }
     }
@@ -120,7 +237,12 @@ mod tests {
     struct Hanging;
 
     impl Performer for Hanging {
-        async fn perform(&self, _item: &WorkItem, _stop: &Stop) -> Result<Performed, AppError> {
+        async fn perform(
+            &self,
+            _item: &WorkItem,
+            _place: &dyn DeliveryPlace,
+            _stop: &Stop,
+        ) -> Result<Performed, AppError> {
             pending().await
         }
     }
@@ -147,7 +269,9 @@ mod tests {
         async fn deliver(&self) {
             let message = self.queue.receive(1).await.unwrap().pop().unwrap();
             let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
-            handle(&self.queue, &self.worker, message, deadline, &Stop::never()).await;
+            let place = SharedPlaces::new(1).arrive("c", message.receipt).unwrap();
+            let until = (deadline, &Stop::never());
+            handle(&self.queue, &self.worker, message, place, until).await;
         }
 
         async fn stats(&self) -> QueueStats {
@@ -186,5 +310,119 @@ mod tests {
         assert_eq!(world.stats().await.hidden, 1);
         world.clock.advance(VISIBILITY - FUNCTION);
         assert_eq!(world.stats().await.visible, 1);
+    }
+
+    /// A clock that stands still until the test moves it.
+    struct ManualClock(watch::Sender<DateTime<Utc>>);
+
+    #[async_trait]
+    impl Clock for ManualClock {
+        fn now(&self) -> DateTime<Utc> {
+            *self.0.borrow()
+        }
+
+        async fn wait_until(&self, at: DateTime<Utc>) {
+            self.0.subscribe().wait_for(|now| *now >= at).await.unwrap();
+        }
+
+        async fn wait(&self, work: Duration) {
+            self.wait_until(self.now() + work).await;
+        }
+    }
+
+    /// Tells which collection it works for, and works until the test lets it end.
+    struct Gate {
+        begun: mpsc::UnboundedSender<String>,
+        open: Arc<Semaphore>,
+    }
+
+    impl Performer for Gate {
+        async fn perform(
+            &self,
+            item: &WorkItem,
+            _place: &dyn DeliveryPlace,
+            _stop: &Stop,
+        ) -> Result<Performed, AppError> {
+            let WorkItem::PurgeCollection { collection_uid } = item else { panic!("{item:?}") };
+            self.begun.send(collection_uid.clone()).unwrap();
+            self.open.acquire().await.unwrap().forget();
+            Ok(Performed::Done)
+        }
+    }
+
+    /// A worker's task with so many places, on a queue with a message for each collection.
+    struct Hosted {
+        clock: Arc<ManualClock>,
+        queue: Queue,
+        begun: mpsc::UnboundedReceiver<String>,
+        open: Arc<Semaphore>,
+        task: JoinHandle<()>,
+        stop: oneshot::Sender<()>,
+    }
+
+    impl Hosted {
+        async fn with(places: usize, collections: &[&str]) -> Self {
+            let clock = Arc::new(ManualClock(watch::Sender::new(DateTime::UNIX_EPOCH)));
+            let queue = Queue::in_memory(clock.clone()).unwrap();
+            let due_at = clock.now();
+            let message = |collection: &&str| {
+                let collection_uid = (*collection).to_owned();
+                QueueMessage { work_item: WorkItem::PurgeCollection { collection_uid }, due_at }
+            };
+            let messages: Vec<_> = collections.iter().map(message).collect();
+            queue.send(&messages, due_at).await.unwrap();
+            let (tell, begun) = mpsc::unbounded_channel();
+            let open = Arc::new(Semaphore::new(0));
+            let worker =
+                Worker::new(Gate { begun: tell, open: open.clone() }, clock.clone(), Arc::new(()));
+            let (stop, stopped) = oneshot::channel();
+            let stopped = Stop::when(async { stopped.await.unwrap() });
+            let task = tokio::spawn(work(queue.clone(), worker, places, clock.clone(), stopped));
+            Self { clock, queue, begun, open, task, stop }
+        }
+
+        /// Asks the task to stop, and lets so many messages end that it has begun. Returns what is
+        /// left in the queue.
+        async fn end(self, begun: usize) -> QueueStats {
+            self.stop.send(()).unwrap();
+            self.open.add_permits(begun);
+            self.task.await.unwrap();
+            self.queue.stats().await.unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_message_that_waits_for_three_hours_is_handled_once_and_is_no_dead_letter() {
+        // A minute and a half each; the last one waits for all others of its collection.
+        const BEFORE: usize = 122;
+        let mut hosted = Hosted::with(1, &["busy"; BEFORE + 1]).await;
+        let step = FUNCTION - chrono::TimeDelta::seconds(1);
+        for _ in 0..BEFORE {
+            assert_eq!(hosted.begun.recv().await.unwrap(), "busy");
+            hosted.clock.0.send_modify(|now| *now += step);
+            hosted.open.add_permits(1);
+        }
+        assert_eq!(hosted.begun.recv().await.unwrap(), "busy");
+        let waited = hosted.clock.now() - DateTime::UNIX_EPOCH;
+        assert!(waited > chrono::TimeDelta::hours(3), "{waited}");
+        assert_eq!(hosted.end(1).await, QueueStats::default());
+    }
+
+    #[tokio::test]
+    async fn a_burst_of_one_collection_does_not_hold_up_another() {
+        let mut collections = vec!["burst"; 1_000];
+        collections.push("other");
+        let mut hosted = Hosted::with(8, &collections).await;
+        let mut begun = Vec::new();
+        for _ in 0..8 {
+            begun.push(hosted.begun.recv().await.unwrap());
+        }
+        assert_eq!(begun.iter().filter(|it| *it == "burst").count(), 7, "{begun:?}");
+        assert_eq!(begun[7], "other");
+        // What has no place waits in the queue, and for the next process.
+        let stats = hosted.queue.stats().await.unwrap();
+        assert_eq!((stats.visible, stats.hidden), (0, 1_001));
+        let stats = hosted.end(8).await;
+        assert_eq!((stats.hidden, stats.dead_letters), (993, 0));
     }
 }

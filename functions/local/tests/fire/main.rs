@@ -16,6 +16,8 @@ mod client;
 #[cfg(test)]
 mod day;
 #[cfg(test)]
+mod fair;
+#[cfg(test)]
 mod frozen;
 #[cfg(test)]
 mod jobs;

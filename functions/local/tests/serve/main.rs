@@ -24,6 +24,8 @@ mod durable;
 #[cfg(test)]
 mod ends;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod health;
 #[cfg(test)]
 mod killed;

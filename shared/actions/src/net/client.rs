@@ -37,9 +37,6 @@ use super::resolve::Resolver;
 use super::tls::{NetError, Roots, Tls};
 use crate::lru::LruCache;
 
-/// The maximum number of idle connections for each target: as many as can become idle at once.
-const IDLE_CONNECTIONS_MAX: usize = 1_024;
-
 /// How long a connection stays open without a request.
 ///
 /// Many servers close idle connections after a minute, and many jobs run once a minute. If
@@ -61,6 +58,8 @@ pub(crate) struct NetSettings<'a> {
     pub(crate) roots: &'a Roots,
     /// The time limit for opening one connection to a known address.
     pub(crate) connect_time_max: Duration,
+    /// The maximum number of idle connections for each target.
+    pub(crate) idle_max: usize,
 }
 
 /// A client certificate that cannot be used. The text gives the reason.
@@ -90,11 +89,11 @@ pub(crate) enum HttpError {
 pub(crate) struct HttpClient(legacy::Client<Connector, Full<Bytes>>);
 
 impl HttpClient {
-    fn new(dialer: Dialer) -> Self {
+    fn new(dialer: Dialer, idle_max: usize) -> Self {
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIME_MAX)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+            .pool_max_idle_per_host(idle_max)
             // Some servers compare header names case-sensitively, in the usual spelling.
             .http1_title_case_headers(true)
             .build(Connector(dialer));
@@ -234,9 +233,10 @@ impl HttpClients {
             lookups: Lookups::new(resolver),
             targets: settings.targets,
             connect_time_max: settings.connect_time_max,
+            idle_max: settings.idle_max,
         };
         let tls = Arc::new(factory.tls.without_certificate().map_err(tls_error)?);
-        let client = |targets| HttpClient::new(factory.dialer(Arc::clone(&tls), targets));
+        let client = |targets| factory.client(Arc::clone(&tls), targets);
         Ok(Self {
             plain: client(settings.targets),
             for_settings: client(TargetPolicy::AllowPrivate),
@@ -302,6 +302,7 @@ struct ClientFactory {
     lookups: Lookups,
     targets: TargetPolicy,
     connect_time_max: Duration,
+    idle_max: usize,
 }
 
 impl ClientFactory {
@@ -313,7 +314,11 @@ impl ClientFactory {
             .map_err(|error| unusable(&error.to_string()))?;
         let config = self.tls.with_certificate(&identity);
         let config = config.map_err(|error| unusable(&error.to_string()))?;
-        Ok(HttpClient::new(self.dialer(Arc::new(config), self.targets)))
+        Ok(self.client(Arc::new(config), self.targets))
+    }
+
+    fn client(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> HttpClient {
+        HttpClient::new(self.dialer(tls, targets), self.idle_max)
     }
 
     fn dialer(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> Dialer {

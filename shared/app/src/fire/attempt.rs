@@ -1,5 +1,8 @@
 //! One attempt: claim, wait, read, check, act, record, follow, count.
 //!
+//! Where places are scarce, the job is read before the claim, too, because only the job tells at which
+//! origin the attempt needs a place. Without a place the message waits, and the attempt holds no lease.
+//!
 //! What a crash after each step leaves, and how it is repaired:
 //!
 //! | after | leaves | repaired by |
@@ -36,11 +39,14 @@ use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
 use super::loaded_job::{LoadedJob, action};
-use super::{floor, spans};
+use super::{DeliveryPlace, Wait, floor, spans};
 use crate::error::AppError;
 
 /// How long to wait before recording is tried again.
 const RECORD_AGAIN: Duration = Duration::from_millis(200);
+/// How long an attempt waits that could not begin. Open files and memory are free again when other
+/// attempts have ended, and an action takes at most a minute.
+const NOT_MADE_PAUSE: Duration = Duration::from_secs(5);
 /// No attempt has this number. A skipped occurrence is counted under it.
 const SKIPPED: u32 = u32::MAX;
 /// How long after the end of another worker's lease the attempt is tried again.
@@ -59,10 +65,17 @@ impl Executor {
         &self,
         job: &JobRef,
         attempt: &Attempt,
+        place: &dyn DeliveryPlace,
         stop: &Stop,
     ) -> Result<Performed, AppError> {
         if self.is_too_early(attempt) {
             return self.send_again(job, attempt).await;
+        }
+        if place.is_scarce()
+            && let Some(origin) = Box::pin(self.origin(job, attempt)).await?
+            && !place.try_origin(&origin)
+        {
+            return Ok(Performed::Waits(Wait::ForOrigin(origin)));
         }
         let request = self.claim_request(job, attempt);
         let claim = match self.ports.store.attempts.claim(&request).await? {
@@ -80,7 +93,7 @@ impl Executor {
             return Ok(Performed::Again(Duration::ZERO));
         }
         // Boxed, because the future of an attempt that waits is then small: thousands may wait.
-        Box::pin(self.start(claim, prefetched)).await
+        Box::pin(self.start(claim, prefetched, place)).await
     }
 
     /// Reads the job, checks whether the attempt may start, acts, records, and follows the record.
@@ -88,6 +101,7 @@ impl Executor {
         &self,
         claim: Claim,
         prefetched: Option<Box<LoadedJob>>,
+        place: &dyn DeliveryPlace,
     ) -> Result<Performed, AppError> {
         let loaded = self.load_for_start(&claim, prefetched).await;
         let loaded = self.or_release(&claim, loaded).await?;
@@ -99,9 +113,27 @@ impl Executor {
                 return self.skip(claim, reason, loaded).await;
             }
         };
-        let result = self.act(&claim, &loaded).await;
-        let result = self.or_release(&claim, result).await?;
+        let result = self.act(&claim, &loaded, place).await;
+        let result = match self.or_release(&claim, result).await {
+            Err(AppError::NotMade(not_made)) => {
+                let Claim { job, attempt, .. } = &claim;
+                tracing::warn!(job.uid, job.key, attempt = %attempt.id(), %not_made, "an attempt waits");
+                return Ok(Performed::Waits(Wait::For(NOT_MADE_PAUSE)));
+            }
+            result => result?,
+        };
         Box::pin(self.record_and_follow(claim, result, Some(loaded))).await
+    }
+
+    /// The origin that an attempt calls. `None` if it does not get that far.
+    async fn origin(&self, job: &JobRef, attempt: &Attempt) -> Result<Option<String>, AppError> {
+        let Some(loaded) = self.load(job).await? else { return Ok(None) };
+        let definition = match self.definition(job, &loaded).await {
+            Ok(definition) => definition,
+            Err(error) if error.is_retryable() => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        Ok(action(definition, attempt.role).map(|action| action.target.origin()))
     }
 
     /// Whether to wait for the attempt here would use up the lease.
@@ -162,7 +194,12 @@ impl Executor {
     }
 
     /// Performs the action of an attempt. An error means that nothing was done and a retry may help.
-    async fn act(&self, claim: &Claim, loaded: &LoadedJob) -> Result<ActionResult, AppError> {
+    async fn act(
+        &self,
+        claim: &Claim,
+        loaded: &LoadedJob,
+        place: &dyn DeliveryPlace,
+    ) -> Result<ActionResult, AppError> {
         let Claim { job, attempt, .. } = claim;
         let definition = match self.definition(job, loaded).await {
             Ok(definition) => definition,
@@ -181,6 +218,7 @@ impl Executor {
             let why = "The job has no error action any more";
             return Ok(self.failed_at_once(failed(target, "NotFound", why)));
         };
+        place.set_origin(&target.origin());
         let context = self.context(claim, loaded);
         let started_at = self.ports.clock.now();
         let ended = self.ports.sender.send(target, &context).await?;

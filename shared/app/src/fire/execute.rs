@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::work_item::WorkItem;
 use ports::QueueMessage;
 
-use super::{FirePorts, FireSettings, Stop};
+use super::{DeliveryPlace, FirePorts, FireSettings, Stop, Wait};
 use crate::error::AppError;
 
 /// Performs work items.
@@ -20,13 +20,16 @@ pub struct Executor {
 }
 
 /// How the work on a work item ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Performed {
     /// The work is done; the message can be deleted.
     Done,
     /// Another worker holds the attempt, or will claim it. The message must be delivered again after
     /// this much work time.
     Again(Duration),
+    /// Nothing was done, because this host has no place for it now. The message must wait, which
+    /// does not count as a delivery.
+    Waits(Wait),
 }
 
 impl Executor {
@@ -42,9 +45,14 @@ impl Executor {
     /// # Errors
     ///
     /// Returns an error if the store, the queue or the key failed. The message must be delivered again.
-    pub async fn perform(&self, work_item: &WorkItem, stop: &Stop) -> Result<Performed, AppError> {
+    pub async fn perform(
+        &self,
+        work_item: &WorkItem,
+        place: &dyn DeliveryPlace,
+        stop: &Stop,
+    ) -> Result<Performed, AppError> {
         match work_item {
-            WorkItem::Attempt { job, attempt } => self.attempt(job, attempt, stop).await,
+            WorkItem::Attempt { job, attempt } => self.attempt(job, attempt, place, stop).await,
             WorkItem::CheckFinished { job, generation } => {
                 self.check_finished_due(job, *generation).await?;
                 Ok(Performed::Done)

@@ -10,6 +10,7 @@ mod execute;
 mod finish;
 mod follow;
 mod loaded_job;
+mod place;
 mod stop;
 mod sweep;
 mod worker;
@@ -26,6 +27,7 @@ use ports::{
 pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
+pub use place::{DeliveryPlace, Unbounded, Wait};
 pub use stop::Stop;
 pub use sweep::{Pass, Sweeper};
 pub use worker::{Deadline, Delivery, Disposition, Performer, Worker};

@@ -51,6 +51,19 @@ pub struct Pass {
     pub failed: u32,
 }
 
+impl Pass {
+    /// Logs the pass in one line; at debug level if nothing was due.
+    pub fn log(&self) {
+        let DispatchReport { timers, messages, overtaken, .. } = self.dispatched;
+        if timers == 0 && self.failed == 0 {
+            tracing::debug!(shards = self.shards, "a sweep found nothing due");
+        } else {
+            let (failed, is_cut) = (self.failed, self.is_cut);
+            tracing::info!(timers, messages, overtaken, failed, is_cut, "swept");
+        }
+    }
+}
+
 /// Where a pass goes on in a shard. The pass takes the least cursor next.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ShardCursor {

@@ -6,6 +6,7 @@
 //! | the work | `error_type` in the log | the message |
 //! |---|---|---|
 //! | succeeded | | is deleted |
+//! | has no place among the attempts under way | | waits, and the delivery does not count |
 //! | is held by another worker, or given back by a process that stops | | is retried when the lease ends, or at once |
 //! | failed in the store, the queue or the key | `MessageFailed` | is retried after a pause that doubles from 5 to 120 seconds |
 //! | reached its deadline | `MessageTimedOut` | is retried at its visibility timeout: its lease has ended by then |
@@ -34,8 +35,8 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, join_all, select};
 use ports::{Clock, ErrorType, Event, EventSink, chain};
 
-use super::Stop;
 use super::execute::{Executor, Performed};
+use super::{DeliveryPlace, Stop, Wait};
 use crate::error::AppError;
 
 /// The pause after the first failed delivery.
@@ -49,13 +50,19 @@ pub trait Performer: Send + Sync {
     fn perform(
         &self,
         work_item: &WorkItem,
+        place: &dyn DeliveryPlace,
         stop: &Stop,
     ) -> impl Future<Output = Result<Performed, AppError>> + Send;
 }
 
 impl Performer for Executor {
-    async fn perform(&self, work_item: &WorkItem, stop: &Stop) -> Result<Performed, AppError> {
-        Self::perform(self, work_item, stop).await
+    async fn perform(
+        &self,
+        work_item: &WorkItem,
+        place: &dyn DeliveryPlace,
+        stop: &Stop,
+    ) -> Result<Performed, AppError> {
+        Self::perform(self, work_item, place, stop).await
     }
 }
 
@@ -75,6 +82,8 @@ pub struct Delivery<'a> {
     pub receives: u32,
     /// What the message asks for: at least one work item.
     pub work_items: Result<&'a [WorkItem], &'a UnreadableMessage>,
+    /// Its place among the attempts under way.
+    pub place: &'a dyn DeliveryPlace,
 }
 
 /// When the handling of a delivery has to end, in work time.
@@ -90,6 +99,8 @@ pub enum Disposition {
     RetryAfter(Duration),
     /// Leave the message alone: the queue delivers it again at its visibility timeout.
     RetryAtVisibilityTimeout,
+    /// Let the message wait, and do not count this delivery: nothing was done.
+    Wait(Wait),
     /// Move the message to the dead letters, for this reason.
     Bury(String),
     /// Delete the message.
@@ -101,6 +112,7 @@ pub enum Disposition {
 enum Ending<'a> {
     Done,
     Again(Duration),
+    Waits(Wait),
     Failed(AppError),
     TimedOut,
     Panicked,
@@ -136,19 +148,22 @@ impl<P: Performer> Worker<P> {
             Err(error) => self.log_and_decide(delivery, &Ending::Unreadable(error)),
             // Nearly every message. Thousands of these may wait for their instant, so no allocation.
             Ok([work_item]) => {
-                let ending = self.perform(work_item, deadline, stop).await;
+                let ending = self.perform(work_item, delivery.place, deadline, stop).await;
                 self.log_and_decide(delivery, &ending)
             }
             Ok(work_items) => {
-                let each =
-                    work_items.iter().map(|work_item| self.perform(work_item, deadline, stop));
+                let place = delivery.place;
+                let each = work_items
+                    .iter()
+                    .map(|work_item| self.perform(work_item, place, deadline, stop));
                 let endings = Box::pin(join_all(each)).await;
                 let dispositions =
                     endings.iter().map(|ending| self.log_and_decide(delivery, ending));
                 dispositions.min().unwrap_or(Disposition::Delete)
             }
         };
-        if disposition != Disposition::Delete && is_last(delivery.receives) {
+        let ends = matches!(disposition, Disposition::Delete | Disposition::Wait(_));
+        if !ends && is_last(delivery.receives) {
             self.log_dead_letter(delivery);
         }
         disposition
@@ -157,15 +172,17 @@ impl<P: Performer> Worker<P> {
     async fn perform(
         &self,
         work_item: &WorkItem,
+        place: &dyn DeliveryPlace,
         deadline: Deadline,
         stop: &Stop,
     ) -> Ending<'static> {
         let left = (deadline.0 - self.clock.work_now()).to_std().unwrap_or_default();
-        let performed = async { self.performer.perform(work_item, stop).await };
+        let performed = async { self.performer.perform(work_item, place, stop).await };
         let performed = pin!(AssertUnwindSafe(performed).catch_unwind());
         match select(performed, self.clock.wait(left)).await {
             Either::Left((Ok(Ok(Performed::Done)), _)) => Ending::Done,
             Either::Left((Ok(Ok(Performed::Again(after))), _)) => Ending::Again(after),
+            Either::Left((Ok(Ok(Performed::Waits(wait))), _)) => Ending::Waits(wait),
             Either::Left((Ok(Err(error)), _)) => Ending::Failed(error),
             // The panic itself is in the log already.
             Either::Left((Err(_), _)) => Ending::Panicked,
@@ -186,14 +203,18 @@ impl<P: Performer> Worker<P> {
         let error = match ending {
             Ending::Failed(error) => Some(chain(error)),
             Ending::Unreadable(error) => Some(error.to_string()),
-            Ending::Done | Ending::Again(_) | Ending::TimedOut | Ending::Panicked => None,
+            Ending::Done
+            | Ending::Again(_)
+            | Ending::Waits(_)
+            | Ending::TimedOut
+            | Ending::Panicked => None,
         };
         let what = match ending {
             Ending::TimedOut => "message timed out",
             Ending::Panicked => "message handler panicked",
             Ending::Unreadable(_) => "message is unreadable",
             Ending::Failed(_) if is_last(delivery.receives) => "message failed",
-            Ending::Done | Ending::Again(_) | Ending::Failed(_) => {
+            Ending::Done | Ending::Again(_) | Ending::Waits(_) | Ending::Failed(_) => {
                 "message failed, will be retried"
             }
         };
@@ -212,6 +233,7 @@ impl<P: Performer> Worker<P> {
 fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
     let retry = match ending {
         Ending::Done => return Disposition::Delete,
+        Ending::Waits(wait) => return Disposition::Wait(wait.clone()),
         Ending::Unreadable(UnreadableMessage::NotJson(_) | UnreadableMessage::NotAWorkItem(_)) => {
             return Disposition::Bury(ending.to_string());
         }
@@ -231,7 +253,7 @@ fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
 
 const fn error_type(ending: &Ending<'_>) -> Option<ErrorType> {
     match ending {
-        Ending::Done | Ending::Again(_) => None,
+        Ending::Done | Ending::Again(_) | Ending::Waits(_) => None,
         Ending::Failed(_) => Some(ErrorType::MessageFailed),
         Ending::TimedOut => Some(ErrorType::MessageTimedOut),
         Ending::Panicked => Some(ErrorType::MessagePanicked),
@@ -260,6 +282,7 @@ impl fmt::Display for Ending<'_> {
         match self {
             Self::Done => f.write_str("it succeeded"),
             Self::Again(_) => f.write_str("another worker had claimed it"),
+            Self::Waits(_) => f.write_str("it had to wait"),
             Self::Failed(error) => write!(f, "it failed: {}", chain(error)),
             Self::TimedOut => f.write_str("it timed out"),
             Self::Panicked => f.write_str("its handler panicked"),
@@ -278,6 +301,7 @@ mod tests {
     use testkit::SetClock;
 
     use super::*;
+    use crate::fire::Unbounded;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -288,6 +312,7 @@ mod tests {
         fn perform(
             &self,
             work_item: &WorkItem,
+            _place: &dyn DeliveryPlace,
             _stop: &Stop,
         ) -> impl Future<Output = Result<Performed, AppError>> + Send {
             let WorkItem::PurgeCollection { collection_uid } = work_item else {
@@ -298,6 +323,10 @@ mod tests {
                 "hangs" => Either::Left(pending()),
                 "panics" => Either::Right(Either::Left(async { panic!("as the test asked for") })),
                 "held" => Either::Right(Either::Right(ready(Ok(Performed::Again(SECOND))))),
+                "waits" => {
+                    let waits = Performed::Waits(Wait::For(SECOND));
+                    Either::Right(Either::Right(ready(Ok(waits))))
+                }
                 "fails" => Either::Right(Either::Right(ready(Err(busy())))),
                 _ => Either::Right(Either::Right(ready(Ok(Performed::Done)))),
             }
@@ -335,7 +364,7 @@ mod tests {
         let clock = SetClock::at(DateTime::UNIX_EPOCH);
         let counted = Arc::new(Counted::default());
         let worker = Worker::new(Scripted, Arc::new(clock.clone()), counted.clone());
-        let delivery = Delivery { message_id: &"m", receives, work_items };
+        let delivery = Delivery { message_id: &"m", receives, work_items, place: &Unbounded };
         let deadline = Deadline::at(clock.now() + FUNCTION);
         let disposition = pollster::block_on(worker.handle(delivery, deadline, &Stop::never()));
         let took = (clock.now() - DateTime::UNIX_EPOCH).to_std().unwrap();
@@ -370,6 +399,8 @@ mod tests {
                 bury("delivered 20 times; the last time another worker had claimed it"),
                 None,
             ),
+            // However often it was delivered: it has waited each time.
+            (Ending::Waits(Wait::For(SECOND)), last, Disposition::Wait(Wait::For(SECOND)), None),
             (Ending::Failed(busy()), 1, after(5), Some("MessageFailed")),
             (Ending::Failed(busy()), 2, after(10), Some("MessageFailed")),
             (Ending::Failed(busy()), last - 1, after(120), Some("MessageFailed")),
@@ -429,6 +460,8 @@ mod tests {
         assert_eq!(handle(Ok(&items(&["a", "b"])), 1).0, Disposition::Delete);
         let all = items(&["a", "panics", "fails", "held"]);
         assert_eq!(handle(Ok(&all), 1).0, Disposition::RetryAfter(SECOND));
+        let waits = handle(Ok(&items(&["a", "waits"])), RECEIVES_MAX);
+        assert_eq!(waits, (Disposition::Wait(Wait::For(SECOND)), Duration::ZERO, [0, 0]));
         let none_knows_when = items(&["a", "panics", "hangs"]);
         assert_eq!(handle(Ok(&none_knows_when), 1).0, Disposition::RetryAtVisibilityTimeout);
         let (disposition, _, counted) = handle(Ok(&items(&["a", "fails", "panics"])), RECEIVES_MAX);

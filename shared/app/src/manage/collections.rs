@@ -63,7 +63,9 @@ impl Manage {
         let body = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let now = self.ports.clock.now();
-            let Some(old) = self.ports.collections.find(place, name).await? else {
+            let found = self.ports.collections.find(place, name).await?;
+            self.check_collection_condition(name, found.as_ref())?;
+            let Some(old) = found else {
                 return self.create(place, name, accept_collection(&body)?, now).await;
             };
             let mut body = body.clone();
@@ -89,6 +91,7 @@ impl Manage {
         let patch = canonical_names(body, COLLECTION)?;
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
+            self.check_collection_condition(name, Some(&old))?;
             let document = write_collection(&old.collection.definition);
             let wanted = accept_collection(&merge_patch(document, patch.clone(), COLLECTION))?;
             self.replace(old, wanted, self.ports.clock.now()).await
@@ -109,6 +112,7 @@ impl Manage {
     ) -> Result<(), AppError> {
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
+            self.check_collection_condition(name, Some(&old))?;
             let wanted = CollectionDefinition { state, ..old.collection.definition.clone() };
             self.replace(old, wanted, self.ports.clock.now()).await
         });
@@ -127,6 +131,7 @@ impl Manage {
     ) -> Result<(), AppError> {
         retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
+            self.check_collection_condition(name, Some(&old))?;
             let now = self.ports.clock.now();
             match self.ports.collections.delete(&old, now).await? {
                 Saved::Kept => Ok(Some(())),
@@ -192,6 +197,7 @@ impl Manage {
             ..old
         };
         let saved = self.ports.collections.replace(&record).await?;
+        let record = CollectionRecord { version: record.version + 1, ..record };
         Ok((saved == Saved::Kept).then_some(record))
     }
 

@@ -22,7 +22,7 @@ use recurrence::Timetable;
 use serde_json::{Value, json};
 
 use super::secrets::{SealedDocument, authenticates, open_certificates};
-use super::{JobStatus, JobView, Manage, retry_on_stale};
+use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{shown_definition, unreadable, whole_document};
 use crate::error::AppError;
 use crate::fire::attempt_message;
@@ -86,6 +86,7 @@ impl Manage {
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
+            self.check_job_condition(name, found.as_ref())?;
             let body = self.with_unsent(body.clone(), found.as_ref(), &collection).await?;
             let wanted = accept(&body, collection.collection.definition.plan)?;
             let (put, saved) = match found {
@@ -119,6 +120,7 @@ impl Manage {
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let old = self.job(&collection, name).await?;
+            self.check_job_condition(name, Some(&old))?;
             let sealer = self.ports.sealer.as_ref();
             let whole =
                 whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
@@ -151,6 +153,7 @@ impl Manage {
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.collection(place, collection).await?;
             let job = self.job(&collection, name).await?;
+            self.check_job_condition(name, Some(&job))?;
             match self.ports.jobs.delete(&collection, &job).await? {
                 Saved::Kept => Ok(Some(())),
                 Saved::Stale | Saved::Full => Ok(None),
@@ -172,6 +175,7 @@ impl Manage {
     ) -> Result<(), AppError> {
         let collection = self.collection(place, collection).await?;
         let job = self.job(&collection, name).await?;
+        self.check_job_condition(name, Some(&job))?;
         if !collection.collection.definition.state.is_on() {
             let name = &collection.collection.name;
             return Err(Refusal::new(
@@ -275,6 +279,7 @@ impl Manage {
                 if timer_changes {
                     self.dispatch_soon(collection, &job).await;
                 }
+                let job = JobRecord { version: job.version + 1, ..job };
                 Ok(Some(self.view(collection, job, &wanted, document)))
             }
             Saved::Stale | Saved::Full => Ok(None),
@@ -396,8 +401,10 @@ fn view_with_next(
     document: JobDocument,
     next_execution_at: Option<DateTime<Utc>>,
 ) -> JobView {
+    let etag = Etag::from(&job);
     let TimerRecord { state, counters, .. } = job.timer;
     JobView {
+        etag,
         place: collection.place.clone(),
         collection: collection.collection.name.clone(),
         name: job.name,

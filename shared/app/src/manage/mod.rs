@@ -14,6 +14,7 @@
 //! | the timer moves on, if it is still the one that was written | nothing | |
 
 mod collections;
+mod condition;
 mod history;
 mod jobs;
 mod secrets;
@@ -31,6 +32,7 @@ use ports::{
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
+pub use condition::{Condition, Etag, Etags};
 pub use jobs::PutOutcome;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
@@ -78,13 +80,14 @@ pub struct ManageSettings {
 pub struct Manage {
     ports: ManagePorts,
     settings: ManageSettings,
+    condition: Condition,
 }
 
 impl Manage {
     /// A service over these ports.
     #[must_use]
     pub fn new(ports: ManagePorts, settings: ManageSettings) -> Self {
-        Self { ports, settings }
+        Self { ports, settings, condition: Condition::default() }
     }
 
     /// Checks that the store answers and that its disk accepts writes.

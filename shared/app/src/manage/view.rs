@@ -8,6 +8,8 @@ use domain::name::Name;
 use ports::store::{CollectionRecord, ResourceGroup};
 use serde_json::{Map, Value};
 
+use super::Etag;
+
 /// A collection as it is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CollectionView {
@@ -17,12 +19,15 @@ pub struct CollectionView {
     pub name: Name,
     /// `location`, `tags` and `properties`, in this order.
     pub document: Value,
+    /// The version of the definition.
+    pub etag: Etag,
 }
 
 impl From<CollectionRecord> for CollectionView {
     fn from(record: CollectionRecord) -> Self {
-        let document = write_collection(&record.collection.definition);
-        Self { place: record.place, name: record.collection.name, document }
+        let (document, etag) =
+            (write_collection(&record.collection.definition), Etag::from(&record));
+        Self { place: record.place, name: record.collection.name, document, etag }
     }
 }
 
@@ -41,6 +46,8 @@ pub struct JobView {
     pub state: JobState,
     /// The scheduler's part of the properties; `None` for a job that is disabled and never ran.
     pub status: Option<JobStatus>,
+    /// The version of the definition.
+    pub etag: Etag,
 }
 
 impl JobView {

@@ -109,6 +109,7 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
     type Payload = HttpRequest;
     const TYPE: &'static str = if HTTPS_ONLY { "Https" } else { "Http" };
     const PROPERTY: &'static str = "request";
+    const PLACE: &'static str = "uri";
     const SECRETS: &'static [&'static str] =
         &["/authentication/password", "/authentication/pfx", "/authentication/secret"];
     const SHAPE: Shape = SHAPE;
@@ -151,9 +152,12 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
         request_failed(&host(&request.uri), what, why)
     }
 
-    fn place(document: &Value) -> Option<String> {
-        let url = Url::parse(document.get("uri")?.as_str()?).ok()?;
-        Some(url.origin().ascii_serialization())
+    fn place(uri: &str) -> String {
+        Url::parse(uri).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+    }
+
+    fn place_text(request: &HttpRequest) -> Option<&str> {
+        Some(&request.uri)
     }
 
     fn authenticates(request: &HttpRequest) -> bool {

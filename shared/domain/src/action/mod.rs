@@ -62,6 +62,8 @@ trait ActionType {
     const PROPERTY: &'static str;
     /// The names in the payload.
     const SHAPE: Shape;
+    /// The property that tells the place which the secrets may be sent to.
+    const PLACE: &'static str = "";
     /// The secrets in the payload, as JSON pointers.
     const SECRETS: &'static [&'static str] = &[];
     /// Whether it is a service of AWS, which is called with the installation's own credentials.
@@ -81,8 +83,14 @@ trait ActionType {
     /// clients know, `why` a sentence without secrets.
     fn failure(payload: &Self::Payload, what: &str, why: &str) -> String;
 
-    /// The place that the secrets of a document of the payload may be sent to.
-    fn place(_document: &Value) -> Option<String> {
+    /// The place that the secrets of a payload may be sent to, given the property of its document
+    /// that tells the place.
+    fn place(_text: &str) -> String {
+        String::new()
+    }
+
+    /// The value of that property.
+    fn place_text(_payload: &Self::Payload) -> Option<&str> {
         None
     }
 
@@ -149,6 +157,17 @@ macro_rules! action_types {
                 }
             }
 
+            /// The place that its secrets may be sent to.
+            fn destination(&self) -> String {
+                match self {
+                    $(Self::$variant(payload) => {
+                        <$kind as ActionType>::place_text(payload)
+                            .map(<$kind as ActionType>::place)
+                            .unwrap_or_default()
+                    })*
+                }
+            }
+
             /// The secrets in the document of a payload, by its property, as JSON pointers.
             pub(crate) fn secrets(property: &str) -> &'static [&'static str] {
                 $(if property == <$kind as ActionType>::PROPERTY {
@@ -160,7 +179,8 @@ macro_rules! action_types {
             /// The place that the secrets in the document of a payload may be sent to.
             pub(crate) fn place(property: &str, document: &Value) -> Option<String> {
                 $(if property == <$kind as ActionType>::PROPERTY {
-                    return <$kind as ActionType>::place(document);
+                    let text = document.get(<$kind as ActionType>::PLACE)?.as_str()?;
+                    return Some(<$kind as ActionType>::place(text));
                 })*
                 None
             }
@@ -231,6 +251,13 @@ impl Target {
     /// Whether a property holds a request, whose headers and URL may contain credentials.
     pub(crate) fn is_request(property: &str) -> bool {
         property == <http::Request<true> as ActionType>::PROPERTY
+    }
+
+    /// What it reaches: the origin of a URL, an account, a namespace, or a service. Attempts under way
+    /// are counted by it.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("{} {}", self.property(), self.destination())
     }
 
     /// The property that holds the payload of a type, whose name is given in any case.

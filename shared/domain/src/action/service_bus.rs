@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use recurrence::format_instant;
-use serde_json::Value;
 
 use super::ActionType;
 use super::http_header::{belongs_to_connection, is_header_name};
@@ -107,6 +106,7 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
     const TYPE: &'static str = if TO_TOPIC { "ServiceBusTopic" } else { "ServiceBusQueue" };
     const PROPERTY: &'static str =
         if TO_TOPIC { "serviceBusTopicMessage" } else { "serviceBusQueueMessage" };
+    const PLACE: &'static str = "namespace";
     const SECRETS: &'static [&'static str] = &["/authentication/sasKey"];
     const SHAPE: Shape = SHAPE;
 
@@ -183,8 +183,12 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
         )
     }
 
-    fn place(document: &Value) -> Option<String> {
-        document.get("namespace")?.as_str().map(str::to_ascii_lowercase)
+    fn place(namespace: &str) -> String {
+        namespace.to_ascii_lowercase()
+    }
+
+    fn place_text(bus: &ServiceBus) -> Option<&str> {
+        Some(&bus.namespace)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::message_format::MessageFormat;
 use super::queue_path::{read_host_label, read_message, read_path};
-use serde_json::Value;
 
 use super::ActionType;
 use crate::json::Shape::{Leaf, Object};
@@ -29,6 +28,7 @@ impl ActionType for StorageQueue {
     type Payload = Self;
     const TYPE: &'static str = "StorageQueue";
     const PROPERTY: &'static str = "queueMessage";
+    const PLACE: &'static str = "storageAccount";
     const SECRETS: &'static [&'static str] = &["/sasToken"];
     const SHAPE: Shape = Object(&[
         ("storageAccount", Leaf),
@@ -77,8 +77,12 @@ impl ActionType for StorageQueue {
         )
     }
 
-    fn place(document: &Value) -> Option<String> {
-        document.get("storageAccount")?.as_str().map(str::to_ascii_lowercase)
+    fn place(account: &str) -> String {
+        account.to_ascii_lowercase()
+    }
+
+    fn place_text(queue: &Self) -> Option<&str> {
+        Some(&queue.account)
     }
 }
 

@@ -112,3 +112,25 @@ fn a_failure_names_the_type_and_the_place_in_the_words_that_clients_know() {
     ];
     assert_eq!(failures, expected);
 }
+
+#[test]
+fn attempts_are_counted_by_the_server_that_they_reach() {
+    let origins: Vec<String> = examples().iter().map(|action| read(action).origin()).collect();
+    assert_eq!(
+        origins,
+        [
+            "request http://example.org:8080",
+            "request http://example.org:8080",
+            "request http://example.org:8080",
+            "request http://example.org:8080",
+            "request https://example.org",
+            "queueMessage acc",
+            "serviceBusQueueMessage ns",
+            "serviceBusTopicMessage ns",
+            "sqsMessage ",
+            "snsMessage ",
+            "lambdaInvocation ",
+            "eventBridgeEvent ",
+        ]
+    );
+}

@@ -11,6 +11,7 @@ mod finish_check;
 pub mod limits;
 mod may_start;
 mod next_step;
+mod places;
 mod plan;
 
 pub use finish_check::{
@@ -18,4 +19,5 @@ pub use finish_check::{
 };
 pub use may_start::{JobStanding, SkipReason, may_start};
 pub use next_step::{NO_RETRY_FOLLOWS, NextStep, is_final_failure, next_step};
+pub use places::{Place, Places, TIMES_FREE};
 pub use plan::{DispatchPlan, NextLook, Window, is_owed, latest_until, plan_dispatch};

@@ -8,7 +8,7 @@ use crate::tick::{from_ticks, ticks};
 /// The times that bound a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
-    /// Now.
+    /// The current instant.
     pub now: DateTime<Utc>,
     /// Occurrences until this time are sent.
     pub until: DateTime<Utc>,

@@ -1,12 +1,12 @@
 //! Work items: what a message in the queue asks a worker to do.
 //!
-//! [`encode`] and [`decode`] define how work items are written into messages.
+//! [`encode`], [`encode_waiting`] and [`decode`] define how work items are written into messages.
 
 mod wire;
 
 use crate::attempt::Attempt;
 
-pub use wire::{UnreadableMessage, decode, encode};
+pub use wire::{UnreadableMessage, decode, deliveries_before, encode, encode_waiting};
 
 /// Identifies a job and where its items are stored, whatever the job's state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -14,6 +14,7 @@
 //! | `a` | the attempts of an `x`, at least one |
 //! | `g` | generation, of a `conclude` and a `delete` |
 //! | `c` | identity of the collection, of a `purge` |
+//! | `w` | how often it was delivered before it had to wait, if it was: see [`encode_waiting`] |
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
 //! `e` (error action), `t` (number), `d` (due instant) and `l` (waits in a timer) only where they
@@ -31,6 +32,8 @@ use crate::tick::{from_ticks, ticks};
 
 /// The version that is written, and the newest that can be read.
 const VERSION: u32 = 1;
+/// The property with the deliveries before.
+const DELIVERIES: &str = "w";
 
 /// Why a message cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +55,33 @@ pub enum UnreadableMessage {
 /// Writes a work item as a message.
 #[must_use]
 pub fn encode(work_item: &WorkItem) -> String {
-    let message = match work_item {
+    message(work_item).to_string()
+}
+
+/// Writes a work item as a message that replaces one which had to wait. A queue that counts every
+/// delivery would bury a message that waits for long. So it gets a new message, which says how often
+/// the ones before were delivered in vain.
+///
+/// A reader that does not know of this counts from the beginning.
+#[must_use]
+pub fn encode_waiting(work_item: &WorkItem, deliveries: u32) -> String {
+    let mut message = message(work_item);
+    if let (1.., Some(properties)) = (deliveries, message.as_object_mut()) {
+        properties.insert(DELIVERIES.to_owned(), deliveries.into());
+    }
+    message.to_string()
+}
+
+/// How often the messages were delivered that this one replaces; 0 for a message that replaces none.
+#[must_use]
+pub fn deliveries_before(message: &str) -> u32 {
+    let message: Option<Value> = serde_json::from_str(message).ok();
+    let deliveries = message.as_ref().and_then(|message| message.get(DELIVERIES)?.as_u64());
+    u32::try_from(deliveries.unwrap_or_default()).unwrap_or(u32::MAX)
+}
+
+fn message(work_item: &WorkItem) -> Value {
+    match work_item {
         WorkItem::Attempt { job, attempt } => {
             json!({"v": VERSION, "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
         }
@@ -65,8 +94,7 @@ pub fn encode(work_item: &WorkItem) -> String {
         WorkItem::PurgeCollection { collection_uid } => {
             json!({"v": VERSION, "do": "purge", "c": collection_uid})
         }
-    };
-    message.to_string()
+    }
 }
 
 /// Reads a message. Returns at least one work item, and one for each attempt in the message.
@@ -245,6 +273,21 @@ mod tests {
         ] {
             assert_eq!(encode(&work_item), line);
             assert_eq!(decode(line).unwrap(), [work_item]);
+        }
+    }
+
+    #[test]
+    fn a_message_that_had_to_wait_tells_how_often_it_was_delivered_before() {
+        let line = encode_waiting(&attempt(first()), 3);
+        assert_eq!(
+            line,
+            r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000}],"w":3}"#
+        );
+        assert_eq!((decode(&line).unwrap(), deliveries_before(&line)), (vec![attempt(first())], 3));
+        // One that was not delivered in vain is like any other, and so is one of an older version.
+        assert_eq!(encode_waiting(&attempt(first()), 0), encode(&attempt(first())));
+        for other in ["", "{", "[]", r#"{"w":null}"#, r#"{"w":"3"}"#, r#"{"w":-1}"#] {
+            assert_eq!(deliveries_before(other), 0, "{other}");
         }
     }
 

@@ -33,7 +33,7 @@
 //! | delivered, and the worker stalls | | | the queue: the message is visible after [`VISIBILITY`] |
 //! | work done, not finished | as delivered | as delivered | the next receiver, which finds in the store that the work is done |
 //! | finish answered | nothing | nothing, or in [`SyncMode::Normal`] as delivered | as above |
-//! | put back or buried, answered | that | that, or in [`SyncMode::Normal`] as delivered | as delivered |
+//! | put back, set aside or buried, answered | that | that, or in [`SyncMode::Normal`] as delivered | as delivered |
 //! | during a checkpoint | the log; the next start repeats the checkpoint | the same | |
 //!
 //! If the disk fails to make something durable, the queue refuses every further request: what the
@@ -234,14 +234,7 @@ impl Queue {
         };
         // Decoding the messages must not delay the next receiver.
         drop(receiver);
-        let read = |message: table::Delivered| TakenMessage {
-            receipt: message.receipt,
-            work_items: work_item::decode(&message.body),
-            due_at: message.due_at,
-            sent_at: message.sent_at,
-            receive_count: message.receive_count,
-        };
-        Ok(delivered.into_iter().map(read).collect())
+        Ok(delivered.iter().map(TakenMessage::read).collect())
     }
 
     /// Deletes messages whose work is done. A void receipt does nothing, here and below.
@@ -265,18 +258,54 @@ impl Queue {
     ///
     /// Returns an error if the queue is closed or its disk fails. Some messages may be put back then.
     pub async fn put_back(&self, receipts: &[(ReceiptHandle, Duration)]) -> Result<(), QueueError> {
-        let now = self.clock.work_now();
         for receipts in receipts.chunks(REQUEST_MAX) {
-            let until = |after: Duration| (!after.is_zero()).then(|| ticks(now + after));
-            let receipts: Vec<_> = receipts
-                .iter()
-                .map(|(receipt, after)| (*receipt, until((*after).min(HIDDEN_MAX))))
-                .collect();
+            let receipts = self.until(receipts);
             let n_messages = receipts.len();
             let put_back = move |connection: &Connection| table::put_back(connection, &receipts);
             self.ask(Kind::PutBack, n_messages, put_back).await?;
         }
         Ok(())
+    }
+
+    /// Sets messages aside of which nothing was done: as [`put_back`](Self::put_back), but the
+    /// delivery does not count. A message that is set aside for [`HIDDEN_MAX`] waits for
+    /// [`take_again`](Self::take_again).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue is closed or its disk fails. Some messages may be set aside
+    /// then; the others return at their visibility timeout, and their delivery counts.
+    pub async fn set_aside(
+        &self,
+        receipts: &[(ReceiptHandle, Duration)],
+    ) -> Result<(), QueueError> {
+        for receipts in receipts.chunks(REQUEST_MAX) {
+            let receipts = self.until(receipts);
+            let n_messages = receipts.len();
+            let set_aside = move |connection: &Connection| table::set_aside(connection, &receipts);
+            self.ask(Kind::PutBack, n_messages, set_aside).await?;
+        }
+        Ok(())
+    }
+
+    /// Delivers messages that were set aside, at most [`REQUEST_MAX`], in this order. `None` stands
+    /// for a message that was delivered again in the meantime, or no longer exists.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the queue is closed or its disk fails. The messages may be delivered then,
+    /// and return at their visibility timeout.
+    pub async fn take_again(
+        &self,
+        receipts: &[ReceiptHandle],
+    ) -> Result<Vec<Option<TakenMessage>>, QueueError> {
+        let receipts: Vec<_> = receipts.iter().take(REQUEST_MAX).copied().collect();
+        let n_messages = receipts.len();
+        let hide_until = ticks(self.clock.work_now() + VISIBILITY);
+        let take =
+            move |connection: &Connection| table::take_again(connection, &receipts, hide_until);
+        let taken = self.ask(Kind::Read, n_messages, take).await?;
+        Ok(taken.iter().map(|message| message.as_ref().map(TakenMessage::read)).collect())
     }
 
     /// Moves messages to the dead letters.
@@ -365,6 +394,13 @@ impl Queue {
         self.call(QueueCommand { kind: Kind::Read, n_messages: max, work, permit }, answer).await
     }
 
+    /// Until when messages are hidden; `None` for not at all.
+    fn until(&self, receipts: &[(ReceiptHandle, Duration)]) -> Vec<(ReceiptHandle, Option<i64>)> {
+        let now = self.clock.work_now();
+        let until = |after: Duration| (!after.is_zero()).then(|| ticks(now + after));
+        receipts.iter().map(|(it, after)| (*it, until((*after).min(HIDDEN_MAX)))).collect()
+    }
+
     async fn permit(&self) -> Result<OwnedSemaphorePermit, QueueError> {
         let permits = Arc::clone(&self.permits);
         permits.acquire_owned().await.map_err(|_| unavailable(QueueFailure::Closed))
@@ -412,6 +448,18 @@ impl Queue {
                 () = due => {}
                 () = rechecked => {}
             }
+        }
+    }
+}
+
+impl TakenMessage {
+    fn read(message: &table::Delivered) -> Self {
+        Self {
+            receipt: message.receipt,
+            work_items: work_item::decode(&message.body),
+            due_at: message.due_at,
+            sent_at: message.sent_at,
+            receive_count: message.receive_count,
         }
     }
 }

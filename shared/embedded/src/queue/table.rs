@@ -22,6 +22,11 @@ const NEXT_HIDDEN: &str = "SELECT hidden_until FROM message WHERE hidden_until I
 const FINISH: &str = "DELETE FROM message WHERE id = ?1 AND delivery = ?2";
 const PUT_BACK: &str =
     "UPDATE message SET hidden_until = ?3, leased = 0 WHERE id = ?1 AND delivery = ?2";
+const SET_ASIDE: &str = "UPDATE message SET hidden_until = ?3, leased = 0,
+    receives = receives - leased WHERE id = ?1 AND delivery = ?2";
+const TAKE_AGAIN: &str = "UPDATE message SET hidden_until = ?3, leased = 1,
+    receives = receives + 1, delivery = delivery + 1 WHERE id = ?1 AND delivery = ?2
+    RETURNING id, delivery, due, sent, receives, body";
 const UNDO_DELIVERY: &str = "UPDATE message SET hidden_until = NULL, leased = 0,
     receives = receives - 1 WHERE id = ?1 AND delivery = ?2 AND leased = 1";
 const BURY: &str = "INSERT INTO dead_letter (due, sent, receives, body, reason, buried)
@@ -133,6 +138,34 @@ pub(super) fn put_back(
         put_back.execute(params![id, delivery, hidden_until])?;
     }
     Ok(())
+}
+
+/// Hides messages until those instants, or makes them visible at once, and does not count their last
+/// delivery.
+pub(super) fn set_aside(
+    connection: &Connection,
+    receipts: &[(ReceiptHandle, Option<i64>)],
+) -> rusqlite::Result<()> {
+    let mut set_aside = connection.prepare_cached(SET_ASIDE)?;
+    for (ReceiptHandle { id, delivery }, hidden_until) in receipts {
+        set_aside.execute(params![id, delivery, hidden_until])?;
+    }
+    Ok(())
+}
+
+/// Delivers messages that were set aside, and have not been delivered since.
+pub(super) fn take_again(
+    connection: &Connection,
+    receipts: &[ReceiptHandle],
+    hide_until: i64,
+) -> rusqlite::Result<Vec<Option<Delivered>>> {
+    let mut take_again = connection.prepare_cached(TAKE_AGAIN)?;
+    let mut taken = Vec::with_capacity(receipts.len());
+    for ReceiptHandle { id, delivery } in receipts {
+        let mut rows = take_again.query_map(params![id, delivery, hide_until], delivered)?;
+        taken.push(rows.next().transpose()?);
+    }
+    Ok(taken)
 }
 
 /// Undoes deliveries that reached no receiver.
@@ -256,6 +289,8 @@ mod tests {
             NEXT_HIDDEN,
             FINISH,
             PUT_BACK,
+            SET_ASIDE,
+            TAKE_AGAIN,
             UNDO_DELIVERY,
             BURY,
             VOID_LEASES,

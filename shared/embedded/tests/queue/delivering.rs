@@ -9,7 +9,7 @@ use domain::attempt::{Attempt, Occurrence};
 use domain::work_item::{JobRef, WorkItem};
 use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{
-    BODY_BYTES_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
+    BODY_BYTES_MAX, HIDDEN_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
 };
 use ports::{DispatchQueue as _, QueueError, QueueMessage};
 use tokio::task::JoinSet;
@@ -247,4 +247,38 @@ async fn many_receivers_get_each_message_once() {
     let names: Vec<_> = receivers.join_all().await.into_iter().flatten().collect();
     assert_eq!(names.len(), N_MESSAGES);
     assert_eq!(names.iter().collect::<HashSet<_>>().len(), N_MESSAGES);
+}
+
+#[tokio::test]
+async fn a_message_that_is_set_aside_waits_and_its_deliveries_do_not_count() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 0)]).await;
+    let mut taken = receive_one(&queue).await;
+    for _ in 0..2 * RECEIVES_MAX {
+        assert_eq!(taken.receive_count, 1);
+        queue.set_aside(&[(taken.receipt, HIDDEN_MAX)]).await.unwrap();
+        clock.advance(VISIBILITY * 10);
+        assert_eq!(counts(&queue).await, [0, 0, 1, 0], "it is hidden from other receivers");
+        let again = queue.take_again(&[taken.receipt]).await.unwrap();
+        // The receipt of an earlier delivery is void.
+        assert!(queue.take_again(&[taken.receipt]).await.unwrap()[0].is_none());
+        taken = again.into_iter().next().unwrap().unwrap();
+        assert_eq!(name(&taken), "a");
+    }
+    queue.finish(&[taken.receipt]).await.unwrap();
+    assert!(queue.take_again(&[taken.receipt]).await.unwrap()[0].is_none(), "it is gone");
+    assert_eq!(counts(&queue).await, [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_set_aside_for_a_time_is_received_again_after_it() {
+    let (queue, clock) = world();
+    send(&queue, &[("a", 0)]).await;
+    let taken = receive_one(&queue).await;
+    queue.set_aside(&[(taken.receipt, Duration::from_secs(5))]).await.unwrap();
+    // Done twice, as after a lost answer, it counts nothing twice.
+    queue.set_aside(&[(taken.receipt, Duration::from_secs(5))]).await.unwrap();
+    assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
+    clock.advance(seconds(5));
+    assert_eq!(receive_one(&queue).await.receive_count, 1);
 }

@@ -74,13 +74,51 @@ fn a_missing_or_unknown_api_version_is_refused() {
 #[test]
 fn unknown_paths_and_unsupported_methods_have_the_shape_of_failures() {
     let api = Api::new();
-    let unknown = "Nothing exists at this path.";
+    let unknown = "Nothing exists at this path; '/openapi.json' lists all paths.";
     api.send("GET", "/", &[], "").fails(404, "UnknownRoute", unknown);
     api.send("POST", "/nowhere?x=1", &[], "{").fails(404, "UnknownRoute", unknown);
     let answer = api.ask("POST", "/C1", "");
-    let message = "This path does not support POST; use GET, PUT, PATCH, DELETE.";
+    let message = "This path does not support POST; use GET, HEAD, PUT, PATCH, DELETE.";
     answer.fails(405, "MethodNotAllowed", message);
-    assert_eq!(answer.header("allow"), Some("GET, PUT, PATCH, DELETE"));
+    assert_eq!(answer.header("allow"), Some("GET, HEAD, PUT, PATCH, DELETE"));
+}
+
+#[test]
+fn a_path_that_nearly_exists_leads_to_the_one_that_was_meant() {
+    let api = Api::new();
+    api.ask("GET", "/C1/job/J1", "").fails(
+        404,
+        "UnknownRoute",
+        &format!(
+            "Nothing exists at this path; did you mean '{GROUP}/C1/jobs/J1'? '/openapi.json' lists \
+             all paths."
+        ),
+    );
+    api.ask("POST", "/C1/jobs/J1/disable", "").fails(
+        404,
+        "UnknownRoute",
+        "A job has no such operation; send a PATCH of the job with \
+         {\"properties\":{\"state\":\"disabled\"}}.",
+    );
+}
+
+#[test]
+fn a_head_is_a_get_without_its_body() {
+    let api = Api::with_job();
+    for path in ["/C1", "/C1/jobs/J1", "/C1/jobs", "/nope"] {
+        let (get, head) = (api.get(path), api.ask("HEAD", path, ""));
+        assert_eq!((head.status, head.body.as_str()), (get.status, ""), "{path}");
+        assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()));
+        for name in ["content-type", "etag", "cache-control"] {
+            assert_eq!(head.header(name), get.header(name), "{path} {name}");
+        }
+    }
+    // A public page needs no token for either.
+    let closed = Api::with(Access::Tokens(vec![TOKEN]));
+    for path in ["/healthz", "/openapi.json"] {
+        assert_eq!(closed.send("HEAD", path, &[], "").status.as_u16(), 200, "{path}");
+    }
+    assert_eq!(closed.send("HEAD", "/metrics", &[], "").status.as_u16(), 401);
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod collection_patch;
 mod collection_put;
 #[cfg(test)]
 mod collection_switch;
+mod conditions;
 #[cfg(test)]
 mod job_delete;
 #[cfg(test)]

@@ -38,7 +38,11 @@ fn unavailable_metrics_are_a_temporary_failure() {
 #[test]
 fn without_a_metrics_page_the_path_is_unknown() {
     let answer = Api::new().send("GET", "/metrics", &[], "");
-    answer.fails(404, "UnknownRoute", "Nothing exists at this path.");
+    answer.fails(
+        404,
+        "UnknownRoute",
+        "This installation has no metrics page: its metrics are in its log.",
+    );
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl Snapshots for BatchingStore {
     }
 
     async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        let permit = self.starts.permit().await;
+        let permit = self.starts.permit(&claim.job.collection_uid).await;
         let snapshot = match self.store.unchanged_prefetched(claim) {
             Some(snapshot) => Some(snapshot),
             None => self.read(&claim.job).await?,
@@ -232,12 +232,12 @@ mod tests {
         let store = DynamoStore::new(embedded.client(), "table");
         let store = Arc::new(BatchingStore::new(Arc::new(store)));
         let mut permits = Vec::new();
-        for _ in 0..STARTS_MAX {
-            permits.push(store.starts.permit().await);
+        for number in 0..STARTS_MAX {
+            permits.push(store.starts.permit(&number.to_string()).await);
         }
         let waiting = tokio::spawn({
             let store = store.clone();
-            async move { store.starts.permit().await }
+            async move { store.starts.permit("last").await }
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished(), "no permit is left");

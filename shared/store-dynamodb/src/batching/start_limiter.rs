@@ -5,30 +5,41 @@
 //! gets the permit when it reads its snapshot, and gives it back when it is recorded. A permit also
 //! expires by itself [`START_PERMIT_MAX`] after the snapshot was read, so that a slow target does not
 //! hold up the other attempts.
+//!
+//! The collections take turns, and a permit is left for one that has none: the burst of one collection
+//! does not delay the attempts of another.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use domain::firing::{Place, Places};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::priority::OpenCalls;
 
-/// The most attempts that start at a time: as many requests as keep a target on the same machine
-/// busy.
-pub(super) const STARTS_MAX: usize = 256;
+/// The most attempts that start at a time. One collection alone gets seven eighths of them: as many
+/// requests as keep a target on the same machine busy.
+pub(super) const STARTS_MAX: usize = 288;
 /// How long an attempt keeps its permit, if it does not end before.
 const START_PERMIT_MAX: Duration = Duration::from_millis(20);
 
-/// The permission to start. `None` if the limiter is gone: then nothing limits starts.
-pub(super) type StartPermit = Option<OwnedSemaphorePermit>;
+/// The permission to start. It is given back when it is dropped.
+pub(super) struct StartPermit {
+    permits: Arc<Permits>,
+    /// `None` after it was given back.
+    place: Option<Place>,
+}
+
+/// All permits, and the callers that wait for one.
+struct Permits(Mutex<Places<oneshot::Sender<StartPermit>>>);
 
 /// The permits of attempts that have started, by the ids of their claims.
 type Started = Arc<Mutex<HashMap<String, StartPermit>>>;
 
 pub(super) struct StartLimiter {
-    permits: Arc<Semaphore>,
+    permits: Arc<Permits>,
     /// While an attempt waits for its permit, calls of lower priorities wait, too.
     waiting: Arc<OpenCalls>,
     started: Started,
@@ -41,19 +52,27 @@ impl StartLimiter {
         let (expiries, expiring) = mpsc::unbounded_channel();
         let started = Started::default();
         tokio::spawn(expire(started.clone(), expiring));
-        let permits = Arc::new(Semaphore::new(STARTS_MAX));
+        let permits = Arc::new(Permits(Mutex::new(Places::new(STARTS_MAX))));
         Self { permits, waiting, started, expiries }
     }
 
-    /// Waits for a permit.
-    pub(super) async fn permit(&self) -> StartPermit {
+    /// Waits for a permit for an attempt of a collection. `None` if the limiter is gone: then nothing
+    /// limits starts.
+    pub(super) async fn permit(&self, collection_uid: &str) -> Option<StartPermit> {
         let _waiting = self.waiting.open();
-        self.permits.clone().acquire_owned().await.ok()
+        let (sender, granted) = oneshot::channel();
+        let at_once = self.permits.lock().arrive(collection_uid, sender);
+        match at_once {
+            Some((place, _)) => Some(self.permits.permit(place)),
+            None => granted.await.ok(),
+        }
     }
 
     /// Keeps the permit of an attempt that starts now, until the attempt ends or the permit expires.
-    pub(super) fn begin(&self, claim_id: &str, permit: StartPermit) {
-        lock(&self.started).insert(claim_id.to_owned(), permit);
+    pub(super) fn begin(&self, claim_id: &str, permit: Option<StartPermit>) {
+        let Some(permit) = permit else { return };
+        let replaced = lock(&self.started).insert(claim_id.to_owned(), permit);
+        drop(replaced);
         // If the task is gone, the permit goes with the limiter.
         let _ = self.expiries.send((Instant::now() + START_PERMIT_MAX, claim_id.to_owned()));
     }
@@ -62,6 +81,38 @@ impl StartLimiter {
     pub(super) fn end(&self, claim_id: &str) {
         let permit = lock(&self.started).remove(claim_id);
         drop(permit);
+    }
+}
+
+impl Permits {
+    fn permit(self: &Arc<Self>, place: Place) -> StartPermit {
+        StartPermit { permits: self.clone(), place: Some(place) }
+    }
+
+    /// Gives a permit back, and grants what is free then.
+    fn give_back(self: &Arc<Self>, place: Place) {
+        self.lock().leave(place);
+        loop {
+            let Some((place, waiting)) = self.lock().start_next() else { return };
+            if let Err(mut refused) = waiting.send(self.permit(place)) {
+                // Its caller is gone. It must not call this function again, which would recurse.
+                if let Some(place) = refused.place.take() {
+                    self.lock().leave(place);
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places<oneshot::Sender<StartPermit>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for StartPermit {
+    fn drop(&mut self) {
+        if let Some(place) = self.place.take() {
+            self.permits.give_back(place);
+        }
     }
 }
 
@@ -77,7 +128,7 @@ async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant
     }
 }
 
-fn lock(started: &Started) -> std::sync::MutexGuard<'_, HashMap<String, StartPermit>> {
+fn lock(started: &Started) -> MutexGuard<'_, HashMap<String, StartPermit>> {
     started.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -85,24 +136,48 @@ fn lock(started: &Started) -> std::sync::MutexGuard<'_, HashMap<String, StartPer
 mod tests {
     use super::*;
 
+    /// Starts attempts of a collection until one has to wait. Returns how many have started.
+    async fn start(limiter: &StartLimiter, collection: &str) -> usize {
+        for number in 0.. {
+            let permit = Box::pin(limiter.permit(collection));
+            match futures_util::future::select(permit, std::future::ready(())).await {
+                futures_util::future::Either::Left((permit, _)) => {
+                    limiter.begin(&format!("{collection}{number}"), permit);
+                }
+                futures_util::future::Either::Right(_) => return number,
+            }
+        }
+        0
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_permit_is_given_back_when_its_attempt_ends_or_after_its_time() {
         let limiter = StartLimiter::new(Arc::default());
-        for number in 0..STARTS_MAX {
-            let permit = limiter.permit().await;
-            limiter.begin(&number.to_string(), permit);
-        }
+        assert_eq!(start(&limiter, "a").await, 252);
         let since = Instant::now();
-        limiter.end("7");
-        let permit = limiter.permit().await;
+        limiter.end("a7");
+        let permit = limiter.permit("a").await;
         assert_eq!(since.elapsed(), Duration::ZERO, "the attempt has ended");
         limiter.begin("more", permit);
-        let permit = limiter.permit().await;
+        let permit = limiter.permit("a").await;
         let waited = since.elapsed();
         assert!(
             (START_PERMIT_MAX..2 * START_PERMIT_MAX).contains(&waited),
             "the other attempts have not ended: {waited:?}"
         );
         drop(permit);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_burst_of_one_collection_leaves_permits_for_another() {
+        let limiter = StartLimiter::new(Arc::default());
+        start(&limiter, "burst").await;
+        let since = Instant::now();
+        let permit = limiter.permit("other").await;
+        assert_eq!(since.elapsed(), Duration::ZERO);
+        drop(permit);
+        // A caller that has gone, as the last one of the burst, holds up no other.
+        limiter.end("burst0");
+        assert!(limiter.permit("burst").await.is_some());
     }
 }

@@ -3,6 +3,7 @@
 //! Names match without regard to case, so keys hold their lower-case form; `#` separates parts and
 //! is in none of them.
 
+use domain::ids;
 use domain::name::{Name, PathSegment};
 use ports::store::ResourceGroup;
 
@@ -31,7 +32,7 @@ pub(crate) fn collection(place: &ResourceGroup, name: &Name) -> Key {
     key(subscription(&place.subscription), sk)
 }
 
-/// What begins the sort key of every collection.
+/// The prefix of the sort key of every collection.
 pub(crate) const COLLECTIONS: &str = "C#";
 
 /// The switch and the jobs of a collection.
@@ -49,12 +50,12 @@ pub(crate) fn job(collection_uid: &str, name: &Name) -> Key {
     job_of_key(collection_uid, &name.key())
 }
 
-/// The definition of a job whose name is at hand as keys have it.
+/// The definition of a job, whose name is given in its key form.
 pub(crate) fn job_of_key(collection_uid: &str, name_key: &str) -> Key {
     key(inside(collection_uid), format!("{JOBS}{name_key}"))
 }
 
-/// What begins the sort key of every job.
+/// The prefix of the sort key of every job.
 pub(crate) const JOBS: &str = "J#";
 
 /// When a job is next due.
@@ -67,7 +68,7 @@ pub(crate) fn retry(job_uid: &str, attempt: &str) -> Key {
     key(timers(job_uid), format!("{RETRIES}{attempt}"))
 }
 
-/// That the jobs of a collection that is deleted are to be purged.
+/// The timer that asks to purge the jobs of a deleted collection.
 pub(crate) fn purge(collection_uid: &str) -> Key {
     key(timers(collection_uid), PURGE)
 }
@@ -76,35 +77,32 @@ fn timers(uid: &str) -> String {
     format!("{TIMERS}{uid}")
 }
 
-/// What begins the partition key of every timer, before the job or the collection.
+/// The prefix of the partition key of every timer. The uid of the job or the collection follows.
 pub(crate) const TIMERS: &str = "T#";
 /// The sort key of the timer of a job.
 pub(crate) const TIMER: &str = "T";
-/// The sort key of the timer of a collection that is deleted.
+/// The sort key of the timer of a deleted collection.
 pub(crate) const PURGE: &str = "P";
-/// What begins the sort key of every retry in a timer of its own.
+/// The prefix of the sort key of every retry timer.
 pub(crate) const RETRIES: &str = "R#";
 
-/// What begins the partition key of every execution.
+/// The prefix of the partition key of every attempt.
 pub(crate) const EXECUTIONS: &str = "H#";
 
-/// What a job has executed and is executing.
+/// The attempts of a job: claims and history.
 pub(crate) fn executions(job_uid: &str) -> String {
     format!("{EXECUTIONS}{job_uid}")
 }
 
-/// One of it, by its attempt: they sort from the oldest to the newest.
+/// One attempt of a job. The sort keys put the newest first.
 pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
     key(executions(job_uid), attempt)
 }
 
 /// The shard of a job or a collection in the index of timers.
 pub(crate) fn shard(uid: &str) -> u32 {
-    // FNV-1a: the same for ever, since it is stored.
-    let hash = uid
-        .bytes()
-        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    hash % SHARDS
+    // The hash must never change, because the shard is stored.
+    ids::fnv1a(uid.as_bytes()) % SHARDS
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! Transactions: what creating, replacing and deleting collections and jobs have in common.
 
+use std::time::Duration;
+
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::builders::TransactWriteItemBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
+use domain::ids::fnv1a;
 use ports::StoreError;
 use ports::store::Saved;
+use tokio::time::{Instant, sleep_until};
 
 use super::client::Table;
 use super::error::failed_conditions;
@@ -13,7 +17,20 @@ use super::keys::Key;
 use super::meter::MeteredCall;
 
 /// How often a transaction that conflicts with another one is tried.
-const TRIES_MAX: usize = 4;
+const TRIES_MAX: u32 = 12;
+/// The longest wait before the second try. Each further wait is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(20);
+/// The longest wait between two tries. All waits together take less than three seconds.
+const WAIT_MAX: Duration = Duration::from_millis(320);
+
+/// The wait before the next try, after this number of tries: a part of the longest wait, from a half
+/// to the whole, that depends on the transaction. Transactions that collided meet less often then.
+fn wait_after(tries: u32, keys: &[Key]) -> Duration {
+    let longest = FIRST_WAIT.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(WAIT_MAX);
+    let written = keys.iter().flat_map(|key| [key.pk.as_bytes(), key.sk.as_bytes()]);
+    let of_this_try: Vec<u8> = written.flatten().copied().chain(tries.to_be_bytes()).collect();
+    longest / 2 + (longest / 2).mul_f64(f64::from(fnv1a(&of_this_try)) / f64::from(u32::MAX))
+}
 
 /// One item of a transaction.
 pub(crate) fn item(
@@ -37,8 +54,8 @@ impl Table {
     /// Performs a transaction; returns which conditions failed, item by item, or `None` if it was
     /// done.
     ///
-    /// A transaction that conflicts with another one is tried again. Two jobs that are created in
-    /// one collection conflict, because both are counted there.
+    /// A transaction that conflicts with another one is tried again, after a wait. Two jobs that are
+    /// created in one collection conflict, because both are counted there.
     pub(crate) async fn transact(
         &self,
         items: Vec<TransactWriteItem>,
@@ -69,7 +86,10 @@ impl Table {
                     break None;
                 }
                 Err(error) => match failed_conditions(error) {
-                    Err(StoreError::Throttled(_)) if tries < TRIES_MAX => tries += 1,
+                    Err(StoreError::Throttled(_)) if tries < TRIES_MAX => {
+                        sleep_until(Instant::now() + wait_after(tries, &keys)).await;
+                        tries += 1;
+                    }
                     failed => break Some(failed?),
                 },
             }
@@ -84,5 +104,76 @@ impl Table {
             None => Saved::Kept,
             Some(_) => Saved::Stale,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use serde_json::json;
+    use testkit::aws::{AwsAnswer, FakeAws};
+    use testkit::fake_client;
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    /// The time that a transaction of AWS holds its items.
+    const HELD: Duration = Duration::from_millis(10);
+
+    /// As DynamoDB does: while one transaction holds the item, every other one is cancelled.
+    fn one_at_a_time(busy_for: Duration) -> FakeAws {
+        let free_at = Mutex::new(Instant::now() + busy_for);
+        FakeAws::new(move |_| {
+            let mut free_at = free_at.lock().unwrap();
+            if Instant::now() < *free_at {
+                return AwsAnswer::FailedWith(
+                    400,
+                    json!({
+                        "__type": "TransactionCanceledException",
+                        "CancellationReasons": [{ "Code": "TransactionConflict" }],
+                    }),
+                );
+            }
+            *free_at = Instant::now() + HELD;
+            AwsAnswer::Done(json!({}))
+        })
+    }
+
+    fn put(name: &str) -> Vec<TransactWriteItem> {
+        let put = Put::builder()
+            .table_name("t")
+            .item("pk", AttributeValue::S("S#s".to_owned()))
+            .item("sk", AttributeValue::S(name.to_owned()))
+            .build();
+        vec![TransactWriteItem::builder().put(put.unwrap()).build()]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn fifty_transactions_that_collide_for_half_a_second_all_succeed() {
+        let aws = one_at_a_time(Duration::from_millis(500));
+        let table = Table::new(fake_client!(aws_sdk_dynamodb, aws), "t".to_owned());
+        let mut saves = JoinSet::new();
+        for n in 0..50 {
+            let table = table.clone();
+            saves.spawn(async move { table.save(put(&format!("job-{n}"))).await });
+        }
+        let results = saves.join_all().await;
+        for saved in &results {
+            assert!(matches!(saved, Ok(Saved::Kept)), "{saved:?}");
+        }
+        assert!(aws.calls().len() > 100, "the transactions collided");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_transaction_that_always_collides_fails_within_three_seconds() {
+        let aws = one_at_a_time(Duration::from_hours(1));
+        let table = Table::new(fake_client!(aws_sdk_dynamodb, aws), "t".to_owned());
+        let began = Instant::now();
+        let saved = table.save(put("job")).await;
+        assert!(matches!(saved, Err(StoreError::Throttled(_))), "{saved:?}");
+        assert_eq!(aws.calls().len(), TRIES_MAX as usize);
+        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     }
 }

@@ -19,7 +19,7 @@ behaviours! { $ corruption as conformance_of_corruption:
     a_definition_without_a_timer_is_a_job_that_was_deleted,
 }
 
-/// What an attribute may wrongly be: absent, or something else.
+/// The ways in which an attribute may be corrupt: absent, or of another type.
 type Wrong = Option<AttributeValue>;
 
 fn number(value: &str) -> AttributeValue {

@@ -13,7 +13,7 @@ use aws_smithy_runtime_api::client::orchestrator::Metadata;
 pub(crate) struct Requests(Arc<Mutex<BTreeMap<String, u32>>>);
 
 impl Requests {
-    /// What was asked since the last look.
+    /// The requests since the last call of this function.
     pub(crate) fn taken(&self) -> BTreeMap<String, u32> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }

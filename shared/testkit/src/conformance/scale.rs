@@ -18,7 +18,7 @@ behaviours! { $ scale as conformance_of_scale:
 /// How many changes are under way at once while a test is prepared.
 const WORKERS: u32 = 8;
 
-/// What one answer of the API holds: 4 MB of jobs that are as long as can be.
+/// The size of one answer of the API: 4 MB of jobs of the greatest length.
 const PAGE_OF_LONG_JOBS: u32 = 244;
 
 fn share(names: &[String], worker: u32) -> Vec<String> {

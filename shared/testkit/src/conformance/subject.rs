@@ -32,7 +32,7 @@ pub struct Subject {
     /// The table itself: for what the port does not show, and for damage.
     client: Client,
     table: String,
-    /// What the store asked, and not what the tests asked through `client`.
+    /// The requests of the store, without those that tests send through `client`.
     requests: Requests,
 }
 
@@ -98,7 +98,7 @@ impl Subject {
         patient(|| self.collections.delete(record, now())).await
     }
 
-    /// What is kept under the name of this collection.
+    /// The items below this collection.
     pub(crate) async fn find_collection(
         &self,
         record: &CollectionRecord,
@@ -196,7 +196,7 @@ impl Subject {
         collections.iter().map(|record| record.collection.name.as_str().to_owned()).collect()
     }
 
-    /// What the store asked its back end since the last look.
+    /// The requests of the store to its back end since the last call.
     pub(crate) fn requests(&self) -> BTreeMap<String, u32> {
         self.requests.taken()
     }

@@ -31,8 +31,6 @@ use tokio_rustls::TlsAcceptor;
 use super::timeouts::WriteTimeout;
 use crate::serve::tasks::Stop;
 
-/// Limit of open connections: half of the files that a process may usually have open (1,024).
-const CONNECTIONS_MAX: usize = 512;
 /// Time limit of a TLS handshake.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 /// Time limit for the next request's head to arrive, and thereby for an idle connection.
@@ -45,21 +43,23 @@ const REQUEST_MAX: Duration = Duration::from_mins(1);
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 
 /// Serves the API until it is asked to stop; then finishes the requests in progress and returns.
+/// At most `connections_max` connections are open at the same time.
 pub(in crate::serve) async fn listen(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     api: Router,
+    connections_max: usize,
     stop: Stop,
 ) {
     let mut connections = JoinSet::new();
     let make_room = Arc::new(Notify::new());
     loop {
         tokio::select! {
-            accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
+            accepted = listener.accept(), if connections.len() < connections_max => match accepted {
                 Ok((socket, _)) => {
                     let until = Until { stop: stop.clone(), make_room: make_room.clone() };
                     connections.spawn(serve(socket, tls.clone(), api.clone(), until));
-                    if connections.len() >= CONNECTIONS_MAX {
+                    if connections.len() >= connections_max {
                         // `Notify` wakes waiters in order: the longest idle connection closes.
                         make_room.notify_one();
                     }

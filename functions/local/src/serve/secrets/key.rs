@@ -7,6 +7,7 @@
 //! of when the first job needs a secret. It is written after the key, and again whenever it is missing.
 
 use anyhow::{Context, Result, anyhow, bail};
+use domain::ids;
 use embedded::DataDir;
 use sealer_aes::{AesSealer, KEY_BYTES};
 use zeroize::Zeroizing;
@@ -63,7 +64,7 @@ fn check_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
         private_file::write(dir.path(), CHECK_FILE, &format!("{}\n", *hex(&known)))?;
         return Ok(());
     };
-    let known = unhex(text.trim()).unwrap_or_default();
+    let known = ids::unhex(text.trim()).unwrap_or_default();
     if sealer.open(CHECK, &known).is_ok_and(|known| known == CHECK) {
         return Ok(());
     }
@@ -75,7 +76,7 @@ fn check_key(dir: &DataDir, sealer: &AesSealer) -> Result<()> {
 }
 
 fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>> {
-    let bytes = unhex(text.trim()).map(Zeroizing::new).context("not hexadecimal")?;
+    let bytes = ids::unhex(text.trim()).map(Zeroizing::new).context("not hexadecimal")?;
     let key = <[u8; KEY_BYTES]>::try_from(bytes.as_slice())
         .map_err(|_| anyhow!("not {KEY_BYTES} bytes"))?;
     Ok(Zeroizing::new(key))
@@ -85,12 +86,4 @@ fn read_key(text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>> {
 fn hex(bytes: &[u8]) -> Zeroizing<String> {
     let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or_default();
     Zeroizing::new(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect())
-}
-
-/// Reads hexadecimal digits; `None` if the text contains anything else.
-pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> =
-        text.chars().map(|digit| digit.to_digit(16)?.try_into().ok()).collect();
-    let (pairs, rest) = digits.as_deref()?.as_chunks::<2>();
-    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use domain::ids;
 use embedded::DataDir;
 use ports::IdSource;
 use rest::Access;
@@ -18,7 +19,6 @@ use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
 use zeroize::Zeroizing;
 
-use super::key::unhex;
 use super::private_file;
 use crate::serve::tasks::Stop;
 
@@ -142,7 +142,7 @@ fn parse(text: &str) -> Result<Access> {
         if digits.is_empty() {
             continue;
         }
-        let hash = unhex(digits).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
+        let hash = ids::unhex(digits).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
             anyhow!("line {number} is not a SHA-256 hash: write its 64 hexadecimal digits and nothing else")
         })?;
         hashes.push(hash);

@@ -1,0 +1,130 @@
+//! The places of this process: which messages are handled now, and which wait.
+//!
+//! `domain::firing::Places` decides; here are the lock around it, and the place that gives itself back.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use app::fire::DeliveryPlace;
+use domain::firing::{Place, Places};
+use embedded::queue::ReceiptHandle;
+use tokio::sync::Notify;
+
+/// The places of the process, and the receipts of the messages that wait for one.
+pub(super) struct SharedPlaces {
+    places: Mutex<Places<ReceiptHandle>>,
+    freed: Notify,
+}
+
+/// A place that is given back when it is dropped.
+pub(super) struct HeldPlace {
+    places: Arc<SharedPlaces>,
+    /// `None` after it was given back.
+    place: Mutex<Option<Place>>,
+}
+
+impl SharedPlaces {
+    pub(super) fn new(places: usize) -> Arc<Self> {
+        Arc::new(Self { places: Mutex::new(Places::new(places)), freed: Notify::new() })
+    }
+
+    /// A place for a message of a collection, if it may have one now. Otherwise its receipt waits.
+    pub(super) fn arrive(
+        self: &Arc<Self>,
+        collection: &str,
+        receipt: ReceiptHandle,
+    ) -> Option<HeldPlace> {
+        let (place, _) = self.lock().arrive(collection, receipt)?;
+        Some(self.hold(place))
+    }
+
+    /// What is next in turn among the messages that wait, at most `max` of them, each with its place.
+    /// If there may be more, [`freed`](Self::freed) returns at once.
+    pub(super) fn next(self: &Arc<Self>, max: usize) -> Vec<(HeldPlace, ReceiptHandle)> {
+        let mut places = self.lock();
+        let next = std::iter::from_fn(|| places.start_next()).take(max);
+        let next: Vec<_> = next.map(|(place, receipt)| (self.hold(place), receipt)).collect();
+        if next.len() == max {
+            self.freed.notify_one();
+        }
+        next
+    }
+
+    /// How many messages wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting()
+    }
+
+    /// Waits until a place was given back for which something waits. Only one task may wait.
+    pub(super) async fn freed(&self) {
+        self.freed.notified().await;
+    }
+
+    /// Waits until no place is held. Only one task may wait.
+    pub(super) async fn all_free(&self) {
+        while self.lock().held() > 0 {
+            self.freed.notified().await;
+        }
+    }
+
+    fn hold(self: &Arc<Self>, place: Place) -> HeldPlace {
+        HeldPlace { places: self.clone(), place: Mutex::new(Some(place)) }
+    }
+
+    /// Gives a place back. The task that waits is woken only if there is something for it to do:
+    /// mostly nothing waits.
+    fn give_back(&self, give_back: impl FnOnce(&mut Places<ReceiptHandle>)) {
+        let mut places = self.lock();
+        give_back(&mut places);
+        let is_awaited = places.waiting() > 0 || places.held() == 0;
+        drop(places);
+        if is_awaited {
+            self.freed.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places<ReceiptHandle>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl HeldPlace {
+    /// Gives the place back, and lets the receipt of its message wait: for a place at this origin, or
+    /// at the one that was told before.
+    pub(super) fn wait(mut self, origin: Option<&str>, receipt: ReceiptHandle) {
+        if let Some(place) = self.take() {
+            self.places.give_back(|places| places.wait(place, origin, receipt));
+        }
+    }
+
+    fn take(&mut self) -> Option<Place> {
+        self.place.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Does something with the place, if it was not given back.
+    fn with<R>(&self, act: impl FnOnce(&mut Places<ReceiptHandle>, &mut Place) -> R) -> Option<R> {
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.as_mut().map(|place| act(&mut self.places.lock(), place))
+    }
+}
+
+impl DeliveryPlace for HeldPlace {
+    fn is_scarce(&self) -> bool {
+        self.places.lock().is_scarce()
+    }
+
+    fn try_origin(&self, origin: &str) -> bool {
+        self.with(|places, place| places.try_origin(place, origin)).unwrap_or(true)
+    }
+
+    fn set_origin(&self, origin: &str) {
+        self.with(|places, place| places.set_origin(place, origin));
+    }
+}
+
+impl Drop for HeldPlace {
+    fn drop(&mut self) {
+        if let Some(place) = self.take() {
+            self.places.give_back(|places| places.leave(place));
+        }
+    }
+}

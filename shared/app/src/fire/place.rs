@@ -1,0 +1,44 @@
+//! The place of a delivery among the attempts under way.
+
+use std::time::Duration;
+
+/// The place of a delivery among the attempts under way, as its host gives it out.
+///
+/// The host knows the collection of a message, and gives no place to one of which too many attempts
+/// are under way. The origin of an attempt is known only after its job was read. So the executor
+/// tells it.
+pub trait DeliveryPlace: Send + Sync {
+    /// Whether places are so few that an attempt must ask for its origin before it is claimed.
+    fn is_scarce(&self) -> bool;
+
+    /// Takes the place for an attempt at this origin. False if too many attempts at the origin are
+    /// under way.
+    fn try_origin(&self, origin: &str) -> bool;
+
+    /// Tells the origin of an attempt that starts in any case.
+    fn set_origin(&self, origin: &str);
+}
+
+/// The place of a host that bounds no attempts by itself.
+pub struct Unbounded;
+
+impl DeliveryPlace for Unbounded {
+    fn is_scarce(&self) -> bool {
+        false
+    }
+
+    fn try_origin(&self, _origin: &str) -> bool {
+        true
+    }
+
+    fn set_origin(&self, _origin: &str) {}
+}
+
+/// What a message waits for of which nothing was done. The wait uses up no delivery.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// Until fewer attempts at this origin are under way.
+    ForOrigin(String),
+    /// For this much work time, because the process itself lacks what the attempt needs.
+    For(Duration),
+}

@@ -1,0 +1,452 @@
+//! Places: how many attempts may be under way, and which of those that wait is the next.
+//!
+//! An attempt holds a place from its claim to its record. There are only so many places, because each
+//! needs a connection and memory. Attempts of one collection, or at one origin, must not keep those
+//! of others waiting, even if their target takes a minute to fail. Two rules see to that:
+//!
+//! - **A bound that depends on what is free.** A collection may take a place only while it holds
+//!   fewer than [`TIMES_FREE`] times as many as are free; the same is true for an origin. One alone
+//!   gets seven eighths of all. A second one beside it gets seven eighths of the rest, and so on: a
+//!   collection that holds no place gets one at once, unless very many others are busy. Nothing is
+//!   divided in advance, so a collection that is alone is as fast as without the rule.
+//! - **Turns.** What gets no place waits in a line of its collection, and there in one of its origin.
+//!   A place that becomes free goes to the next collection in turn that may take it, and there to
+//!   the next origin in turn.
+//!
+//! Where the origin of an attempt is known only after its job was read, the attempt first
+//! [arrives](Places::arrive) with its collection alone, and [tells the origin](Places::try_origin)
+//! later.
+//!
+//! The scheduler has no clock and no lock, and starts nothing. Whatever waits is a value of the
+//! caller, for example a receipt.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// How many times as many places as are free a collection or an origin may hold.
+pub const TIMES_FREE: usize = 7;
+
+/// A scheduler of places. `T` is what waits.
+#[derive(Debug)]
+pub struct Places<T> {
+    free: usize,
+    held: usize,
+    waiting: usize,
+    collections: HashMap<Arc<str>, Collection<T>>,
+    /// The places that each origin holds.
+    origins: HashMap<Arc<str>, usize>,
+    /// The collections in which something waits, in the order of their turns.
+    turns: VecDeque<Arc<str>>,
+}
+
+/// A place that is held. It must be given back with [`Places::leave`] or [`Places::wait`].
+#[derive(Debug)]
+#[must_use = "a place that is not given back is lost"]
+pub struct Place {
+    collection: Arc<str>,
+    origin: Option<Arc<str>>,
+}
+
+/// What a collection holds, and what waits in it.
+#[derive(Debug)]
+struct Collection<T> {
+    held: usize,
+    /// By origin, in the order of their turns; `None` holds what has not told its origin.
+    lines: VecDeque<Line<T>>,
+}
+
+#[derive(Debug)]
+struct Line<T> {
+    origin: Option<Arc<str>>,
+    waiting: VecDeque<T>,
+}
+
+impl<T> Places<T> {
+    /// A scheduler of so many places.
+    #[must_use]
+    pub fn new(places: usize) -> Self {
+        Self {
+            free: places,
+            held: 0,
+            waiting: 0,
+            collections: HashMap::new(),
+            origins: HashMap::new(),
+            turns: VecDeque::new(),
+        }
+    }
+
+    /// Asks for a place for an attempt of a collection. Without one, `T` waits.
+    pub fn arrive(&mut self, collection: &str, it: T) -> Option<(Place, T)> {
+        let (name, known) = match self.collections.get_key_value(collection) {
+            Some((name, known)) => (name.clone(), Some(known)),
+            None => (collection.into(), None),
+        };
+        // What has come before goes first.
+        let waits = known.is_some_and(|known| known.lines.iter().any(|line| line.origin.is_none()));
+        let held = known.map_or(0, |known| known.held);
+        if waits || !self.may_take(held) {
+            self.push(&name, None, it);
+            return None;
+        }
+        Some((self.take(name, None), it))
+    }
+
+    /// Whether places are so few that an origin may hold as many as it may. Otherwise
+    /// [`try_origin`](Self::try_origin) does not refuse any.
+    #[must_use]
+    pub const fn is_scarce(&self) -> bool {
+        self.held >= TIMES_FREE * self.free
+    }
+
+    /// Tells the origin of an attempt that holds a place. False if that origin holds as many places
+    /// as it may: then the attempt must not start, but [wait](Self::wait).
+    pub fn try_origin(&mut self, place: &mut Place, origin: &str) -> bool {
+        let is_told = place.origin.as_deref() == Some(origin);
+        let held = self.origins.get(origin).copied().unwrap_or_default();
+        // The attempt holds its own place already.
+        let may_start = is_told || held < TIMES_FREE * (self.free + 1);
+        if may_start {
+            self.set_origin(place, origin);
+        }
+        may_start
+    }
+
+    /// Tells the origin of an attempt that has been claimed, and starts in any case.
+    pub fn set_origin(&mut self, place: &mut Place, origin: &str) {
+        if place.origin.as_deref() == Some(origin) {
+            return;
+        }
+        self.forget_origin(place.origin.take());
+        place.origin = Some(self.count_origin(origin));
+    }
+
+    /// Gives a place back. Then [`start_next`](Self::start_next) may have a place for something that waits.
+    pub fn leave(&mut self, place: Place) {
+        let Place { collection, origin } = place;
+        self.free += 1;
+        self.held -= 1;
+        self.forget_origin(origin);
+        if let Some(known) = self.collections.get_mut(&collection) {
+            known.held -= 1;
+            if known.held == 0 && known.lines.is_empty() {
+                self.collections.remove(&collection);
+            }
+        }
+    }
+
+    /// Gives a place back, and lets `T` wait for one at this origin, or at the one that was told.
+    pub fn wait(&mut self, place: Place, origin: Option<&str>, it: T) {
+        let collection = place.collection.clone();
+        let origin = origin.map(Arc::from).or_else(|| place.origin.clone());
+        self.push(&collection, origin, it);
+        self.leave(place);
+    }
+
+    /// Gives the next place in turn to what waits for it. `None` if nothing waits, or nothing that
+    /// waits may take one.
+    pub fn start_next(&mut self) -> Option<(Place, T)> {
+        for _ in 0..self.turns.len() {
+            let name = self.turns.pop_front()?;
+            let found = self.next_of(&name);
+            let still = self.collections.get(&name).is_some_and(|known| !known.lines.is_empty());
+            if still {
+                self.turns.push_back(name.clone());
+            }
+            if let Some((origin, it)) = found {
+                self.waiting -= 1;
+                return Some((self.take(name, origin), it));
+            }
+        }
+        None
+    }
+
+    /// How many places are held.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// How much waits.
+    #[must_use]
+    pub const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    const fn may_take(&self, held: usize) -> bool {
+        held < TIMES_FREE * self.free
+    }
+
+    /// Takes what is next in a collection out of its line, if it may have a place.
+    fn next_of(&mut self, name: &Arc<str>) -> Option<(Option<Arc<str>>, T)> {
+        let free = self.free;
+        let known = self.collections.get_mut(name)?;
+        if known.held >= TIMES_FREE * free {
+            return None;
+        }
+        for _ in 0..known.lines.len() {
+            let mut line = known.lines.pop_front()?;
+            let held = line.origin.as_ref().and_then(|origin| self.origins.get(origin));
+            let may_take = held.is_none_or(|held| *held < TIMES_FREE * free);
+            let found = if may_take { line.waiting.pop_front() } else { None };
+            let origin = line.origin.clone();
+            if !line.waiting.is_empty() {
+                known.lines.push_back(line);
+            }
+            if let Some(it) = found {
+                return Some((origin, it));
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, collection: Arc<str>, origin: Option<Arc<str>>) -> Place {
+        self.free -= 1;
+        self.held += 1;
+        let known = self.collections.entry(collection.clone()).or_default();
+        known.held += 1;
+        let origin = origin.map(|origin| self.count_origin(&origin));
+        Place { collection, origin }
+    }
+
+    fn push(&mut self, collection: &Arc<str>, origin: Option<Arc<str>>, it: T) {
+        self.waiting += 1;
+        let known = self.collections.entry(collection.clone()).or_default();
+        if known.lines.is_empty() {
+            self.turns.push_back(collection.clone());
+        }
+        match known.lines.iter_mut().find(|line| line.origin == origin) {
+            Some(line) => line.waiting.push_back(it),
+            None => known.lines.push_back(Line { origin, waiting: [it].into() }),
+        }
+    }
+
+    fn count_origin(&mut self, origin: &str) -> Arc<str> {
+        if let Some((name, _)) = self.origins.get_key_value(origin) {
+            let name = name.clone();
+            if let Some(held) = self.origins.get_mut(origin) {
+                *held += 1;
+            }
+            return name;
+        }
+        let name: Arc<str> = origin.into();
+        self.origins.insert(name.clone(), 1);
+        name
+    }
+
+    fn forget_origin(&mut self, origin: Option<Arc<str>>) {
+        let Some(origin) = origin else { return };
+        if let Some(held) = self.origins.get_mut(&origin) {
+            *held -= 1;
+            if *held == 0 {
+                self.origins.remove(&origin);
+            }
+        }
+    }
+}
+
+impl<T> Default for Collection<T> {
+    fn default() -> Self {
+        Self { held: 0, lines: VecDeque::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets so many attempts of a collection arrive. Returns the places that they get.
+    fn arrive(places: &mut Places<usize>, collection: &str, n: usize) -> Vec<Place> {
+        (0..n).filter_map(|it| Some(places.arrive(collection, it)?.0)).collect()
+    }
+
+    /// Gives places to what waits, while there are any. Returns the names of the collections.
+    fn start(places: &mut Places<usize>) -> Vec<(Place, usize)> {
+        std::iter::from_fn(|| places.start_next()).collect()
+    }
+
+    #[test]
+    fn a_collection_alone_gets_all_places_but_an_eighth() {
+        for (all, alone) in [(1, 1), (2, 2), (8, 7), (16, 14), (504, 441), (16_384, 14_336)] {
+            let mut places = Places::new(all);
+            let held = arrive(&mut places, "a", 20_000);
+            assert_eq!((held.len(), places.held()), (alone, alone), "{all}");
+            assert_eq!(places.waiting(), 20_000 - alone);
+        }
+    }
+
+    #[test]
+    fn a_burst_of_one_collection_leaves_the_job_of_another_a_place_at_once() {
+        let mut places = Places::new(16_384);
+        let _burst = arrive(&mut places, "noisy", 19_000);
+        assert_eq!(arrive(&mut places, "quiet", 1).len(), 1);
+        // Each further one gets most of the rest.
+        let held = ["second", "third", "fourth"].map(|it| arrive(&mut places, it, 19_000).len());
+        assert_eq!(held, [1_792, 224, 28]);
+        assert_eq!(arrive(&mut places, "last", 1).len(), 1);
+    }
+
+    #[test]
+    fn an_origin_that_many_collections_call_leaves_others_a_place() {
+        let mut places = Places::new(64);
+        let mut held = Vec::new();
+        let mut refused = 0;
+        for n in 0..64 {
+            let Some((mut place, _)) = places.arrive(&n.to_string(), n) else { continue };
+            if places.try_origin(&mut place, "http://hangs") {
+                held.push(place);
+            } else {
+                refused += 1;
+                places.wait(place, Some("http://hangs"), n);
+            }
+        }
+        assert_eq!((held.len(), refused, places.waiting()), (56, 8, 8));
+        assert!(places.start_next().is_none(), "all that wait wait for this origin");
+        let (mut place, _) = places.arrive("63", 64).expect("what waits is for another origin");
+        assert!(places.try_origin(&mut place, "http://answers"));
+        places.leave(place);
+        // What waited for the origin goes on when one of its attempts has ended.
+        places.leave(held.pop().unwrap());
+        let started = start(&mut places);
+        assert_eq!(started.len(), 1);
+        assert_eq!(started[0].0.origin.as_deref(), Some("http://hangs"));
+    }
+
+    #[test]
+    fn what_waits_takes_turns_by_collection_and_by_origin_and_keeps_its_order() {
+        let mut places = Places::new(8);
+        let mut held = arrive(&mut places, "other", 7);
+        assert_eq!(held.len(), 7);
+        let (place, _) = places.arrive("a", 0).unwrap();
+        places.wait(place, Some("x"), 0);
+        for n in 1..4 {
+            places.push(&"a".into(), Some("x".into()), n);
+        }
+        places.push(&"a".into(), Some("y".into()), 10);
+        places.push(&"b".into(), None, 20);
+        places.push(&"b".into(), None, 21);
+        let mut order = Vec::new();
+        while places.waiting() > 0 {
+            for (place, it) in start(&mut places) {
+                order.push(it);
+                held.push(place);
+            }
+            places.leave(held.remove(0));
+        }
+        assert_eq!(order, [0, 20, 10, 21, 1, 2, 3]);
+    }
+
+    #[test]
+    fn an_origin_is_counted_once_and_forgotten_with_its_last_place() {
+        let mut places = Places::new(10);
+        let (mut place, ()) = places.arrive("a", ()).unwrap();
+        places.set_origin(&mut place, "x");
+        places.set_origin(&mut place, "x");
+        assert!(places.try_origin(&mut place, "x"));
+        assert_eq!(places.origins.get("x"), Some(&1));
+        places.set_origin(&mut place, "y");
+        assert_eq!((places.origins.get("x"), places.origins.get("y")), (None, Some(&1)));
+        places.leave(place);
+        assert!(places.origins.is_empty() && places.collections.is_empty());
+        assert_eq!((places.free, places.held()), (10, 0));
+    }
+
+    /// A generator of numbers that are random enough.
+    struct Chance(u64);
+
+    impl Chance {
+        fn below(&mut self, n: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+            usize::try_from(self.0 >> 33).unwrap() % n
+        }
+    }
+
+    /// What is true after every step, whatever has happened.
+    fn check(places: &Places<usize>, all: usize, held: &[Place], seed: u64) {
+        assert_eq!(places.free + places.held, all, "seed {seed}");
+        assert_eq!(places.held, held.len(), "seed {seed}");
+        for (name, known) in &places.collections {
+            let of_it = held.iter().filter(|place| place.collection == *name).count();
+            assert_eq!(known.held, of_it, "seed {seed}: {name}");
+            let waits = known.lines.iter().any(|line| !line.waiting.is_empty());
+            assert_eq!(places.turns.contains(name), waits, "seed {seed}: {name}");
+            // It is at its bound, or all of its origins are, if anything of it waits.
+            let at_bound = |held: usize| held >= TIMES_FREE * places.free;
+            let origins_at_bound = known.lines.iter().all(|line| {
+                let origin = line.origin.as_ref().and_then(|it| places.origins.get(it));
+                origin.is_some_and(|held| at_bound(*held))
+            });
+            assert!(at_bound(known.held) || origins_at_bound, "seed {seed}: {name}");
+        }
+        for (name, count) in &places.origins {
+            let of_it = held.iter().filter(|place| place.origin.as_ref() == Some(name)).count();
+            assert_eq!(*count, of_it, "seed {seed}: {name}");
+        }
+    }
+
+    #[test]
+    fn no_place_stays_free_that_something_may_take_and_everything_gets_its_turn() {
+        for seed in 0..200 {
+            let mut chance = Chance(seed);
+            let (all, n_collections, n_origins) =
+                (1 + chance.below(40), 1 + chance.below(6), 1 + chance.below(4));
+            let mut places = Places::new(all);
+            let (mut held, mut begun, mut come) = (Vec::new(), 0, 0);
+            for _ in 0..400 {
+                if chance.below(5) < 3 {
+                    let collection = format!("c{}", chance.below(n_collections));
+                    come += 1;
+                    if let Some((mut place, it)) = places.arrive(&collection, come) {
+                        let origin = format!("o{}", chance.below(n_origins));
+                        if places.try_origin(&mut place, &origin) {
+                            begun += 1;
+                            held.push(place);
+                        } else {
+                            places.wait(place, Some(&origin), it);
+                        }
+                    }
+                } else if !held.is_empty() {
+                    places.leave(held.swap_remove(chance.below(held.len())));
+                }
+                for (place, _) in start(&mut places) {
+                    begun += 1;
+                    held.push(place);
+                }
+                check(&places, all, &held, seed);
+            }
+            // When nothing more comes, everything that waits gets its turn.
+            while !held.is_empty() {
+                places.leave(held.swap_remove(chance.below(held.len())));
+                let started = start(&mut places);
+                begun += started.len();
+                held.extend(started.into_iter().map(|(place, _)| place));
+                check(&places, all, &held, seed);
+            }
+            assert_eq!((begun, places.waiting()), (come, 0), "seed {seed}");
+            assert!(places.collections.is_empty() && places.turns.is_empty(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_collection_without_a_place_waits_for_no_more_turns_than_there_are_others() {
+        // As many busy collections as there are places, so that nothing is free.
+        let mut places = Places::new(20);
+        let mut held: VecDeque<Place> = VecDeque::new();
+        for n in 0..20 {
+            held.extend(arrive(&mut places, &format!("busy{n}"), 100));
+        }
+        assert_eq!(places.held(), 20);
+        assert!(places.arrive("quiet", 7).is_none());
+        let mut turns = 0;
+        loop {
+            places.leave(held.pop_front().unwrap());
+            let started = start(&mut places);
+            turns += started.len();
+            let is_begun = started.iter().any(|(place, _)| &*place.collection == "quiet");
+            held.extend(started.into_iter().map(|(place, _)| place));
+            if is_begun {
+                break;
+            }
+        }
+        assert!(turns <= 21, "{turns}");
+    }
+}

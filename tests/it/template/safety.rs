@@ -1,0 +1,137 @@
+//! Settings that protect an installation on AWS and that no emulator enforces.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::Template;
+
+/// Lambda would end a chain of retries after about 16 invocations.
+#[test]
+fn a_function_that_sends_to_its_own_queue_may_invoke_itself() {
+    let template = Template::read();
+    let queue = json!({ "Fn::GetAtt": ["Queue", "Arn"] });
+    assert_eq!(template.properties("Deliveries")["EventSourceArn"], queue);
+    assert_eq!(template.properties("Deliveries")["FunctionName"]["Ref"], "ExecutorFunction");
+    let statements =
+        &template.properties("ExecutorRole")["Policies"][0]["PolicyDocument"]["Statement"];
+    let mut statements = statements.as_array().unwrap().iter();
+    let sends =
+        |it: &Value| it["Resource"] == queue && it["Action"].to_string().contains("SendMessage");
+    assert!(statements.any(sends), "the executor sends to the queue that invokes it");
+    assert_eq!(template.properties("ExecutorFunction")["RecursiveLoop"], "Allow");
+    let alarm = template.properties("RecursionAlarm");
+    assert_eq!(alarm["MetricName"], "RecursiveInvocationsDropped");
+    assert_eq!(alarm["Dimensions"][0]["Value"]["Ref"], "ExecutorFunction");
+}
+
+/// AWS refuses these values only while it deploys, when the rest of the stack has already changed.
+#[test]
+fn scaling_that_aws_would_refuse_is_refused_before_the_deployment() {
+    let template = Template::read();
+    let asserted: Vec<&Value> = ["OneWayToScaleTheExecutor", "PollersComeInPairs"]
+        .into_iter()
+        .flat_map(|rule| template.rule(rule)["Assertions"].as_array().unwrap())
+        .map(|assertion| &assertion["Assert"])
+        .collect();
+    let equals = |name: &str, n: u32| json!({ "Fn::Equals": [{ "Ref": name }, n] });
+    let differs = |name: &str, n: u32| json!({ "Fn::Not": [equals(name, n)] });
+    let expected = [
+        equals("ExecutorPollersMin", 0),
+        differs("ExecutorConcurrencyMax", 1),
+        differs("ExecutorPollersMin", 1),
+    ];
+    assert_eq!(asserted, expected.iter().collect::<Vec<_>>());
+
+    let pattern = template.parameter("WarmWriteUnits")["AllowedPattern"].as_str().unwrap();
+    let pattern = regex_lite::Regex::new(pattern).unwrap();
+    for (units, is_accepted) in
+        [("0", true), ("1", false), ("3999", false), ("4000", true), ("12000", true), ("", false)]
+    {
+        assert_eq!(pattern.is_match(units), is_accepted, "{units}");
+    }
+}
+
+#[test]
+fn private_targets_need_a_network_that_the_executor_is_in() {
+    let template = Template::read();
+    let needs = template.rule("PrivateTargetsNeedANetwork");
+    assert_eq!(needs["RuleCondition"]["Fn::Equals"], json!([{ "Ref": "Targets" }, "private"]));
+    let is_in_vpc = json!({ "Fn::Not": [{ "Fn::Equals": [{ "Ref": "SubnetIds" }, ""] }] });
+    assert_eq!(needs["Assertions"][0]["Assert"], is_in_vpc);
+    assert_eq!(*template.condition("IsInVpc"), is_in_vpc);
+    let network = &template.properties("ExecutorFunction")["VpcConfig"]["Fn::If"];
+    assert_eq!(network[0], "IsInVpc");
+    for name in ["SubnetIds", "SecurityGroupIds"] {
+        assert_eq!(network[1][name]["Fn::Split"], json!([",", { "Ref": name }]));
+    }
+    let role = &template.properties("ExecutorRole")["ManagedPolicyArns"]["Fn::If"];
+    assert_eq!(role[0], "IsInVpc");
+}
+
+#[test]
+fn routes_without_authentication_have_a_limit_of_their_own() {
+    let template = Template::read();
+    let open: Vec<&Value> = template
+        .resources("AWS::ApiGatewayV2::Route")
+        .into_iter()
+        .filter(|route| route["AuthorizationType"] == "NONE")
+        .map(|route| &route["RouteKey"])
+        .collect();
+    assert_eq!(open, ["GET /healthz", "GET /openapi.json"]);
+    let stage = template.properties("Stage");
+    for route in open {
+        let limit = &stage["RouteSettings"][route.as_str().unwrap()];
+        assert_eq!(limit["ThrottlingRateLimit"], 5, "{route}");
+        assert_eq!(limit["ThrottlingBurstLimit"], 10, "{route}");
+    }
+}
+
+/// A quotation mark in a path would forge the JSON of a line.
+#[test]
+fn the_access_log_is_json_and_contains_nothing_that_a_caller_writes() {
+    let template = Template::read();
+    let format = &template.properties("Stage")["AccessLogSettings"]["Format"];
+    let line: Value = serde_json::from_str(format.as_str().unwrap()).unwrap();
+    for (name, value) in line.as_object().unwrap() {
+        let value = value.as_str().unwrap_or_else(|| panic!("{name} is in quotation marks"));
+        assert!(
+            !["path", "rawPath", "messageString"].iter().any(|it| value.ends_with(it)),
+            "{value}"
+        );
+    }
+}
+
+#[test]
+fn table_and_key_are_protected_from_deletion_and_usable_in_another_region() {
+    let template = Template::read();
+    assert_eq!(template.properties("Table")["DeletionProtectionEnabled"], true);
+    assert_eq!(template.properties("Key")["MultiRegion"], true);
+    for name in ["Table", "Key"] {
+        for policy in ["DeletionPolicy", "UpdateReplacePolicy"] {
+            assert_eq!(template.resource(name)[policy], "Retain", "{policy} of {name}");
+        }
+    }
+}
+
+#[test]
+fn queues_refuse_unencrypted_transport() {
+    let template = Template::read();
+    let policy = template.properties("QueueTransport");
+    let queues = template.resource_names("AWS::SQS::Queue");
+    let named: BTreeSet<&str> =
+        policy["Queues"].as_array().unwrap().iter().map(|it| it["Ref"].as_str().unwrap()).collect();
+    assert_eq!(named, queues);
+    let statement = &policy["PolicyDocument"]["Statement"][0];
+    assert_eq!(statement["Effect"], "Deny");
+    assert_eq!(statement["Condition"]["Bool"]["aws:SecureTransport"], "false");
+    assert_eq!(statement["Resource"].as_array().unwrap().len(), queues.len());
+}
+
+/// The names of dashboards are common to all regions of an account.
+#[test]
+fn two_regions_have_two_dashboards() {
+    let template = Template::read();
+    let name = &template.properties("Board")["DashboardName"]["Fn::Sub"];
+    assert_eq!(name, "${AWS::StackName}-${AWS::Region}");
+}
