@@ -21,6 +21,7 @@ STOP_SECONDS = 15
 # Arguments for tests of the API: no job runs, and jobs of every type are accepted.
 API_ALONE = [
     *["--roles", "api", "--clock-start", CLOCK_START],
+    *["--plan-limits", "on"],
     *["--aws-endpoint", "http://127.0.0.1:9"],
 ]
 

@@ -97,6 +97,7 @@ impl Function {
             access: Arc::new(RwLock::new(settings.access)),
             scheme: Scheme::Https,
             build: build_info(),
+            readiness: Arc::new(()),
             metrics: None,
         });
         Self { router, clock, tally, table: settings.table }

@@ -1,8 +1,8 @@
 //! The API's settings, from environment variables.
 
 use domain::ids;
-use domain::pricing_tier::PlanLimits;
-use rest::Access;
+use domain::plan::PlanLimits;
+use rest::{Access, Token};
 use runtime_aws::Variables;
 
 /// The API's settings.
@@ -15,7 +15,7 @@ pub struct ApiSettings {
     pub key_id: String,
     /// The tokens that give access.
     pub access: Access,
-    /// Whether the limits of pricing plans are enforced.
+    /// Whether the limits of plans apply.
     pub plan_limits: PlanLimits,
 }
 
@@ -55,7 +55,7 @@ fn access(variables: &mut Variables) -> Access {
     let mut invalid = 0;
     for hash in hashes {
         match ids::unhex(hash).and_then(|hash| hash.try_into().ok()) {
-            Some(hash) => tokens.push(hash),
+            Some(hash) => tokens.push(Token::with_all_rights(hash)),
             None => invalid += 1,
         }
     }
@@ -98,7 +98,8 @@ mod tests {
         let (settings, problems) =
             read(&[("MINUTEHAND_TOKEN_HASHES", &format!("{one}, {other},"))]);
         assert!(problems.is_empty(), "{problems:?}");
-        assert!(matches!(settings.access, Access::Tokens(it) if it == [[10; 32], [255; 32]]));
+        let expected = [[10; 32], [255; 32]].map(Token::with_all_rights);
+        assert!(matches!(settings.access, Access::Tokens(it) if it == expected));
     }
 
     #[test]

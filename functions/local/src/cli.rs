@@ -8,10 +8,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Error, Parser, Subcommand};
 use minutehand::backup::backup;
 use minutehand::health::{self, ServerUrl};
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
+use minutehand::repair::repair;
 use minutehand::serve::{BUILD, DATA_DIR, ServeArgs, ServeSettings, serve};
 use recurrence::WrittenDate;
 
@@ -43,8 +45,9 @@ Environment:
 Output: the start-up lines go to standard output; the last one shows the address. The log goes to \
 standard error.
 
-Shutdown: SIGTERM and SIGINT stop the server within 10 s; a second signal stops it immediately. \
-Actions that are interrupted run again at the next start.
+Shutdown: SIGTERM, SIGINT and SIGHUP stop the server. It starts no more actions, waits for those \
+under way for the seconds of --drain, and exits within 3 s more; a second signal stops it \
+immediately. Actions that are interrupted are sent again at the next start.
 
 Guarantees: every occurrence that is due runs at least once, and never early. After downtime, a \
 recurring job makes up for one missed occurrence. GET /metrics reports what fires.
@@ -61,10 +64,10 @@ const PREVIEW_EXAMPLES: &str = "\
 Examples:
   minutehand preview job.json
   minutehand preview job.json --from 2027-03-01T00:00:00Z --count 40
-  echo '{\"frequency\":\"day\",\"schedule\":{\"hours\":[8,17]}}' \\
+  echo '{\"frequency\":\"day\",\"schedule\":{\"hours\":[8,17],\"minutes\":[0]},\"startTime\":\"2027-01-01\"}' \\
       | minutehand preview - --json
 
-Without a startTime, the first occurrence is the instant of --from. If startTime is in the past, \
+Without a startTime, the job runs once at the instant of --from and then follows its schedule. If startTime is in the past, \
 intervals are counted from it; occurrences before --from are neither shown nor counted.
 
 --json prints {\"occurrences\":[…],\"ends\":…}; \"ends\" is true if nothing follows the last \
@@ -80,6 +83,22 @@ The second command restores: it serves from the copy.
 Exit codes:
   0  success
   1  failure: the data directory is in use, or a file cannot be read or written
+  2  invalid argument";
+
+const REPAIR_EXAMPLES: &str = "\
+Examples:
+  minutehand repair --data /var/lib/minutehand
+
+It is for a server that refuses to start because its queue is lost or damaged. The queue is put aside \
+and made anew. From the store it computes what the queue must have held: occurrences that were due or \
+soon due, retries and error actions. The next start makes those attempts that have not ended, each \
+once. Only dead letters are lost, and runs that were asked for and not begun.
+
+A damaged store cannot be repaired: restore the data directory from a backup.
+
+Exit codes:
+  0  repaired, or nothing was damaged
+  1  failure: the data directory is in use, or only a backup helps
   2  invalid argument";
 
 const HEALTH_EXAMPLES: &str = "\
@@ -108,7 +127,7 @@ const URL_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0
 /// Job scheduler: calls URLs and sends messages on a calendar, with retries and history
 #[derive(Parser)]
 #[command(name = "minutehand", version = version(), max_term_width = HELP_WIDTH_MAX)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_long_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -117,16 +136,19 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the scheduler on this machine
-    #[command(after_help = SERVE_EXAMPLES)]
+    #[command(after_long_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
     /// Show when a job would fire, without a server
-    #[command(after_help = PREVIEW_EXAMPLES)]
+    #[command(after_long_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
     /// Copy the data directory of a stopped server
-    #[command(after_help = BACKUP_EXAMPLES)]
+    #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
+    /// Mend the data directory of a stopped server that reports damage
+    #[command(after_long_help = REPAIR_EXAMPLES)]
+    Repair(RepairArgs),
     /// Ask a running server whether it is healthy
-    #[command(after_help = HEALTH_EXAMPLES)]
+    #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
 }
 
@@ -153,6 +175,13 @@ struct BackupArgs {
 }
 
 #[derive(clap::Args)]
+struct RepairArgs {
+    /// Data directory to repair
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
+    data: PathBuf,
+}
+
+#[derive(clap::Args)]
 struct PreviewArgs {
     /// JSON file with a job, its properties, or only a recurrence; - reads standard input
     file: PathBuf,
@@ -169,15 +198,37 @@ struct PreviewArgs {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    match Cli::parse().command {
+    let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
+    match cli.command {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
         Command::Backup(args) => match backup(&args.data, &args.target) {
             Ok(bytes) => print(&format!("copied {bytes} bytes to {}\n", args.target.display())),
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
+        Command::Repair(args) => match repair(&args.data) {
+            Ok(Some(repaired)) => print(&repaired.to_string()),
+            Ok(None) => print("nothing is damaged, and nothing was changed\n"),
+            Err(error) => fail(FAILED, format!("{error:#}"), None),
+        },
         Command::Health(args) => health(args),
     }
+}
+
+/// Adds what to do to an error of the command line whose cause is known.
+fn with_tip(mut error: Error) -> Error {
+    let is = |error: &Error, kind, text| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
+    let tip = if error.kind() == ErrorKind::InvalidSubcommand {
+        let command = Cli::command();
+        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        format!("the commands are {}", names.join(", "))
+    } else if is(&error, ContextKind::InvalidArg, "--port") {
+        "the port is a part of --listen, like --listen 127.0.0.1:8080".to_owned()
+    } else {
+        return error;
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
 }
 
 fn health(args: HealthArgs) -> ExitCode {

@@ -1,9 +1,11 @@
 //! The commands of the `minutehand` program, as a library that tests can call.
 //!
 //! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with an
-//! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory.
+//! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory,
+//! and [`repair`] mends one that was damaged.
 
 pub mod backup;
 pub mod health;
 pub mod preview;
+pub mod repair;
 pub mod serve;

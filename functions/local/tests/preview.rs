@@ -98,6 +98,21 @@ fn without_a_start_time_the_first_occurrence_is_from() {
 }
 
 #[test]
+fn a_job_without_a_start_time_shows_that_it_runs_at_once() {
+    check(
+        r#"{"frequency":"week","schedule":{"weekDays":["monday"],"hours":[9]}}"#,
+        "--from 2027-01-01T10:38:17.5Z --count 2",
+        "\
+Every week on Monday at 09:38:17 UTC (minute 38 and second 17 are taken from the start); without a startTime, the first run is at 2027-01-01 10:38:17 UTC
+
+#  UTC                  weekday  in
+1  2027-01-01 10:38:17  Fri      now          * at once: the job has no startTime
+2  2027-01-04 09:38:17  Mon      2 days 22 h
+",
+    );
+}
+
+#[test]
 fn ends_says_that_nothing_follows_the_last_one_printed() {
     let job = r#"{"frequency":"day","startTime":"2027-01-01","endTime":"2027-01-03"}"#;
     let days = |days: &[&str], ends: bool| {
@@ -187,6 +202,10 @@ fn an_invalid_job_exits_with_2_and_says_what_to_change() {
         "error: 'recurrence.schedul' is not a property; did you mean 'schedule'?\n",
     );
     check_refused(
+        r#"{"startTime":"2027-06-01","recurrence":{"frequency":"day","endTime":"2027-05-31"}}"#,
+        "error: 'recurrence.endTime' is 2027-05-31T00:00:00Z; use an instant that is not before 'startTime', 2027-06-01T00:00:00Z.\n",
+    );
+    check_refused(
         r#"{"startTime":"tomorrow"}"#,
         "error: 'startTime' is \"tomorrow\"; write it as YYYY-MM-DD[Thh:mm[:ss[.fffffff]]][Z|±hh:mm], for example 2027-01-31T09:30:00Z.\n",
     );
@@ -229,6 +248,10 @@ fn all_examples_can_be_previewed() {
         let path = example.unwrap().path();
         let output = minutehand(&["preview", path.to_str().unwrap(), "--json"], "");
         assert_eq!(output.status.code(), Some(0), "{}", path.display());
+        let example: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let start = example.pointer("/properties/startTime").or(example.get("startTime"));
+        assert!(start.is_some(), "{} would run at once", path.display());
         previewed += 1;
     }
     assert!(previewed > 0);

@@ -16,6 +16,14 @@ pub enum AppError {
         /// The name in the request.
         name: String,
     },
+    /// The collection of a job does not exist, so that nothing can be done with its jobs.
+    #[error("job collection '{name}' in resource group '{group}' not found")]
+    NoParent {
+        /// The resource group in the request.
+        group: String,
+        /// The name of the collection in the request.
+        name: String,
+    },
     /// The job does not exist.
     #[error("job '{name}' not found")]
     NoJob {
@@ -75,6 +83,7 @@ impl AppError {
             Self::Seal(error) => error.is_retryable(),
             Self::Busy { .. } | Self::NotMade(_) => true,
             Self::NoCollection { .. }
+            | Self::NoParent { .. }
             | Self::NoJob { .. }
             | Self::Refused(_)
             | Self::ConditionFailed { .. }

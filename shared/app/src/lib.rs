@@ -9,6 +9,6 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    CollectionView, Condition, Etag, Etags, ExecutionView, JobStatus, JobView, Manage, ManagePorts,
-    ManageSettings, PutOutcome,
+    CollectionView, Condition, Etag, Etags, ExecutionView, JobDescription, JobStatus, JobView,
+    Manage, ManagePorts, ManageSettings, PutOutcome,
 };

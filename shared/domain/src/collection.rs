@@ -2,7 +2,7 @@
 
 use crate::extensions::CollectionExtensions;
 use crate::name::Name;
-use crate::pricing_tier::{PricingTier, Quota};
+use crate::plan::{Plan, Quota};
 
 /// The state of a collection, which decides whether its jobs fire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,8 +50,8 @@ pub struct CollectionDefinition {
     pub location: Option<String>,
     /// The tags in the order in which they were sent; an empty list is echoed, `None` is not.
     pub tags: Option<Vec<(String, String)>>,
-    /// The pricing tier; the wire calls it `sku`.
-    pub plan: PricingTier,
+    /// The plan; the wire calls it `sku`.
+    pub plan: Plan,
     /// The state.
     pub state: CollectionState,
     /// The quota, as it was sent.

@@ -60,7 +60,7 @@ fn read_time_zone(fields: &Fields<'_>) -> Result<Option<String>, Refusal> {
     let Some(name) = fields.text("timeZone")? else {
         return Ok(None);
     };
-    if fields.limiting_tier().is_some() && Zone::named(name).is_none() {
+    if fields.limiting_plan().is_some() && Zone::named(name).is_none() {
         let example = nearest(name, zone::names()).unwrap_or("Europe/Paris");
         let allowed = format!("use an IANA or Windows time zone name, such as '{example}'");
         return Err(fields.wrong("timeZone", &allowed));

@@ -20,7 +20,7 @@ mod json;
 pub mod location;
 pub mod message;
 pub mod name;
-pub mod pricing_tier;
+pub mod plan;
 pub mod recently_counted;
 pub mod refusal;
 pub mod retry;

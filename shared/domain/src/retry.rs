@@ -3,7 +3,7 @@
 use crate::duration::Span;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
-use crate::pricing_tier::PricingTier;
+use crate::plan::Plan;
 use crate::refusal::Refusal;
 
 /// The default number of retries.
@@ -11,7 +11,7 @@ const COUNT_DEFAULT: u32 = 4;
 const COUNT_MAX: u32 = 20;
 const INTERVAL_DEFAULT: Span = Span::seconds(30);
 const INTERVAL_MIN: Span = Span::seconds(15);
-/// The shortest interval in the pricing tier Free, and its default.
+/// The shortest interval in the plan Free, and its default.
 const INTERVAL_MIN_FREE: Span = Span::seconds(3_600);
 /// The longest interval: 18 months.
 const INTERVAL_MAX: Span = Span::days(548);
@@ -55,21 +55,21 @@ impl RetryPolicy {
         let read = policy
             .one_of("retryType", read_type, "none, fixed")?
             .ok_or_else(|| policy.missing("retryType", "use one of none, fixed"))?;
-        if let Some(tier) = policy.limiting_tier() {
-            read.check(policy, tier)?;
+        if let Some(plan) = policy.limiting_plan() {
+            read.check(policy, plan)?;
         }
         Ok(read)
     }
 
-    fn check(self, policy: &Fields<'_>, tier: PricingTier) -> Result<(), Refusal> {
+    fn check(self, policy: &Fields<'_>, plan: Plan) -> Result<(), Refusal> {
         let Self::Fixed { interval, count } = self else {
             return Ok(());
         };
-        let min = if tier == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_MIN };
+        let min = if plan == Plan::Free { INTERVAL_MIN_FREE } else { INTERVAL_MIN };
         if let Some(interval) = interval.filter(|span| *span < min || *span > INTERVAL_MAX) {
-            let (path, name) = (policy.path("retryInterval"), tier.name());
+            let (path, name) = (policy.path("retryInterval"), plan.name());
             return Err(Refusal::invalid(format!(
-                "'{path}' is {interval}; in the pricing tier {name} use {min} to {INTERVAL_MAX} \
+                "'{path}' is {interval}; in the plan {name} use {min} to {INTERVAL_MAX} \
                  (548 days)."
             )));
         }
@@ -96,8 +96,8 @@ impl RetryPolicy {
 impl Retries {
     /// The retries that a policy, or the default policy, results in.
     #[must_use]
-    pub fn from_policy(policy: Option<&RetryPolicy>, tier: PricingTier) -> Self {
-        let default = if tier == PricingTier::Free { INTERVAL_MIN_FREE } else { INTERVAL_DEFAULT };
+    pub fn from_policy(policy: Option<&RetryPolicy>, plan: Plan) -> Self {
+        let default = if plan == Plan::Free { INTERVAL_MIN_FREE } else { INTERVAL_DEFAULT };
         match policy {
             None => Self { count: COUNT_DEFAULT, interval: default },
             Some(RetryPolicy::None) => Self { count: 0, interval: default },
@@ -122,17 +122,17 @@ mod tests {
 
     #[test]
     fn default_policy_is_four_retries_30_seconds_apart() {
-        let check = |policy: Option<RetryPolicy>, tier, count, seconds| {
+        let check = |policy: Option<RetryPolicy>, plan, count, seconds| {
             let expected = Retries { count, interval: Span::seconds(seconds) };
-            let retries = Retries::from_policy(policy.as_ref(), tier);
-            assert_eq!(retries, expected, "{policy:?} {tier:?}");
+            let retries = Retries::from_policy(policy.as_ref(), plan);
+            assert_eq!(retries, expected, "{policy:?} {plan:?}");
         };
-        check(None, PricingTier::Standard, 4, 30);
-        check(None, PricingTier::Free, 4, 3_600);
-        check(Some(RetryPolicy::None), PricingTier::Standard, 0, 30);
-        check(Some(fixed(None, None)), PricingTier::Standard, 4, 30);
-        check(Some(fixed(Some(60), None)), PricingTier::Standard, 4, 60);
-        check(Some(fixed(None, Some(2))), PricingTier::Free, 2, 3_600);
+        check(None, Plan::Standard, 4, 30);
+        check(None, Plan::Free, 4, 3_600);
+        check(Some(RetryPolicy::None), Plan::Standard, 0, 30);
+        check(Some(fixed(None, None)), Plan::Standard, 4, 30);
+        check(Some(fixed(Some(60), None)), Plan::Standard, 4, 60);
+        check(Some(fixed(None, Some(2))), Plan::Free, 2, 3_600);
     }
 
     fn read(policy: &Value, reading: Reading) -> Result<RetryPolicy, Refusal> {
@@ -140,31 +140,31 @@ mod tests {
     }
 
     #[test]
-    fn ranges_depend_on_the_pricing_tier() {
+    fn ranges_depend_on_the_plan() {
         let days = |days: &str| json!({"retryType": "fixed", "retryInterval": days});
-        for (policy, tier, is_allowed) in [
-            (json!({"retryType": "none"}), PricingTier::Free, true),
+        for (policy, plan, is_allowed) in [
+            (json!({"retryType": "none"}), Plan::Free, true),
             (
                 json!({"retryType": "fixed", "retryInterval": "00:00:15", "retryCount": 0}),
-                PricingTier::Standard,
+                Plan::Standard,
                 true,
             ),
-            (days("00:00:14"), PricingTier::Standard, false),
-            (days("00:59:59"), PricingTier::Free, false),
+            (days("00:00:14"), Plan::Standard, false),
+            (days("00:59:59"), Plan::Free, false),
             (
                 json!({"retryType": "fixed", "retryInterval": "P548D", "retryCount": 20}),
-                PricingTier::Free,
+                Plan::Free,
                 true,
             ),
-            (days("548.00:00:01"), PricingTier::Standard, false),
+            (days("548.00:00:01"), Plan::Standard, false),
         ] {
-            let allowed = read(&policy, Reading::Request(tier)).is_ok();
-            assert_eq!(allowed, is_allowed, "{policy} {tier:?}");
+            let allowed = read(&policy, Reading::Request(plan)).is_ok();
+            assert_eq!(allowed, is_allowed, "{policy} {plan:?}");
             assert!(read(&policy, Reading::Stored).is_ok(), "{policy}");
         }
         let policy = json!({"retryType": "fixed", "retryCount": 21});
         assert_eq!(
-            read(&policy, Reading::Request(PricingTier::Standard)).unwrap_err().message,
+            read(&policy, Reading::Request(Plan::Standard)).unwrap_err().message,
             "'action.retryPolicy.retryCount' is 21; use 0 to 20.",
         );
     }

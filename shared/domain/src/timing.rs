@@ -107,7 +107,7 @@ impl Timing {
 
     /// The occurrences of the count that have fallen due, including those that an outage skipped.
     fn used_at(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<u32, Refused> {
-        let fallen_due = self.timetable(job, now)?.count_between(self.since, now);
+        let fallen_due = self.timetable(job, now)?.count_before(now);
         Ok(self.used.saturating_add(u32::try_from(fallen_due).unwrap_or(u32::MAX)))
     }
 }
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
     use crate::document::accept;
-    use crate::pricing_tier::PricingTier;
+    use crate::plan::Plan;
 
     fn at(text: &str) -> DateTime<Utc> {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
@@ -134,7 +134,7 @@ mod tests {
         let mut body: serde_json::Value = serde_json::from_str(properties).unwrap();
         body["action"] =
             json!({"type": "Http", "request": {"uri": "http://example.org", "method": "GET"}});
-        accept(&json!({"properties": body}), PricingTier::Standard).unwrap()
+        accept(&json!({"properties": body}), Plan::Standard).unwrap()
     }
 
     fn next(timing: &Timing, job: &JobDefinition, now: &str) -> Vec<String> {

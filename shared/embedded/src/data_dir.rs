@@ -5,7 +5,8 @@
 //!
 //! 1. Create the directory if it is missing, accessible to its owner only.
 //! 2. Lock the file `lock`, for as long as the [`DataDir`] or anything opened in it lives.
-//! 3. Read the file `format`, or write it into a new directory.
+//! 3. Read the file `format`, or write it into a new directory. A directory with files of others is
+//!    refused: it was probably named by mistake.
 //!
 //! A crash after step 1 leaves an empty directory. A crash after step 2 leaves a file `lock` without a
 //! lock on it: the operating system releases locks when a process ends. `format` is renamed into place
@@ -27,6 +28,22 @@ const FORMAT_DRAFT: &str = "format.new";
 const STORE_FILE: &str = "store.db";
 const QUEUE_FILE: &str = "queue.db";
 
+/// What may be in a directory before its first start: what an interrupted start left, secrets that
+/// the user puts there, and the directory that some file systems keep in their root.
+const BEFORE_FIRST_START: [&str; 11] = [
+    LOCK_FILE,
+    FORMAT_DRAFT,
+    "key",
+    "key.new",
+    "key.check",
+    "key.check.new",
+    "token",
+    "token.new",
+    "tls-cert.pem",
+    "tls-key.pem",
+    "lost+found",
+];
+
 /// More bytes than a lock or format file ever has.
 const SMALL_FILE_BYTES_MAX: u64 = 64;
 
@@ -41,6 +58,7 @@ pub struct DataDir(Arc<DirLock>);
 struct DirLock {
     path: PathBuf,
     lock: File,
+    is_new: bool,
 }
 
 impl Drop for DirLock {
@@ -88,6 +106,18 @@ pub enum DataDirError {
         /// The version of the directory.
         found: u32,
     },
+    /// The directory has files, and none of them is of Minutehand.
+    #[error(
+        "{} is not a data directory, and it contains other files, such as {file}: choose an empty \
+         directory, or one that does not exist",
+        path.display()
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// One of the files.
+        file: String,
+    },
     /// The directory has data but no readable format version.
     #[error(
         "the data directory {} has no readable format version: restore its file `{FORMAT_FILE}`, \
@@ -111,8 +141,10 @@ impl DataDir {
         create(path).map_err(io_error("create", path))?;
         // SQLite would treat a relative path that begins with `file:` as a URI.
         let path = &fs::canonicalize(path).map_err(io_error("resolve", path))?;
+        check_new(path)?;
         let lock = lock(path)?;
-        match read_format(path)? {
+        let format = read_format(path)?;
+        match format {
             Some(FORMAT) => {}
             Some(found) if found > FORMAT => {
                 return Err(DataDirError::Newer { path: path.clone(), found });
@@ -121,7 +153,13 @@ impl DataDir {
             Some(_) => return Err(DataDirError::Damaged { path: path.clone() }),
             None => write_format(path)?,
         }
-        Ok(Self(Arc::new(DirLock { path: path.clone(), lock })))
+        Ok(Self(Arc::new(DirLock { path: path.clone(), lock, is_new: format.is_none() })))
+    }
+
+    /// Returns whether this was the directory's first opening.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.0.is_new
     }
 
     /// Returns the directory's absolute path.
@@ -186,6 +224,24 @@ fn lock(dir: &Path) -> Result<File, DataDirError> {
         .and_then(|()| writeln!(file, "{}", std::process::id()))
         .map_err(io_error("write", &path))?;
     Ok(file)
+}
+
+/// Refuses a directory without a format that has files of others. This comes before the lock, so that
+/// nothing is written there. A database without a format is reported as damage, later.
+fn check_new(dir: &Path) -> Result<(), DataDirError> {
+    let io = io_error("list", dir);
+    let (mut has_data, mut foreign) = (false, None);
+    for entry in fs::read_dir(dir).map_err(&io)? {
+        let name = entry.map_err(&io)?.file_name().to_string_lossy().into_owned();
+        has_data |= [FORMAT_FILE, STORE_FILE, QUEUE_FILE].contains(&name.as_str());
+        if !BEFORE_FIRST_START.contains(&name.as_str()) {
+            foreign.get_or_insert(name);
+        }
+    }
+    match foreign {
+        Some(file) if !has_data => Err(DataDirError::Foreign { path: dir.to_owned(), file }),
+        _ => Ok(()),
+    }
 }
 
 /// Reads the format's version; `None` for a new directory.

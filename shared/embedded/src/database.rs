@@ -14,7 +14,9 @@ use dynoxide::actions::vector_lifecycle::VectorIndexLifecycle;
 use dynoxide::storage::Storage;
 
 use crate::data_dir::DataDir;
+use crate::database_file;
 use crate::error::OpenError;
+use crate::identity;
 use crate::log::{self, Log, NoWrites};
 use crate::operation::{self, OperationAnswer};
 
@@ -51,20 +53,35 @@ impl Database {
 
     pub(crate) fn open(data_dir: &DataDir) -> Result<Self, OpenError> {
         let path = data_dir.store_file();
-        let in_file = |source: DynoxideError| OpenError::Database {
-            what: STORE,
-            path: path.clone(),
-            source: source.into(),
+        let in_file = |error: DynoxideError| match error {
+            DynoxideError::SqliteError(error) => OpenError::of_sqlite(STORE, &path, error),
+            other => OpenError::Database { what: STORE, path: path.clone(), source: other.into() },
         };
         let io = |source| OpenError::Io { what: STORE, path: path.clone(), source };
         let text = path.to_str().ok_or_else(|| OpenError::Path { path: path.clone() })?;
-        log::create(&path).map_err(io)?;
+        database_file::prepare(STORE, &path)?;
         let storage = Storage::new(text).map_err(in_file)?;
         let connection = storage.conn();
         log::configure(connection, CACHE_KIB).map_err(|error| in_file(error.into()))?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         let log = Log::open(connection, &path, data_dir).map_err(io)?;
         Ok(Self { storage, log, vectors: VectorIndexLifecycle::new() })
+    }
+
+    /// The identity of the directory that the database belongs to.
+    pub(crate) fn identity(&self) -> rusqlite::Result<Option<String>> {
+        identity::of_database(self.storage.conn())
+    }
+
+    /// Writes the identity into a database that has none.
+    pub(crate) fn add_identity(&self, id: &str) -> rusqlite::Result<()> {
+        identity::add_to_database(self.storage.conn(), id)
+    }
+
+    /// Returns whether a table was ever created: then there is a queue, too.
+    pub(crate) fn has_tables(&self) -> rusqlite::Result<bool> {
+        let sql = "SELECT count(*) > 0 FROM _tables";
+        self.storage.conn().query_row(sql, [], |row| row.get(0))
     }
 
     /// Performs one request. Its writes are committed to the log when this returns.
@@ -283,7 +300,7 @@ pub(crate) mod tests {
     fn a_store_of_an_earlier_version_gives_space_back_too() {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = DataDir::open(dir.path()).unwrap();
-        log::create(&data_dir.store_file()).unwrap();
+        database_file::prepare(STORE, &data_dir.store_file()).unwrap();
         let old = Storage::new(data_dir.store_file().to_str().unwrap()).unwrap();
         let mode = |storage: &Storage| -> i64 {
             storage.conn().pragma_query_value(None, "auto_vacuum", |row| row.get(0)).unwrap()

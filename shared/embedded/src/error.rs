@@ -1,7 +1,33 @@
 //! Errors when a database is opened.
 
+use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+use crate::database::STORE;
+
+/// What to do about damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Only a backup has what is lost.
+    Restore,
+    /// What is lost can be computed from the store.
+    Repair,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Restore => "restore the data directory from a backup",
+            Self::Repair => {
+                "run `minutehand repair`, which sends again what may be lost, or restore the data \
+                 directory from a backup"
+            }
+        })
+    }
+}
 
 /// Why the store or the queue could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +41,30 @@ pub enum OpenError {
         path: PathBuf,
         /// The error of SQLite or dynoxide.
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The file of the database does not hold what it has to hold.
+    #[error("the {what} {} is damaged: {why}; {remedy}", path.display())]
+    Damaged {
+        /// "store" or "queue".
+        what: &'static str,
+        /// The path of the database.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What to do about it.
+        remedy: Remedy,
+    },
+    /// Something else has the name of the database.
+    #[error(
+        "the {what} {} is a symbolic link, or no regular file: move the file itself there; the data \
+         directory as a whole may be a link",
+        path.display()
+    )]
+    NotAFile {
+        /// "store" or "queue".
+        what: &'static str,
+        /// The path of the database.
+        path: PathBuf,
     },
     /// A newer version wrote the database.
     #[error(
@@ -64,4 +114,37 @@ pub enum OpenError {
         /// The error of the operating system.
         source: io::Error,
     },
+}
+
+impl OpenError {
+    /// What to do, if a database is damaged.
+    #[must_use]
+    pub const fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Self::Damaged { remedy, .. } => Some(*remedy),
+            Self::Database { .. }
+            | Self::NotAFile { .. }
+            | Self::Newer { .. }
+            | Self::Io { .. }
+            | Self::Memory { .. }
+            | Self::Path { .. }
+            | Self::Thread { .. } => None,
+        }
+    }
+
+    /// A damaged database. A queue can be made anew, a store cannot.
+    pub(crate) fn damaged(what: &'static str, path: &Path, why: impl Into<String>) -> Self {
+        let remedy = if what == STORE { Remedy::Restore } else { Remedy::Repair };
+        Self::Damaged { what, path: path.to_owned(), why: why.into(), remedy }
+    }
+
+    /// An error of SQLite: some of them say that the file is damaged.
+    pub(crate) fn of_sqlite(what: &'static str, path: &Path, error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::damaged(what, path, error.to_string())
+            }
+            _ => Self::Database { what, path: path.to_owned(), source: error.into() },
+        }
+    }
 }

@@ -58,8 +58,11 @@
 mod connector;
 mod data_dir;
 mod database;
+mod database_file;
+mod directory;
 mod disk;
 mod error;
+mod identity;
 mod log;
 mod operation;
 pub mod queue;
@@ -68,8 +71,9 @@ mod store;
 mod thread;
 
 pub use data_dir::{DataDir, DataDirError, FORMAT, sync_entries};
+pub use directory::{BegunRepair, DataDirectory, OpenMark};
 pub use disk::WriteProbe;
-pub use error::OpenError;
+pub use error::{OpenError, Remedy};
 pub use log::SyncMode;
 pub use queue::Queue;
 pub use serving::IN_FLIGHT_MAX;

@@ -77,12 +77,6 @@ struct LogFile {
     _data_dir: DataDir,
 }
 
-/// Creates the file of a database if it is missing. An empty file is an empty database, and SQLite
-/// creates the log with the file's mode.
-pub(crate) fn create(database: &Path) -> io::Result<()> {
-    private().create(true).truncate(false).open(database).map(drop)
-}
-
 /// Leaves syncs and the space of deleted rows to the [`Log`], and sets the size of the page cache.
 pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Result<()> {
     // What is deleted is overwritten: URLs and messages may contain what nobody should read later.

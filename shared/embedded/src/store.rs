@@ -86,7 +86,7 @@ impl Store {
         self.messages.clone()
     }
 
-    fn start(database: Database, sync: SyncMode) -> Result<Self, OpenError> {
+    pub(crate) fn start(database: Database, sync: SyncMode) -> Result<Self, OpenError> {
         let messages = serving::start(STORE, StoreServer { database, sync })?;
         let permits = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
         Ok(Self { connector: Connector::new(messages.clone(), permits), messages })

@@ -8,8 +8,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// A clock with two times.
 ///
 /// Jobs are *scheduled* by one of them: occurrences, delays, retries, expiry. *Work* is done by the
-/// other: leases, time limits. They differ only on a test clock, which runs the schedule through a month
-/// in a minute while a request still takes its time.
+/// other: leases, time limits. They differ on a test clock, which runs the schedule through a month in a
+/// minute while a request still takes its time. They also differ in a process that alone has leases:
+/// there, work follows a stopwatch, so that a system clock that jumps ends no lease.
 #[async_trait]
 pub trait Clock: Send + Sync {
     /// The time of the schedule.
@@ -18,6 +19,11 @@ pub trait Clock: Send + Sync {
     /// The time of work.
     fn work_now(&self) -> DateTime<Utc> {
         self.now()
+    }
+
+    /// The time that other systems agree with: for signatures, and for what they are told.
+    fn outside_now(&self) -> DateTime<Utc> {
+        self.work_now()
     }
 
     /// How much time of the schedule passes during a span of work.

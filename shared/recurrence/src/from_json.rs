@@ -41,7 +41,11 @@ impl Timetable {
             .map_err(|error| Refused::InvalidJson { problem: error.to_string() })?;
         let (start_time, recurrence) = read_timing(&json)?;
         match recurrence {
-            Some(recurrence) => Self::new(&Rule::canonical(&recurrence)?, start_time, now),
+            Some(recurrence) => {
+                let rule = Rule::canonical(&recurrence)?;
+                rule.check_start(start_time)?;
+                Self::new(&rule, start_time, now)
+            }
             None => Ok(Self::once(start_time, now)),
         }
     }

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::civil::position;
 use crate::error::Refused;
+use crate::instant::format_instant;
 use crate::months::NthWeekdays;
 use crate::recurrence::{MonthlyOccurrence, Recurrence, Schedule};
 use crate::times::ALL_HOURS;
@@ -80,6 +81,22 @@ impl Rule {
             end: recurrence.end_time,
             zone: recurrence.zone().copied().filter(|zone| !zone.is_utc()),
         })
+    }
+
+    /// Checks the end of the rule against the start of its job.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] if the rule ends before the start.
+    pub fn check_start(&self, start_time: Option<DateTime<Utc>>) -> Result<(), Refused> {
+        match (self.end, start_time) {
+            (Some(end), Some(start)) if end < start => Err(Refused::not_allowed(
+                "recurrence.endTime",
+                format_instant(end),
+                format!("use an instant that is not before 'startTime', {}", format_instant(start)),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the time zone of the rule; `None` means UTC.

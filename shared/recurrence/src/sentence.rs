@@ -32,6 +32,9 @@ const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 impl Timetable {
     /// Describes the rule in an English sentence.
     ///
+    /// The sentence names what a schedule takes from the start, and the first occurrence of a rule
+    /// without a `startTime`.
+    ///
     /// ```
     /// use minutehand_recurrence::{Recurrence, Rule, Timetable};
     ///
@@ -43,7 +46,8 @@ impl Timetable {
     /// let timetable = Timetable::new(&rule, None, chrono::DateTime::UNIX_EPOCH).unwrap();
     /// assert_eq!(
     ///     timetable.sentence(),
-    ///     "every 2 weeks on Monday and Friday at 05:15 UTC, 10 times",
+    ///     "every 2 weeks on Monday and Friday at 05:15 UTC, 10 times; \
+    ///      without a startTime, the first run is at 1970-01-01 00:00 UTC",
     /// );
     /// ```
     #[must_use]
@@ -57,26 +61,52 @@ impl Timetable {
             n => format!("every {n} {}s", rule.frequency.name()),
         };
         let parts = rule.schedule.unwrap_or_default();
-        let days = match rule.frequency {
+        let days_and_times = match rule.frequency {
+            Frequency::Minute | Frequency::Hour if rule.schedule.is_none() => String::new(),
             Frequency::Minute | Frequency::Hour => {
-                if rule.schedule.is_some() {
-                    sentence.push_str(&hours_and_minutes(rule, &parts, start));
-                    sentence.push_str(&zone(rule));
-                }
-                sentence.push_str(&ending(rule));
-                return sentence;
+                hours_and_minutes(rule, &parts, start) + &zone(rule)
             }
-            Frequency::Day => String::new(),
-            Frequency::Week => week_days(&parts, start),
-            Frequency::Month => days_of_month(&parts, start),
-            Frequency::Year => days_of_year(&parts, start),
+            Frequency::Day => times(&parts, start) + &zone(rule),
+            Frequency::Week => week_days(&parts, start) + &times(&parts, start) + &zone(rule),
+            Frequency::Month => days_of_month(&parts, start) + &times(&parts, start) + &zone(rule),
+            Frequency::Year => days_of_year(&parts, start) + &times(&parts, start) + &zone(rule),
         };
-        sentence.push_str(&days);
-        sentence.push_str(&times(&parts, start));
-        sentence.push_str(&zone(rule));
+        sentence.push_str(&days_and_times);
+        sentence.push_str(&taken_from_start(rule, start));
         sentence.push_str(&ending(rule));
+        if let Some(first) = self.at_once() {
+            sentence.push_str("; without a startTime, the first run is at ");
+            sentence.push_str(&moment(first.naive_utc()));
+            sentence.push_str(" UTC");
+        }
         sentence
     }
+}
+
+/// Names what a schedule leaves open and takes from the start. Without a schedule, everything is
+/// counted from the start.
+fn taken_from_start(rule: &Rule, start: NaiveDateTime) -> String {
+    let Some(parts) = rule.schedule else {
+        return String::new();
+    };
+    let by_day = !matches!(rule.frequency, Frequency::Minute | Frequency::Hour);
+    let day =
+        (by_day && rule.frequency != Frequency::Day && matches!(parts.days, PartDays::FromStart))
+            .then(|| "the day".to_owned());
+    let time = (by_day && parts.hours.is_none() && parts.minutes.is_none())
+        .then(|| "the time of day".to_owned());
+    let is_minute =
+        time.is_none() && rule.frequency != Frequency::Minute && parts.minutes.is_none();
+    let minute = is_minute.then(|| format!("minute {}", start.minute()));
+    let is_second = (is_minute || rule.frequency == Frequency::Minute) && start.second() != 0;
+    let second = is_second.then(|| format!("second {}", start.second()));
+    let taken: Vec<_> = [day, time, minute, second].into_iter().flatten().collect();
+    let verb = match taken.len() {
+        0 => return String::new(),
+        1 => "is",
+        _ => "are",
+    };
+    format!(" ({} {verb} taken from the start)", and(taken.into_iter()))
 }
 
 fn week_days(parts: &Parts, start: NaiveDateTime) -> String {
@@ -253,14 +283,24 @@ fn ordinal(n: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, Utc};
+
     use crate::{Recurrence, Rule, Timetable, WrittenDate};
 
-    /// Checks the sentence of a rule that starts on Saturday 2026-01-31 at 12:25.
-    fn check(recurrence: &str, sentence: &str) {
+    fn rule(recurrence: &str) -> Rule {
         let json = serde_json::from_str(recurrence).unwrap();
-        let rule = Rule::canonical(&Recurrence::from_json(&json).unwrap()).unwrap();
-        let start = WrittenDate::parse("2026-01-31T12:25Z").unwrap().instant(None).unwrap();
-        let timetable = Timetable::new(&rule, Some(start), start).unwrap();
+        Rule::canonical(&Recurrence::from_json(&json).unwrap()).unwrap()
+    }
+
+    fn instant(text: &str) -> DateTime<Utc> {
+        WrittenDate::parse(text).unwrap().instant(None).unwrap()
+    }
+
+    /// Checks the sentence of a rule that starts on Saturday 2026-01-31 at 12:25.
+    #[track_caller]
+    fn check(recurrence: &str, sentence: &str) {
+        let start = instant("2026-01-31T12:25Z");
+        let timetable = Timetable::new(&rule(recurrence), Some(start), start).unwrap();
         assert_eq!(timetable.sentence(), sentence, "{recurrence}");
     }
 
@@ -274,7 +314,7 @@ mod tests {
         );
         check(
             r#"{"frequency":"hour","interval":6,"schedule":{"hours":[1,7,13,19]},"timeZone":"America/New_York"}"#,
-            "every 6 hours in hours 1, 7, 13 and 19 at minute 25 America/New_York time",
+            "every 6 hours in hours 1, 7, 13 and 19 at minute 25 America/New_York time (minute 25 is taken from the start)",
         );
         check(r#"{"frequency":"day"}"#, "every day at 12:25 UTC");
         check(
@@ -296,17 +336,61 @@ mod tests {
         );
         check(
             r#"{"frequency":"month","schedule":{"monthDays":[-1,15,1,-2],"months":[2,3]}}"#,
-            "every month, in February and March only, on days 1 and 15, the 2nd last day and the last day at 12:25 UTC",
+            "every month, in February and March only, on days 1 and 15, the 2nd last day and the last day at 12:25 UTC (the time of day is taken from the start)",
         );
         check(
             r#"{"frequency":"month","schedule":{"monthlyOccurrences":[{"day":"friday","occurrence":-1},{"day":"monday"},{"day":"friday","occurrence":1}],"hours":[5]}}"#,
-            "every month on every Monday, the first Friday and the last Friday at 05:25 UTC",
+            "every month on every Monday, the first Friday and the last Friday at 05:25 UTC (minute 25 is taken from the start)",
         );
         check(r#"{"frequency":"year","interval":4}"#, "every 4 years on 31 January at 12:25 UTC");
         check(
             r#"{"frequency":"year","schedule":{"months":[2,6]}}"#,
-            "every year on day 31 (the last day of shorter months) of February and June at 12:25 UTC",
+            "every year on day 31 (the last day of shorter months) of February and June at 12:25 UTC (the day and the time of day are taken from the start)",
         );
+    }
+
+    /// Checks the sentence of a rule that is created on Saturday 2026-01-31 at 12:38:17.25.
+    #[track_caller]
+    fn check_without_start(recurrence: &str, sentence: &str) {
+        let rule = rule(recurrence);
+        let timetable = Timetable::new(&rule, None, instant("2026-01-31T12:38:17.25Z")).unwrap();
+        assert_eq!(timetable.sentence(), sentence, "{recurrence}");
+    }
+
+    #[test]
+    fn a_rule_without_a_start_says_when_it_fires_first_and_what_it_takes_from_there() {
+        check_without_start(
+            r#"{"frequency":"minute","interval":15}"#,
+            "every 15 minutes; without a startTime, the first run is at 2026-01-31 12:38:17 UTC",
+        );
+        check_without_start(
+            r#"{"frequency":"day","schedule":{"hours":[9]}}"#,
+            "every day at 09:38:17 UTC (minute 38 and second 17 are taken from the start); without a startTime, the first run is at 2026-01-31 12:38:17 UTC",
+        );
+        check_without_start(
+            r#"{"frequency":"week","schedule":{"hours":[9],"minutes":[0]},"count":3}"#,
+            "every week on Saturday at 09:00 UTC (the day is taken from the start), 3 times; without a startTime, the first run is at 2026-01-31 12:38:17 UTC",
+        );
+        check_without_start(
+            r#"{"frequency":"hour","schedule":{"hours":[9]},"endTime":"2026-01-31"}"#,
+            "every hour in hour 9 at minute 38 at second 17 UTC (minute 38 and second 17 are taken from the start), until 2026-01-31 00:00 UTC",
+        );
+        check_without_start(
+            r#"{"frequency":"minute","schedule":{"minutes":[0]}}"#,
+            "every minute at minute 0 at second 17 UTC (second 17 is taken from the start); without a startTime, the first run is at 2026-01-31 12:38:17 UTC",
+        );
+    }
+
+    #[test]
+    fn a_rule_that_goes_on_later_does_not_speak_of_its_first_run() {
+        let rule = rule(r#"{"frequency":"day","schedule":{"hours":[9],"minutes":[0]}}"#);
+        let anchor = instant("2026-01-31T12:38:17.25Z");
+        let start = crate::Start::Anchor(anchor);
+        let paused = Timetable::resumed(&rule, start, instant("2026-02-03"), 1).unwrap();
+        assert_eq!(paused.sentence(), "every day at 09:00 UTC");
+        let line = Timetable::new(&rule, None, anchor).unwrap().to_string();
+        let read: Timetable = line.parse().unwrap();
+        assert_eq!(read.at_once(), Some(instant("2026-01-31T12:38:17Z")));
     }
 
     #[test]

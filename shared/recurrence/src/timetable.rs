@@ -177,6 +177,30 @@ impl Timetable {
             .map_while(move |second| timetable.instant(second))
     }
 
+    /// Returns the start from which the rule counts.
+    #[must_use]
+    pub const fn start(&self) -> Start {
+        self.start
+    }
+
+    /// Returns whether the job runs once: it has no recurrence.
+    #[must_use]
+    pub const fn runs_once(&self) -> bool {
+        self.rule.is_none()
+    }
+
+    /// Returns the first occurrence of a rule without a `startTime`: its anchor, whatever the rule
+    /// matches.
+    ///
+    /// `None` if the rule has a `startTime`, or if the occurrences from `since` on are later ones.
+    #[must_use]
+    pub fn at_once(&self) -> Option<DateTime<Utc>> {
+        match (self.start, self.rule) {
+            (Start::Anchor(anchor), Some(_)) => self.iter().next().filter(|first| *first == anchor),
+            (Start::Anchor(_) | Start::Given(_), _) => None,
+        }
+    }
+
     /// Counts the occurrences from one instant (inclusive) to another (exclusive).
     ///
     /// Minutes, hours, days and weeks are counted by arithmetic. Months are counted one by one, for
@@ -186,6 +210,13 @@ impl Timetable {
         let (from, to) = (self.second_from(from), self.second_from(to));
         let count = self.count(from.max(self.since), to.min(self.last.saturating_add(1)));
         u64::try_from(count).unwrap_or(0)
+    }
+
+    /// Counts the occurrences before an instant, at the same cost as
+    /// [`count_between`](Self::count_between).
+    #[must_use]
+    pub fn count_before(&self, instant: DateTime<Utc>) -> u64 {
+        self.count_between(DateTime::<Utc>::MIN_UTC, instant)
     }
 
     /// Returns the smallest distance between two occurrences by the calendar, or `None` if the job

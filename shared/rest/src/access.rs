@@ -1,9 +1,9 @@
-//! Authentication: callers send a token, unless the API is open.
+//! Authentication and rights: callers send a token, which has a scope, unless the API is open.
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use sha2::{Digest, Sha256};
-use subtle::{Choice, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::failure::{ErrorCode, Failure};
 
@@ -12,20 +12,85 @@ use crate::failure::{ErrorCode, Failure};
 pub enum Access {
     /// All callers, with or without a token.
     Open,
-    /// Callers that send a token with one of these SHA-256 hashes.
-    Tokens(Vec<[u8; 32]>),
+    /// Callers that send one of these tokens.
+    Tokens(Vec<Token>),
+}
+
+/// A token that gives access, known by its hash only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token {
+    /// The SHA-256 of the token.
+    pub hash: [u8; 32],
+    /// What its callers may do.
+    pub scope: Scope,
+}
+
+/// What a token allows. Each scope includes the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Requests that change nothing: GET and HEAD.
+    Read,
+    /// Also `POST …/run`.
+    Run,
+    /// Every request.
+    All,
+}
+
+impl Token {
+    /// A token that allows every request.
+    #[must_use]
+    pub const fn with_all_rights(hash: [u8; 32]) -> Self {
+        Self { hash, scope: Scope::All }
+    }
+}
+
+impl Scope {
+    /// All scopes, from the smallest to the largest.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Run, Self::All];
+
+    /// The name of the scope, as users write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Run => "run",
+            Self::All => "all",
+        }
+    }
+
+    /// The scope of this name; `None` if there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+
+    /// Checks that a request is allowed that needs the scope `needed`.
+    ///
+    /// # Errors
+    ///
+    /// If this scope is smaller.
+    pub(crate) fn check(self, needed: Self) -> Result<(), Failure> {
+        if self >= needed {
+            return Ok(());
+        }
+        let (own, needed) = (self.name(), needed.name());
+        Err(Failure::new(
+            ErrorCode::AuthorizationFailed,
+            format!("The token has the scope '{own}'; this request needs a token with '{needed}'."),
+        ))
+    }
 }
 
 impl Access {
-    /// Checks the token of a request.
+    /// Checks the token of a request, and returns what it allows.
     ///
     /// # Errors
     ///
     /// If the request has no token, or an unknown one.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Failure> {
-        let hashes = match self {
-            Self::Open => return Ok(()),
-            Self::Tokens(hashes) => hashes,
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Scope, Failure> {
+        let tokens = match self {
+            Self::Open => return Ok(Scope::All),
+            Self::Tokens(tokens) => tokens,
         };
         let Some(sent) = headers.get(AUTHORIZATION) else {
             return Err(Failure::new(
@@ -33,25 +98,32 @@ impl Access {
                 "The 'Authorization' header is missing; send 'Authorization: Bearer <token>'.",
             ));
         };
-        let known = bearer(sent.as_bytes()).is_some_and(|token| is_known(token, hashes));
-        if known {
-            return Ok(());
-        }
-        Err(Failure::new(
-            ErrorCode::InvalidAuthenticationToken,
-            "The 'Authorization' header has no valid token; send 'Authorization: Bearer <token>'.",
-        ))
+        let scope = bearer(sent.as_bytes()).and_then(|token| scope_of(token, tokens));
+        scope.ok_or_else(|| {
+            Failure::new(
+                ErrorCode::InvalidAuthenticationToken,
+                "The 'Authorization' header has no valid token; send 'Authorization: Bearer \
+                 <token>'.",
+            )
+        })
     }
 }
 
-/// Whether a token has one of the hashes.
+/// The scope of a token; `None` if it is unknown. If several entries have its hash, the last counts.
 ///
 /// The time that this takes reveals neither which hash matches nor how nearly: it compares whole
 /// hashes, and all of them.
-fn is_known(token: &[u8], hashes: &[[u8; 32]]) -> bool {
-    let token: [u8; 32] = Sha256::digest(token).into();
-    let known = hashes.iter().fold(Choice::from(0), |known, hash| known | hash.ct_eq(&token));
-    known.into()
+fn scope_of(token: &[u8], tokens: &[Token]) -> Option<Scope> {
+    let hash: [u8; 32] = Sha256::digest(token).into();
+    let mut is_known = Choice::from(0);
+    let mut number = 0;
+    for token in tokens {
+        let is_it = token.hash.ct_eq(&hash);
+        number.conditional_assign(&(token.scope as u8), is_it);
+        is_known |= is_it;
+    }
+    let scope = Scope::ALL.into_iter().find(|scope| *scope as u8 == number)?;
+    bool::from(is_known).then_some(scope)
 }
 
 /// The token of a `Bearer` credential.
@@ -66,32 +138,53 @@ fn bearer(sent: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    fn check(access: &Access, sent: Option<&str>) -> Option<ErrorCode> {
+    fn token(text: &str, scope: Scope) -> Token {
+        Token { hash: Sha256::digest(text).into(), scope }
+    }
+
+    fn check(access: &Access, sent: Option<&str>) -> Result<Scope, ErrorCode> {
         let mut headers = HeaderMap::new();
         if let Some(sent) = sent {
             headers.insert(AUTHORIZATION, sent.parse().unwrap());
         }
-        access.check(&headers).err().map(|failure| failure.code)
+        access.check(&headers).map_err(|failure| failure.code)
     }
 
     #[test]
     fn a_token_is_accepted_if_any_of_the_hashes_is_its_own() {
-        let tokens = ["first", "second"].map(|token| Sha256::digest(token).into());
+        let tokens = [token("first", Scope::Run), token("second", Scope::Read)];
         let access = Access::Tokens(tokens.to_vec());
-        for sent in ["Bearer first", "bearer second", "BEARER   second "] {
-            assert_eq!(check(&access, Some(sent)), None, "{sent}");
+        for (sent, scope) in [
+            ("Bearer first", Scope::Run),
+            ("bearer second", Scope::Read),
+            ("BEARER   second ", Scope::Read),
+        ] {
+            assert_eq!(check(&access, Some(sent)), Ok(scope), "{sent}");
         }
-        let unknown = Some(ErrorCode::InvalidAuthenticationToken);
+        let unknown = Err(ErrorCode::InvalidAuthenticationToken);
         for sent in ["Bearer third", "Bearer ", "Bearer", "Basic first", "first", ""] {
             assert_eq!(check(&access, Some(sent)), unknown, "{sent}");
         }
-        assert_eq!(check(&access, None), Some(ErrorCode::AuthenticationFailed));
+        assert_eq!(check(&access, None), Err(ErrorCode::AuthenticationFailed));
     }
 
     #[test]
     fn an_empty_list_accepts_no_token_and_open_access_needs_none() {
-        let unknown = Some(ErrorCode::InvalidAuthenticationToken);
+        let unknown = Err(ErrorCode::InvalidAuthenticationToken);
         assert_eq!(check(&Access::Tokens(Vec::new()), Some("Bearer x")), unknown);
-        assert_eq!(check(&Access::Open, None), None);
+        assert_eq!(check(&Access::Open, None), Ok(Scope::All));
+    }
+
+    #[test]
+    fn a_scope_includes_the_smaller_ones() {
+        use Scope::{All, Read, Run};
+        for (scope, allowed) in [(Read, &[Read][..]), (Run, &[Read, Run]), (All, &[Read, Run, All])]
+        {
+            let found: Vec<Scope> =
+                Scope::ALL.into_iter().filter(|needed| scope.check(*needed).is_ok()).collect();
+            assert_eq!(found, allowed, "{scope:?}");
+            assert_eq!(Scope::named(scope.name()), Some(scope));
+        }
+        assert_eq!(Scope::named("admin"), None);
     }
 }

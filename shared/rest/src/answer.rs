@@ -55,6 +55,29 @@ impl Answer {
         Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
     }
 
+    /// Adds an `ETag` of the content: a hash of the body.
+    pub(crate) fn with_content_tag(mut self) -> Self {
+        let hash: [u8; 32] = Sha256::digest(self.body.as_deref().unwrap_or_default()).into();
+        let half = hash.into_iter().take(16);
+        let tag = half.fold("\"".to_owned(), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
+        // Hexadecimal digits and quotation marks are valid in a header.
+        if let Ok(value) = HeaderValue::from_str(&tag) {
+            self.headers.push((ETAG, value));
+        }
+        self
+    }
+
+    /// The `ETag` of the answer, if it has one.
+    pub(crate) fn content_tag(&self) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(name, _)| *name == ETAG)?;
+        value.to_str().ok()
+    }
+
+    /// The answer for a client that has its content: the headers without the body.
+    pub(crate) fn not_modified(self) -> Self {
+        Self { status: StatusCode::NOT_MODIFIED, body: None, ..self }
+    }
+
     /// Adds the version of the resource that the answer contains.
     pub(crate) fn with_etag(mut self, etag: &Etag) -> Self {
         // An ETag is visible ASCII.

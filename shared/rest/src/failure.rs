@@ -50,6 +50,8 @@ error_codes! {
     AuthenticationFailed => UNAUTHORIZED,
     /// The credentials are unknown.
     InvalidAuthenticationToken => UNAUTHORIZED,
+    /// The token does not allow the request.
+    AuthorizationFailed => FORBIDDEN,
     /// No route has the path.
     UnknownRoute => NOT_FOUND,
     /// The path does not support the method.
@@ -135,13 +137,17 @@ impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
         match error {
             // Clients of Azure know the messages of these two.
-            AppError::NoCollection { group, name } => Self::new(
-                ErrorCode::ResourceNotFound,
-                format!(
-                    "The Resource 'Microsoft.Scheduler/jobcollections/{name}' under resource group \
-                     '{group}' was not found."
-                ),
-            ),
+            AppError::NoCollection { group, name } => {
+                Self::new(ErrorCode::ResourceNotFound, no_collection(&group, &name))
+            }
+            AppError::NoParent { group, name } => {
+                let missing = no_collection(&group, &name);
+                let message = format!(
+                    "{missing} Create the job collection first, with a PUT of its path and the body \
+                     {{}}."
+                );
+                Self::new(ErrorCode::ResourceNotFound, message)
+            }
             AppError::NoJob { name } => {
                 Self::new(ErrorCode::NotFound, format!("Job '{name}' cannot be found."))
             }
@@ -176,6 +182,14 @@ impl From<AppError> for Failure {
             | AppError::Unreadable { .. } => Self::internal(Some(error)),
         }
     }
+}
+
+/// The message for a collection that does not exist.
+fn no_collection(group: &str, name: &str) -> String {
+    format!(
+        "The Resource 'Microsoft.Scheduler/jobcollections/{name}' under resource group '{group}' was \
+         not found."
+    )
 }
 
 /// A text that begins a sentence.

@@ -30,6 +30,7 @@ mod path;
 mod query;
 mod route;
 mod serve;
+mod v1;
 mod wire;
 
 use std::sync::{Arc, RwLock};
@@ -38,8 +39,9 @@ use app::Manage;
 use axum::Router;
 use ports::{Clock, IdSource};
 
-pub use access::Access;
+pub use access::{Access, Scope, Token};
 pub use failure::ErrorCode;
+pub use health::Readiness;
 pub use list::Scheme;
 pub use metrics::{MetricsError, MetricsPage};
 pub use openapi::OPENAPI;
@@ -59,6 +61,8 @@ pub struct Rest {
     pub scheme: Scheme,
     /// The build that `/healthz` reports.
     pub build: BuildInfo,
+    /// What `/healthz` asks beside the store.
+    pub readiness: Arc<dyn Readiness>,
     /// The metrics page; `None` if monitors read the metrics elsewhere.
     pub metrics: Option<Arc<dyn MetricsPage>>,
 }

@@ -19,6 +19,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::access::Scope;
     use crate::query::API_VERSIONS;
     use crate::route::{Body, ROUTES, Version};
 
@@ -95,6 +96,8 @@ mod tests {
             } else {
                 &["400", "401", "404", "405", "413", "500", "503"]
             };
+            let forbidden = operation["responses"].get("403");
+            assert_eq!(forbidden.is_some(), route.scope() > Scope::Read, "{route:?} 403");
             for status in failures {
                 assert!(operation["responses"].get(status).is_some(), "{route:?} {status}");
             }

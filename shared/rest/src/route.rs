@@ -7,10 +7,11 @@ use std::future::ready;
 
 use axum::http::Method;
 
+use crate::access::Scope;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
-use crate::{arm, collections, health, history, jobs, metrics, openapi};
+use crate::{arm, collections, health, history, jobs, metrics, openapi, v1};
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -19,6 +20,8 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Whether the request needs no token.
     pub(crate) is_public: bool,
+    /// Whether a token with the scope `run` is enough, although the request is no reading one.
+    is_run: bool,
     pub(crate) version: Version,
     pub(crate) body: Body,
     pub(crate) handler: &'static dyn Handler,
@@ -50,6 +53,7 @@ impl Route {
             method,
             path,
             is_public: false,
+            is_run: false,
             version: Version::Required,
             body: Body::Ignored,
             handler,
@@ -61,6 +65,11 @@ impl Route {
         self
     }
 
+    const fn with_scope_run(mut self) -> Self {
+        self.is_run = true;
+        self
+    }
+
     const fn any_version(mut self) -> Self {
         self.version = Version::Ignored;
         self
@@ -69,6 +78,17 @@ impl Route {
     const fn with_body(mut self) -> Self {
         self.body = Body::Required;
         self
+    }
+
+    /// The smallest scope of a token that allows the request.
+    pub(crate) fn scope(&self) -> Scope {
+        if self.method.is_safe() {
+            Scope::Read
+        } else if self.is_run {
+            Scope::Run
+        } else {
+            Scope::All
+        }
     }
 }
 
@@ -101,7 +121,7 @@ macro_rules! job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 21] = [
+pub(crate) static ROUTES: [Route; 22] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -135,8 +155,16 @@ pub(crate) static ROUTES: [Route; 21] = [
     put(job!(""), &jobs::put).with_body(),
     patch(job!(""), &jobs::patch).with_body(),
     delete(job!(""), &jobs::delete),
-    post(job!("/run"), &jobs::run),
+    post(job!("/run"), &jobs::run).with_scope_run(),
     get(job!("/history"), &history::list),
+    get(
+        concat!(
+            "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
+            "jobCollections/{jobCollectionName}/jobs/{jobName}"
+        ),
+        &v1::get_job,
+    )
+    .any_version(),
 ];
 
 /// Paths that jobs do not have although collections do, each with the state that a PATCH sets.

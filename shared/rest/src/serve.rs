@@ -16,6 +16,7 @@ use ports::ErrorType;
 use serde_json::Value;
 
 use crate::Rest;
+use crate::access::Scope;
 use crate::answer::{Answer, guid};
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
@@ -65,11 +66,14 @@ async fn answer(rest: Arc<Rest>, head: Arc<Parts>, body: Body) -> Result<Answer,
     let found = find_route(&head.method, head.uri.path());
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
-    if !found.as_ref().is_ok_and(|(route, _)| route.is_public) {
+    let scope = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
+        Scope::Read
+    } else {
         let access = rest.access.read().unwrap_or_else(PoisonError::into_inner);
-        access.check(&head.headers)?;
-    }
+        access.check(&head.headers)?
+    };
     let (route, path) = found?;
+    scope.check(route.scope())?;
     let query = Query::parse(head.uri.query());
     match route.version {
         Version::Required => query.check_api_version()?,

@@ -29,13 +29,23 @@ pub(crate) fn job(view: &JobView, durations: Durations) -> Value {
     if let Some(status) = &view.status {
         properties.insert("status".to_owned(), self::status(status));
     }
-    let collection = &view.collection;
     json!({
-        "id": format!("{}/jobs/{}", collection_id(&view.place, collection), view.name),
+        "id": job_id(view),
         "type": "Microsoft.Scheduler/jobCollections/jobs",
-        "name": format!("{collection}/{}", view.name),
+        "name": format!("{}/{}", view.collection, view.name),
         "properties": properties,
     })
+}
+
+/// The path of a job in Azure's API.
+pub(crate) fn job_id(view: &JobView) -> String {
+    format!("{}/jobs/{}", collection_id(&view.place, &view.collection), view.name)
+}
+
+/// The short path of a job, as the log and messages for people name it.
+pub(crate) fn job_path(view: &JobView) -> String {
+    let ResourceGroup { subscription, group } = &view.place;
+    format!("{subscription}/{group}/{}/{}", view.collection, view.name)
 }
 
 /// An item of history: id, type, name, properties.

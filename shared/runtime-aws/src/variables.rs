@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use runtime::LogLevel;
 
 /// The prefix of Minutehand's own variables.
@@ -119,10 +119,10 @@ impl Variables {
         self.required("MINUTEHAND_KEY_ID", "give the id or ARN of the KMS key that seals secrets")
     }
 
-    /// Whether the limits of pricing plans are enforced.
+    /// Whether the limits of plans apply.
     pub fn plan_limits(&mut self) -> PlanLimits {
         let choices = [("on", PlanLimits::On), ("off", PlanLimits::Off)];
-        self.choice("MINUTEHAND_PLAN_LIMITS", &choices, PlanLimits::On)
+        self.choice("MINUTEHAND_PLAN_LIMITS", &choices, PlanLimits::Off)
     }
 
     /// The log level.
@@ -167,7 +167,7 @@ mod tests {
     fn words_are_read_in_any_case_and_missing_settings_have_defaults() {
         let mut variables = Variables::of([("MINUTEHAND_LOG_LEVEL", "Debug")]);
         assert_eq!(variables.log_level(), LogLevel::Debug);
-        assert_eq!(variables.plan_limits(), PlanLimits::On);
+        assert_eq!(variables.plan_limits(), PlanLimits::Off);
         assert_eq!(variables.event_bus(), None);
         assert!(variables.problems().is_empty());
     }

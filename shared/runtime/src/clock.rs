@@ -44,34 +44,112 @@ impl Clock for SystemClock {
     }
 }
 
+/// The time of work on one machine: it begins at the system's time and runs like a stopwatch. A system
+/// clock that is set, or jumps after a suspension, ends no lease of this process.
+#[derive(Debug, Clone, Copy)]
+struct Stopwatch {
+    start: DateTime<Utc>,
+    since: Instant,
+}
+
+impl Stopwatch {
+    fn start_at(start: DateTime<Utc>) -> Self {
+        Self { start, since: Instant::now() }
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        let elapsed = TimeDelta::from_std(self.since.elapsed()).unwrap_or(TimeDelta::MAX);
+        let now = self.start.checked_add_signed(elapsed).unwrap_or(DateTime::<Utc>::MAX_UTC);
+        now.trunc_subsecs(FRACTION_DIGITS)
+    }
+}
+
+/// The clock of an installation that is one process: schedules follow the system's clock, and work a
+/// stopwatch. Leases of other processes do not count there, so nobody else reads this time of work.
+#[derive(Debug, Clone)]
+pub struct ProcessClock<F = fn() -> DateTime<Utc>> {
+    system: F,
+    work: Stopwatch,
+}
+
+impl ProcessClock {
+    /// A clock of the system's time.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::over(system_now)
+    }
+}
+
+impl Default for ProcessClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Fn() -> DateTime<Utc>> ProcessClock<F> {
+    /// A clock of this time, for tests in which it jumps.
+    #[must_use]
+    pub fn over(system: F) -> Self {
+        let work = Stopwatch::start_at(system());
+        Self { system, work }
+    }
+}
+
+#[async_trait]
+impl<F: Fn() -> DateTime<Utc> + Send + Sync> Clock for ProcessClock<F> {
+    fn now(&self) -> DateTime<Utc> {
+        (self.system)()
+    }
+
+    fn work_now(&self) -> DateTime<Utc> {
+        self.work.now()
+    }
+
+    fn outside_now(&self) -> DateTime<Utc> {
+        self.now()
+    }
+
+    async fn wait_until(&self, at: DateTime<Utc>) {
+        nap_until(at, Rate::REAL, || self.now()).await;
+    }
+
+    async fn wait(&self, work: Duration) {
+        sleep(work).await;
+    }
+}
+
 /// A clock that starts at a given time and runs schedules faster or slower than real time.
 ///
-/// Work, such as timeouts, still runs in real time.
+/// Work, such as timeouts, still runs in real time, by a stopwatch.
 #[derive(Debug, Clone)]
 pub struct TestClock {
     start: DateTime<Utc>,
     rate: Rate,
-    since: Instant,
+    work: Stopwatch,
 }
 
 impl TestClock {
     /// Creates a clock whose current time is `start`.
     #[must_use]
     pub fn new(start: DateTime<Utc>, rate: Rate) -> Self {
-        Self { start, rate, since: Instant::now() }
+        Self { start, rate, work: Stopwatch::start_at(system_now()) }
     }
 }
 
 #[async_trait]
 impl Clock for TestClock {
     fn now(&self) -> DateTime<Utc> {
-        let elapsed = TimeDelta::from_std(self.since.elapsed()).unwrap_or(TimeDelta::MAX);
+        let elapsed = TimeDelta::from_std(self.work.since.elapsed()).unwrap_or(TimeDelta::MAX);
         let end = DateTime::from_timestamp(LAST_SECOND, 0).unwrap_or(DateTime::<Utc>::MAX_UTC);
         let now = self.start.checked_add_signed(self.rate.scale(elapsed)).unwrap_or(end);
         now.min(end).trunc_subsecs(FRACTION_DIGITS)
     }
 
     fn work_now(&self) -> DateTime<Utc> {
+        self.work.now()
+    }
+
+    fn outside_now(&self) -> DateTime<Utc> {
         system_now()
     }
 
@@ -166,6 +244,8 @@ impl FromStr for Rate {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use super::*;
 
     fn rate(text: &str) -> Rate {
@@ -209,8 +289,24 @@ mod tests {
     }
 
     #[test]
+    fn a_system_clock_that_jumps_moves_schedules_and_neither_leases_nor_limits_of_work() {
+        let jump = AtomicI64::new(0);
+        let start = system_now();
+        let clock = ProcessClock::over(|| start + TimeDelta::seconds(jump.load(Ordering::Relaxed)));
+        let work = clock.work_now();
+        for seconds in [130, 7 * 24 * 3600, -600] {
+            jump.store(seconds, Ordering::Relaxed);
+            assert_eq!(clock.now(), start + TimeDelta::seconds(seconds));
+            assert_eq!(clock.outside_now(), clock.now(), "others read the system's time");
+            let passed = clock.work_now() - work;
+            assert!((TimeDelta::zero()..TimeDelta::seconds(60)).contains(&passed), "{passed}");
+        }
+    }
+
+    #[test]
     fn instants_are_whole_ticks() {
         assert_eq!(SystemClock.now().timestamp_subsec_nanos() % 100, 0);
+        assert_eq!(ProcessClock::new().work_now().timestamp_subsec_nanos() % 100, 0);
         let start = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let clock = TestClock::new(start, rate("0.333333"));
         assert_eq!(clock.now().timestamp_subsec_nanos() % 100, 0);

@@ -12,7 +12,7 @@ mod log;
 mod metrics;
 
 pub use certificate::PfxReader;
-pub use clock::{Rate, RateError, SystemClock, TestClock, system_now};
+pub use clock::{ProcessClock, Rate, RateError, SystemClock, TestClock, system_now};
 pub use id::RandomIds;
 pub use log::{LogFormat, LogLevel, start_log};
 pub use metrics::{Counter, Metrics, gauge};

@@ -57,18 +57,26 @@ impl Collections for DynamoStore {
         let place = keys::collection(&record.place, &record.collection.name);
         let document = write_collection(&record.collection.definition).to_string();
         // The change was checked against the jobs of the collection: no job may have been added since.
+        let state_since = record.state_since.map(|since| (":state_since", date(since)));
+        let set_state = state_since.as_ref().map_or("", |_| ", state_since = :state_since");
         let update = Update::builder()
             .table_name(&self.table.name)
             .set_key(Some(key(place)))
-            .update_expression("SET document = :document, on_since = :on_since, version = :next")
+            .update_expression(format!(
+                "SET document = :document, on_since = :on_since, version = :next{set_state}"
+            ))
             .condition_expression("version = :version AND uid = :uid AND job_count = :job_count")
             .expression_attribute_values(":document", text(document))
             .expression_attribute_values(":on_since", date(record.on_since))
             .expression_attribute_values(":next", number(record.version + 1))
             .expression_attribute_values(":version", number(record.version))
             .expression_attribute_values(":uid", text(&record.collection.uid))
-            .expression_attribute_values(":job_count", number(record.job_count))
-            .build();
+            .expression_attribute_values(":job_count", number(record.job_count));
+        let update = match state_since {
+            Some((name, value)) => update.expression_attribute_values(name, value),
+            None => update,
+        };
+        let update = update.build();
         let items = vec![
             item(|it| Ok(it.update(update?)))?,
             item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
@@ -112,7 +120,9 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
     // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
+    let ResourceGroup { subscription, group } = &record.place;
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
+        .text("path", format!("{subscription}/{group}/{}", record.collection.name))
         .set("on", AttributeValue::Bool(on))
         .date("on_since", record.on_since)
         .text("plan", record.collection.definition.plan.name())
@@ -120,6 +130,14 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
         .text("at_sk", at.sk)
         .done();
     Put::builder().table_name(table).set_item(Some(item)).build()
+}
+
+/// The path of a collection, by its switch. Earlier versions stored only its key, in lower case.
+pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<String, StoreError> {
+    match switch.optional_text("path")? {
+        Some(path) => Ok(path.to_owned()),
+        None => Ok(keys::collection_path(switch.text("at_pk")?, switch.text("at_sk")?)),
+    }
 }
 
 fn write(record: &CollectionRecord) -> Item {
@@ -133,6 +151,7 @@ fn write(record: &CollectionRecord) -> Item {
         .text("document", write_collection(&collection.definition).to_string())
         .number("job_count", record.job_count)
         .date("on_since", record.on_since)
+        .maybe("state_since", record.state_since.map(date))
         .number("version", record.version)
         .done()
 }
@@ -155,6 +174,7 @@ fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
         },
         job_count: reader.number("job_count")?,
         on_since: reader.date("on_since")?,
+        state_since: reader.optional_date("state_since")?,
         version: reader.number("version")?,
     })
 }

@@ -57,7 +57,7 @@ impl Jobs for DynamoStore {
         let definition =
             put(definition(&save)).condition_expression("attribute_not_exists(pk)").build();
         let timer = put(timer(&save)).build();
-        // If the tier or the quota changed since it was read, `jobs_max` is another number.
+        // If the plan or the quota changed since it was read, `jobs_max` is another number.
         let condition = "uid = :uid AND version = :version AND job_count < :max";
         let count = count(&self.table.name, save.collection, 1, condition)
             .expression_attribute_values(":version", number(save.collection.version))

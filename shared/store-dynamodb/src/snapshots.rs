@@ -12,13 +12,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::pricing_tier::PricingTier;
+use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
 use futures_util::future::try_join;
 use ports::store::{Claim, JobSnapshot};
 use ports::{Snapshots, StoreError};
 
+use crate::collections::collection_path;
 use crate::definitions::Definition;
 use crate::jobs::read_timer;
 use crate::prefetched::Entry;
@@ -165,8 +166,8 @@ fn is_outdated(
     Ok(found.is_none_or(|found| found.uid != job.uid || found.version < meant))
 }
 
-fn read_plan(switch: &Reader<'_>) -> Result<PricingTier, StoreError> {
-    let plan = PricingTier::read(switch.text("plan")?);
+fn read_plan(switch: &Reader<'_>) -> Result<Plan, StoreError> {
+    let plan = Plan::read(switch.text("plan")?);
     plan.ok_or_else(|| switch.corrupt("plan", "there is none of this name"))
 }
 
@@ -188,6 +189,7 @@ fn snapshot(
     let on_since = switch.date("on_since")?;
     Ok(Some(Arc::new(JobSnapshot {
         name: definition.name.clone(),
+        collection_path: collection_path(&switch)?,
         document: definition.document.clone(),
         sealed: definition.sealed.clone(),
         state: record.state,

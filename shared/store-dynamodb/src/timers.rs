@@ -19,6 +19,7 @@ use ports::{ErrorType, StoreError, Timers};
 
 use crate::DUE_INDEX;
 use crate::attempt_key::attempt_key;
+use crate::collections::collection_path;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
@@ -65,6 +66,11 @@ impl Timers for DynamoStore {
             .write_group(MeteredCall::Advance, advances.iter().map(moved).collect())
             .await;
         wrote.into_iter().map(|wrote| Ok(matches!(wrote?, WriteOutcome::Done))).collect()
+    }
+
+    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+        let switch = self.table.get(keys::switch(collection_uid)).await?;
+        switch.map(|switch| collection_path(&Reader::new(&switch))).transpose()
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use actions::TargetPolicy;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use embedded::Store;
 use ports::Clock;
 use queue_sqs::{Batch, BatchAnswer};
-use rest::Access;
+use rest::{Access, Token};
 use runtime::SystemClock;
 use runtime_aws::Tally;
 use serde_json::{Value, json};
@@ -115,7 +115,9 @@ impl World {
             table: TABLE.to_owned(),
             queue_url: QUEUE.to_owned(),
             key_id: "key".to_owned(),
-            access: Access::Tokens(vec![Sha256::digest("open-sesame").into()]),
+            access: Access::Tokens(vec![Token::with_all_rights(
+                Sha256::digest("open-sesame").into(),
+            )]),
             plan_limits: PlanLimits::On,
         };
         let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));

@@ -1,11 +1,13 @@
 //! Collections that are switched and deleted.
 
-use domain::collection::CollectionState::{Disabled, Enabled};
+use chrono::TimeDelta;
+use domain::collection::CollectionState::{Disabled, Enabled, Suspended};
 use domain::firing::SkipReason;
 use ports::store::PageRequest;
 use ports::{Jobs, Timers};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::target::Behaviour::Fail;
 use super::world::{World, status};
 
 #[tokio::test]
@@ -105,4 +107,99 @@ async fn the_jobs_of_a_deleted_collection_stop_at_once_and_are_purged() {
     world.run_until("2027-03-01T12:00").await;
     assert_eq!(world.targets.calls().len(), calls);
     assert_eq!(world.queued(), 0);
+}
+
+/// What happens to a young collection and its job, in order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    Create,
+    CreateDisabled,
+    Off,
+    On,
+    Put,
+}
+
+use Step::{Create, CreateDisabled, Off, On, Put};
+
+/// Jobs whose first occurrence is at once. The last two are cut to whole seconds.
+fn jobs_at_once() -> [Value; 4] {
+    [
+        json!({}),
+        json!({"recurrence": {"frequency": "day"}}),
+        json!({"recurrence": {"frequency": "week", "schedule": {"weekDays": ["sunday"]}}}),
+        json!({"recurrence": {"frequency": "day", "count": 1, "schedule": {"hours": [20]}}}),
+    ]
+}
+
+/// Performs the steps with these pauses, and then what was sent; how many jobs fired.
+async fn fired_after(world: &mut World, steps: &[Step], pause: TimeDelta) -> usize {
+    world.delete_collection().await;
+    world.worker_running = false;
+    let calls = world.targets.calls().len();
+    for step in steps {
+        match step {
+            Create => world.put_collection(json!({})).await,
+            CreateDisabled => world.put_collection(json!({"state": "Disabled"})).await,
+            Off => world.switch(Suspended).await,
+            On => world.switch(Enabled).await,
+            Put => {
+                for (n, job) in jobs_at_once().into_iter().enumerate() {
+                    world.put(&format!("j{n}"), job).await;
+                }
+            }
+        }
+        world.run_for(pause).await;
+    }
+    world.worker_running = true;
+    world.run_for(TimeDelta::seconds(1)).await;
+    world.targets.calls().len() - calls
+}
+
+#[tokio::test]
+async fn the_first_occurrence_is_lost_to_no_order_and_spacing_of_a_young_collection() {
+    let befores: [&[Step]; 5] =
+        [&[Create], &[Create, Off], &[Create, Off, On], &[CreateDisabled], &[CreateDisabled, On]];
+    let afters: [&[Step]; 3] = [&[], &[Off], &[Off, On]];
+    // A Monday. What is due at once is sent by the API, so no sweep is needed.
+    let mut world = World::at("2027-03-01T08:00:00.35").await;
+    world.sweeper_running = false;
+    // The last spacing crosses seconds.
+    for nanos in [100, 1_000_000, 400_000_000] {
+        let pause = TimeDelta::nanoseconds(nanos);
+        for (before, after) in befores.iter().flat_map(|it| afters.iter().map(move |to| (it, to))) {
+            let steps: Vec<_> = before.iter().chain(&[Put]).chain(*after).copied().collect();
+            // Only a collection that was off when the jobs were put, or after that, costs them.
+            let is_on = matches!(before.last(), Some(Create | On));
+            let expected = if is_on && after.is_empty() { jobs_at_once().len() } else { 0 };
+            let fired = fired_after(&mut world, &steps, pause).await;
+            assert_eq!(fired, expected, "{steps:?} every {nanos} ns");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_occurrence_is_counted_although_it_is_cut_to_the_second() {
+    let mut world = World::at("2027-03-01T08:00:00.7").await;
+    let daily = json!({"frequency": "day", "count": 3, "schedule": {"hours": [9], "minutes": [0]}});
+    world.put("j", json!({"recurrence": daily})).await;
+    world.run_until("2027-03-01T09:30").await;
+    assert_eq!(world.history("j").await, ["01 08:00 #1.0", "01 09:00 #2.0"]);
+    world.disable("j").await;
+    world.enable("j").await;
+    world.run_until("2027-03-05T10:00").await;
+    assert_eq!(world.history("j").await, ["01 08:00 #1.0", "01 09:00 #2.0", "02 09:00 #3.0"]);
+    assert_eq!(world.status("j").await, status("completed").executions(3));
+}
+
+#[tokio::test]
+async fn the_only_occurrence_is_waited_for_although_it_is_cut_to_the_second() {
+    let mut world = World::at("2027-03-01T08:00:00.7").await;
+    world.targets.next("http://j/", &[Fail]);
+    let retry = json!({"retryType": "Fixed", "retryInterval": "PT1H"});
+    let once = json!({"frequency": "day", "count": 1, "schedule": {"hours": [9]}});
+    world.put("j", json!({"recurrence": once, "action": {"retryPolicy": retry}})).await;
+    world.run_until("2027-03-01T08:59").await;
+    assert_eq!(world.status("j").await, status("enabled").executions(1).failures(1));
+    world.run_until("2027-03-01T10:00").await;
+    assert_eq!(world.status("j").await, status("completed").executions(2).failures(1));
 }

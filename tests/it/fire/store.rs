@@ -186,6 +186,10 @@ impl Timers for Fronted {
         }
     }
 
+    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+        self.inner.timers.collection_path(collection_uid).await
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         self.stir_job(&finish.job_uid);
         self.call(self.inner.timers.finish(finish)).await

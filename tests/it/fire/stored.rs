@@ -1,7 +1,7 @@
 //! Jobs whose stored document a limit of today refuses, as if the limit had been tightened since.
 
 use domain::document::{accept, job_writes};
-use domain::pricing_tier::PricingTier;
+use domain::plan::Plan;
 use ports::store::{SaveJob, Saved};
 use ports::{Collections, Jobs};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn store_request(world: &World, name: &str, request: &Value) {
     let mut job = Jobs::find(store.as_ref(), uid, &named(name)).await.unwrap().unwrap();
     let mut document: Value = serde_json::from_str(&job.document).unwrap();
     document["action"]["request"] = request.clone();
-    let refusal = accept(&json!({"properties": document}), PricingTier::Standard);
+    let refusal = accept(&json!({"properties": document}), Plan::Standard);
     assert!(refusal.is_err(), "a limit of today allows {name}");
     job.document = document.to_string();
     let save = SaveJob { collection: &collection, job: &job, timer_changes: false };

@@ -155,6 +155,11 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.switch(Disabled).await;
     world.run_until("2027-03-01T13:30").await;
     world.switch(Enabled).await;
+    // An outage, after which the sweeper names the collection in its log.
+    world.sweeper_running = false;
+    world.run_until("2027-03-01T17:30").await;
+    world.sweeper_running = true;
+    world.run_until("2027-03-01T17:40").await;
     for job in ["fires", "killed"] {
         world.view(job).await;
         world.executions(job).await;

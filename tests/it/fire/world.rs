@@ -5,8 +5,8 @@ use std::future::pending;
 use std::sync::Arc;
 
 use app::fire::{
-    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop,
-    Sweeper, Unbounded, Wait,
+    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed,
+    RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
 };
 use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
 use aws_sdk_dynamodb::Client;
@@ -15,7 +15,7 @@ use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::work_item::JobRef;
 use embedded::Store;
 use ports::store::{PageRequest, ResourceGroup};
@@ -177,9 +177,14 @@ impl World {
             watch,
             _store: store,
         };
-        let collection = json!({"properties": properties});
-        world.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
+        world.put_collection(properties).await;
         world
+    }
+
+    /// Puts the collection `jc` with these properties.
+    pub(super) async fn put_collection(&self, properties: Value) {
+        let collection = json!({"properties": properties});
+        self.manage.put_collection(&place(), &named("jc"), collection).await.unwrap();
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {
@@ -365,6 +370,13 @@ impl World {
     /// The queue loses what it has.
     pub(super) fn lose_all(&self) {
         while self.transit.take().is_some() {}
+    }
+
+    /// Sends again what a lost queue must have held.
+    pub(super) async fn repair(&self) -> RepairReport {
+        let store = FireStore::new(self.dynamo.clone());
+        let (queue, clock) = (self.transit.clone(), self.clock.clone());
+        app::fire::repair(&RepairPorts { store, queue, clock }).await.unwrap()
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.

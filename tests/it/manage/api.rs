@@ -25,6 +25,7 @@ pub(super) fn api(world: &World) -> Router {
         access: Arc::new(RwLock::new(Access::Open)),
         scheme: Scheme::Http,
         build,
+        readiness: Arc::new(()),
         metrics: None,
     })
 }

@@ -120,7 +120,9 @@ async fn a_deleted_collection_is_gone_with_its_jobs_and_its_name_is_free() {
     world.job("j", "{}").await.unwrap();
     world.manage.delete_collection(&place(), &named("jc")).await.unwrap();
     let gone = world.manage.get_job(&place(), &named("jc"), &named("j")).await;
-    assert!(matches!(gone, Err(AppError::NoCollection { .. })));
+    assert!(matches!(gone, Err(AppError::NoJob { .. })));
+    let listed = world.manage.list_jobs(&place(), &named("jc"), page(None, 10)).await;
+    assert!(matches!(listed, Err(AppError::NoParent { .. })));
     let again = world.manage.delete_collection(&place(), &named("jc")).await;
     assert!(matches!(again, Err(AppError::NoCollection { .. })));
     world.collection("jc", "{}").await.unwrap();

@@ -4,6 +4,7 @@ use app::{AppError, PutOutcome};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::collection::CollectionState;
+use domain::firing::NotFiring;
 use ports::store::PageRequest;
 
 use super::world::{HTTP, World, json, named, place, properties, refused, with_action};
@@ -185,7 +186,78 @@ async fn missing_resources_are_not_found() {
     let world = world().await;
     let place = place();
     let nowhere = world.manage.put_job(&place, &named("no"), &named("j"), json("{}")).await;
-    assert!(matches!(nowhere, Err(AppError::NoCollection { .. })));
+    assert!(matches!(nowhere, Err(AppError::NoParent { .. })));
     let none = world.manage.delete_job(&place, &named("jc"), &named("no")).await;
     assert!(matches!(none, Err(AppError::NoJob { .. })));
+}
+
+#[tokio::test]
+async fn a_description_says_since_when() {
+    let world = world().await;
+    world.job("j", r#"{"recurrence":{"frequency":"day"}}"#).await.unwrap();
+    let world = &world;
+    let describe = async |now: &str| {
+        world.now_is(now);
+        world.manage.describe_job(&place(), &named("jc"), &named("j")).await.unwrap()
+    };
+    let text = |at: chrono::DateTime<chrono::Utc>| recurrence::format_instant(at);
+    let first = describe("2027-01-01T12:00:05Z").await;
+    assert_eq!(
+        (text(first.since), first.collection_since.map(text)),
+        (NOW.to_owned(), Some(NOW.to_owned()))
+    );
+    assert_eq!(
+        (first.anchor.map(text), first.next_at.map(text)),
+        (Some(NOW.to_owned()), Some(NOW.to_owned()))
+    );
+    assert_eq!(first.not_firing, []);
+
+    world.now_is("2027-01-02T00:00:00Z");
+    world
+        .manage
+        .switch_collection(&place(), &named("jc"), CollectionState::Disabled)
+        .await
+        .unwrap();
+    world.now_is("2027-01-03T00:00:00Z");
+    world.patch("j", r#"{"properties":{"state":"disabled"}}"#).await.unwrap();
+    let off = describe("2027-01-04T00:00:00Z").await;
+    assert_eq!(text(off.since), "2027-01-03T00:00:00Z");
+    assert_eq!(off.collection_since.map(text).as_deref(), Some("2027-01-02T00:00:00Z"));
+    assert_eq!(off.not_firing, [NotFiring::CollectionOff, NotFiring::JobDisabled]);
+    // The anchor stays, and a change that does not switch the collection leaves its time.
+    assert_eq!(off.anchor.map(text).as_deref(), Some(NOW));
+    world
+        .collection("jc", r#"{"tags":{"a":"1"},"properties":{"state":"Disabled"}}"#)
+        .await
+        .unwrap();
+    let off = describe("2027-01-04T00:00:00Z").await;
+    assert_eq!(off.collection_since.map(text).as_deref(), Some("2027-01-02T00:00:00Z"));
+}
+
+#[tokio::test]
+async fn a_recurrence_that_ends_before_its_start_is_refused() {
+    let world = world().await;
+    let put = |end: &str| {
+        format!(
+            r#"{{"startTime":"2027-06-01","recurrence":{{"frequency":"day","endTime":"{end}"}}}}"#
+        )
+    };
+    let refusal = match world.job("j", &put("2027-05-31T23:59:59Z")).await {
+        Err(AppError::Refused(refusal)) => refusal.message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        refusal,
+        "'recurrence.endTime' is 2027-05-31T23:59:59Z; use an instant that is not before 'startTime', 2027-06-01T00:00:00Z.",
+    );
+    world.job("j", &put("2027-06-01")).await.unwrap();
+    assert_eq!(
+        refused(world.patch("j", r#"{"properties":{"startTime":"2027-07-01"}}"#).await),
+        "BadRequest"
+    );
+    // Without a startTime, an end in the past is a job that is over.
+    world
+        .job("over", r#"{"recurrence":{"frequency":"day","endTime":"2020-01-01"}}"#)
+        .await
+        .unwrap();
 }

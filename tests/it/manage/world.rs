@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::document::Durations;
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
 use ports::store::{JobRecord, ResourceGroup};

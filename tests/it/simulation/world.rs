@@ -16,7 +16,7 @@ use domain::attempt::{Attempt, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
 use domain::firing::may_start;
 use domain::job::JobState;
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::work_item::WorkItem;
 use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
 use testkit::services::{fire_ports, manage_ports};
@@ -324,6 +324,7 @@ impl World {
                 let standing = domain::firing::JobStanding {
                     state: snapshot.state,
                     generation: snapshot.timing.generation,
+                    since: snapshot.timing.since,
                     timetable: timetable.as_ref(),
                     collection_on_since: snapshot.collection_on_since,
                 };

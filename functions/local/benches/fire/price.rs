@@ -17,7 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use embedded::Store;
 use ports::store::ResourceGroup;
 use ports::{

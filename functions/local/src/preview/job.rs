@@ -59,11 +59,12 @@ fn from_bare_recurrence(object: &Map<String, Value>) -> Result<Job, PreviewError
 
 fn job(recurrence: Option<&Recurrence>, start_time: Option<&Value>) -> Result<Job, PreviewError> {
     let zone = recurrence.and_then(Recurrence::zone);
-    Ok(Job {
-        start_time: start_time.map(|sent| read_start_time(sent, zone)).transpose()?,
-        rule: recurrence.map(Rule::canonical).transpose()?,
-        disabled: false,
-    })
+    let start_time = start_time.map(|sent| read_start_time(sent, zone)).transpose()?;
+    let rule = recurrence.map(Rule::canonical).transpose()?;
+    if let Some(rule) = &rule {
+        rule.check_start(start_time)?;
+    }
+    Ok(Job { start_time, rule, disabled: false })
 }
 
 /// Finds a property, ignoring the case of its name. `null` counts as absent.

@@ -69,8 +69,12 @@ fn rows(preview: &Preview) -> Vec<Row> {
     rows
 }
 
-/// Describes a clock change that moved an occurrence, or that happened since the previous one.
+/// Describes why an occurrence is where it is: it is the first one of a job without a `startTime`, or
+/// the clock changed there or since the previous one.
 fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelta>) -> String {
+    if timetable.at_once() == Some(at) {
+        return "* at once: the job has no startTime".to_owned();
+    }
     let (local, offset) = timetable.local(at);
     match timetable.clock_change(at) {
         Some(ClockChange::Moved { skipped }) => {

@@ -8,27 +8,40 @@ use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use recurrence::WrittenDate;
 use runtime::Rate;
+use rustls::pki_types::ServerName;
 use url::Url;
 
 /// The environment variable for the token. Unlike an argument, it does not appear in process lists.
 pub(super) const TOKEN_VARIABLE: &str = "MINUTEHAND_TOKEN";
 
-const TOKEN_HELP: &str = "\
-Token that clients send as 'Authorization: Bearer T'. The environment variable MINUTEHAND_TOKEN is \
-safer: arguments appear in process lists [default: created at the first start, and printed]";
+const TOKEN_HELP: &str = "Token that clients send; MINUTEHAND_TOKEN is safer [default: created]";
 
-const STORAGE_HELP: &str = "\
+const TOKEN_LONG_HELP: &str = "\
+Token that clients send as 'Authorization: Bearer T'. The environment variable MINUTEHAND_TOKEN is \
+safer: arguments appear in process lists; if it is empty, it counts as not set [default: created at \
+the first start, and printed]";
+
+const STORAGE_HELP: &str = "Azure Storage queues: the domain suffix of accounts, or a URL";
+
+const STORAGE_LONG_HELP: &str = "\
 Azure Storage queues: the domain suffix of accounts, like core.chinacloudapi.cn, or the URL of an \
 emulator, like http://127.0.0.1:10001";
 
-const AMQP_HELP: &str = "\
+const AMQP_HELP: &str = "Azure Service Bus over AMQP: the domain suffix of namespaces, or a URL";
+
+const AMQP_LONG_HELP: &str = "\
 Azure Service Bus over AMQP: the domain suffix of namespaces, with or without a port, or a URL, like \
 amqp://127.0.0.1:5672 [default: the same hosts as over HTTPS, port 5671]";
 
-const AWS_HELP: &str = "\
+const AWS_HELP: &str = "Endpoint of SQS, SNS, Lambda and EventBridge [default: none]";
+
+const AWS_LONG_HELP: &str = "\
 Endpoint of SQS, SNS, Lambda and EventBridge, like http://127.0.0.1:4566. Requests are signed with \
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, for AWS_REGION [default: none; jobs \
 with these action types are rejected]";
+
+/// The longest drain in seconds: an action, and what comes after it.
+const DRAIN_MAX: u64 = 70;
 
 const DATA: &str = "Data";
 const ACCESS: &str = "Access";
@@ -41,7 +54,9 @@ const LOG: &str = "Log";
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ServeArgs {
-    /// Address and port to listen on; port 0 picks a free port, which the last start-up line shows
+    /// Address and port to listen on
+    ///
+    /// Port 0 picks a free port, which the last start-up line shows.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070", value_parser = address)]
     pub(super) listen: SocketAddr,
 
@@ -57,10 +72,13 @@ pub struct ServeArgs {
     pub(super) sync: Option<Sync>,
 
     /// Token that clients send as `Authorization: Bearer T`
-    #[arg(long, value_name = "T", help_heading = ACCESS, help = TOKEN_HELP)]
+    #[arg(long, value_name = "T", help_heading = ACCESS, help = TOKEN_HELP, long_help = TOKEN_LONG_HELP)]
     pub(super) token: Option<String>,
-    /// File with the SHA-256 hash of each token in hexadecimal, one per line; # starts a comment.
-    /// Changes take effect within a second, without a restart
+    /// File with the SHA-256 hash of each token, one per line
+    ///
+    /// A line is what sha256sum prints, and may end with scope=read (GET and HEAD only), scope=run
+    /// (also POST …/run) or scope=all, which is the default. # starts a comment. Changes take effect
+    /// within a second, without a restart.
     #[arg(long, value_name = "FILE", help_heading = ACCESS)]
     pub(super) token_file: Option<PathBuf>,
     /// Accept requests without a token; only on a loopback address
@@ -76,8 +94,15 @@ pub struct ServeArgs {
     /// Create a certificate for the address and localhost at the first start, and print its path
     #[arg(long, help_heading = TLS)]
     pub(super) tls_self_signed: bool,
-    /// Listen without TLS although the address is not a loopback address, for example behind a
-    /// proxy that provides TLS
+    /// Name or IP address that clients use, for --tls-self-signed; may be repeated
+    ///
+    /// A certificate that lacks one of the names is created again, and clients have to trust the new
+    /// one.
+    #[arg(long, value_name = "NAME", value_parser = tls_name, help_heading = TLS)]
+    pub(super) tls_name: Vec<String>,
+    /// Listen without TLS on an address that other machines reach
+    ///
+    /// For example behind a proxy that provides TLS.
     #[arg(long, help_heading = TLS)]
     pub(super) insecure_http: bool,
 
@@ -90,6 +115,18 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) roles: Vec<ServeRole>,
+    /// Seconds that a shutdown waits for actions under way, up to 70
+    ///
+    /// The process ends within this time and 3 seconds. Actions that take longer are interrupted, and
+    /// sent again at the next start.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 7,
+        value_parser = clap::value_parser!(u64).range(..=DRAIN_MAX),
+        help_heading = FIRING
+    )]
+    pub(super) drain: u64,
     /// Start the scheduler's clock at this time; timeouts still run in real time
     #[arg(long, value_name = "RFC3339", value_parser = instant, help_heading = FIRING)]
     pub(super) clock_start: Option<DateTime<Utc>>,
@@ -113,8 +150,9 @@ pub struct ServeArgs {
         help_heading = FIRING
     )]
     pub(super) oauth_authority: String,
-    /// Enforce the limits of plans: how many jobs a collection has, and how often they fire
-    #[arg(long, value_name = "on|off", default_value = "on", help_heading = FIRING)]
+    /// Enforce the limits of Azure's plans, such as 50 jobs in a collection of the plan Standard; a
+    /// collection's own quota always applies
+    #[arg(long, value_name = "on|off", default_value = "off", help_heading = FIRING)]
     pub(super) plan_limits: OnOff,
 
     /// Time limit of an action in seconds, for tests: with the real one they would take minutes.
@@ -126,6 +164,7 @@ pub struct ServeArgs {
         long,
         value_name = "SUFFIX|URL",
         help = STORAGE_HELP,
+        long_help = STORAGE_LONG_HELP,
         default_value = actions::STORAGE_SUFFIX,
         value_parser = Endpoint::http,
         help_heading = SERVICES
@@ -145,12 +184,13 @@ pub struct ServeArgs {
         long,
         value_name = "SUFFIX|URL",
         help = AMQP_HELP,
+        long_help = AMQP_LONG_HELP,
         value_parser = Endpoint::amqp,
         help_heading = SERVICES
     )]
     pub(super) service_bus_amqp_endpoint: Option<Endpoint>,
     /// Endpoint of AWS services.
-    #[arg(long, value_name = "URL", help = AWS_HELP, value_parser = url, help_heading = SERVICES)]
+    #[arg(long, value_name = "URL", help = AWS_HELP, long_help = AWS_LONG_HELP, value_parser = url, help_heading = SERVICES)]
     pub(super) aws_endpoint: Option<Url>,
 
     /// Format of the log, which goes to standard error
@@ -204,6 +244,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .unwrap_or(text)
         .parse()
         .map_err(|_| "give an IP address and a port, like 127.0.0.1:7070 or [::1]:7070".to_owned())
+}
+
+/// The name of a host as a certificate has it, or an IP address.
+fn tls_name(text: &str) -> Result<String, String> {
+    let name = ServerName::try_from(text).map_err(|_| {
+        "give a host name or an IP address, like scheduler.example.org or 10.0.0.5".to_owned()
+    })?;
+    Ok(name.to_str().to_ascii_lowercase())
 }
 
 fn authority(text: &str) -> Result<String, String> {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use embedded::{DataDir, OpenError, Queue, Store};
-use ports::Clock;
+use embedded::{DataDir, DataDirectory, OpenError, OpenMark, Queue, Store};
+use ports::{Clock, IdSource};
+use runtime::RandomIds;
 use sealer_aes::AesSealer;
 
 use super::secrets;
@@ -12,8 +13,8 @@ use super::settings::Storage;
 
 /// Opened storage.
 pub(super) struct Home {
-    /// The data directory; `None` if everything is in memory.
-    pub(super) dir: Option<DataDir>,
+    /// The data directory and the mark that it is open; `None` if everything is in memory.
+    pub(super) dir: Option<(DataDir, OpenMark)>,
     pub(super) sealer: AesSealer,
     pub(super) store: Store,
     pub(super) queue: Queue,
@@ -30,14 +31,15 @@ impl Home {
                 Ok(Self { dir: None, sealer: secrets::temporary_sealer()?, store, queue })
             }
             Storage::Directory { path, sync } => {
-                if path.is_file() {
-                    bail!("{} is a file: give a directory with --data", path.display());
+                if path.exists() && !path.is_dir() {
+                    bail!("{} is not a directory: give one with --data", path.display());
                 }
                 let dir = DataDir::open(path)?;
                 let sealer = secrets::open_sealer(&dir)?;
-                let store = Store::open(&dir, *sync).map_err(with_advice)?;
-                let queue = Queue::open(&dir, *sync, clock).map_err(with_advice)?;
-                Ok(Self { dir: Some(dir), sealer, store, queue })
+                let id = RandomIds.new_id();
+                let opened = DataDirectory::open(&dir, *sync, clock, &id).map_err(with_advice)?;
+                let DataDirectory { mark, store, queue } = opened;
+                Ok(Self { dir: Some((dir, mark)), sealer, store, queue })
             }
         }
     }

@@ -5,15 +5,17 @@
 //!
 //! 1. arguments and environment become [`ServeSettings`], or a list of everything that is wrong; the
 //!    limit of open files is raised;
-//! 2. the data directory is opened: first its key is read or created, then the store is opened;
-//! 3. the services are built on top of the store, and each role becomes a task;
-//! 4. the first signal asks all tasks to stop; the store is closed after they have ended.
+//! 2. the port is opened, so that a port in use stops the start before anything is written;
+//! 3. the data directory is opened: first its key is read or created, then the store is opened;
+//! 4. the services are built on top of the store, and each role becomes a task;
+//! 5. the first signal asks all tasks to stop; the store is closed after they have ended.
 //!
 //! A crash during any of these steps needs no manual repair. `secrets::private_file` describes what it
 //! leaves of key and token files, `embedded` what it leaves of the store.
 
 mod args;
 mod build_info;
+mod condition;
 mod expire;
 mod files;
 mod home;
@@ -26,7 +28,10 @@ mod settings;
 mod signals;
 mod sweep;
 mod tasks;
+mod under_way;
 mod worker;
+
+pub(crate) use parts::TABLE;
 
 pub use args::ServeArgs;
 pub use build_info::{BUILD, Build};

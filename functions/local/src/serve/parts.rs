@@ -7,23 +7,27 @@ use anyhow::{Context, Result};
 use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, FireStore, Sweeper, Worker};
 use app::{Manage, ManagePorts};
 use chrono::{DateTime, Utc};
-use embedded::{DataDir, Queue, Store, WriteProbe};
+use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use ports::{Clock, DispatchQueue, IdSource, Sealer, Timers};
-use runtime::{Metrics, PfxReader, RandomIds, SystemClock, TestClock, system_now};
+use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now};
 use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
 
 use super::build_info::BUILD;
+use super::condition::Condition;
 use super::home::Home;
 use super::http::PrometheusPage;
 use super::settings::{ClockSettings, ServeSettings};
+use super::under_way::UnderWay;
 
 /// The one table of the store.
-const TABLE: &str = "minutehand";
+pub(crate) const TABLE: &str = "minutehand";
 /// The location of collections that name none, and the region that targets are told.
 const REGION: &str = "local";
 
 /// The parts that several services share.
 pub(super) struct Parts {
+    /// The first field, so that a start that fails drops it before the databases.
+    mark: Option<OpenMark>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdSource>,
     pub(super) queue: Queue,
@@ -34,6 +38,8 @@ pub(super) struct Parts {
     batching: Arc<BatchingStore>,
     sealer: Arc<dyn Sealer>,
     metrics: Arc<Metrics>,
+    pub(super) under_way: UnderWay,
+    pub(super) condition: Arc<Condition>,
     /// When this process started, by the clock of the schedule.
     started_at: DateTime<Utc>,
 }
@@ -43,6 +49,7 @@ impl Parts {
     pub(super) async fn open(settings: &ServeSettings) -> Result<Self> {
         let clock = clock(settings.clock);
         let Home { dir, sealer, store, queue } = Home::open(&settings.storage, clock.clone())?;
+        let (dir, mark) = dir.unzip();
         ensure_table(&store.client(), TABLE).await.context("cannot create the table")?;
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         // Here a commit is what costs, and not a write. And only one process uses a data directory.
@@ -55,10 +62,13 @@ impl Parts {
             started_at: clock.now(),
             sealer: Arc::new(sealer),
             metrics: Arc::default(),
+            under_way: UnderWay::default(),
+            condition: Arc::new(Condition::of(queue.clone())),
             clock,
             ids,
             queue,
             dir,
+            mark,
             store,
             jobs,
         })
@@ -103,7 +113,7 @@ impl Parts {
         let ports = FirePorts {
             store: FireStore::new(self.batching.clone()),
             queue: self.messages(),
-            sender: Arc::new(actions(settings, idle_max)?),
+            sender: Arc::new(self.under_way.clone().around(actions(settings, idle_max)?)),
             sealer: self.sealer.clone(),
             events: self.metrics.clone(),
             clock: self.clock.clone(),
@@ -125,6 +135,12 @@ impl Parts {
 
     /// Closes the queue and the store, after they have done what they have accepted.
     pub(super) async fn close(self) {
+        if let Some(Err(error)) = self.mark.map(OpenMark::end) {
+            tracing::error!(
+                error = chain(&error),
+                "the data directory could not be marked as closed"
+            );
+        }
         self.queue.close().await;
         self.store.close().await;
     }
@@ -141,7 +157,7 @@ impl Parts {
 
 fn clock(settings: Option<ClockSettings>) -> Arc<dyn Clock> {
     match settings {
-        None => Arc::new(SystemClock),
+        None => Arc::new(ProcessClock::new()),
         Some(clock) => Arc::new(TestClock::new(clock.start.unwrap_or_else(system_now), clock.rate)),
     }
 }

@@ -18,15 +18,17 @@ use super::parts::Parts;
 use super::secrets::{GeneratedToken, TokenFile, access_of};
 use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
-use super::sweep::sweep;
+use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
+use super::under_way::UnderWay;
 use super::worker::work;
 
-/// How long tasks may take to stop. Together with [`CLOSING_MAX`] it stays below the ten seconds
-/// within which the process promises to exit.
-const STOPPING_MAX: Duration = Duration::from_secs(7);
-/// How long the store may take to close.
+/// How long the store may take to close. With the time to cancel tasks it stays below the three
+/// seconds within which the process promises to exit after `--drain`.
 const CLOSING_MAX: Duration = Duration::from_secs(2);
+
+/// An address to try if the port is in use: port 0 takes a free one.
+const LISTEN_HINT: &str = "127.0.0.1:0";
 
 /// Serves until a signal ends the process.
 ///
@@ -48,14 +50,17 @@ pub fn serve(settings: ServeSettings) -> Result<()> {
 
 async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
     let mut signals = Signals::install().context("cannot handle signals")?;
+    // The port comes first: a start that fails for it leaves nothing behind.
+    let listener = bind(&settings).await?;
     let parts = Parts::open(&settings).await?;
     if let Some(dir) = &parts.dir {
-        print_line(&format!("data: {}", dir.path().display()));
+        let new = if dir.is_new() { "new data directory" } else { "data" };
+        print_line(&format!("{new}: {}", dir.path().display()));
     }
-    let mut tasks = Tasks::new();
+    let (mut tasks, drain) = (Tasks::new(), settings.drain);
     start_firing(&parts, &settings, files, &mut tasks)?;
-    let _tls = start_api(&parts, settings, files.connections, &mut tasks).await?;
-    let ended = run_until_shutdown(tasks, &mut signals).await;
+    let _tls = start_api(&parts, settings, listener, files.connections, &mut tasks)?;
+    let ended = run_until_shutdown(tasks, drain, &parts.under_way, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
     ended?;
     closed.context("the store did not close in time")?;
@@ -77,27 +82,54 @@ fn start_firing(
     }
     if settings.roles.sweeper {
         let (sweeper, changes) = (parts.sweeper(), parts.timer_changes());
-        tasks.start("sweeper", |stop| sweep(sweeper, clock(), changes, stop));
+        let condition = parts.condition.clone();
+        let sweeping = Sweeping { sweeper, changes, condition };
+        tasks.start("sweeper", |stop| sweep(sweeping, clock(), stop));
         let jobs = parts.jobs.clone();
         tasks.start("expiry", |stop| expire(jobs, clock(), stop));
     }
     Ok(())
 }
 
-/// Opens the port and prints its address, which is the last line on standard output.
+/// Opens the port; `None` if this process does not run the API. Connections wait until it is served.
+async fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
+    if !settings.roles.api {
+        return Ok(None);
+    }
+    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+        let address = settings.listen;
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => "another program uses the port: stop it, or try --listen",
+            io::ErrorKind::AddrNotAvailable => {
+                "this machine does not have the address: try --listen"
+            }
+            _ => "try --listen",
+        };
+        anyhow!(
+            "cannot listen on {address}: {error}; {hint} with another one, such as {LISTEN_HINT}"
+        )
+    })?;
+    Ok(Some(listener))
+}
+
+/// Serves the API and prints its address, which is the last line on standard output.
 ///
 /// The caller keeps the returned value while the server runs: it may own a temporary file with the
 /// certificate.
-async fn start_api(
+fn start_api(
     parts: &Parts,
     settings: ServeSettings,
+    listener: Option<TcpListener>,
     connections_max: usize,
     tasks: &mut Tasks,
 ) -> Result<Option<ServerTls>> {
-    let tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
-    if !settings.roles.api {
+    let Some(listener) = listener else {
         print_line("running without the API: no port is open");
-        return Ok(tls);
+        return Ok(None);
+    };
+    let mut tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
+    if let Some(files) = tls.as_mut().and_then(|tls| tls.files.take()) {
+        tasks.start("certificate", |stop| files.watch(stop));
     }
     let (scheme, shown) = match &tls {
         Some(_) => (Scheme::Https, "https"),
@@ -110,11 +142,9 @@ async fn start_api(
         access: access(settings.auth, parts.dir.as_ref(), tasks)?,
         scheme,
         build: build_info(),
+        readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
     });
-    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
-        anyhow!("cannot listen on {}: {error}; choose another with --listen", settings.listen)
-    })?;
     let address = listener.local_addr().context("cannot read the listening address")?;
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);
@@ -126,23 +156,53 @@ async fn start_api(
     Ok(tls)
 }
 
-/// Waits for a signal or a failed task, then stops all tasks. A second signal cancels them at once.
-async fn run_until_shutdown(mut tasks: Tasks, signals: &mut Signals) -> Result<()> {
+/// Waits for a signal or a failed task, then stops all tasks, and cancels those that are left after
+/// `drain`. A second signal cancels them at once.
+async fn run_until_shutdown(
+    mut tasks: Tasks,
+    drain: Duration,
+    under_way: &UnderWay,
+    signals: &mut Signals,
+) -> Result<()> {
     let failed = tokio::select! {
         signal = signals.next() => {
-            tracing::info!(signal, "shutting down");
+            let (actions, seconds) = (under_way.count(), drain.as_secs());
+            tracing::info!(signal, actions, seconds, "shutting down: waiting for actions under way");
             None
         }
         error = tasks.failed() => Some(error),
     };
-    tokio::select! {
-        () = tasks.stop(STOPPING_MAX) => {}
-        signal = signals.next() => {
-            tasks.cancel_all().await;
-            bail!("stopped immediately by a second signal, {signal}");
+    let hurried = tokio::select! {
+        // A timeout is not an error: otherwise a client that sends half a request could cause one.
+        has_ended = tasks.stop(drain) => {
+            if !has_ended {
+                log_interrupted(under_way.count(), "the time of --drain is over");
+            }
+            None
         }
+        signal = signals.next_urgent() => {
+            log_interrupted(under_way.count(), "a second signal stops the server immediately");
+            Some(signal)
+        }
+    };
+    tasks.cancel_all().await;
+    match (hurried, failed) {
+        (Some(signal), _) => bail!("stopped immediately by a second signal, {signal}"),
+        (None, Some(error)) => Err(error),
+        (None, None) => Ok(()),
     }
-    failed.map_or(Ok(()), Err)
+}
+
+/// Says what becomes of the actions that are cut off.
+fn log_interrupted(actions: usize, why: &str) {
+    if actions == 0 {
+        tracing::warn!("{why}: closing the remaining connections; no action is interrupted");
+    } else {
+        tracing::warn!(
+            actions,
+            "{why}: interrupting actions; they will be sent again at the next start"
+        );
+    }
 }
 
 /// The tokens that give access. A token file is watched for changes from here on.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actions::{Aws, Endpoint, TargetPolicy};
 use chrono::{DateTime, Utc};
 use domain::arn::is_region;
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use embedded::SyncMode;
 use runtime::{LogFormat, LogLevel, Rate};
 use zeroize::Zeroizing;
@@ -41,8 +41,10 @@ pub struct ServeSettings {
     pub(super) oauth_authority: String,
     /// The endpoints of queues and other message services.
     pub(super) services: Services,
-    /// Whether the limits of pricing plans are enforced.
+    /// Whether the limits of plans apply.
     pub(super) plan_limits: PlanLimits,
+    /// How long a shutdown waits for actions under way.
+    pub(super) drain: Duration,
     pub(super) log: LogFormat,
     pub(super) log_level: LogLevel,
 }
@@ -80,8 +82,12 @@ impl std::fmt::Debug for Auth {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Tls {
     Off,
-    Files { certificate: PathBuf, key: PathBuf },
-    SelfSigned,
+    Files {
+        certificate: PathBuf,
+        key: PathBuf,
+    },
+    /// With these names beside the listen address and `localhost`.
+    SelfSigned(Vec<String>),
 }
 
 /// The parts of the scheduler that run.
@@ -144,6 +150,7 @@ impl ServeSettings {
                 OnOff::On => PlanLimits::On,
                 OnOff::Off => PlanLimits::Off,
             },
+            drain: Duration::from_secs(args.drain),
             log: match args.log {
                 Format::Text => LogFormat::Text,
                 Format::Json => LogFormat::Json,
@@ -211,6 +218,8 @@ fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Probl
         return Auth::File(path.clone());
     }
     let given = args.token.clone().map(|token| ("--token", token));
+    // An empty variable is how a unit or a container file leaves it out.
+    let from_environment = from_environment.filter(|token| !token.is_empty());
     let given = given.or(from_environment.map(|token| (TOKEN_VARIABLE, token)));
     let Some((name, token)) = given else {
         return Auth::Generated;
@@ -230,6 +239,9 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
         ("--tls-self-signed", args.tls_self_signed),
         ("--insecure-http", args.insecure_http),
     ]);
+    if !args.tls_name.is_empty() && !args.tls_self_signed {
+        problems.add("--tls-name is for the certificate of --tls-self-signed: add that");
+    }
     match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => {
             return Tls::Files { certificate: certificate.clone(), key: key.clone() };
@@ -239,7 +251,7 @@ fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {
         (None, None) => {}
     }
     if args.tls_self_signed {
-        return Tls::SelfSigned;
+        return Tls::SelfSigned(args.tls_name.clone());
     }
     if !has_files && !args.insecure_http && !args.listen.ip().is_loopback() {
         problems.add(format!(
@@ -342,6 +354,7 @@ mod tests {
     fn an_argument_takes_precedence_over_the_environment() {
         let token = |text: &str| Auth::Token(text.to_owned().into());
         assert_eq!(read("", None).auth, Auth::Generated);
+        assert_eq!(read("", Some("")).auth, Auth::Generated);
         assert_eq!(read("", Some("e")).auth, token("e"));
         assert_eq!(read("--token a", Some("e")).auth, token("a"));
         assert_eq!(read("--token-file f", Some("e")).auth, Auth::File("f".into()));
@@ -370,7 +383,9 @@ mod tests {
         assert_eq!(settings.storage, Storage::Directory { path, sync: SyncMode::Normal });
         assert_eq!(settings.roles, Roles { api: true, sweeper: true, executor: true });
         assert_eq!((settings.clock, settings.tls), (None, Tls::Off));
-        assert_eq!(settings.plan_limits, PlanLimits::On);
+        assert_eq!(settings.drain, Duration::from_secs(7));
+        assert_eq!(read("--drain 70", None).drain, Duration::from_secs(70));
+        assert_eq!(settings.plan_limits, PlanLimits::Off);
         let settings = read("--roles executor,api --clock-rate 60", None);
         assert_eq!(settings.roles, Roles { api: true, sweeper: false, executor: true });
         let rate = "60".parse().unwrap();

@@ -10,6 +10,7 @@ use ports::Clock;
 use runtime::chain;
 use store_dynamodb::TimerChanges;
 
+use super::condition::Condition;
 use super::tasks::Stop;
 
 /// The longest wait between two passes: half of the minute between two ticks on AWS.
@@ -20,18 +21,24 @@ const PASS_PAUSE: Duration = Duration::from_millis(5);
 /// The wait after a pass in which a shard failed.
 const FAILED_PAUSE: Duration = Duration::from_secs(1);
 
+/// What the task works with.
+pub(super) struct Sweeping {
+    pub(super) sweeper: Sweeper,
+    /// Tells of timers that the API has moved.
+    pub(super) changes: Arc<TimerChanges>,
+    /// Is told how each pass went.
+    pub(super) condition: Arc<Condition>,
+}
+
 /// Sweeps until it is asked to stop.
-pub(super) async fn sweep(
-    sweeper: Sweeper,
-    clock: Arc<dyn Clock>,
-    changes: Arc<TimerChanges>,
-    stop: Stop,
-) {
+pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop) {
+    let Sweeping { sweeper, changes, condition } = sweeping;
     let mut first_shard = 0_u32;
     loop {
         let pass = sweeper.pass(first_shard, pending()).await;
         first_shard = first_shard.wrapping_add(1);
         pass.log();
+        condition.note(&pass);
         let pause = if pass.failed > 0 { FAILED_PAUSE } else { PASS_PAUSE };
         let next = async {
             clock.wait(pause).await;

@@ -48,18 +48,12 @@ impl Tasks {
         }
     }
 
-    /// Asks all tasks to stop and waits for them, then cancels those that take longer than
-    /// `time_max`.
-    ///
-    /// A timeout is not an error: otherwise a client that sends half a request could cause one.
-    pub(super) async fn stop(&mut self, time_max: Duration) {
+    /// Asks all tasks to stop and waits for them, for at most `time_max`. Returns whether all of them
+    /// have ended; the caller cancels the others.
+    pub(super) async fn stop(&mut self, time_max: Duration) -> bool {
         self.stop.send_replace(true);
         let all = async { while self.running.join_next().await.is_some() {} };
-        if timeout(time_max, all).await.is_err() {
-            let seconds = time_max.as_secs();
-            tracing::warn!(seconds, "shutdown timed out; cancelling remaining tasks");
-            self.cancel_all().await;
-        }
+        timeout(time_max, all).await.is_ok()
     }
 
     /// Cancels all tasks and waits until they are gone. The store can be closed afterwards: no task

@@ -205,15 +205,17 @@ async fn handle<P: Performer>(
 #[cfg(test)]
 mod tests {
     use std::future::pending;
+    use std::sync::atomic::{AtomicI64, Ordering};
 
     use app::AppError;
     use app::fire::{DeliveryPlace, Performed};
     use async_trait::async_trait;
-    use chrono::{DateTime, Utc};
+    use chrono::{DateTime, TimeDelta, Utc};
     use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
     use domain::work_item::WorkItem;
     use embedded::queue::QueueStats;
     use ports::{DispatchQueue as _, QueueMessage, StoreError};
+    use runtime::{ProcessClock, system_now};
     use testkit::SetClock;
     use tokio::sync::{Semaphore, mpsc, oneshot, watch};
     use tokio::task::JoinHandle;
@@ -299,6 +301,26 @@ mod tests {
              the store is not available: as the test asked for"
         );
         assert_eq!(world.stats().await, QueueStats { dead_letters: 1, ..QueueStats::default() });
+    }
+
+    #[tokio::test]
+    async fn a_system_clock_that_jumps_delivers_no_message_again_while_its_worker_has_it() {
+        let jump = Arc::new(AtomicI64::new(0));
+        let start = system_now();
+        let jumped = jump.clone();
+        let system = move || start + TimeDelta::seconds(jumped.load(Ordering::Relaxed));
+        let clock: Arc<dyn Clock> = Arc::new(ProcessClock::over(system));
+        let queue = Queue::in_memory(clock.clone()).unwrap();
+        let work_item = WorkItem::PurgeCollection { collection_uid: "c".to_owned() };
+        queue.send(&[QueueMessage { work_item, due_at: start }], start).await.unwrap();
+        let held = queue.receive(1).await.unwrap().pop().unwrap();
+        for seconds in [130, 86_400, -600] {
+            jump.store(seconds, Ordering::Relaxed);
+            let stats = queue.stats().await.unwrap();
+            assert_eq!((stats.hidden, stats.visible), (1, 0), "after a jump by {seconds} s");
+        }
+        queue.finish(&[held.receipt]).await.unwrap();
+        assert_eq!(queue.stats().await.unwrap(), QueueStats::default());
     }
 
     #[tokio::test]

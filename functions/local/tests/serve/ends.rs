@@ -2,7 +2,11 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
 
 use crate::client::{Request, read_answer};
 use crate::server::{Server, command, job, versioned};
@@ -27,7 +31,7 @@ fn begun(server: &Server) -> TcpStream {
 
 #[test]
 fn the_server_prints_its_address_reports_its_version_and_stops_on_a_signal() {
-    for signal in ["TERM", "INT"] {
+    for signal in ["TERM", "INT", "HUP"] {
         let server = memory();
         assert_eq!(server.notes, [format!("listening on http://{}", server.address)]);
         let health = server.send("GET", "/healthz", "");
@@ -69,12 +73,72 @@ fn an_idle_connection_does_not_delay_the_shutdown() {
 }
 
 #[test]
-fn a_request_that_never_ends_is_cancelled_at_shutdown() {
-    let mut server = memory();
+fn a_request_that_never_ends_is_cancelled_when_the_time_to_drain_is_over() {
+    let mut server = Server::start(["--memory", "--no-auth", "--drain", "1"]);
     let _stream = begun(&server);
     server.signal("TERM");
-    server.wait_for("shutdown timed out; cancelling remaining tasks");
+    server.wait_for("the time of --drain is over: closing the remaining connections");
+    let ended = server.wait();
+    ended.is_clean();
+    assert!(ended.took < Duration::from_secs(1 + 3), "{:?}", ended.took);
+}
+
+#[test]
+fn an_action_that_takes_longer_than_the_drain_is_interrupted_and_sent_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let start = |drain: &str| {
+        let mut command = command();
+        command.args(["--listen", "127.0.0.1:0", "--no-auth", "--drain", drain, "--data"]);
+        command.arg(dir.path());
+        Server::spawn(command)
+    };
+    let mut server = start("0");
+    server.must("PUT", "/jc", "{}");
+    let uri = format!("http://{}/", target.local_addr().unwrap());
+    let action = json!({"type": "Http", "request": {"uri": uri, "method": "POST"}});
+    server.must("PUT", "/jc/jobs/j", &json!({"properties": {"action": action}}).to_string());
+    let (_silent, _) = target.accept().unwrap();
+    server.signal("TERM");
+    server.wait_for("interrupting actions; they will be sent again at the next start");
+    let ended = server.wait();
+    ended.is_clean();
+    assert!(ended.took < Duration::from_secs(3), "{:?}", ended.took);
+    assert!(ended.log.contains("actions=1"), "{}", ended.log);
+
+    // The next start sends it again, and this time the drain is long enough.
+    let mut server = start("70");
+    let (stream, _) = target.accept().unwrap();
+    server.signal("TERM");
+    server.wait_for("shutting down: waiting for actions under way");
+    (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let ended = server.wait();
+    ended.is_clean();
+    assert!(!ended.log.contains("interrupting"), "{}", ended.log);
+}
+
+#[test]
+fn a_hang_up_is_no_second_signal_and_nohup_is_respected() {
+    let mut server = Server::start(["--memory", "--no-auth", "--drain", "70"]);
+    let mut stream = begun(&server);
+    server.signal("TERM");
+    server.wait_for("shutting down");
+    server.signal("HUP");
+    stream.write_all(b"{}").unwrap();
+    assert_eq!(read_answer(stream).unwrap().status, 201);
     server.wait().is_clean();
+
+    if cfg!(target_os = "linux") {
+        let serving = command();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"trap "" HUP; exec "$@""#, "sh"]);
+        shell.arg(serving.get_program()).args(["serve", "--memory", "--no-auth"]);
+        shell.args(["--listen", "127.0.0.1:0"]).env_remove("MINUTEHAND_TOKEN");
+        let server = Server::spawn(shell);
+        server.signal("HUP");
+        assert_eq!(server.send("GET", "/healthz", "").status, 200);
+        server.stop().is_clean();
+    }
 }
 
 #[test]
@@ -145,10 +209,19 @@ fn a_server_in_memory_leaves_no_files() {
 #[test]
 fn the_default_data_directory_is_in_the_working_directory() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = command();
-    command.args(["--no-auth", "--listen", "127.0.0.1:0"]).current_dir(dir.path());
-    Server::spawn(command).stop().is_clean();
-    assert!(dir.path().join(".minutehand/store.db").exists());
+    let start = || {
+        let mut command = command();
+        command.args(["--no-auth", "--listen", "127.0.0.1:0"]).current_dir(dir.path());
+        Server::spawn(command)
+    };
+    let first = start();
+    let data = dir.path().canonicalize().unwrap().join(".minutehand");
+    assert_eq!(first.notes[0], format!("new data directory: {}", data.display()));
+    first.stop().is_clean();
+    assert!(data.join("store.db").exists());
+    let again = start();
+    assert_eq!(again.notes[0], format!("data: {}", data.display()));
+    again.stop().is_clean();
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn on_a_loopback_address_any_certificate_will_do_unless_one_is_named() {
     assert_fails(&with(other.as_os_str()), 1, "holds no certificate as PEM");
     assert_fails(&with("/nowhere".as_ref()), 1, "cannot read certificates in /nowhere");
     let http = format!("http://{}", server.address);
-    assert_fails(&ask(["--url", &http]), 1, "if it uses TLS, ask for https://");
+    assert_fails(&ask(["--url", &http]), 1, "This port uses TLS; use https://.");
     server.stop().is_clean();
 }
 

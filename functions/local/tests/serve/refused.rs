@@ -46,13 +46,15 @@ fn conflicting_arguments_are_refused() {
     refuses(&both, 2, &["--tls-cert and --tls-self-signed exclude each other"]);
     let both = ["--tls-self-signed", "--insecure-http"];
     refuses(&both, 2, &["--tls-self-signed and --insecure-http exclude each other"]);
+    let alone = ["--tls-name", "scheduler.example"];
+    refuses(&alone, 2, &["--tls-name is for the certificate of --tls-self-signed"]);
     let both = ["--allow-private-targets", "--public-targets-only"];
     refuses(&both, 2, &["--allow-private-targets and --public-targets-only exclude each other"]);
 }
 
 #[test]
 fn an_invalid_token_from_the_environment_is_refused() {
-    for bad in [&b""[..], b"two words", b"\xff"] {
+    for bad in [&b"two words"[..], b"\xff"] {
         let mut command = command();
         command.arg("--memory").env("MINUTEHAND_TOKEN", OsStr::from_bytes(bad));
         let output = command.output().unwrap();
@@ -90,6 +92,8 @@ fn an_invalid_value_is_refused() {
         ("--clock-start", "tomorrow", "--clock-start"),
         ("--roles", "api,dispatcher", "dispatcher"),
         ("--roles", "", "--roles"),
+        ("--drain", "71", "71"),
+        ("--tls-name", "two words", "give a host name or an IP address"),
         ("--plan-limits", "maybe", "maybe"),
         ("--log-level", "loud", "loud"),
         ("--sync", "often", "often"),
@@ -109,11 +113,91 @@ fn a_start_that_fails_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    refuses(&["--data", file.to_str().unwrap()], 1, &["is a file: give a directory with --data"]);
+    refuses(&["--data", file.to_str().unwrap()], 1, &["is not a directory: give one with --data"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let error = format!("cannot listen on {address}: ");
     refuses(&["--memory", "--no-auth", "--listen", &address], 1, &[&error]);
+}
+
+#[test]
+fn a_port_in_use_stops_the_start_before_anything_is_written() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = command();
+    command.args(["--listen", &address, "--data"]).arg(dir.path().join("data"));
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{said}");
+    assert!(said.contains("another program uses the port: stop it, or try --listen"), "{said}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing was created");
+}
+
+#[test]
+fn a_directory_with_files_of_others_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("thesis.txt"), "").unwrap();
+    let said = refusal(dir.path());
+    assert!(
+        said.contains("it contains other files, such as thesis.txt: choose an empty"),
+        "{said}"
+    );
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was created");
+}
+
+#[test]
+fn a_start_that_fails_late_does_not_look_like_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    Server::open(dir.path()).stop().is_clean();
+    for arguments in [&["--token-file", "none"][..], &["--tls-cert", "none", "--tls-key", "none"]] {
+        let mut command = command();
+        command.args(["--listen", "127.0.0.1:0", "--data"]).arg(dir.path());
+        let output = command.args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let identity = fs::read_to_string(dir.path().join("identity")).unwrap();
+        assert!(identity.ends_with("\nclosed\n"), "{identity}");
+    }
+    Server::open(dir.path()).stop().is_clean();
+}
+
+#[test]
+fn a_misspelt_command_or_flag_is_answered_with_the_right_one() {
+    let said = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_minutehand"));
+        let output = command.args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let commands = said(&["start"]);
+    assert!(
+        commands.contains("tip: the commands are serve, preview, backup, repair, health"),
+        "{commands}"
+    );
+    let port = said(&["serve", "--port", "8080"]);
+    assert!(
+        port.contains("tip: the port is a part of --listen, like --listen 127.0.0.1:"),
+        "{port}"
+    );
+}
+
+#[test]
+fn the_short_help_is_short_and_neither_is_wider_than_a_terminal() {
+    let help = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_minutehand"));
+        let output = command.args(arguments).env("COLUMNS", "80").output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for command in ["serve", "preview", "backup", "repair", "health"] {
+        let (short, long) = (help(&[command, "-h"]), help(&[command, "--help"]));
+        assert!(short.lines().count() < long.lines().count(), "{command}: {short}");
+        assert!(!short.contains("Exit codes") && long.contains("Example"), "{command}: {short}");
+        for line in short.lines().chain(long.lines()) {
+            assert!(line.chars().count() <= 80, "{command}: {line}");
+        }
+    }
+    assert!(help(&["serve", "-h"]).lines().count() <= 80);
 }
 
 #[test]
@@ -126,7 +210,8 @@ fn a_damaged_database_is_reported_with_what_to_do() {
     )
     .unwrap();
     let said = refusal(dir.path());
-    assert!(said.contains("the database may be damaged; if so, restore"), "{said}");
+    assert!(said.contains("store.db is damaged: it is not a database; restore the data"), "{said}");
+    assert!(!said.contains("encryption"), "{said}");
 }
 
 /// The error of a server that cannot open this directory.

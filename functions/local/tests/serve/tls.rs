@@ -98,16 +98,79 @@ fn the_users_certificate_is_presented() {
 }
 
 #[test]
+fn a_certificate_that_changes_is_reloaded_without_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cert, private) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
+    let replace = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let made = CertificateParams::new([name.to_owned()]).unwrap().self_signed(&key).unwrap();
+        for (path, text) in [(&cert, made.pem()), (&private, key.serialize_pem())] {
+            let draft = path.with_extension("draft");
+            fs::write(&draft, text).unwrap();
+            fs::rename(&draft, path).unwrap();
+        }
+    };
+    replace("first.example");
+    let (cert_path, key_path) = (cert.to_str().unwrap(), private.to_str().unwrap());
+    let files = ["--tls-cert", cert_path, "--tls-key", key_path];
+    let mut server = Server::start(["--no-auth", "--memory"].into_iter().chain(files));
+    assert_eq!(health(&server, "first.example", &cert).unwrap().status, 200);
+    let first = dir.path().join("first.pem");
+    fs::copy(&cert, &first).unwrap();
+
+    // A key that does not belong to the certificate changes nothing, and is logged once.
+    fs::write(&private, KeyPair::generate().unwrap().serialize_pem()).unwrap();
+    server.wait_for("certificate is invalid; keeping the previous one");
+    assert_eq!(health(&server, "first.example", &first).unwrap().status, 200);
+
+    replace("second.example");
+    server.wait_for("certificate reloaded");
+    assert_eq!(health(&server, "second.example", &cert).unwrap().status, 200);
+    assert!(health(&server, "first.example", &first).is_err());
+    let ended = server.stop();
+    ended.is_clean();
+    assert_eq!(ended.log.matches("certificate is invalid").count(), 1, "{}", ended.log);
+}
+
+#[test]
+fn a_self_signed_certificate_has_the_names_that_clients_use() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = |names: &[&str]| {
+        let mut arguments = vec!["--no-auth", "--tls-self-signed"];
+        arguments.extend(names.iter().flat_map(|name| ["--tls-name", name]));
+        let data = dir.path().to_str().unwrap();
+        Server::start(arguments.into_iter().chain(["--data", data]))
+    };
+    let server = start(&["Scheduler.example", "10.0.0.5"]);
+    let (path, fingerprint) = certificate(&server);
+    for name in ["scheduler.example", "10.0.0.5", "localhost", "127.0.0.1"] {
+        assert_eq!(health(&server, name, &path).unwrap().status, 200, "{name}");
+    }
+    server.stop().is_clean();
+    // Fewer names are covered by the same certificate, another one is not.
+    let server = start(&["10.0.0.5"]);
+    assert_eq!(certificate(&server).1, fingerprint);
+    server.stop().is_clean();
+    let server = start(&["other.example"]);
+    assert_ne!(certificate(&server).1, fingerprint);
+    assert_eq!(health(&server, "other.example", &path).unwrap().status, 200);
+    server.stop().is_clean();
+}
+
+#[test]
 fn clients_without_a_tls_handshake_do_not_block_others() {
     let dir = tempfile::tempdir().unwrap();
-    let server = self_signed(dir.path());
+    let mut server = self_signed(dir.path());
     let silent: Vec<TcpStream> =
         (0..20).map(|_| TcpStream::connect(server.address).unwrap()).collect();
     let path = certificate(&server).0;
     assert_eq!(health(&server, "localhost", &path).unwrap().status, 200);
-    // A client without TLS does not block others, either.
-    let clear = Request { method: "GET", path: "/healthz", token: None, body: "" };
-    assert!(clear.send(server.address).is_err());
+    // A client without TLS does not block others, either, and is told what to do.
+    let clear = Request { method: "PUT", path: "/healthz", token: Some("t"), body: "{}" };
+    let answer = clear.send(server.address).unwrap();
+    assert_eq!(answer.status, 400, "{answer:?}");
+    assert_eq!(answer.json()["error"]["message"], "This port uses TLS; use https://.");
+    server.wait_for("request without TLS refused: clients have to use https");
     server.stop().is_clean();
     for mut stream in silent {
         assert!(matches!(stream.read(&mut [0; 8]), Ok(0) | Err(_)));

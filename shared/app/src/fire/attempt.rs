@@ -28,7 +28,7 @@ use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
 use domain::firing::{NO_RETRY_FOLLOWS, SkipReason, may_start};
 use domain::job::JobDefinition;
-use domain::message::{failed, request_failed};
+use domain::message::{failed, headline, request_failed};
 use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
 use ports::store::{Claim, ClaimRequest, Claimed, Counted, CountersAdd, Recorded};
@@ -38,7 +38,7 @@ use super::Stop;
 use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
-use super::loaded_job::{LoadedJob, action};
+use super::loaded_job::{LoadedJob, action, job_path};
 use super::{DeliveryPlace, Wait, floor, spans};
 use crate::error::AppError;
 
@@ -175,7 +175,12 @@ impl Executor {
     /// Gives back a claim under which nothing was done. If that fails, the lease ends by itself.
     async fn release(&self, claim: &Claim) {
         if let Err(error) = self.ports.store.attempts.release(claim).await {
-            tracing::warn!(%error, "a claim could not be released; it ends with its lease");
+            let Claim { job, attempt, .. } = claim;
+            let (job_path, id) = (job_path(job, None), attempt.id());
+            tracing::warn!(
+                job.path = job_path, job.uid, attempt = %id, %error,
+                "a claim could not be released; it ends with its lease"
+            );
         }
     }
 
@@ -206,8 +211,9 @@ impl Executor {
             Err(error) if error.is_retryable() => return Err(error),
             Err(error) => {
                 let error_type = ErrorType::JobUnreadable;
+                let job_path = job_path(job, Some(loaded));
                 tracing::error!(
-                    %error_type, job.uid, job.key, %error, "a job cannot be read, and fails"
+                    %error_type, job.path = job_path, job.uid, %error, "a job cannot be read, and fails"
                 );
                 let why = "The job cannot be read; the log says why";
                 return Ok(self.failed_at_once(request_failed("", "InternalError", why)));
@@ -233,7 +239,7 @@ impl Executor {
             job_uid: job.uid.clone(),
             collection_uid: job.collection_uid.clone(),
             expected_at: attempt.occurrence.nominal_at(),
-            sent_at: self.ports.clock.work_now(),
+            sent_at: self.ports.clock.outside_now(),
             region: self.settings.region.clone(),
         }
     }
@@ -267,9 +273,16 @@ impl Executor {
     ) -> Result<Performed, AppError> {
         self.release(&claim).await;
         let Claim { job, attempt, .. } = &claim;
-        tracing::info!(
-            job.uid, job.key, attempt = %attempt.id(), why = %reason, "an attempt does not start"
-        );
+        let (job_path, id) = (job_path(job, loaded.as_ref()), attempt.id());
+        if reason.is_skip() {
+            tracing::warn!(
+                job.path = job_path, job.uid, attempt = %id, %reason, "an occurrence is skipped"
+            );
+        } else {
+            tracing::info!(
+                job.path = job_path, job.uid, attempt = %id, %reason, "an attempt does not start"
+            );
+        }
         self.ports.events.note(Event::Dropped { job, attempt, why: reason });
         let is_first = attempt.role == Role::Main && attempt.number == 0;
         if let (true, true, Some(loaded)) = (reason.is_skip(), is_first, loaded) {
@@ -300,8 +313,11 @@ impl Executor {
         if self.has_too_many_retries(ended, loaded.as_ref()).await {
             record.message.push_str(NO_RETRY_FOLLOWS);
         }
-        match self.record(&claim, &record).await? {
-            Recorded::Kept => self.log_outcome(job, attempt, &record),
+        match self.record(&claim, &record, loaded.as_ref()).await? {
+            Recorded::Kept => {
+                let ended = EndedAttempt { job, attempt, record: &record };
+                self.log_outcome(ended, loaded.as_ref());
+            }
             Recorded::Already(other) => record = other,
             // Another worker has taken the attempt over. If that one dies, this message is needed.
             Recorded::Lost => {
@@ -314,14 +330,24 @@ impl Executor {
 
     /// Records, and tries that until the lease is over: an action that was done is not repeated only
     /// because the store was busy.
-    async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, AppError> {
+    async fn record(
+        &self,
+        claim: &Claim,
+        record: &Record,
+        loaded: Option<&LoadedJob>,
+    ) -> Result<Recorded, AppError> {
         // Bounded by the lease.
         loop {
             match self.ports.store.attempts.record(claim, record).await {
                 Err(error)
                     if error.is_retryable() && self.ports.clock.work_now() < claim.lease_until =>
                 {
-                    tracing::warn!(%error, "an attempt is not recorded yet");
+                    let Claim { job, attempt, .. } = claim;
+                    let (job_path, id) = (job_path(job, loaded), attempt.id());
+                    tracing::warn!(
+                        job.path = job_path, job.uid, attempt = %id, %error,
+                        "an attempt is not recorded yet"
+                    );
                     self.ports.clock.wait(RECORD_AGAIN).await;
                 }
                 ended => return Ok(ended?),
@@ -329,21 +355,29 @@ impl Executor {
         }
     }
 
-    fn log_outcome(&self, job: &JobRef, attempt: &Attempt, record: &Record) {
+    fn log_outcome(&self, ended: EndedAttempt<'_>, loaded: Option<&LoadedJob>) {
+        let EndedAttempt { job, attempt, record } = ended;
         let late = record.started_at - attempt.due_at;
         let took = record.ended_at - record.started_at;
         let (late_ms, took_ms) = (late.num_milliseconds(), took.num_milliseconds());
-        let id = attempt.id();
+        let (id, job_path) = (attempt.id(), || job_path(job, loaded));
+        // A macro evaluates its fields only if the line is logged.
         match record.outcome {
-            Outcome::Succeeded if self.settings.is_quiet => {
-                tracing::debug!(job.uid, job.key, attempt = %id, late_ms, took_ms, "succeeded");
-            }
-            Outcome::Succeeded => {
-                tracing::info!(job.uid, job.key, attempt = %id, late_ms, took_ms, "succeeded");
-            }
-            Outcome::Failed => {
-                tracing::warn!(job.uid, job.key, attempt = %id, late_ms, took_ms, "failed");
-            }
+            Outcome::Succeeded if self.settings.is_quiet => tracing::debug!(
+                job.path = job_path(), job.uid, attempt = %id, late_ms, took_ms, "succeeded"
+            ),
+            Outcome::Succeeded => tracing::info!(
+                job.path = job_path(), job.uid, attempt = %id, late_ms, took_ms, "succeeded"
+            ),
+            Outcome::Failed => tracing::warn!(
+                job.path = job_path(),
+                job.uid,
+                attempt = %id,
+                late_ms,
+                took_ms,
+                reason = headline(&record.message),
+                "failed"
+            ),
         }
         self.ports.events.note(Event::Executed { job, attempt, record, late });
     }

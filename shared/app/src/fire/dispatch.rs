@@ -8,17 +8,19 @@
 //!    moved by another dispatcher, or its job has changed: then the attempts of the old timing do
 //!    not start.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
-use domain::firing::{Window, plan_dispatch};
+use domain::firing::{SkipReason, Window, plan_dispatch};
 use domain::work_item::{JobRef, WorkItem};
 use ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
 use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Timers};
-use recurrence::Timetable;
+use recurrence::{Timetable, UnreadableTimetable};
 
+use super::loaded_job::path_without_names;
 use super::{floor, spans};
 use crate::error::AppError;
 
@@ -69,6 +71,10 @@ struct Batch {
     messages: Vec<QueueMessage>,
     advances: Vec<Advance>,
     report: DispatchReport,
+    /// Jobs with overtaken occurrences, and how many each.
+    overtaken: Vec<(JobRef, u64)>,
+    /// Jobs whose timetables cannot be read, and why.
+    unreadable: Vec<(JobRef, UnreadableTimetable)>,
 }
 
 impl Dispatcher {
@@ -100,7 +106,7 @@ impl Dispatcher {
         for due in due {
             self.plan_timer(due, &mut batch);
         }
-        let Batch { messages, advances, mut report } = batch;
+        let Batch { messages, advances, mut report, overtaken, unreadable } = batch;
         if !messages.is_empty() {
             self.queue.send(&messages, self.clock.now()).await?;
         }
@@ -112,7 +118,42 @@ impl Dispatcher {
                 report.overtaken_by_others += 1;
             }
         }
+        // The lines name jobs by their paths, which are read for these lines only: nothing waits.
+        self.log(&overtaken, &unreadable).await;
         Ok(report)
+    }
+
+    /// Logs what the timers cost.
+    async fn log(&self, overtaken: &[(JobRef, u64)], unreadable: &[(JobRef, UnreadableTimetable)]) {
+        let mut paths = HashMap::new();
+        for (job, occurrences) in overtaken {
+            let job_path = self.job_path(job, &mut paths).await;
+            let reason = SkipReason::Overtaken;
+            tracing::warn!(
+                job.path = job_path, job.uid, occurrences, %reason, "occurrences are skipped"
+            );
+        }
+        for (job, error) in unreadable {
+            let (error_type, job_path) =
+                (ErrorType::TimerUnreadable, self.job_path(job, &mut paths).await);
+            tracing::error!(
+                %error_type, job.path = job_path, job.uid, %error, "a timer cannot be planned"
+            );
+        }
+    }
+
+    /// The path of a job, with one read for each collection of a page.
+    async fn job_path(&self, job: &JobRef, known: &mut HashMap<String, Option<String>>) -> String {
+        let uid = &job.collection_uid;
+        if !known.contains_key(uid) {
+            let found = self.timers.collection_path(uid).await;
+            // A line without names is better than none.
+            known.insert(uid.clone(), found.unwrap_or_default());
+        }
+        match known.get(uid) {
+            Some(Some(path)) => format!("{path}/{}", job.key),
+            Some(None) | None => path_without_names(job),
+        }
     }
 
     fn plan_timer(&self, due: &Due, batch: &mut Batch) {
@@ -162,13 +203,7 @@ impl Dispatcher {
         let timetable: Timetable = match timer.timetable.parse() {
             Ok(timetable) => timetable,
             Err(error) => {
-                tracing::error!(
-                    error_type = %ErrorType::TimerUnreadable,
-                    job.uid = timer.job.uid,
-                    job.key = timer.job.key,
-                    %error,
-                    "a timer cannot be planned"
-                );
+                batch.unreadable.push((timer.job.clone(), error));
                 batch.report.unreadable += 1;
                 let timer = job_timer_key(timer, false, 0);
                 batch.advances.push(Advance { timer, from, to: now + UNREADABLE_WAITS });
@@ -187,12 +222,7 @@ impl Dispatcher {
             },
         );
         if plan.overtaken > 0 {
-            tracing::warn!(
-                job.uid = timer.job.uid,
-                job.key = timer.job.key,
-                occurrences = plan.overtaken,
-                "occurrences were overtaken and do not fire"
-            );
+            batch.overtaken.push((timer.job.clone(), plan.overtaken));
             self.events.note(Event::Overtaken { job: &timer.job, occurrences: plan.overtaken });
             batch.report.overtaken += plan.overtaken;
         }

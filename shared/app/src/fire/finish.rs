@@ -16,7 +16,7 @@ use ports::store::{Finish, PageRequest};
 
 use super::dispatch::attempt_message;
 use super::execute::Executor;
-use super::loaded_job::LoadedJob;
+use super::loaded_job::{LoadedJob, job_path};
 use super::spans;
 use crate::error::AppError;
 
@@ -42,7 +42,9 @@ impl Executor {
         if resend.is_empty() {
             return Ok(());
         }
-        tracing::warn!(job.uid, job.key, attempts = resend.len(), "re-sent stalled attempts");
+        let job_path = job_path(job, Some(&loaded));
+        let attempts = resend.len();
+        tracing::warn!(job.path = job_path, job.uid, attempts, "re-sent stalled attempts");
         let messages: Vec<_> =
             resend.into_iter().map(|attempt| attempt_message(job, attempt)).collect();
         Ok(self.ports.queue.send(&messages, self.ports.clock.now()).await?)
@@ -83,7 +85,7 @@ impl Executor {
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
         let retries = self.policy(job, Role::Main, loaded).await?.retries;
-        let last = last_until_now(timetable, snapshot.timing.since, now, &spans);
+        let last = last_until_now(timetable, now, &spans);
         let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;
@@ -95,9 +97,10 @@ impl Executor {
             attempts = Some(more);
         }
         let Some(attempts) = attempts else {
+            let job_path = job_path(job, Some(loaded));
             tracing::warn!(
+                job.path = job_path,
                 job.uid,
-                job.key,
                 "too many attempts to check whether a job has finished"
             );
             return Ok(Vec::new());
@@ -122,7 +125,9 @@ impl Executor {
                 delete_at: now + KEPT_FOR,
             };
             if self.ports.store.timers.finish(&finish).await? {
-                tracing::info!(job.uid, job.key, state = state.name(), "a job has finished");
+                let job_path = job_path(job, Some(loaded));
+                let name = state.name();
+                tracing::info!(job.path = job_path, job.uid, state = name, "a job has finished");
                 self.ports.events.note(Event::Finished { job, state });
             }
         }

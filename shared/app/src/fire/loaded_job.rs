@@ -108,10 +108,16 @@ impl LoadedJob {
         Self { snapshot, timetable, definition: OnceLock::new() }
     }
 
+    /// The path of the job: that of its collection, and its name.
+    fn path(&self) -> String {
+        format!("{}/{}", self.snapshot.collection_path, self.snapshot.name)
+    }
+
     pub(super) fn standing(&self) -> JobStanding<'_> {
         JobStanding {
             state: self.snapshot.state,
             generation: self.snapshot.timing.generation,
+            since: self.snapshot.timing.since,
             timetable: self.timetable.as_ref(),
             collection_on_since: self.snapshot.collection_on_since,
         }
@@ -120,15 +126,23 @@ impl LoadedJob {
     /// The number of the occurrence, from 1; for a run, the number of the occurrence before it.
     pub(super) fn repeat_count(&self, attempt: &Attempt, now: DateTime<Utc>) -> u64 {
         let timing = &self.snapshot.timing;
-        let count = |until| {
-            self.timetable.map_or(0, |timetable| timetable.count_between(timing.since, until))
-        };
+        let count = |until| self.timetable.map_or(0, |timetable| timetable.count_before(until));
         let before = u64::from(timing.used);
         match attempt.occurrence {
             Occurrence::Scheduled { nominal_at } => before + count(nominal_at) + 1,
             Occurrence::Run { .. } => (before + count(now)).max(1),
         }
     }
+}
+
+/// The path of a job, for the log; if the job is gone, what its message says of it.
+pub(super) fn job_path(job: &JobRef, loaded: Option<&LoadedJob>) -> String {
+    loaded.map_or_else(|| path_without_names(job), LoadedJob::path)
+}
+
+/// What stands for the path of a job whose collection is not known.
+pub(super) fn path_without_names(job: &JobRef) -> String {
+    format!("(collection {})/{}", job.collection_uid, job.key)
 }
 
 pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> {

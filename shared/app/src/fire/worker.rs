@@ -36,6 +36,7 @@ use futures_util::future::{Either, join_all, select};
 use ports::{Clock, ErrorType, Event, EventSink, chain};
 
 use super::execute::{Executor, Performed};
+use super::loaded_job::path_without_names;
 use super::{DeliveryPlace, Stop, Wait};
 use crate::error::AppError;
 
@@ -145,11 +146,11 @@ impl<P: Performer> Worker<P> {
         stop: &Stop,
     ) -> Disposition {
         let disposition = match delivery.work_items {
-            Err(error) => self.log_and_decide(delivery, &Ending::Unreadable(error)),
+            Err(error) => self.log_and_decide(delivery, None, &Ending::Unreadable(error)),
             // Nearly every message. Thousands of these may wait for their instant, so no allocation.
             Ok([work_item]) => {
                 let ending = self.perform(work_item, delivery.place, deadline, stop).await;
-                self.log_and_decide(delivery, &ending)
+                self.log_and_decide(delivery, Some(work_item), &ending)
             }
             Ok(work_items) => {
                 let place = delivery.place;
@@ -157,8 +158,9 @@ impl<P: Performer> Worker<P> {
                     .iter()
                     .map(|work_item| self.perform(work_item, place, deadline, stop));
                 let endings = Box::pin(join_all(each)).await;
-                let dispositions =
-                    endings.iter().map(|ending| self.log_and_decide(delivery, ending));
+                let dispositions = work_items.iter().zip(&endings).map(|(work_item, ending)| {
+                    self.log_and_decide(delivery, Some(work_item), ending)
+                });
                 dispositions.min().unwrap_or(Disposition::Delete)
             }
         };
@@ -190,12 +192,17 @@ impl<P: Performer> Worker<P> {
         }
     }
 
-    fn log_and_decide(&self, delivery: Delivery<'_>, ending: &Ending<'_>) -> Disposition {
-        self.log(delivery, ending);
+    fn log_and_decide(
+        &self,
+        delivery: Delivery<'_>,
+        work_item: Option<&WorkItem>,
+        ending: &Ending<'_>,
+    ) -> Disposition {
+        self.log(delivery, work_item, ending);
         decide(ending, delivery.receives)
     }
 
-    fn log(&self, delivery: Delivery<'_>, ending: &Ending<'_>) {
+    fn log(&self, delivery: Delivery<'_>, work_item: Option<&WorkItem>, ending: &Ending<'_>) {
         let Some(error_type) = error_type(ending) else { return };
         if let Ending::Unreadable(_) = ending {
             self.events.note(Event::MessageUnreadable);
@@ -219,13 +226,24 @@ impl<P: Performer> Worker<P> {
             }
         };
         let Delivery { message_id, receives, .. } = delivery;
-        tracing::error!(%error_type, %message_id, receives, error, "{what}");
+        // The store may be what failed, so the path is not read: the message has the job's ids.
+        let job = work_item.and_then(WorkItem::job);
+        let (uid, path) = (job.map(|job| job.uid.as_str()), job.map(path_without_names));
+        tracing::error!(
+            %error_type, %message_id, receives, job.path = path, job.uid = uid, error, "{what}"
+        );
     }
 
     fn log_dead_letter(&self, delivery: Delivery<'_>) {
         self.events.note(Event::DeadLetter);
-        let (error_type, Delivery { message_id, receives, .. }) = (ErrorType::DeadLetter, delivery);
-        tracing::error!(%error_type, %message_id, receives, "message goes to the dead letters");
+        let Delivery { message_id, receives, work_items, .. } = delivery;
+        let error_type = ErrorType::DeadLetter;
+        let job = work_items.ok().and_then(|items| items.iter().find_map(WorkItem::job));
+        let (uid, path) = (job.map(|job| job.uid.as_str()), job.map(path_without_names));
+        tracing::error!(
+            %error_type, %message_id, receives, job.path = path, job.uid = uid,
+            "message goes to the dead letters"
+        );
     }
 }
 

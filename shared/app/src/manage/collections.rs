@@ -7,7 +7,7 @@ use domain::document::{
 };
 use domain::location::display_name;
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::{PlanLimits, PricingTier, TierLimits};
+use domain::plan::{JobLimits, Plan, PlanLimits, second_free_collection};
 use domain::refusal::{Code, Refusal};
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use serde_json::Value;
@@ -154,6 +154,18 @@ impl Manage {
         })
     }
 
+    /// The record of the collection of a job, which must exist.
+    pub(super) async fn parent(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<CollectionRecord, AppError> {
+        self.collection(place, name).await.map_err(|error| match error {
+            AppError::NoCollection { group, name } => AppError::NoParent { group, name },
+            error => error,
+        })
+    }
+
     async fn create(
         &self,
         place: &ResourceGroup,
@@ -161,7 +173,7 @@ impl Manage {
         mut wanted: CollectionDefinition,
         now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
-        TierLimits::for_tier(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
         let location =
             wanted.location.as_deref().map_or(self.settings.region.as_str(), display_name);
@@ -171,7 +183,8 @@ impl Manage {
             place: place.clone(),
             collection: Collection { uid, name: name.clone(), definition: wanted },
             job_count: 0,
-            on_since: now,
+            on_since: CollectionRecord::NEVER_SWITCHED,
+            state_since: Some(now),
             version: 1,
         };
         let saved = self.ports.collections.create(&record).await?;
@@ -191,8 +204,10 @@ impl Manage {
             self.check_jobs_fit(&old, &wanted).await?;
         }
         let switched_on = wanted.state.is_on() && !before.state.is_on();
+        let has_changed = wanted.state != before.state;
         let record = CollectionRecord {
             on_since: if switched_on { now } else { old.on_since },
+            state_since: if has_changed { Some(now) } else { old.state_since },
             collection: Collection { definition: wanted, ..old.collection },
             ..old
         };
@@ -201,14 +216,14 @@ impl Manage {
         Ok((saved == Saved::Kept).then_some(record))
     }
 
-    /// Checks that no other collection of the subscription has the pricing tier Free.
+    /// Checks that no other collection of the subscription has the plan Free.
     async fn check_one_free(
         &self,
         place: &ResourceGroup,
         name: &Name,
-        plan: PricingTier,
+        plan: Plan,
     ) -> Result<(), AppError> {
-        if plan != PricingTier::Free || self.settings.plan_limits == PlanLimits::Off {
+        if plan != Plan::Free || self.settings.plan_limits == PlanLimits::Off {
             return Ok(());
         }
         let mut from = None;
@@ -218,18 +233,10 @@ impl Manage {
             let page = self.ports.collections.list(&place.subscription, None, page).await?;
             let other = page.items.iter().find(|other| {
                 let same = other.place.group == place.group && other.collection.name == *name;
-                other.collection.definition.plan == PricingTier::Free && !same
+                other.collection.definition.plan == Plan::Free && !same
             });
             if let Some(other) = other {
-                let other = &other.collection.name;
-                return Err(Refusal::new(
-                    Code::FreeCollectionExists,
-                    format!(
-                        "The subscription already has a Free job collection, '{other}'. Delete it, \
-                         or choose another 'sku'."
-                    ),
-                )
-                .into());
+                return Err(second_free_collection(&other.collection.name).into());
             }
             match page.next {
                 Some(next) => from = Some(next),
@@ -238,14 +245,13 @@ impl Manage {
         }
     }
 
-    /// Checks the jobs of a collection against another pricing tier or quota.
+    /// Checks the jobs of a collection against another plan or quota.
     async fn check_jobs_fit(
         &self,
         old: &CollectionRecord,
         wanted: &CollectionDefinition,
     ) -> Result<(), AppError> {
-        let limits =
-            TierLimits::for_tier(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        let limits = JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_job_count(old.job_count)?;
         let mut from = None;
         // Bounded by the jobs of the collection.

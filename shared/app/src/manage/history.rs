@@ -23,7 +23,7 @@ impl Manage {
         name: &Name,
         page: PageRequest,
     ) -> Result<Page<ExecutionView>, AppError> {
-        let collection = self.collection(place, collection).await?;
+        let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         let page = self.ports.history.list(&job.uid, page).await?;
         let now = self.ports.clock.now();

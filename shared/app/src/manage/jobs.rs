@@ -9,7 +9,7 @@ use domain::document::{
 use domain::extensions::EXTENSIONS;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
-use domain::pricing_tier::TierLimits;
+use domain::plan::JobLimits;
 use domain::refusal::{Code, Refusal};
 use domain::timing::{Change, Timing};
 use domain::work_item::JobRef;
@@ -21,6 +21,7 @@ use ports::store::{
 use recurrence::Timetable;
 use serde_json::{Value, json};
 
+use super::describe::Facts;
 use super::secrets::{SealedDocument, authenticates, open_certificates};
 use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{shown_definition, unreadable, whole_document};
@@ -41,14 +42,18 @@ impl Manage {
     ///
     /// # Errors
     ///
-    /// If the collection or the job does not exist.
+    /// If the job does not exist. A missing collection has no jobs, as in the original: it is not
+    /// an error of its own here.
     pub async fn get_job(
         &self,
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
     ) -> Result<JobView, AppError> {
-        let collection = self.collection(place, collection).await?;
+        let collection = self.collection(place, collection).await.map_err(|error| match error {
+            AppError::NoCollection { .. } => AppError::NoJob { name: name.to_string() },
+            error => error,
+        })?;
         let job = self.job(&collection, name).await?;
         self.stored_view(&collection, job)
     }
@@ -64,7 +69,7 @@ impl Manage {
         collection: &Name,
         page: PageRequest,
     ) -> Result<Page<JobView>, AppError> {
-        let collection = self.collection(place, collection).await?;
+        let collection = self.parent(place, collection).await?;
         let page = self.ports.jobs.list(&collection.collection.uid, page).await?;
         let views = page.items.into_iter().map(|job| self.stored_view(&collection, job));
         Ok(Page { items: views.collect::<Result<_, _>>()?, next: page.next })
@@ -84,7 +89,7 @@ impl Manage {
     ) -> Result<(JobView, PutOutcome), AppError> {
         let body = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.collection(place, collection).await?;
+            let collection = self.parent(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
             self.check_job_condition(name, found.as_ref())?;
             let body = self.with_unsent(body.clone(), found.as_ref(), &collection).await?;
@@ -118,7 +123,7 @@ impl Manage {
     ) -> Result<JobView, AppError> {
         let patch = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.collection(place, collection).await?;
+            let collection = self.parent(place, collection).await?;
             let old = self.job(&collection, name).await?;
             self.check_job_condition(name, Some(&old))?;
             let sealer = self.ports.sealer.as_ref();
@@ -151,7 +156,7 @@ impl Manage {
         name: &Name,
     ) -> Result<(), AppError> {
         retry_on_stale(format!("job '{name}'"), || async {
-            let collection = self.collection(place, collection).await?;
+            let collection = self.parent(place, collection).await?;
             let job = self.job(&collection, name).await?;
             self.check_job_condition(name, Some(&job))?;
             match self.ports.jobs.delete(&collection, &job).await? {
@@ -173,7 +178,7 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<(), AppError> {
-        let collection = self.collection(place, collection).await?;
+        let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         self.check_job_condition(name, Some(&job))?;
         if !collection.collection.definition.state.is_on() {
@@ -237,10 +242,10 @@ impl Manage {
         let timer = timer(&wanted, timing, &timetable, JobCounters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document: shown, sealed, version: 1, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
-        match self.ports.jobs.create(save, limits.jobs_max).await? {
+        match self.ports.jobs.create(save, limits.jobs_max()).await? {
             Saved::Kept => {
                 self.dispatch_soon(collection, &job).await;
-                Ok(Some(self.view(collection, job, &wanted, document)))
+                Ok(Some(self.view(collection, job, document)))
             }
             Saved::Stale => Ok(None),
             Saved::Full => {
@@ -280,7 +285,7 @@ impl Manage {
                     self.dispatch_soon(collection, &job).await;
                 }
                 let job = JobRecord { version: job.version + 1, ..job };
-                Ok(Some(self.view(collection, job, &wanted, document)))
+                Ok(Some(self.view(collection, job, document)))
             }
             Saved::Stale | Saved::Full => Ok(None),
         }
@@ -291,13 +296,10 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         wanted: &mut JobDefinition,
-    ) -> Result<TierLimits, AppError> {
+    ) -> Result<JobLimits, AppError> {
         let definition = &collection.collection.definition;
-        let limits = TierLimits::for_tier(
-            definition.plan,
-            definition.quota.as_ref(),
-            self.settings.plan_limits,
-        )?;
+        let limits =
+            JobLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_authentication(authenticates(wanted))?;
         self.check_aws(wanted)?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
@@ -341,7 +343,10 @@ impl Manage {
         let due = Due { due_at, what: DueTimer::Job(timer) };
         // The change is committed and its timer is in the index, so a failure is not the caller's.
         if let Err(error) = dispatcher.dispatch(&[due]).await {
-            tracing::warn!(job.uid, %error, "could not dispatch occurrences that are due soon; the next sweep will");
+            let ResourceGroup { subscription, group } = &collection.place;
+            let (parent, name) = (&collection.collection.name, &job.name);
+            let job_path = format!("{subscription}/{group}/{parent}/{name}");
+            tracing::warn!(job.path = job_path, job.uid, %error, "could not dispatch occurrences that are due soon; the next sweep will");
         }
     }
 
@@ -357,7 +362,7 @@ impl Manage {
 
     /// The view of a job that was read. A job that this version cannot read, as a newer one wrote
     /// it, is answered as it is stored: it must not make a whole list fail.
-    fn stored_view(
+    pub(super) fn stored_view(
         &self,
         collection: &CollectionRecord,
         job: JobRecord,
@@ -365,7 +370,7 @@ impl Manage {
         match shown_definition(&job.uid, &job.document) {
             Ok(definition) => {
                 let document = definition.write();
-                Ok(self.view(collection, job, &definition, document))
+                Ok(self.view(collection, job, document))
             }
             Err(error) => {
                 let Ok(Value::Object(properties)) = serde_json::from_str(&job.document) else {
@@ -381,11 +386,9 @@ impl Manage {
         &self,
         collection: &CollectionRecord,
         job: JobRecord,
-        definition: &JobDefinition,
         document: JobDocument,
     ) -> JobView {
-        let runs_once = definition.recurrence.is_none();
-        let next = next_execution_at(collection, &job, runs_once, self.ports.clock.now());
+        let next = Facts::of(collection, &job).next_occurrence(self.ports.clock.now());
         view_with_next(collection, job, document, next)
     }
 }
@@ -414,26 +417,9 @@ fn view_with_next(
     }
 }
 
-/// The next occurrence; `None` if the job or its collection is disabled or has ended.
-fn next_execution_at(
-    collection: &CollectionRecord,
-    job: &JobRecord,
-    runs_once: bool,
-    now: DateTime<Utc>,
-) -> Option<DateTime<Utc>> {
-    let is_on = collection.collection.definition.state.is_on();
-    if !is_on || job.timer.state != JobState::Enabled {
-        return None;
-    }
-    let timetable: Timetable = job.timer.timetable.as_deref()?.parse().ok()?;
-    // A job that runs once and has not run yet may be a moment late.
-    let is_waiting = runs_once && job.timer.counters.last_execution_at.is_none();
-    timetable.at_or_after(now).or_else(|| timetable.iter().next().filter(|_| is_waiting))
-}
-
 /// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.
 fn allowed_timetable(
-    limits: &TierLimits,
+    limits: &JobLimits,
     timing: &Timing,
     wanted: &JobDefinition,
     now: DateTime<Utc>,

@@ -15,6 +15,7 @@
 
 mod collections;
 mod condition;
+mod describe;
 mod history;
 mod jobs;
 mod secrets;
@@ -23,7 +24,7 @@ mod view;
 use std::sync::Arc;
 
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
     CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs, Sealer,
@@ -33,6 +34,7 @@ use crate::error::AppError;
 use crate::fire::Dispatcher;
 
 pub use condition::{Condition, Etag, Etags};
+pub use describe::JobDescription;
 pub use jobs::PutOutcome;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
@@ -69,7 +71,7 @@ pub struct ManagePorts {
 pub struct ManageSettings {
     /// The location of a collection that names none.
     pub region: String,
-    /// Whether the limits of pricing tiers apply.
+    /// Whether the limits of plans apply.
     pub plan_limits: PlanLimits,
     /// Whether actions can be sent to AWS.
     pub has_aws: bool,

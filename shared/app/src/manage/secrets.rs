@@ -49,7 +49,7 @@ pub(super) fn open_certificates(
     Ok(())
 }
 
-/// Whether a job authenticates in a way that the pricing tier Free does not include.
+/// Whether a job authenticates in a way that the plan Free does not include.
 pub(super) fn authenticates(job: &JobDefinition) -> bool {
     job.action.targets().any(Target::authenticates)
 }

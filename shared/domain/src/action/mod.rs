@@ -94,7 +94,7 @@ trait ActionType {
         None
     }
 
-    /// Whether it authenticates in a way that the pricing tier Free does not include.
+    /// Whether it authenticates in a way that the plan Free does not include.
     fn authenticates(_payload: &Self::Payload) -> bool {
         false
     }
@@ -140,7 +140,7 @@ macro_rules! action_types {
                 }
             }
 
-            /// Whether it authenticates in a way that the pricing tier Free does not include.
+            /// Whether it authenticates in a way that the plan Free does not include.
             #[must_use]
             pub fn authenticates(&self) -> bool {
                 match self {
@@ -196,7 +196,7 @@ macro_rules! action_types {
                 $(if type_name == <$kind as ActionType>::TYPE {
                     let fields = action.required_object(<$kind as ActionType>::PROPERTY)?;
                     let payload = <$kind as ActionType>::read(&fields)?;
-                    if fields.limiting_tier().is_some() {
+                    if fields.limiting_plan().is_some() {
                         <$kind as ActionType>::check(&payload, &fields)?;
                     }
                     return Ok(Self::$variant(payload));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::json::Reading;
-use crate::pricing_tier::PricingTier;
+use crate::plan::Plan;
 
 /// A payload for each type, and for `Http` one for each way to authenticate.
 fn examples() -> Vec<Value> {
@@ -38,7 +38,7 @@ fn examples() -> Vec<Value> {
 }
 
 fn read(action: &Value) -> Target {
-    let reading = Reading::Request(PricingTier::Standard);
+    let reading = Reading::Request(Plan::Standard);
     Action::read(&Fields::new("action", action, reading).unwrap()).unwrap().target
 }
 

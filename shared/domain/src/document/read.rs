@@ -8,7 +8,7 @@ use crate::collection::{CollectionDefinition, CollectionState};
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState, Switch};
 use crate::json::{Fields, Reading};
-use crate::pricing_tier::{MaxRecurrence, PricingTier, Quota};
+use crate::plan::{MaxRecurrence, Plan, Quota};
 use crate::refusal::Refusal;
 
 /// The largest number of a 32-bit client.
@@ -20,14 +20,16 @@ const INT_MAX: u32 = i32::MAX as u32;
 /// # Errors
 ///
 /// If a value is missing or not allowed.
-pub fn accept(body: &Value, tier: PricingTier) -> Result<JobDefinition, Refusal> {
-    let reading = Reading::Request(tier);
+pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
+    let reading = Reading::Request(plan);
     let properties = Fields::new("body", body, reading)?.value("properties").ok_or_else(|| {
         Refusal::invalid("'properties' is missing; a job is {\"properties\":{\"action\":…}}.")
     })?;
     let job = read_job(properties, reading)?;
     // The parts of a recurrence must fit together. Whether it ever occurs depends on its start.
-    job.recurrence.as_ref().map(Rule::canonical).transpose()?;
+    if let Some(recurrence) = &job.recurrence {
+        Rule::canonical(recurrence)?.check_start(job.start_time)?;
+    }
     Ok(job)
 }
 
@@ -84,8 +86,8 @@ fn read_switch(properties: &Fields<'_>) -> Result<Switch, Refusal> {
 ///
 /// If a value is not allowed.
 pub fn accept_collection(body: &Value) -> Result<CollectionDefinition, Refusal> {
-    // No limit of a collection's own values depends on the tier, which is one of these values.
-    read_collection(body, Reading::Request(PricingTier::default()))
+    // No limit of a collection's own values depends on the plan, which is one of these values.
+    read_collection(body, Reading::Request(Plan::default()))
 }
 
 /// Reads a stored collection.
@@ -104,10 +106,10 @@ fn read_collection(body: &Value, reading: Reading) -> Result<CollectionDefinitio
     let properties = Fields::new("properties", properties, reading)?.at_root();
     let plan = match properties.object("sku")? {
         Some(sku) => {
-            let names = PricingTier::ALL.map(PricingTier::name).join(", ");
-            sku.one_of("name", PricingTier::read, &names)?.unwrap_or_default()
+            let names = Plan::ALL.map(Plan::name).join(", ");
+            sku.one_of("name", Plan::read, &names)?.unwrap_or_default()
         }
-        None => PricingTier::default(),
+        None => Plan::default(),
     };
     let states = CollectionState::ALL.map(CollectionState::name).join(", ");
     Ok(CollectionDefinition {

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::action::Target;
 use crate::job::{JobDefinition, JobState};
-use crate::pricing_tier::PricingTier;
+use crate::plan::Plan;
 use crate::refusal::{Code, Refusal};
 
 const BASIC: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
@@ -13,7 +13,7 @@ fn parse(text: &str) -> Value {
 }
 
 fn accept_standard(body: &Value) -> Result<JobDefinition, Refusal> {
-    accept(body, PricingTier::Standard)
+    accept(body, Plan::Standard)
 }
 
 fn read(text: &str) -> JobDefinition {
@@ -430,7 +430,7 @@ fn a_refusal_names_the_property_and_what_is_allowed() {
     );
     check_refused(
         &BASIC.replace("00:01:00", "00:00:14"),
-        "'action.retryPolicy.retryInterval' is 00:00:14; in the pricing tier Standard use 00:00:15 to 548.00:00:00 (548 days).",
+        "'action.retryPolicy.retryInterval' is 00:00:14; in the plan Standard use 00:00:15 to 548.00:00:00 (548 days).",
     );
     check_refused(
         &BASIC.replace("\"Week\"", "\"Fortnight\""),
@@ -781,7 +781,7 @@ fn beyond_the_limits() -> Vec<(&'static str, Value)> {
         ("at most 50", request(json!({"headers": headers}))),
         ("use one of GET", request(json!({"method": "TRACE"}))),
         ("is reserved", request(json!({"headers": {"x-ms-scheduler-new": "1"}}))),
-        ("in the pricing tier", retries),
+        ("in the plan", retries),
         ("at most 9", sqs(json!({"messageAttributes": attributes}))),
         ("must be a string that is not empty", sqs(json!({"message": ""}))),
     ]

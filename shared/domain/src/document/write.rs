@@ -7,7 +7,7 @@ use crate::collection::CollectionDefinition;
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState};
 use crate::json::{Durations, ObjectBuilder, SplitDocument};
-use crate::pricing_tier::Quota;
+use crate::plan::Quota;
 use crate::refusal::{Code, Refusal};
 
 /// The most bytes of a job: compact JSON with its secrets, without what the service found out.

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use recurrence::Timetable;
 
 use super::limits::Spans;
+use super::may_start::fell_due_at;
 use super::next_step::{NextStep, next_step};
 use super::plan::{is_owed, latest_until};
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
@@ -23,7 +24,7 @@ pub struct JobProgress<'a> {
     pub timetable: &'a Timetable,
     /// The generation of its timing.
     pub generation: u64,
-    /// The occurrences of this timing are those from this time on.
+    /// Since when its timing holds.
     pub since: DateTime<Utc>,
     /// Its retries.
     pub retries: Retries,
@@ -71,12 +72,12 @@ struct Bounds {
 #[must_use]
 pub fn last_until_now(
     timetable: &Timetable,
-    since: DateTime<Utc>,
     now: DateTime<Utc>,
     spans: &Spans,
 ) -> Option<DateTime<Utc>> {
     // The clock of the sweeper that dispatched it may be ahead.
-    latest_until(timetable, since, now + spans.horizon + spans.look_again)
+    let until = now + spans.horizon + spans.look_again;
+    latest_until(timetable, timetable.iter().next()?, until)
 }
 
 /// From which time on the attempts must be known, given the last occurrence: as far back as a series of
@@ -122,7 +123,7 @@ pub fn check_finished(
         // What must still fire is decided when the collection is on again.
         return FinishCheck::default();
     };
-    let Some(last) = last_until_now(progress.timetable, progress.since, now, spans) else {
+    let Some(last) = last_until_now(progress.timetable, now, spans) else {
         return FinishCheck { resend: Vec::new(), over: Some(JobState::Completed) };
     };
     let mut seen = HashMap::new();
@@ -189,7 +190,7 @@ fn occurrence_status(
         let record = match seen.get(&(nominal_at, attempt.number)) {
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
-                let is_void = attempt.due_at < on_since.max(expired)
+                let is_void = fell_due_at(&attempt, progress.since) < on_since.max(expired)
                     || !is_owed(progress.timetable, nominal_at, floor);
                 return if is_void {
                     OccurrenceStatus::Void

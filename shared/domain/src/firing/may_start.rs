@@ -16,6 +16,8 @@ pub struct JobStanding<'a> {
     pub state: JobState,
     /// The generation of its timing.
     pub generation: u64,
+    /// Since when its timing holds.
+    pub since: DateTime<Utc>,
     /// Its timetable; `None` while it is disabled.
     pub timetable: Option<&'a Timetable>,
     /// Since when its collection is on; `None` if it is off.
@@ -52,10 +54,10 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gone => "the job is deleted",
-            Self::CollectionOff => "its collection is off, or was when it fell due",
-            Self::TimingChanged => "the job's start, recurrence or state changed",
-            Self::NotEnabled => "the job is not enabled",
-            Self::Overtaken => "its successor fell due long ago",
+            Self::CollectionOff => "its collection is disabled, or was when it fell due",
+            Self::TimingChanged => "the job's start, recurrence or state has changed",
+            Self::NotEnabled => "the job is disabled, or has finished",
+            Self::Overtaken => "a later occurrence was due before this one could start",
         })
     }
 }
@@ -73,7 +75,12 @@ pub fn may_start(
     let standing = standing.ok_or(SkipReason::Gone)?;
     // The due time of the attempt decides, not the instant of the occurrence: a retry that was waiting
     // while the collection was off may start if it is due after the collection is on again.
-    if standing.collection_on_since.is_none_or(|since| attempt.due_at < since) {
+    let fell_due_at = if attempt.generation == standing.generation {
+        fell_due_at(attempt, standing.since)
+    } else {
+        attempt.due_at
+    };
+    if standing.collection_on_since.is_none_or(|since| fell_due_at < since) {
         return Err(SkipReason::CollectionOff);
     }
     let nominal_at = match attempt.occurrence {
@@ -99,6 +106,12 @@ pub fn may_start(
     }
 }
 
+/// When an attempt fell due. The anchor of a schedule is cut to whole seconds, so that the first
+/// occurrence of a timing can be a moment before the timing itself.
+pub(super) fn fell_due_at(attempt: &Attempt, since: DateTime<Utc>) -> DateTime<Utc> {
+    attempt.due_at.max(since)
+}
+
 #[cfg(test)]
 mod tests {
     use recurrence::{Recurrence, Rule};
@@ -122,6 +135,7 @@ mod tests {
         let good = JobStanding {
             state: JobState::Enabled,
             generation: 3,
+            since: at(0),
             timetable: Some(&timetable),
             collection_on_since: Some(at(0)),
         };
@@ -145,9 +159,15 @@ mod tests {
         let other = Some(JobStanding { generation: 4, ..good });
         check("another timing", other, floor, [changed, changed, changed, ok]);
         let since = |since| Some(JobStanding { collection_on_since: since, ..good });
+        let with_on = |on| JobStanding { collection_on_since: Some(on), ..good };
         check("collection off", since(None), floor, [off; 4]);
         check("on again between", since(Some(at(61))), floor, [off, ok, ok, off]);
         check("on again at the instant", since(Some(at(60))), floor, [ok; 4]);
+        // The timing began within the second of its first occurrence, after the collection was on.
+        let cut = |since, on| Some(JobStanding { since, ..with_on(on) });
+        let moment = |millis| at(60) + chrono::TimeDelta::milliseconds(millis);
+        check("on, then put", cut(moment(300), moment(200)), floor, [ok, ok, ok, off]);
+        check("put, then on", cut(moment(200), moment(300)), floor, [off, ok, ok, off]);
         // Its successor, 01:01, is at the floor.
         check("overtaken", Some(good), at(61), [Err(SkipReason::Overtaken), ok, ok, ok]);
         check("not quite", Some(good), at(61) - chrono::TimeDelta::seconds(1), [ok; 4]);

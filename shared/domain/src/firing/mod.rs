@@ -10,6 +10,7 @@
 mod finish_check;
 pub mod limits;
 mod may_start;
+mod next_occurrence;
 mod next_step;
 mod places;
 mod plan;
@@ -18,6 +19,7 @@ pub use finish_check::{
     FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
 };
 pub use may_start::{JobStanding, SkipReason, may_start};
+pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
 pub use next_step::{NO_RETRY_FOLLOWS, NextStep, is_final_failure, next_step};
 pub use places::{Place, Places, TIMES_FREE};
 pub use plan::{DispatchPlan, NextLook, Window, is_owed, latest_until, plan_dispatch};

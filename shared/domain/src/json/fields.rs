@@ -5,7 +5,7 @@ use recurrence::WrittenDate;
 use serde_json::{Map, Value};
 
 use crate::duration::Span;
-use crate::pricing_tier::PricingTier;
+use crate::plan::Plan;
 use crate::refusal::Refusal;
 use crate::secret::Secret;
 
@@ -15,8 +15,8 @@ const GIVEN_CHARS_MAX: usize = 60;
 /// Where a document comes from, which decides what is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// From a client: the structure and all limits, some of which depend on the pricing tier.
-    Request(PricingTier),
+    /// From a client: the structure and all limits, some of which depend on the plan.
+    Request(Plan),
     /// From the store, with its secrets: the structure alone. Limits were checked when the document
     /// was accepted, and a limit that is tightened later must not break it.
     Stored,
@@ -55,10 +55,10 @@ impl<'a> Fields<'a> {
         self.reading
     }
 
-    /// The pricing tier whose limits apply; `None` for a stored document, which no limit applies to.
-    pub(crate) const fn limiting_tier(&self) -> Option<PricingTier> {
+    /// The plan whose limits apply; `None` for a stored document, which no limit applies to.
+    pub(crate) const fn limiting_plan(&self) -> Option<Plan> {
         match self.reading {
-            Reading::Request(tier) => Some(tier),
+            Reading::Request(plan) => Some(plan),
             Reading::Stored | Reading::StoredWithoutSecrets => None,
         }
     }
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number. The bounds are limits, so they do not apply to a stored document.
     pub(crate) fn whole(&self, name: &str, min: u32, max: u32) -> Result<Option<u32>, Refusal> {
-        let allowed = if self.limiting_tier().is_some() { min..=max } else { 0..=u32::MAX };
+        let allowed = if self.limiting_plan().is_some() { min..=max } else { 0..=u32::MAX };
         self.value(name)
             .map(|value| {
                 let number = value.as_u64().and_then(|number| u32::try_from(number).ok());

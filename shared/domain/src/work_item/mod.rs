@@ -49,3 +49,16 @@ pub enum WorkItem {
         collection_uid: String,
     },
 }
+
+impl WorkItem {
+    /// The job that the work item is about.
+    #[must_use]
+    pub const fn job(&self) -> Option<&JobRef> {
+        match self {
+            Self::Attempt { job, .. }
+            | Self::CheckFinished { job, .. }
+            | Self::DeleteJob { job, .. } => Some(job),
+            Self::PurgeCollection { .. } => None,
+        }
+    }
+}

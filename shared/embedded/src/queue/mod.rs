@@ -11,7 +11,8 @@
 //! - When a process starts, the deliveries of the one before are void at once.
 //!
 //! Due times are in schedule time; the time for which a message is hidden is work time. A test clock
-//! may run a month of schedule in a minute of work.
+//! may run a month of schedule in a minute of work. Work time has to be a stopwatch, as it is on the
+//! clock of one process: otherwise a system clock that jumps would deliver a message to a second worker.
 //!
 //! # What is durable, and when
 //!
@@ -49,6 +50,7 @@ use std::error::Error;
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -61,7 +63,7 @@ use ports::{Clock, DispatchQueue, QueueError};
 use rusqlite::Connection;
 use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
-use self::file::{QUEUE, QueueFile};
+pub(crate) use self::file::{QUEUE, QueueFile};
 use self::table::{NextWake, ReceiveQuery, Received, StoredMessage};
 use self::taken::{Receiving, TakenMessages};
 pub(crate) use self::thread::QueueCommand;
@@ -112,6 +114,8 @@ pub struct Queue {
     permits: Arc<Semaphore>,
     /// Held by the one receiver that waits for messages; the others queue up behind it.
     receiver: Arc<Mutex<()>>,
+    /// Whether the last try to receive messages failed.
+    has_failed_to_deliver: Arc<AtomicBool>,
     /// Wakes that receiver, because another message may come first now.
     wake: Arc<Notify>,
     clock: Arc<dyn Clock>,
@@ -226,7 +230,9 @@ impl Queue {
         let max = max.clamp(1, RECEIVE_MAX);
         let receiver = self.receiver.lock().await;
         let delivered = loop {
-            let Received { delivered, next } = self.receive_visible(max).await?.open();
+            let answer = self.receive_visible(max).await;
+            self.has_failed_to_deliver.store(answer.is_err(), Ordering::Relaxed);
+            let Received { delivered, next } = answer?.open();
             if !delivered.is_empty() {
                 break delivered;
             }
@@ -235,6 +241,12 @@ impl Queue {
         // Decoding the messages must not delay the next receiver.
         drop(receiver);
         Ok(delivered.iter().map(TakenMessage::read).collect())
+    }
+
+    /// Whether the last try to receive messages failed. A receiver that waits tries every second.
+    #[must_use]
+    pub fn has_failed_to_deliver(&self) -> bool {
+        self.has_failed_to_deliver.load(Ordering::Relaxed)
     }
 
     /// Deletes messages whose work is done. A void receipt does nothing, here and below.
@@ -358,12 +370,17 @@ impl Queue {
         self.messages.clone()
     }
 
-    fn start(file: QueueFile, sync: SyncMode, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    pub(crate) fn start(
+        file: QueueFile,
+        sync: SyncMode,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
         let wake = Arc::new(Notify::new());
         let server = QueueServer { file, sync, wake: Arc::clone(&wake) };
         let messages = serving::start(QUEUE, server)?;
         let permits = Arc::new(Semaphore::new(IN_FLIGHT_MAX));
-        Ok(Self { messages, permits, receiver: Arc::default(), wake, clock })
+        let (receiver, has_failed_to_deliver) = (Arc::default(), Arc::default());
+        Ok(Self { messages, permits, receiver, has_failed_to_deliver, wake, clock })
     }
 
     async fn ask<T: Send + 'static>(

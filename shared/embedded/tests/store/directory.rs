@@ -78,6 +78,23 @@ fn data_without_a_readable_format_is_refused() {
 }
 
 #[test]
+fn a_directory_with_files_of_others_is_refused_and_not_changed() {
+    let dir = new_dir();
+    fs::write(dir.path().join("thesis.txt"), "").unwrap();
+    let refused = DataDir::open(dir.path()).unwrap_err();
+    assert!(matches!(&refused, DataDirError::Foreign { file, .. } if file == "thesis.txt"));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is written");
+
+    // Own files that come before the format are not foreign; later, other files do no harm.
+    fs::remove_file(dir.path().join("thesis.txt")).unwrap();
+    fs::write(dir.path().join("key"), "").unwrap();
+    fs::create_dir(dir.path().join("lost+found")).unwrap();
+    assert!(DataDir::open(dir.path()).unwrap().is_new());
+    fs::write(dir.path().join("thesis.txt"), "").unwrap();
+    assert!(!DataDir::open(dir.path()).unwrap().is_new());
+}
+
+#[test]
 fn a_start_completes_what_an_interrupted_one_left() {
     let dir = new_dir();
     // A kill before the rename leaves an unlocked file and a draft.
@@ -93,7 +110,18 @@ fn a_file_that_is_not_a_database_is_refused() {
     let data_dir = DataDir::open(dir.path()).unwrap();
     fs::write(dir.path().join("store.db"), [7; 4096]).unwrap();
     let refused = Store::open(&data_dir, SyncMode::Normal).unwrap_err();
-    assert!(refused.to_string().starts_with("cannot open the store"), "{refused}");
+    assert!(refused.to_string().contains("is damaged: it is not a database; restore"), "{refused}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_is_a_link_is_refused_with_what_to_do() {
+    let (dir, other) = (new_dir(), new_dir());
+    let data_dir = DataDir::open(dir.path()).unwrap();
+    std::os::unix::fs::symlink(other.path().join("store.db"), dir.path().join("store.db")).unwrap();
+    let refused = Store::open(&data_dir, SyncMode::Normal).unwrap_err();
+    assert!(refused.to_string().contains("is a symbolic link, or no regular file"), "{refused}");
+    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0, "nothing was created");
 }
 
 #[cfg(unix)]

@@ -5,6 +5,9 @@ use domain::name::{Name, PathSegment};
 
 use super::{Page, PageRequest, Saved, StoreError};
 
+/// The first instant that a date of the API can name, in seconds since 1970.
+const YEAR_1: i64 = -62_135_596_800;
+
 /// The subscription and the resource group that a collection is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceGroup {
@@ -23,10 +26,22 @@ pub struct CollectionRecord {
     pub collection: Collection,
     /// How many jobs it holds.
     pub job_count: u32,
-    /// When it was last switched on. Attempts that were due before do not start.
+    /// When it was last switched on. Attempts that were due before do not start. Creating a
+    /// collection is not switching it on: see [`NEVER_SWITCHED`](Self::NEVER_SWITCHED).
     pub on_since: DateTime<Utc>,
+    /// Since when it has its state; `None` if an earlier version stored it.
+    pub state_since: Option<DateTime<Utc>>,
     /// The number of this change of the collection.
     pub version: u64,
+}
+
+impl CollectionRecord {
+    /// The `on_since` of a collection that was never switched on after it was created: the beginning
+    /// of time, so that no attempt is due before it. Earlier versions stored the time of creation.
+    pub const NEVER_SWITCHED: DateTime<Utc> = match DateTime::from_timestamp(YEAR_1, 0) {
+        Some(beginning) => beginning,
+        None => DateTime::UNIX_EPOCH,
+    };
 }
 
 /// Stores collections. Names match without regard to case.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::job::{self, JobState};
 use domain::name::Name;
-use domain::pricing_tier::PricingTier;
+use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::timing::Timing;
 use domain::work_item::JobRef;
@@ -16,6 +16,8 @@ use super::{Claim, StoreError};
 pub struct JobSnapshot {
     /// The job's name, in the spelling in which it was first given.
     pub name: Name,
+    /// The path of its collection: subscription, resource group and name, separated by slashes.
+    pub collection_path: String,
     /// Its properties, without secrets.
     pub document: String,
     /// Its secrets, sealed.
@@ -32,8 +34,8 @@ pub struct JobSnapshot {
     pub recently_counted: RecentlyCounted,
     /// Whether every occurrence has been dispatched.
     pub is_spent: bool,
-    /// The pricing tier of its collection.
-    pub plan: PricingTier,
+    /// The plan of its collection.
+    pub plan: Plan,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
 }

@@ -121,6 +121,13 @@ pub trait Timers: Send + Sync {
     /// is no longer where it was seen.
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>>;
 
+    /// The path of a collection, for the log: subscription, resource group and name, separated by
+    /// slashes. `None` if it is gone, or the store does not know.
+    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+        let _ = collection_uid;
+        Ok(None)
+    }
+
     /// Finishes a job that is enabled; `false` if it is not enabled, or its timing has changed.
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError>;
 }

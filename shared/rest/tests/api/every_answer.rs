@@ -1,6 +1,6 @@
 //! Behaviour that all operations share.
 
-use minutehand_rest::Access;
+use minutehand_rest::{Access, Scope, Token};
 
 use crate::support::{Api, GROUP, Trouble, VERSION};
 
@@ -31,7 +31,7 @@ fn every_answer_has_an_id_and_a_date_and_forbids_caching() {
 
 #[test]
 fn without_a_valid_token_every_path_is_unauthorized() {
-    let api = Api::with(Access::Tokens(vec![TOKEN]));
+    let api = Api::with(Access::Tokens(vec![Token::with_all_rights(TOKEN)]));
     let target = format!("{GROUP}?{VERSION}");
     let with = |token| api.send("GET", &target, &[("authorization", token)], "");
     with("Bearer token").is(200, r#"{"value":[],"nextLink":null}"#);
@@ -51,6 +51,40 @@ fn without_a_valid_token_every_path_is_unauthorized() {
             "The 'Authorization' header is missing; send 'Authorization: Bearer <token>'.",
         );
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+    }
+}
+
+#[test]
+fn a_token_allows_what_its_scope_says() {
+    use Scope::{All, Read, Run};
+    let job = format!("{GROUP}/C1/jobs/J1");
+    let metrics = "/metrics".to_owned();
+    for (method, path, needed) in [
+        ("GET", &job, Read),
+        ("GET", &metrics, Read),
+        ("HEAD", &"/subscriptions/s/resourceGroups/g".to_owned(), Read),
+        ("POST", &format!("{job}/run"), Run),
+        ("PUT", &job, All),
+        ("PATCH", &job, All),
+        ("DELETE", &job, All),
+        ("POST", &format!("{GROUP}/C1/disable"), All),
+    ] {
+        for scope in Scope::ALL {
+            let api = Api::with(Access::Tokens(vec![Token { hash: TOKEN, scope }]));
+            let target = format!("{path}?{VERSION}");
+            let answer = api.send(method, &target, &[("authorization", "Bearer token")], "{}");
+            let is_refused = answer.status == 403;
+            assert_eq!(is_refused, scope < needed, "{scope:?} {method} {path}: {}", answer.body);
+            if is_refused {
+                let message = format!(
+                    "The token has the scope '{}'; this request needs a token with '{}'.",
+                    scope.name(),
+                    needed.name()
+                );
+                answer.fails(403, "AuthorizationFailed", &message);
+                assert_eq!(answer.header("www-authenticate"), None);
+            }
+        }
     }
 }
 
@@ -114,7 +148,7 @@ fn a_head_is_a_get_without_its_body() {
         }
     }
     // A public page needs no token for either.
-    let closed = Api::with(Access::Tokens(vec![TOKEN]));
+    let closed = Api::with(Access::Tokens(vec![Token::with_all_rights(TOKEN)]));
     for path in ["/healthz", "/openapi.json"] {
         assert_eq!(closed.send("HEAD", path, &[], "").status.as_u16(), 200, "{path}");
     }

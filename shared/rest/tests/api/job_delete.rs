@@ -1,6 +1,6 @@
 //! `Jobs_Delete`.
 
-use crate::support::{Api, NO_COLLECTION};
+use crate::support::{Api, NO_PARENT};
 
 #[test]
 fn deleting_a_job_answers_without_a_body() {
@@ -12,5 +12,5 @@ fn deleting_a_job_answers_without_a_body() {
 
 #[test]
 fn a_missing_collection_is_not_found() {
-    Api::new().ask("DELETE", "/nope/jobs/J1", "").fails(404, "ResourceNotFound", NO_COLLECTION);
+    Api::new().ask("DELETE", "/nope/jobs/J1", "").fails(404, "ResourceNotFound", NO_PARENT);
 }

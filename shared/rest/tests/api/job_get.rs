@@ -3,7 +3,7 @@
 use domain::job::JobState;
 use ports::store::CountersAdd;
 
-use crate::support::{Api, GROUP, JOB, NO_COLLECTION, VERSION};
+use crate::support::{Api, GROUP, JOB, VERSION};
 
 #[test]
 fn answers_keep_the_names_as_they_were_first_spelled() {
@@ -75,5 +75,6 @@ fn durations_have_the_form_that_the_client_library_reads() {
 fn a_missing_job_and_a_missing_collection_are_not_found() {
     let api = Api::with_collection();
     api.get("/C1/jobs/nope").fails(404, "NotFound", "Job 'nope' cannot be found.");
-    api.get("/nope/jobs/J1").fails(404, "ResourceNotFound", NO_COLLECTION);
+    // As the original answered it.
+    api.get("/nope/jobs/J1").fails(404, "NotFound", "Job 'J1' cannot be found.");
 }

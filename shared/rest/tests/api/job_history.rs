@@ -5,7 +5,7 @@ use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use ports::store::HistoryEntry;
 use serde_json::Value;
 
-use crate::support::{Api, GROUP, NO_COLLECTION, VERSION, now};
+use crate::support::{Api, GROUP, NO_PARENT, VERSION, now};
 
 fn instant(text: &str) -> DateTime<Utc> {
     text.parse().unwrap()
@@ -265,6 +265,6 @@ fn a_missing_job_or_collection_is_not_found_and_a_new_job_has_no_history() {
     let api = Api::with_collection();
     let answer = api.get("/C1/jobs/nope/history");
     answer.fails(404, "NotFound", "Job 'nope' cannot be found.");
-    api.get("/nope/jobs/J1/history").fails(404, "ResourceNotFound", NO_COLLECTION);
+    api.get("/nope/jobs/J1/history").fails(404, "ResourceNotFound", NO_PARENT);
     Api::with_job().get("/C1/jobs/J1/history").is(200, r#"{"value":[],"nextLink":null}"#);
 }

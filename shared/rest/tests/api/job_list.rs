@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, GROUP, JOB, NO_COLLECTION, VERSION};
+use crate::support::{Api, GROUP, JOB, NO_PARENT, VERSION};
 
 fn names(list: &Value) -> Vec<&str> {
     list["value"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect()
@@ -101,5 +101,5 @@ fn invalid_parameters_are_refused() {
 
 #[test]
 fn a_missing_collection_is_not_found() {
-    Api::new().get("/nope/jobs").fails(404, "ResourceNotFound", NO_COLLECTION);
+    Api::new().get("/nope/jobs").fails(404, "ResourceNotFound", NO_PARENT);
 }

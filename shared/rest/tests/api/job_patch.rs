@@ -1,6 +1,6 @@
 //! `Jobs_Patch`.
 
-use crate::support::{Api, NO_COLLECTION};
+use crate::support::{Api, NO_PARENT};
 
 #[test]
 fn a_patch_changes_the_properties_that_it_contains() {
@@ -23,7 +23,7 @@ fn a_patch_changes_the_properties_that_it_contains() {
 fn a_missing_job_is_not_created() {
     let api = Api::with_collection();
     api.ask("PATCH", "/C1/jobs/nope", "{}").fails(404, "NotFound", "Job 'nope' cannot be found.");
-    api.ask("PATCH", "/nope/jobs/J1", "{}").fails(404, "ResourceNotFound", NO_COLLECTION);
+    api.ask("PATCH", "/nope/jobs/J1", "{}").fails(404, "ResourceNotFound", NO_PARENT);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, JOB, NO_COLLECTION};
+use crate::support::{Api, JOB, NO_PARENT};
 
 /// From a recording of Azure.
 const SENT: &str = r#"{"properties":{"startTime":"2015-07-13T00:00:00Z","action":{"type":"Http","request":{"authentication":{"username":"username","password":"pasworrd","type":"Basic"},"uri":"http://www.bing.com/","method":"GET","body":"some body message!","headers":{"content-type":"application/xml"}},"retryPolicy":{"retryType":"Fixed","retryInterval":"00:01:00","retryCount":2},"errorAction":{"type":"StorageQueue","queueMessage":{"storageAccount":"schedulersdktest","queueName":"queue1","sasToken":"ThIsiSmYtOke","message":"some message!"}}},"recurrence":{"frequency":"Week","interval":1,"count":10000,"endTime":"2020-10-10T10:10:10Z"},"state":"Enabled"}}"#;
@@ -95,7 +95,7 @@ fn refusals_have_the_code_of_the_violated_rule() {
 
 #[test]
 fn a_missing_collection_is_not_created() {
-    Api::new().put("/nope/jobs/J1", JOB).fails(404, "ResourceNotFound", NO_COLLECTION);
+    Api::new().put("/nope/jobs/J1", JOB).fails(404, "ResourceNotFound", NO_PARENT);
 }
 
 #[test]

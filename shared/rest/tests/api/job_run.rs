@@ -5,7 +5,7 @@ use domain::job::JobState;
 use domain::work_item::WorkItem;
 use ports::QueueMessage;
 
-use crate::support::{Api, NO_COLLECTION};
+use crate::support::{Api, NO_PARENT};
 
 #[test]
 fn running_a_job_sends_one_attempt_and_answers_without_a_body() {
@@ -42,5 +42,5 @@ fn a_missing_job_or_collection_is_not_found() {
     let answer = api.ask("POST", "/C1/jobs/nope/run", "");
     answer.fails(404, "NotFound", "Job 'nope' cannot be found.");
     let answer = api.ask("POST", "/nope/jobs/J1/run", "");
-    answer.fails(404, "ResourceNotFound", NO_COLLECTION);
+    answer.fails(404, "ResourceNotFound", NO_PARENT);
 }

@@ -34,6 +34,8 @@ mod conditions;
 #[cfg(test)]
 mod job_delete;
 #[cfg(test)]
+mod job_describe;
+#[cfg(test)]
 mod job_get;
 #[cfg(test)]
 mod job_history;

@@ -169,6 +169,10 @@ impl Timers for BatchingStore {
         moved
     }
 
+    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+        self.store.collection_path(collection_uid).await
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         self.store.finish(finish).await
     }

@@ -124,6 +124,10 @@ impl<'a> Reader<'a> {
         date.map_err(|_| self.corrupt(name, "it is no date"))
     }
 
+    pub(crate) fn optional_date(&self, name: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
+        self.item.get(name).map(|_| self.date(name)).transpose()
+    }
+
     pub(crate) fn ticks(&self, name: &str) -> Result<DateTime<Utc>, StoreError> {
         self.optional_ticks(name)?.ok_or_else(|| self.corrupt(name, "it is missing"))
     }

@@ -32,6 +32,14 @@ pub(crate) fn collection(place: &ResourceGroup, name: &Name) -> Key {
     key(subscription(&place.subscription), sk)
 }
 
+/// The path of the collection with this key: subscription, group and name, separated by slashes.
+pub(crate) fn collection_path(pk: &str, sk: &str) -> String {
+    let (_, subscription) = pk.split_once('#').unwrap_or_default();
+    let mut parts = sk.split('#').skip(1);
+    let (name, group) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    format!("{subscription}/{group}/{name}")
+}
+
 /// The prefix of the sort key of every collection.
 pub(crate) const COLLECTIONS: &str = "C#";
 
@@ -119,6 +127,8 @@ mod tests {
         assert_eq!(collection(&place("G"), &name("N")), collection(&place("g"), &name("n")));
         assert_ne!(collection(&place("g1"), &name("n")), collection(&place("g"), &name("n1")));
         assert_eq!(job("u", &name("Job")).sk, "J#job");
+        let Key { pk, sk } = collection(&place("G"), &name("N"));
+        assert_eq!(collection_path(&pk, &sk), "sub/g/n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The last look before an attempt starts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::pricing_tier::PricingTier;
+use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
 use minutehand_store_dynamodb::{DynamoStore, Groups, MeteredCall};
@@ -26,7 +26,7 @@ async fn a_snapshot_has_everything_that_decides_on_a_start() {
         (&snapshot.recently_counted, snapshot.is_spent),
         (&RecentlyCounted::default(), false)
     );
-    assert_eq!(snapshot.plan, PricingTier::Standard);
+    assert_eq!(snapshot.plan, Plan::Standard);
     assert_eq!(snapshot.collection_on_since, Some(at(-1_000)));
 }
 

@@ -29,6 +29,7 @@ behaviours! { $ collections as conformance_of_collections:
     the_jobs_of_a_deleted_collection_are_out_of_reach,
     nothing_is_created_in_a_deleted_collection,
     the_switch_follows_the_collection,
+    the_time_of_a_state_is_kept_and_may_be_unknown,
     a_refused_change_leaves_the_switch,
     a_deleted_collection_is_due_to_be_purged_at_once,
 }
@@ -256,6 +257,19 @@ async fn the_switch_follows_the_collection(subject: &Subject) {
     }
     assert_eq!(subject.delete_collection(&jc).await, Saved::Kept);
     assert_eq!(switches(subject).await, []);
+}
+
+async fn the_time_of_a_state_is_kept_and_may_be_unknown(subject: &Subject) {
+    let unknown = CollectionRecord { state_since: None, ..collection("jc") };
+    let mut jc = subject.with_collection(&unknown).await;
+    assert_eq!(jc.state_since, None);
+    for since in [None, Some(at("2027-02-01T00:00:00.0000001Z")), Some(at("2027-03-01T00:00:00Z"))]
+    {
+        let changed = CollectionRecord { state_since: since, ..jc.clone() };
+        assert_eq!(subject.replace_collection(&changed).await, Saved::Kept);
+        jc = subject.find_collection(&jc).await.unwrap();
+        assert_eq!(jc.state_since, since);
+    }
 }
 
 async fn a_refused_change_leaves_the_switch(subject: &Subject) {

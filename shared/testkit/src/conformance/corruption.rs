@@ -93,6 +93,7 @@ async fn a_corrupt_collection_names_itself(subject: &Subject) {
         ("on_since", None),
         ("on_since", Some(text("today"))),
         ("on_since", Some(number("0"))),
+        ("state_since", Some(text("today"))),
         ("version", None),
         ("version", Some(number("0.5"))),
     ] {

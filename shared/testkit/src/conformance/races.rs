@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::collection::{Collection, CollectionDefinition};
-use domain::pricing_tier::Quota;
+use domain::plan::Quota;
 use ports::store::{CollectionRecord, JobRecord, Saved};
 
 use super::Subject;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::collection::{CollectionDefinition, CollectionState};
 use domain::extensions::CollectionExtensions;
 use domain::job::{JobCounters, JobState};
-use domain::pricing_tier::{MaxRecurrence, PricingTier, Quota};
+use domain::plan::{MaxRecurrence, Plan, Quota};
 use domain::timing::Timing;
 use ports::store::{JobRecord, TimerRecord};
 use recurrence::Frequency;
@@ -41,7 +41,7 @@ async fn everything_said_of_a_collection_comes_back(subject: &Subject) {
         location: Some("Süd \"1\"".to_owned()),
         // Not in the order of their names.
         tags: Some(vec![pair("z", "1"), pair("a", ""), pair("Ä \u{1F550}", "\\ \n \u{7f}")]),
-        plan: PricingTier::P20Premium,
+        plan: Plan::P20Premium,
         state: CollectionState::Suspended,
         quota: Some(Quota {
             max_job_count: Some(1_000),
@@ -64,7 +64,7 @@ async fn what_is_not_said_of_a_collection_stays_unsaid(subject: &Subject) {
 }
 
 async fn every_plan_and_state_of_a_collection_comes_back(subject: &Subject) {
-    for plan in PricingTier::ALL {
+    for plan in Plan::ALL {
         for state in CollectionState::ALL {
             let mut jc = collection(&format!("{}-{}", plan.name(), state.name()));
             (jc.collection.definition.plan, jc.collection.definition.state) = (plan, state);
@@ -142,6 +142,7 @@ async fn dates_come_back_to_the_tick(subject: &Subject) {
         let date: DateTime<Utc> = at(date);
         let mut jc = collection(&format!("jc{n}"));
         jc.on_since = date;
+        jc.state_since = Some(date);
         assert_eq!(subject.with_collection(&jc).await, jc);
         let mut job = job(&format!("j{n}"));
         job.timer.timing.anchor = Some(date);

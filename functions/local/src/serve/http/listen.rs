@@ -8,12 +8,13 @@
 //! others.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_LENGTH;
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -27,6 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::timeouts::WriteTimeout;
 use crate::serve::tasks::Stop;
@@ -56,9 +58,9 @@ pub(in crate::serve) async fn listen(
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < connections_max => match accepted {
-                Ok((socket, _)) => {
+                Ok((socket, peer)) => {
                     let until = Until { stop: stop.clone(), make_room: make_room.clone() };
-                    connections.spawn(serve(socket, tls.clone(), api.clone(), until));
+                    connections.spawn(serve(Accepted { socket, peer }, tls.clone(), api.clone(), until));
                     if connections.len() >= connections_max {
                         // `Notify` wakes waiters in order: the longest idle connection closes.
                         make_room.notify_one();
@@ -72,6 +74,12 @@ pub(in crate::serve) async fn listen(
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
+}
+
+/// A connection that was accepted.
+struct Accepted {
+    socket: TcpStream,
+    peer: SocketAddr,
 }
 
 /// The two reasons for which the server closes a connection that its client keeps open.
@@ -89,22 +97,54 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-async fn serve(socket: TcpStream, tls: Option<TlsAcceptor>, api: Router, until: Until) {
+async fn serve(accepted: Accepted, tls: Option<TlsAcceptor>, api: Router, until: Until) {
+    let Accepted { socket, peer } = accepted;
     // A response is written in one piece, so delaying it for more data would gain nothing.
     let _ = socket.set_nodelay(true);
-    let socket = WriteTimeout::new(socket);
     let Some(tls) = tls else {
-        return serve_requests(socket, api, until).await;
+        return serve_requests(WriteTimeout::new(socket), api, until).await;
     };
-    let handshake = timeout(HANDSHAKE_MAX, tls.accept(socket));
-    tokio::select! {
-        shaken = handshake => match shaken {
-            Ok(Ok(stream)) => serve_requests(stream, api, until).await,
-            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
-            Err(_) => tracing::debug!("TLS handshake timed out"),
-        },
-        () = until.stop.requested() => {}
+    let handshake = timeout(HANDSHAKE_MAX, shake_hands(socket, tls));
+    let shaken = tokio::select! {
+        shaken = handshake => shaken,
+        () = until.stop.requested() => return,
+    };
+    match shaken {
+        Ok(Ok(Shaken::Tls(stream))) => serve_requests(*stream, api, until).await,
+        Ok(Ok(Shaken::Plain(socket))) => {
+            tracing::info!(%peer, "request without TLS refused: clients have to use https");
+            serve_requests(socket, use_https(), until).await;
+        }
+        Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
+        Err(_) => tracing::debug!(%peer, "TLS handshake timed out"),
     }
+}
+
+/// A connection to a port with TLS, after the handshake.
+enum Shaken {
+    Tls(Box<TlsStream<WriteTimeout<TcpStream>>>),
+    /// The client speaks HTTP without TLS.
+    Plain(WriteTimeout<TcpStream>),
+}
+
+/// Performs the TLS handshake, unless the first byte shows a request without TLS.
+async fn shake_hands(socket: TcpStream, tls: TlsAcceptor) -> io::Result<Shaken> {
+    let mut first = [0];
+    socket.peek(&mut first).await?;
+    let socket = WriteTimeout::new(socket);
+    // A request begins with the letters of its method, a handshake with a control character.
+    if first[0].is_ascii_alphabetic() {
+        return Ok(Shaken::Plain(socket));
+    }
+    tls.accept(socket).await.map(Box::new).map(Shaken::Tls)
+}
+
+/// Answers every request without TLS with what to do. The body is a failure as the API writes it.
+fn use_https() -> Router {
+    const BODY: &str =
+        r#"{"error":{"code":"BadRequest","message":"This port uses TLS; use https://."}}"#;
+    let headers = [(CONTENT_TYPE, "application/json; charset=utf-8"), (CONNECTION, "close")];
+    Router::new().fallback(move || async move { (StatusCode::BAD_REQUEST, headers, BODY) })
 }
 
 /// Answers the requests of a connection, one after the other.

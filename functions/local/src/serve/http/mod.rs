@@ -1,5 +1,6 @@
 //! The HTTP server: connections, their timeouts, TLS, and the metrics page.
 
+mod certificate_files;
 mod listen;
 mod metrics_page;
 mod timeouts;

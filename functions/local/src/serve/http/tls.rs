@@ -1,5 +1,7 @@
 //! TLS, with the user's certificate or a self-signed one.
 //!
+//! The user's certificate is read again when its files change: see `certificate_files`.
+//!
 //! A self-signed certificate is two files, written in this order: `tls-key.pem`, `tls-cert.pem`. A
 //! crash between them leaves a key without a certificate, and the next start creates both again. Later
 //! starts use the same certificate as long as it covers the listen address.
@@ -12,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike, Utc};
 use embedded::DataDir;
 use ports::IdSource;
@@ -25,6 +27,8 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::ResolvesServerCert;
+use rustls::sign::SingleCertAndKey;
 use sha2::{Digest, Sha256};
 use tokio_rustls::TlsAcceptor;
 use x509_cert::Certificate;
@@ -33,6 +37,7 @@ use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use zeroize::Zeroizing;
 
+use super::certificate_files::{CertificateFiles, certified};
 use crate::serve::secrets::{read_private_file, write_private_file};
 use crate::serve::settings::Tls;
 
@@ -47,6 +52,8 @@ pub(in crate::serve) struct ServerTls {
     pub(in crate::serve) acceptor: TlsAcceptor,
     /// The line that tells the user where a self-signed certificate is.
     pub(in crate::serve) note: Option<String>,
+    /// The user's files, to be watched.
+    pub(in crate::serve) files: Option<CertificateFiles>,
     _temporary: Option<TemporaryDir>,
 }
 
@@ -59,30 +66,52 @@ pub(in crate::serve) fn prepare_tls(
     match tls {
         Tls::Off => Ok(None),
         Tls::Files { certificate, key } => {
-            let chain = read_chain(certificate)?;
-            let private = PrivateKeyDer::from_pem_file(key).with_context(|| {
-                format!("{} does not contain a private key in PEM format", key.display())
-            })?;
-            let acceptor = acceptor(chain, private).with_context(|| {
-                format!(
-                    "cannot use the certificate {} with the key {}",
-                    certificate.display(),
-                    key.display()
-                )
-            })?;
-            Ok(Some(ServerTls { acceptor, note: None, _temporary: None }))
+            let files = CertificateFiles::open(certificate, key)?;
+            let acceptor = acceptor(files.current())?;
+            Ok(Some(ServerTls { acceptor, note: None, files: Some(files), _temporary: None }))
         }
-        Tls::SelfSigned => self_signed(listen.ip(), dir).map(Some),
+        Tls::SelfSigned(names) => {
+            let names = ServerNames { address: listen.ip(), more: names };
+            self_signed(names, dir).map(Some)
+        }
     }
 }
 
-fn self_signed(address: IpAddr, dir: Option<&DataDir>) -> Result<ServerTls> {
+/// What clients may call the server, beside `localhost` and the loopback addresses.
+#[derive(Clone, Copy)]
+struct ServerNames<'a> {
+    /// The address on which the server listens.
+    address: IpAddr,
+    more: &'a [String],
+}
+
+impl ServerNames<'_> {
+    /// The names as a certificate has them. Clients never call an unspecified address, such as 0.0.0.0.
+    fn all(self) -> (Vec<String>, Vec<IpAddr>) {
+        let mut hosts = vec!["localhost".to_owned()];
+        let mut addresses =
+            vec![IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+        if !self.address.is_unspecified() && !addresses.contains(&self.address) {
+            addresses.push(self.address);
+        }
+        for name in self.more {
+            match name.parse() {
+                Ok(address) if !addresses.contains(&address) => addresses.push(address),
+                Err(_) if !hosts.contains(name) => hosts.push(name.clone()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        (hosts, addresses)
+    }
+}
+
+fn self_signed(names: ServerNames<'_>, dir: Option<&DataDir>) -> Result<ServerTls> {
     let (identity, path, temporary) = if let Some(dir) = dir {
-        let saved = load(dir.path())?.filter(|identity| identity.covers(address));
-        let identity = saved.map_or_else(|| create_and_save(address, dir.path()), Ok)?;
+        let saved = load(dir.path())?.filter(|identity| identity.covers(names));
+        let identity = saved.map_or_else(|| create_and_save(names, dir.path()), Ok)?;
         (identity, dir.path().join(CERTIFICATE_FILE), None)
     } else {
-        let pem = create(address, system_now())?;
+        let pem = create(names, system_now())?;
         let temporary = TemporaryDir::create()?;
         let path = temporary.0.join(CERTIFICATE_FILE);
         fs::write(&path, &pem.certificate)
@@ -91,31 +120,19 @@ fn self_signed(address: IpAddr, dir: Option<&DataDir>) -> Result<ServerTls> {
     };
     let path = path.display();
     let note = format!("certificate: {path} (SHA-256 {})", identity.fingerprint());
-    let acceptor = acceptor(vec![identity.certificate], identity.key)
+    let certificate = certified(vec![identity.certificate], identity.key)
         .context("cannot use the self-signed certificate")?;
-    Ok(ServerTls { acceptor, note: Some(note), _temporary: temporary })
+    let acceptor = acceptor(Arc::new(SingleCertAndKey::from(certificate)))?;
+    Ok(ServerTls { acceptor, note: Some(note), files: None, _temporary: temporary })
 }
 
-fn acceptor(
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-) -> Result<TlsAcceptor> {
+fn acceptor(certificate: Arc<dyn ResolvesServerCert>) -> Result<TlsAcceptor> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, key)?;
+        .with_cert_resolver(certificate);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
-}
-
-fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let chain: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<_, _>>);
-    let chain = chain.with_context(|| format!("cannot read certificates in {}", path.display()))?;
-    if chain.is_empty() {
-        bail!("{} does not contain a certificate in PEM format", path.display());
-    }
-    Ok(chain)
 }
 
 /// A self-signed certificate and its key.
@@ -138,24 +155,35 @@ impl Identity {
         hash.iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
     }
 
-    /// Whether the certificate is valid for clients that call this address.
-    fn covers(&self, address: IpAddr) -> bool {
-        // Clients never call an unspecified address, such as 0.0.0.0.
-        address.is_unspecified() || self.addresses().is_some_and(|all| all.contains(&address))
+    /// Whether the certificate has all of these names.
+    fn covers(&self, names: ServerNames<'_>) -> bool {
+        let Some((own_hosts, own_addresses)) = self.names() else {
+            return false;
+        };
+        let (hosts, addresses) = names.all();
+        hosts.iter().all(|host| own_hosts.contains(host))
+            && addresses.iter().all(|address| own_addresses.contains(address))
     }
 
-    fn addresses(&self) -> Option<Vec<IpAddr>> {
+    /// The names in the certificate.
+    fn names(&self) -> Option<(Vec<String>, Vec<IpAddr>)> {
         let certificate = Certificate::from_der(&self.certificate).ok()?;
         let (_, names) =
             certificate.tbs_certificate().get_extension::<SubjectAltName>().ok().flatten()?;
-        let addresses = names.0.iter().filter_map(|name| match name {
-            GeneralName::IpAddress(octets) => match octets.as_bytes() {
-                bytes if bytes.len() == 4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
-                bytes => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
-            },
-            _ => None,
-        });
-        Some(addresses.collect())
+        let (mut hosts, mut addresses) = (Vec::new(), Vec::new());
+        for name in &names.0 {
+            match name {
+                GeneralName::DnsName(host) => hosts.push(host.as_str().to_owned()),
+                GeneralName::IpAddress(octets) => match octets.as_bytes() {
+                    bytes if bytes.len() == 4 => {
+                        addresses.extend(<[u8; 4]>::try_from(bytes).ok().map(IpAddr::from));
+                    }
+                    bytes => addresses.extend(<[u8; 16]>::try_from(bytes).ok().map(IpAddr::from)),
+                },
+                _ => {}
+            }
+        }
+        Some((hosts, addresses))
     }
 }
 
@@ -177,8 +205,8 @@ fn load(dir: &Path) -> Result<Option<Identity>> {
     }
 }
 
-fn create_and_save(address: IpAddr, dir: &Path) -> Result<Identity> {
-    let pem = create(address, system_now())?;
+fn create_and_save(names: ServerNames<'_>, dir: &Path) -> Result<Identity> {
+    let pem = create(names, system_now())?;
     write_private_file(dir, KEY_FILE, &pem.key)?;
     write_private_file(dir, CERTIFICATE_FILE, &pem.certificate)?;
     pem.parse()
@@ -196,12 +224,9 @@ impl IdentityPem {
     }
 }
 
-fn create(address: IpAddr, now: DateTime<Utc>) -> Result<IdentityPem> {
-    let mut params = CertificateParams::new(["localhost".to_owned()])?;
-    let mut addresses = vec![IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
-    if !address.is_unspecified() && !addresses.contains(&address) {
-        addresses.push(address);
-    }
+fn create(names: ServerNames<'_>, now: DateTime<Utc>) -> Result<IdentityPem> {
+    let (hosts, addresses) = names.all();
+    let mut params = CertificateParams::new(hosts)?;
     params.subject_alt_names.extend(addresses.into_iter().map(SanType::IpAddress));
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, "minutehand");

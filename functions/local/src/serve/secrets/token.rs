@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use domain::ids;
 use embedded::DataDir;
 use ports::IdSource;
-use rest::Access;
+use rest::{Access, Scope, Token};
 use runtime::RandomIds;
 use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
@@ -37,7 +37,7 @@ pub(in crate::serve) struct GeneratedToken {
 
 /// Gives access to one token.
 pub(in crate::serve) fn access_of(token: &str) -> Access {
-    Access::Tokens(vec![Sha256::digest(token).into()])
+    Access::Tokens(vec![Token::with_all_rights(Sha256::digest(token).into())])
 }
 
 impl GeneratedToken {
@@ -134,21 +134,97 @@ fn read(path: &Path) -> Result<String> {
     read().with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Reads the hashes in a token file: one per line, `#` starts a comment.
+/// Reads a token file: in each line the hash of a token and perhaps its scope; `#` starts a comment.
 fn parse(text: &str) -> Result<Access> {
-    let mut hashes = Vec::new();
+    let mut tokens: Vec<(u32, Token)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        let digits = line.split('#').next().unwrap_or_default().trim();
-        if digits.is_empty() {
+        let Some(token) = parse_line(line).with_context(|| format!("line {number}"))? else {
             continue;
+        };
+        let same = tokens.iter().find(|(_, known)| known.hash == token.hash);
+        match same {
+            Some((_, known)) if known.scope == token.scope => {}
+            Some((first, _)) => {
+                bail!("lines {first} and {number} give one token two scopes: remove one of them")
+            }
+            None => tokens.push((number, token)),
         }
-        let hash = ids::unhex(digits).and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
-            anyhow!("line {number} is not a SHA-256 hash: write its 64 hexadecimal digits and nothing else")
-        })?;
-        hashes.push(hash);
     }
-    if hashes.is_empty() {
+    if tokens.is_empty() {
         bail!("the file contains no token: add the SHA-256 hash of at least one");
     }
-    Ok(Access::Tokens(hashes))
+    Ok(Access::Tokens(tokens.into_iter().map(|(_, token)| token).collect()))
+}
+
+/// Reads one line; `None` if it has no token. `sha256sum` prints a file name after the hash, so every
+/// other word is ignored, except one that begins with `scope=`.
+fn parse_line(line: &str) -> Result<Option<Token>> {
+    let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+    let Some(digits) = words.next() else {
+        return Ok(None);
+    };
+    let hash = ids::unhex(digits).and_then(|bytes| bytes.try_into().ok());
+    let hash =
+        hash.context("it does not begin with a SHA-256 hash, which is 64 hexadecimal digits")?;
+    let mut scopes = words.filter_map(|word| word.strip_prefix("scope="));
+    let scope = match (scopes.next(), scopes.next()) {
+        (None, _) => Scope::All,
+        (Some(name), None) => {
+            Scope::named(name).context("use scope=read, scope=run or scope=all")?
+        }
+        (Some(_), Some(_)) => bail!("it has two scopes: give one"),
+    };
+    Ok(Some(Token { hash, scope }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "a7937b64b8caa58f03721bb6bacf5c78cb235febe0e70b1b84cd99541461a08e";
+    const SECOND: &str = "16367aacb67a4a017c8da8ab95682ccb390863780f7114dda0a0e0c55644c7c4";
+
+    fn scopes(text: &str) -> Result<Vec<Scope>, String> {
+        match parse(text) {
+            Ok(Access::Tokens(tokens)) => Ok(tokens.iter().map(|token| token.scope).collect()),
+            Ok(Access::Open) => panic!("a file never opens the API"),
+            Err(error) => Err(format!("{error:#}")),
+        }
+    }
+
+    #[test]
+    fn a_line_is_read_as_sha256sum_prints_it_and_may_name_a_scope() {
+        use Scope::{All, Read, Run};
+        for (line, scope) in [
+            (FIRST.to_owned(), All),
+            (format!("{FIRST}  -"), All),
+            (format!("  {FIRST} *my token.txt # laptop"), All),
+            (format!("{FIRST}  - scope=read"), Read),
+            (format!("{FIRST} scope=run  # scope=all"), Run),
+            (format!("{FIRST} scope=all"), All),
+        ] {
+            assert_eq!(scopes(&line), Ok(vec![scope]), "{line}");
+        }
+        let text = format!("# two\n\n{FIRST}\n{SECOND} scope=read\n{FIRST}\n");
+        assert_eq!(scopes(&text), Ok(vec![All, Read]));
+    }
+
+    #[test]
+    fn a_line_that_could_give_wrong_rights_is_refused() {
+        for (text, why) in [
+            ("first", "line 1: it does not begin with a SHA-256 hash"),
+            (&format!("{FIRST}\n{SECOND}0"), "line 2: it does not begin with a SHA-256 hash"),
+            (&format!("{FIRST} scope=Read"), "line 1: use scope=read, scope=run or scope=all"),
+            (&format!("{FIRST} scope="), "line 1: use scope=read, scope=run or scope=all"),
+            (&format!("{FIRST} scope=read scope=all"), "line 1: it has two scopes"),
+            (
+                &format!("{FIRST}\n\n{FIRST} scope=read"),
+                "lines 1 and 3 give one token two scopes: remove one of them",
+            ),
+            ("# none", "the file contains no token"),
+        ] {
+            let found = scopes(text).unwrap_err();
+            assert!(found.contains(why), "{text}: {found}");
+        }
+    }
 }

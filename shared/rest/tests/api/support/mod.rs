@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence};
 use domain::job::JobState;
 use domain::name::{Name, PathSegment};
-use domain::pricing_tier::PlanLimits;
+use domain::plan::PlanLimits;
 use domain::recently_counted::RecentlyCounted;
 use embedded::Store;
 use http_body_util::BodyExt;
@@ -104,6 +104,7 @@ impl Api {
                 store: "1".to_owned(),
                 time_zones: "2026a".to_owned(),
             },
+            readiness: Arc::new(()),
             metrics,
         });
         Self { troubles, history, queue, store, router, runtime }
@@ -233,3 +234,8 @@ impl Answer {
 /// The message for a missing collection, `nope`.
 pub(crate) const NO_COLLECTION: &str = "The Resource 'Microsoft.Scheduler/jobcollections/nope' \
                                         under resource group 'RG' was not found.";
+
+/// The message for an operation on a job of that collection.
+pub(crate) const NO_PARENT: &str = "The Resource 'Microsoft.Scheduler/jobcollections/nope' under \
+                                    resource group 'RG' was not found. Create the job collection \
+                                    first, with a PUT of its path and the body {}.";

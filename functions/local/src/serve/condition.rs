@@ -1,0 +1,41 @@
+//! What the process cannot do at the moment, as `/healthz` reports it.
+
+use std::sync::{Mutex, PoisonError};
+
+use app::fire::Pass;
+use embedded::Queue;
+use rest::Readiness;
+
+/// Whether messages are taken and timers are swept.
+pub(super) struct Condition {
+    queue: Queue,
+    /// How many shards the last pass did not finish.
+    unswept: Mutex<Option<u32>>,
+}
+
+impl Condition {
+    pub(super) const fn of(queue: Queue) -> Self {
+        Self { queue, unswept: Mutex::new(None) }
+    }
+
+    /// Takes note of a pass.
+    pub(super) fn note(&self, pass: &Pass) {
+        let unswept = (pass.failed > 0).then_some(pass.failed);
+        *self.unswept.lock().unwrap_or_else(PoisonError::into_inner) = unswept;
+    }
+}
+
+impl Readiness for Condition {
+    fn trouble(&self) -> Option<String> {
+        if self.queue.has_failed_to_deliver() {
+            let why = "Messages cannot be taken from the queue, so jobs do not fire. The log gives the \
+                       reason.";
+            return Some(why.to_owned());
+        }
+        let unswept = (*self.unswept.lock().unwrap_or_else(PoisonError::into_inner))?;
+        Some(format!(
+            "{unswept} shards of timers cannot be swept, so some jobs do not fire. The log gives the \
+             reason."
+        ))
+    }
+}

@@ -1,0 +1,264 @@
+//! Repair: sends again what the queue must have held, computed from the store alone.
+//!
+//! A queue that is lost takes three kinds of messages with it, and the store knows two of them:
+//!
+//! | message | what the store knows | sent again |
+//! |---|---|---|
+//! | an occurrence that was dispatched | the timetable, and a timer that is beyond it | the latest one until now, unless its attempt has ended, and those from now to the timer |
+//! | a retry or an error action | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
+//! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
+//!
+//! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
+//! done, so they repair themselves.
+//!
+//! Only what happened around the end of the last process is sent again: the store knows when that was
+//! from the newest attempt. Older attempts have been followed to their end, under the retry policies of
+//! their time.
+//!
+//! A repair writes nothing but messages. A crash leaves some of them, and the next repair sends them
+//! all: each attempt is claimed once, whatever the number of its messages.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
+use domain::firing::latest_until;
+use domain::job::JobState;
+use domain::work_item::JobRef;
+use ports::store::{DueTimer, HistoryEntry, JobTimer, PageRequest};
+use ports::{Clock, DispatchQueue, QueueMessage};
+use recurrence::Timetable;
+
+use super::dispatch::attempt_message;
+use super::{FireStore, spans};
+use crate::error::AppError;
+
+/// Timers of a page.
+const TIMERS: u32 = 100;
+/// The newest attempts of a job that are looked at.
+const ATTEMPTS: u32 = 100;
+/// The most occurrences of a job between now and its timer. A pass dispatches 16 of them at most, and
+/// the horizon has room for 14.
+const OCCURRENCES_MAX: usize = 64;
+/// Messages that are sent together.
+const SENT_TOGETHER: usize = 500;
+
+/// What a repair has sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RepairReport {
+    /// Jobs that were looked at.
+    pub jobs: u64,
+    /// Occurrences that were dispatched, and not known to have run.
+    pub occurrences: u64,
+    /// Attempts that may have been under way, or whose retry or error action may have been waiting.
+    pub attempts: u64,
+    /// Jobs whose timer cannot be read, and which stay as they are.
+    pub unreadable: u64,
+}
+
+/// An attempt that may have to go on, if the last process ended soon after its time.
+struct Candidate {
+    job: JobRef,
+    attempt: Attempt,
+    at: DateTime<Utc>,
+}
+
+/// What a repair needs from the world.
+#[derive(Clone)]
+pub struct RepairPorts {
+    /// The store, from which everything is computed.
+    pub store: FireStore,
+    /// The queue, which takes what is sent again.
+    pub queue: Arc<dyn DispatchQueue>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Computes what is to be sent again.
+struct Repair<'a> {
+    ports: &'a RepairPorts,
+    now: DateTime<Utc>,
+    report: RepairReport,
+    messages: Vec<QueueMessage>,
+    candidates: Vec<Candidate>,
+    /// The time of the newest attempt of all jobs.
+    last_seen: Option<DateTime<Utc>>,
+}
+
+/// Sends again what the queue must have held. The process must be alone.
+///
+/// # Errors
+///
+/// If the store or the queue fails. The repair can be begun again.
+pub async fn repair(ports: &RepairPorts) -> Result<RepairReport, AppError> {
+    let mut repair = Repair {
+        ports,
+        now: ports.clock.now(),
+        report: RepairReport::default(),
+        messages: Vec::new(),
+        candidates: Vec::new(),
+        last_seen: None,
+    };
+    for shard in 0..ports.store.timers.shards() {
+        repair.shard(shard).await?;
+    }
+    repair.candidates();
+    repair.send().await?;
+    Ok(repair.report)
+}
+
+impl Repair<'_> {
+    async fn shard(&mut self, shard: u32) -> Result<(), AppError> {
+        let mut from = None;
+        // Bounded by the timers of the shard.
+        loop {
+            let page = PageRequest { from, items_max: TIMERS };
+            let page = self.ports.store.timers.due(shard, DateTime::<Utc>::MAX_UTC, page).await?;
+            for due in page.items {
+                if let DueTimer::Job(timer) = due.what {
+                    self.job(&timer, due.due_at).await?;
+                }
+            }
+            match page.next {
+                Some(next) => from = Some(next),
+                None => return Ok(()),
+            }
+            if self.messages.len() >= SENT_TOGETHER {
+                self.send().await?;
+            }
+        }
+    }
+
+    async fn job(&mut self, timer: &JobTimer, due_at: DateTime<Utc>) -> Result<(), AppError> {
+        if timer.state != JobState::Enabled {
+            // Its error action may have been waiting.
+            return self.attempts(&timer.job).await.map(drop);
+        }
+        self.report.jobs += 1;
+        let seen = self.attempts(&timer.job).await?;
+        let (Some(snapshot), Ok(timetable)) =
+            (self.ports.store.snapshots.read(&timer.job).await?, timer.timetable.parse())
+        else {
+            self.report.unreadable += 1;
+            return Ok(());
+        };
+        let until = if timer.is_spent { DateTime::<Utc>::MAX_UTC } else { due_at };
+        for nominal_at in dispatched(&timetable, snapshot.timing.since, self.now, until) {
+            let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
+            if !seen.iter().any(|entry| entry.attempt == attempt) {
+                self.report.occurrences += 1;
+                self.messages.push(attempt_message(&timer.job, attempt));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the newest attempts of a job, and notes those that may have to go on.
+    async fn attempts(&mut self, job: &JobRef) -> Result<Vec<HistoryEntry>, AppError> {
+        let page = PageRequest { from: None, items_max: ATTEMPTS };
+        let page = self.ports.store.history.list(&job.uid, page).await?;
+        for entry in &page.items {
+            let at = entry.record.as_ref().map_or(entry.attempt.due_at, |record| record.ended_at);
+            self.last_seen = self.last_seen.max(Some(at.min(self.now)));
+            let (job, attempt) = (job.clone(), entry.attempt.clone());
+            self.candidates.push(Candidate { job, attempt, at });
+        }
+        self.forget();
+        Ok(page.items)
+    }
+
+    /// Drops candidates that are too old, as far as that is known.
+    fn forget(&mut self) {
+        let since = self.since();
+        self.candidates.retain(|candidate| candidate.at >= since);
+    }
+
+    /// What ended before this time has been followed to its end: a message waits for the horizon at
+    /// most, and work that stalled is found after the time to look again.
+    fn since(&self) -> DateTime<Utc> {
+        let spans = spans(self.ports.clock.as_ref());
+        let last_seen = self.last_seen.unwrap_or(self.now);
+        let back = spans.horizon + spans.look_again;
+        last_seen.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
+    }
+
+    /// Turns the candidates into messages.
+    fn candidates(&mut self) {
+        self.forget();
+        for Candidate { job, attempt, .. } in std::mem::take(&mut self.candidates) {
+            self.report.attempts += 1;
+            self.messages.push(attempt_message(&job, attempt));
+        }
+    }
+
+    async fn send(&mut self) -> Result<(), AppError> {
+        let mut messages = std::mem::take(&mut self.messages);
+        messages.sort_by_key(|message| Reverse(message.due_at));
+        while !messages.is_empty() {
+            let rest = messages.len().saturating_sub(SENT_TOGETHER);
+            let sent = messages.split_off(rest);
+            self.ports.queue.send(&sent, self.now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The occurrences before `until` that were dispatched and may have to run: the latest one until now,
+/// since its predecessors are overtaken, and those from now on.
+///
+/// History that has expired cannot tell whether an occurrence has run. So none is older than history is.
+fn dispatched(
+    timetable: &Timetable,
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Vec<DateTime<Utc>> {
+    let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
+    let since = since.max(known_since.unwrap_or(DateTime::<Utc>::MIN_UTC));
+    let latest = latest_until(timetable, since, now);
+    let first = latest.or_else(|| timetable.at_or_after(since));
+    std::iter::successors(first, |at| timetable.after(*at))
+        .take_while(|at| *at < until)
+        .take(OCCURRENCES_MAX)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use recurrence::{Recurrence, Rule, WrittenDate, format_instant};
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        WrittenDate::parse(text).unwrap().instant(None).unwrap()
+    }
+
+    fn found(rule: &serde_json::Value, [since, now, until]: [&str; 3]) -> Vec<String> {
+        let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
+        let timetable = Timetable::new(&rule, Some(at("2027-01-01")), at(since)).unwrap();
+        let found = dispatched(&timetable, at(since), at(now), at(until));
+        found.into_iter().map(format_instant).collect()
+    }
+
+    #[test]
+    fn the_latest_occurrence_and_those_up_to_the_timer_were_dispatched() {
+        let minutes = json!({"frequency": "minute", "interval": 5});
+        assert_eq!(
+            found(&minutes, ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:15"]),
+            ["2027-03-01T10:00:00Z", "2027-03-01T10:05:00Z", "2027-03-01T10:10:00Z"]
+        );
+        // The timer is before the latest occurrence: the server did not sweep for a while.
+        let late = ["2027-03-01", "2027-03-01T10:01", "2027-03-01T09:30"];
+        assert_eq!(found(&minutes, late), Vec::<String>::new());
+        // Nothing from before the timing, and nothing older than history.
+        let young = ["2027-03-01T10:01", "2027-03-01T10:01", "2027-03-01T10:10"];
+        assert_eq!(found(&minutes, young), ["2027-03-01T10:05:00Z"]);
+        let years = json!({"frequency": "year"});
+        let old = ["2027-01-01", "2027-03-01", "2028-01-01"];
+        assert_eq!(found(&years, old), ["2027-01-01T00:00:00Z"]);
+        let old = ["2027-01-01", "2027-03-02", "2028-01-01"];
+        assert_eq!(found(&years, old), Vec::<String>::new());
+    }
+}

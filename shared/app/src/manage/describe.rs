@@ -1,0 +1,144 @@
+//! Describes a job beyond its document: when it fires next, since when, and why it does not.
+
+use chrono::{DateTime, Utc};
+use domain::attempt::KEPT_FOR;
+use domain::collection::CollectionState;
+use domain::firing::{JobStanding, NotFiring, next_occurrence, not_firing};
+use domain::job::JobCounters;
+use domain::name::Name;
+use ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
+use recurrence::{Start, Timetable};
+
+use super::{JobView, Manage};
+use crate::definition::shown_definition;
+use crate::error::AppError;
+
+/// A job with everything that is known of it without its history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobDescription {
+    /// The job as it is answered.
+    pub view: JobView,
+    /// Its identifier, which targets see and which is never reused.
+    pub uid: String,
+    /// The start of a job without a `startTime`; `None` if it has one or was never enabled.
+    pub anchor: Option<DateTime<Utc>>,
+    /// When it fires, in words; `None` if this version cannot read it.
+    pub sentence: Option<String>,
+    /// Since when it has its state, start and recurrence.
+    pub since: DateTime<Utc>,
+    /// What it has done.
+    pub counters: JobCounters,
+    /// Its next occurrence, never a retry.
+    pub next_at: Option<DateTime<Utc>>,
+    /// Why it has none.
+    pub not_firing: Vec<NotFiring>,
+    /// The state of its collection.
+    pub collection_state: CollectionState,
+    /// Since when the collection has it; `None` if an earlier version stored it.
+    pub collection_since: Option<DateTime<Utc>>,
+}
+
+/// What decides whether and when a job fires.
+pub(super) struct Facts<'a> {
+    timer: &'a TimerRecord,
+    timetable: Option<Timetable>,
+    collection_on_since: Option<DateTime<Utc>>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(collection: &CollectionRecord, job: &'a JobRecord) -> Self {
+        let is_on = collection.collection.definition.state.is_on();
+        Self {
+            timer: &job.timer,
+            timetable: job.timer.timetable.as_deref().and_then(|line| line.parse().ok()),
+            collection_on_since: is_on.then_some(collection.on_since),
+        }
+    }
+
+    fn standing(&self) -> JobStanding<'_> {
+        JobStanding {
+            state: self.timer.state,
+            generation: self.timer.timing.generation,
+            since: self.timer.timing.since,
+            timetable: self.timetable.as_ref(),
+            collection_on_since: self.collection_on_since,
+        }
+    }
+
+    pub(super) fn next_occurrence(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        next_occurrence(&self.standing(), self.timer.counters.last_execution_at, now)
+    }
+
+    fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {
+        not_firing(&self.standing(), self.timer.counters.last_execution_at, now)
+    }
+}
+
+impl Manage {
+    /// Describes a job: its document, its identifier, when it fires, and why it does not.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job does not exist.
+    pub async fn describe_job(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<JobDescription, AppError> {
+        let collection = self.parent(place, collection).await?;
+        let job = self.job(&collection, name).await?;
+        let now = self.ports.clock.now();
+        let (anchor, sentence) = timing_in_words(&job, now);
+        let facts = Facts::of(&collection, &job);
+        let not_firing = match sentence {
+            None => vec![NotFiring::JobUnreadable],
+            Some(_) => facts.not_firing(now),
+        };
+        let next_at = facts.next_occurrence(now).filter(|_| not_firing.is_empty());
+        Ok(JobDescription {
+            uid: job.uid.clone(),
+            anchor,
+            sentence,
+            since: since(&job.timer),
+            counters: job.timer.counters,
+            next_at,
+            not_firing,
+            collection_state: collection.collection.definition.state,
+            collection_since: collection_since(&collection),
+            view: self.stored_view(&collection, job)?,
+        })
+    }
+}
+
+/// The anchor and the sentence of a job. One that was never enabled has no anchor yet, and the
+/// sentence of a job that is enabled now.
+fn timing_in_words(job: &JobRecord, now: DateTime<Utc>) -> (Option<DateTime<Utc>>, Option<String>) {
+    let timing = &job.timer.timing;
+    let Ok(definition) = shown_definition(&job.uid, &job.document) else {
+        return (None, None);
+    };
+    let Ok(timetable) = timing.timetable(&definition, now) else {
+        return (None, None);
+    };
+    let anchor = timing.anchor.filter(|_| definition.start_time.is_none());
+    let anchor = anchor.map(|anchor| match timetable.start() {
+        // Cut to whole seconds if the recurrence has a schedule.
+        Start::Anchor(cut) => cut,
+        Start::Given(_) => anchor,
+    });
+    (anchor, Some(timetable.sentence()))
+}
+
+/// Since when a job has its state and its timing.
+fn since(timer: &TimerRecord) -> DateTime<Utc> {
+    let finished_at = timer.due_at.and_then(|due_at| due_at.checked_sub_signed(KEPT_FOR));
+    finished_at.filter(|_| timer.state.is_final()).unwrap_or(timer.timing.since)
+}
+
+/// Since when a collection has its state, as far as that is known.
+fn collection_since(collection: &CollectionRecord) -> Option<DateTime<Utc>> {
+    let is_on = collection.collection.definition.state.is_on();
+    let was_switched = collection.on_since != CollectionRecord::NEVER_SWITCHED;
+    collection.state_since.or((is_on && was_switched).then_some(collection.on_since))
+}

@@ -1,0 +1,102 @@
+//! Minutehand's own operations, under `/minutehand/v1`: what Azure's API has no place for.
+//!
+//! They have the same tokens and the same failures, and no `api-version`. Each GET answers an `ETag`
+//! of its content, and 304 to a client that has this content already.
+
+use app::JobDescription;
+use axum::http::header::IF_NONE_MATCH;
+use axum::http::{HeaderMap, StatusCode};
+use chrono::{DateTime, Utc};
+use domain::document::Durations;
+use domain::firing::NotFiring;
+use recurrence::format_instant;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::durations::Position;
+use crate::failure::Failure;
+use crate::wire;
+
+/// Describes a job: its document, when it fires, and why it does not.
+pub(crate) async fn get_job(call: Call) -> Result<Answer, Failure> {
+    let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
+    let job = call.rest.manage.describe_job(&place, &collection, &name).await?;
+    let durations = call.client().durations(Position::Alone);
+    Ok(tagged(&job_document(&job, durations), &call.head.headers))
+}
+
+/// An answer with an `ETag` of its content, without the content if the client has it.
+fn tagged(document: &Value, sent: &HeaderMap) -> Answer {
+    let answer = Answer::json(StatusCode::OK, document).with_content_tag();
+    let known = sent.get(IF_NONE_MATCH).and_then(|sent| sent.to_str().ok());
+    let is_known = |tag: &str| {
+        known.is_some_and(|known| {
+            known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
+        })
+    };
+    match answer.content_tag() {
+        Some(tag) if is_known(tag) => answer.not_modified(),
+        _ => answer,
+    }
+}
+
+fn job_document(job: &JobDescription, durations: Durations) -> Value {
+    let view = &job.view;
+    let instant = |at: Option<DateTime<Utc>>| at.map(format_instant);
+    let counters = &job.counters;
+    json!({
+        "path": wire::job_path(view),
+        "id": wire::job_id(view),
+        "uid": job.uid,
+        "state": view.state.name(),
+        "since": format_instant(job.since),
+        "collection": {
+            "name": view.collection.as_str(),
+            "state": job.collection_state.name(),
+            "since": instant(job.collection_since),
+        },
+        "sentence": job.sentence,
+        "anchor": instant(job.anchor),
+        "next": instant(job.next_at),
+        "notFiring": job.not_firing.iter().map(|why| reason(job, *why)).collect::<Vec<_>>(),
+        "last": instant(counters.last_execution_at),
+        "executions": counters.executions,
+        "failures": counters.failures,
+        "faulted": counters.faulted,
+        "skipped": counters.skipped,
+        "properties": view.properties(durations),
+    })
+}
+
+/// A reason for which a job does not fire: a name for programs, and what to do for people.
+fn reason(job: &JobDescription, why: NotFiring) -> Value {
+    let since = format_instant(job.since);
+    let message = match why {
+        NotFiring::CollectionOff => {
+            let (name, state) = (&job.view.collection, job.collection_state.name().to_lowercase());
+            let since = job
+                .collection_since
+                .map_or_else(String::new, |since| format!(" since {}", format_instant(since)));
+            format!("The job collection '{name}' is {state}{since}. Enable it.")
+        }
+        NotFiring::JobDisabled => {
+            format!("The job is disabled since {since}. Set its 'state' to 'enabled'.")
+        }
+        NotFiring::JobFinished => {
+            let state = job.view.state.name();
+            format!("The job is {state} since {since}. Delete it and create it again.")
+        }
+        NotFiring::NothingLeft => {
+            "No occurrence is left. The job finishes when its last attempt has \
+                                   ended, within 20 minutes."
+                .to_owned()
+        }
+        NotFiring::JobUnreadable => {
+            "A newer version wrote the job, and this one cannot read it. Use \
+                                     the newer version, or create the job again."
+                .to_owned()
+        }
+    };
+    json!({"reason": why.name(), "message": message})
+}

@@ -1,0 +1,129 @@
+//! A lost queue, and the repair that sends again what it must have held.
+
+use serde_json::json;
+
+use super::target::Behaviour::{Fail, Kill};
+use super::world::World;
+
+/// Jobs that have every kind of message in the queue at some time of these two hours.
+async fn with_jobs() -> World {
+    let mut world = World::local("2027-03-01T09:30").await;
+    let retry =
+        |interval: &str| json!({"retryType": "Fixed", "retryInterval": interval, "retryCount": 2});
+    let err = json!({"type": "Http", "request": {"uri": "http://err/", "method": "GET"}});
+    let often = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "interval": 3}});
+    world.put("often", often).await;
+    let hourly =
+        json!({"startTime": "2027-03-01T10:05", "recurrence": {"frequency": "hour", "count": 2}});
+    world.put("hourly", hourly).await;
+    world.put("once", json!({"startTime": "2027-03-01T10:10"})).await;
+    let fails = json!({"retryPolicy": retry("PT4M"), "errorAction": err});
+    world.put("fails", json!({"startTime": "2027-03-01T10:00", "action": fails})).await;
+    world
+        .put(
+            "long",
+            json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": retry("PT30M")}}),
+        )
+        .await;
+    world.targets.always("http://fails/", Fail);
+    world.targets.always("http://long/", Fail);
+    world.run_until("2027-03-01T09:40").await;
+    world
+}
+
+/// The history of all jobs, and the calls to the target of the error action.
+async fn outcome(world: &World) -> Vec<String> {
+    let mut lines = Vec::new();
+    for job in ["often", "hourly", "once", "fails", "long"] {
+        lines.extend(world.history(job).await.into_iter().map(|line| format!("{job} {line}")));
+        lines.push(format!("{job} {:?}", world.status(job).await));
+    }
+    lines.push(format!("{} calls", world.targets.calls().len()));
+    lines
+}
+
+#[tokio::test]
+async fn after_a_repair_everything_runs_as_if_the_queue_had_never_been_lost() {
+    let mut undisturbed = with_jobs().await;
+    undisturbed.run_until("2027-03-01T12:00").await;
+    let expected = outcome(&undisturbed).await;
+    assert!(expected.len() > 50, "{expected:#?}");
+    for lost_at in ["09:59:30", "10:00:30", "10:02", "10:05:01", "10:08:59", "10:31", "11:30"] {
+        let mut world = with_jobs().await;
+        world.run_until(&format!("2027-03-01T{lost_at}")).await;
+        world.lose_all();
+        world.restart("p2");
+        let report = world.repair().await;
+        assert!(report.occurrences > 0 && report.unreadable == 0, "{lost_at}: {report:?}");
+        world.run_until("2027-03-01T12:00").await;
+        assert_eq!(outcome(&world).await, expected, "lost at {lost_at}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_repair_the_occurrences_are_lost() {
+    let mut world = with_jobs().await;
+    world.run_until("2027-03-01T09:59:30").await;
+    world.lose_all();
+    world.restart("p2");
+    world.run_until("2027-03-01T10:12").await;
+    assert_eq!(world.calls("http://often/"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_repair_of_a_repair_makes_no_attempt_twice() {
+    let mut world = with_jobs().await;
+    world.run_until("2027-03-01T10:05:01").await;
+    world.lose_all();
+    world.restart("p2");
+    let first = world.repair().await;
+    assert_eq!(world.repair().await, first);
+    world.run_until("2027-03-01T12:00").await;
+    let mut undisturbed = with_jobs().await;
+    undisturbed.run_until("2027-03-01T12:00").await;
+    assert_eq!(outcome(&world).await, outcome(&undisturbed).await);
+}
+
+#[tokio::test]
+async fn an_attempt_that_was_under_way_is_made_again_and_only_an_unclaimed_run_is_lost() {
+    let mut world = World::local("2027-03-01T09:59").await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
+    world.put("far", json!({"startTime": "2027-06-01T10:00"})).await;
+    world.targets.next("http://j/", &[Kill]);
+    world.run_until("2027-03-01T10:00:01").await;
+    // A run that a worker has claimed, and one that none has.
+    world.targets.next("http://far/", &[Kill]);
+    world.call_run("far").await;
+    world.run_until("2027-03-01T10:00:05").await;
+    world.worker_running = false;
+    world.call_run("far").await;
+    world.lose_all();
+    world.restart("p2");
+    world.worker_running = true;
+    let report = world.repair().await;
+    assert_eq!((report.occurrences, report.attempts), (0, 2));
+    world.run_until("2027-03-01T10:30").await;
+    assert_eq!(world.calls("http://j/").len(), 2);
+    assert_eq!(world.calls("http://far/").len(), 2, "of two runs one was begun before");
+    assert_eq!(world.history("j").await, ["01 10:00 #1.0"]);
+}
+
+#[tokio::test]
+async fn what_has_long_ended_is_not_looked_at_again() {
+    let mut world = World::local("2027-03-01T09:59").await;
+    world.targets.always("http://j/", Fail);
+    let never = json!({"retryPolicy": {"retryType": "None"}});
+    let daily = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "day"}, "action": never});
+    world.put("j", daily).await;
+    let often = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"}});
+    world.put("often", often).await;
+    world.run_until("2027-03-01T15:00").await;
+    // With today's policy the failure of this morning would have a retry.
+    let once = json!({"retryType": "Fixed", "retryInterval": "PT1M", "retryCount": 1});
+    world.patch("j", json!({"action": {"retryPolicy": once}})).await;
+    world.lose_all();
+    world.restart("p2");
+    world.repair().await;
+    world.run_until("2027-03-01T16:00").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00"]);
+}
