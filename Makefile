@@ -22,7 +22,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test e2e ci simulate bench bench-recurrence bench-store bench-aws build size dist install package image image-test deploy local-lambda
+.PHONY: help tools run fmt check test e2e ci simulate endurance bench bench-recurrence bench-store bench-aws build size dist install package image image-test deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,10 @@ ci: ## everything a change has to pass, as on the servers that check it; nothing
 
 simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
 	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::until_stopped
+
+endurance: ## the binary for an hour of real time: killed, frozen, out of disk space; each call judged
+	cargo build --workspace --locked
+	tests/endurance/run --binary $(TARGET_DIR)/debug/minutehand
 
 # Built as `e2e` is: optimised nearly as a release, in a tenth of its time.
 bench: ## firing, the API, units and sweeps in one table, beside BullMQ and APScheduler
