@@ -31,6 +31,8 @@ mod disk;
 mod fair;
 mod figures;
 mod lag;
+#[path = "../../tests/fire/nuisance.rs"]
+mod nuisance;
 mod peers;
 mod price;
 mod server;
@@ -92,6 +94,9 @@ async fn main() {
     }
     if is_wanted("fair") {
         fair::measure(&mut figures, &target).await;
+    }
+    if std::env::var("BENCH_ONLY").is_ok_and(|only| only == fair::NAMES) {
+        fair::measure_names(&mut figures, &target).await;
     }
     if is_wanted("peers") {
         peers::measure(&mut figures, &target).await;
