@@ -15,6 +15,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::unchecked_time_subtraction,
+    clippy::unwrap_used,
     reason = "a bench that meets what it did not expect has to stop"
 )]
 #![expect(
