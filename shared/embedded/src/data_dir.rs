@@ -13,6 +13,14 @@
 //! lock on it: the operating system releases locks when a process ends. `format` is renamed into place
 //! before anything else is created. A directory with data but without `format` was damaged, and is
 //! refused.
+//!
+//! | format | since then |
+//! |---|---|
+//! | 1 | the first |
+//! | 2 | queue and history may contain notices of failures, which a reader of format 1 refuses |
+//!
+//! A directory of an older format keeps it until it is opened for firing: a backup does not change it.
+//! Each format contains the earlier ones, so nothing but `format` is written, in one step.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -20,7 +28,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The version of the directory's format that this build writes, and the newest that it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+/// The oldest format that this build reads: the first.
+const FORMAT_OLDEST: u32 = 1;
 
 const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
@@ -61,6 +71,7 @@ struct DirLock {
     lock: File,
     /// The directory itself, where the system can lock it.
     directory: Option<File>,
+    format: u32,
     is_new: bool,
     mended: Vec<String>,
 }
@@ -154,16 +165,18 @@ impl DataDir {
         let mended = mend_modes(path)?;
         let format = read_format(path)?;
         match format {
-            Some(FORMAT) => {}
+            Some(FORMAT_OLDEST..=FORMAT) => {}
             Some(found) if found > FORMAT => {
                 return Err(DataDirError::Newer { path: path.clone(), found });
             }
-            // Format 1 is the first, so there is no older format to migrate.
             Some(_) => return Err(DataDirError::Damaged { path: path.clone() }),
-            None => write_format(path)?,
+            None => {
+                write_format(path).map_err(io_error("write", &path.join(FORMAT_FILE)))?;
+            }
         }
-        let is_new = format.is_none();
-        Ok(Self(Arc::new(DirLock { path: path.clone(), lock, directory, is_new, mended })))
+        let (is_new, format) = (format.is_none(), format.unwrap_or(FORMAT));
+        let path = path.clone();
+        Ok(Self(Arc::new(DirLock { path, lock, directory, format, is_new, mended })))
     }
 
     /// Returns what was changed because other users could access it, one sentence for each.
@@ -182,6 +195,11 @@ impl DataDir {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    /// Gives a directory of an older format the format that this build writes.
+    pub(crate) fn upgrade(&self) -> io::Result<()> {
+        if self.0.format == FORMAT { Ok(()) } else { write_format(self.path()) }
     }
 
     /// Returns whether a store was ever opened here.
@@ -333,20 +351,17 @@ fn read_format(dir: &Path) -> Result<Option<u32>, DataDirError> {
     }
 }
 
-fn write_format(dir: &Path) -> Result<(), DataDirError> {
+fn write_format(dir: &Path) -> io::Result<()> {
     let draft = dir.join(FORMAT_DRAFT);
-    let write = || {
-        let mut file = private().create(true).truncate(true).open(&draft)?;
-        writeln!(file, "{FORMAT}")?;
-        file.sync_all()?;
-        fs::rename(&draft, dir.join(FORMAT_FILE))?;
-        sync_entries(dir)?;
-        // The directory's own entry is in its parent, which this process may not be allowed to open.
-        // Then this process did not create the directory there either.
-        let _ = dir.parent().map(sync_entries);
-        Ok(())
-    };
-    write().map_err(io_error("write", &dir.join(FORMAT_FILE)))
+    let mut file = private().create(true).truncate(true).open(&draft)?;
+    writeln!(file, "{FORMAT}")?;
+    file.sync_all()?;
+    fs::rename(&draft, dir.join(FORMAT_FILE))?;
+    sync_entries(dir)?;
+    // The directory's own entry is in its parent, which this process may not be allowed to open.
+    // Then this process did not create the directory there either.
+    let _ = dir.parent().map(sync_entries);
+    Ok(())
 }
 
 /// Makes the entries of a directory durable: they are written separately from the files. Does nothing

@@ -160,6 +160,8 @@ impl DataDirectory {
         sync: SyncMode,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, OpenError> {
+        // Before anything of the new format can be written.
+        mark.dir.upgrade().map_err(in_io("format of", mark.dir.path().to_owned()))?;
         let store = Store::start(pair.store, sync)?;
         let queue = Queue::start(pair.queue, sync, clock)?;
         Ok(Self { mark, store, queue })

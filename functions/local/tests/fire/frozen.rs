@@ -28,6 +28,8 @@ const ASKED: [&str; 6] = [
     "/jc/jobs/fails/history",
     "/jc/jobs/hourly/history",
 ];
+/// What is asked since format 2, too.
+const ASKED_SINCE_2: [&str; 1] = ["/jc/jobs/broken/history"];
 /// The secrets in it, which were made up for the test.
 const SIGNATURE: &str = "sv=2030-01-01&sig=frozen";
 const PASSWORD: &str = "frozen-password";
@@ -51,8 +53,10 @@ fn look(data: &Path) -> Server {
     on(data, &["--roles", "api", "--clock-start", LOOKED_AT])
 }
 
-fn answers(server: &Server) -> Value {
-    ASKED.iter().map(|path| ((*path).to_owned(), server.must("GET", path, "").json())).collect()
+fn answers(server: &Server, format: u32) -> Value {
+    let since_2 = ASKED_SINCE_2.iter().filter(|_| format >= 2);
+    let asked = ASKED.iter().chain(since_2);
+    asked.map(|path| ((*path).to_owned(), server.must("GET", path, "").json())).collect()
 }
 
 #[test]
@@ -69,24 +73,29 @@ fn a_directory_of_every_format_is_served_and_fires() {
         let expected = fs::read(dir.path().join(ANSWERS)).unwrap();
         let expected: Value = serde_json::from_slice(&expected).unwrap();
         let server = look(dir.path());
-        assert_eq!(answers(&server), expected, "format {format}");
+        assert_eq!(answers(&server, format), expected, "format {format}");
         // The change is accepted without the password, so the stored one was opened.
         let patch = r#"{"properties":{"action":{"request":{"method":"PUT"}}}}"#;
         server.must("PATCH", "/jc/jobs/zoned", patch);
         server.stop().is_clean();
-        fires(dir.path());
+        fires(dir.path(), format);
+        // An older version refuses it now.
+        let written = fs::read_to_string(dir.path().join("format")).unwrap();
+        assert_eq!(written, format!("{}\n", embedded::FORMAT));
     }
 }
 
-/// Asserts that a queued job, a timer and a retry fire.
-fn fires(data: &Path) {
+/// Asserts that a queued job, a timer and a retry fire, and since format 2 the retry of a notice.
+fn fires(data: &Path, format: u32) {
     let target = Target::start(|_| status("201 Created"));
     let endpoint = target.url("");
     let clock = ["--clock-start", RESUMED_AT, "--clock-rate", RATE];
     let server = on(data, &[&clock[..], &["--storage-endpoint", &endpoint]].concat());
-    let mut seen = target.next_n(3);
+    let queues: &[&str] = &["fails", "hourly", "soon", "told"];
+    let queues = if format < 2 { &queues[..3] } else { queues };
+    let mut seen = target.next_n(queues.len());
     seen.sort_by(|one, other| one.path.cmp(&other.path));
-    for (seen, name) in seen.iter().zip(["fails", "hourly", "soon"]) {
+    for (seen, name) in seen.iter().zip(queues) {
         let path = format!("/account/{name}/messages");
         assert!(seen.path.starts_with(&path), "{seen:?}");
         assert!(seen.path.contains(SIGNATURE), "{seen:?}");
@@ -113,13 +122,20 @@ fn make() {
         dir.display()
     );
     let target = Target::start(|seen| {
-        status(if seen.path.contains("/fails/") { "500 Broken" } else { "201 Created" })
+        let is_broken = ["/fails/", "/broken/", "/told/"].iter().any(|it| seen.path.contains(it));
+        status(if is_broken { "500 Broken" } else { "201 Created" })
     });
     let arguments = ["--clock-start", MADE_AT, "--storage-endpoint", &target.url("")];
     let server = with_collection(on(&dir, &arguments));
     let put = |name: &str, body: &str| server.must("PUT", &format!("/jc/jobs/{name}"), body);
-    put("done", &storage("done", &json!({})));
     let hour = json!({"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 1});
+    let message = json!({"storageAccount": "account", "queueName": "told", "sasToken": SIGNATURE});
+    let told = json!({"type": "StorageQueue", "queueMessage": message, "retryPolicy": hour});
+    let notifies = json!({"properties": {"minutehand": {"onFailure": told}}});
+    server.must("PATCH", "/jc", &notifies.to_string());
+    let never = json!({"retryType": "None"});
+    put("broken", &storage("broken", &json!({"action": {"retryPolicy": never}})));
+    put("done", &storage("done", &json!({})));
     put("fails", &storage("fails", &json!({"action": {"retryPolicy": hour}})));
     put("soon", &storage("soon", &json!({"startTime": "2030-01-01T00:10:00Z"})));
     let often = json!({"frequency": "hour", "count": 24});
@@ -143,9 +159,11 @@ fn make() {
     put("off", &storage("off", &json!({"state": "Disabled", "recurrence": {"frequency": "day"}})));
     until_state(&server, "/jc/jobs/done", "completed");
     until(&server, "/jc/jobs/fails", |now| counters(now)[1] == 1);
+    until(&server, "/jc/jobs/broken", |_| history(&server, "/jc/jobs/broken").len() == 2);
     server.stop().is_clean();
     let server = look(&dir);
-    let answers = serde_json::to_string_pretty(&answers(&server)).unwrap();
+    let answers = answers(&server, embedded::FORMAT);
+    let answers = serde_json::to_string_pretty(&answers).unwrap();
     server.stop().is_clean();
     // Nothing may refer to the machine on which the directory is created.
     assert!(!answers.contains("127.0.0.1"), "{answers}");

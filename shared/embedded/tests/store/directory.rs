@@ -68,6 +68,17 @@ fn a_newer_format_is_refused_and_not_changed() {
     assert_eq!(fs::read_to_string(dir.path().join("format")).unwrap(), format!("{newer}\n"));
 }
 
+/// A backup opens a directory without firing from it, and an older version may have to read the copy.
+#[test]
+fn an_older_format_stays_until_the_directory_is_opened_for_firing() {
+    let dir = new_dir();
+    fs::write(dir.path().join("format"), "1\n").unwrap();
+    assert!(!DataDir::open(dir.path()).unwrap().is_new());
+    assert_eq!(fs::read_to_string(dir.path().join("format")).unwrap(), "1\n");
+    fs::write(dir.path().join("format"), "0\n").unwrap();
+    assert!(matches!(DataDir::open(dir.path()), Err(DataDirError::Damaged { .. })));
+}
+
 #[test]
 fn data_without_a_readable_format_is_refused() {
     let dir = new_dir();
