@@ -100,6 +100,7 @@ fn context(n: usize) -> AttemptContext {
     AttemptContext {
         execution_id: format!("4f7c1d2e/1.{n}.m0"),
         job: "job".to_owned(),
+        job_path: "s/Grün, 1/c/job".to_owned(),
         job_uid: "4f7c1d2e".to_owned(),
         collection_uid: "9a8b".to_owned(),
         expected_at: DateTime::UNIX_EPOCH,

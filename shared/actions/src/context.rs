@@ -1,6 +1,6 @@
 //! The headers and ids by which a target identifies the execution that it serves.
 
-use domain::ids::guid;
+use domain::ids::{encode_path, guid};
 use http::{HeaderName, HeaderValue};
 use ports::AttemptContext;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 ///
 /// `x-ms-execution-tag` and `x-ms-client-request-id` are derived from the id of the execution. If an
 /// attempt is made twice, both requests have the same values.
-pub(crate) fn headers(context: &AttemptContext) -> [(HeaderName, HeaderValue); 7] {
+pub(crate) fn headers(context: &AttemptContext) -> [(HeaderName, HeaderValue); 8] {
     let expected_at = recurrence::format_instant(context.expected_at);
     [
         ("x-ms-execution-tag", execution_tag(context)),
@@ -19,6 +19,7 @@ pub(crate) fn headers(context: &AttemptContext) -> [(HeaderName, HeaderValue); 7
         ("x-ms-scheduler-jobid", context.job_uid.clone()),
         ("x-ms-scheduler-jobcollectionid", context.collection_uid.clone()),
         ("x-ms-scheduler-execution-id", context.execution_id.clone()),
+        ("x-minutehand-job", encode_path(&context.job_path)),
     ]
     .map(|(name, value)| (HeaderName::from_static(name), header_value(&value)))
 }

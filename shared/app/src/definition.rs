@@ -2,9 +2,11 @@
 
 use std::error::Error;
 
-use domain::document::{Shape, load, load_shown, merge_patch};
+use domain::collection::{Collection, CollectionDefinition};
+use domain::document::{Shape, load, load_collection, load_shown, merge_patch, write_collection};
 use domain::job::JobDefinition;
 use ports::Sealer;
+use ports::store::CollectionRecord;
 use serde_json::Value;
 
 use crate::error::AppError;
@@ -34,6 +36,25 @@ pub(crate) async fn definition(
     sealed: Option<&[u8]>,
 ) -> Result<JobDefinition, AppError> {
     load(&whole_document(opener, uid, document, sealed).await?).map_err(unreadable(uid))
+}
+
+/// The definition of a collection, secrets included.
+pub(crate) async fn collection_definition(
+    opener: &dyn Sealer,
+    record: &CollectionRecord,
+) -> Result<CollectionDefinition, AppError> {
+    let whole = whole_collection(opener, record).await?;
+    load_collection(&whole).map_err(unreadable(record.collection.name.as_str()))
+}
+
+/// The document of a collection, secrets included. They were sealed for this collection.
+pub(crate) async fn whole_collection(
+    opener: &dyn Sealer,
+    record: &CollectionRecord,
+) -> Result<Value, AppError> {
+    let Collection { uid, definition, .. } = &record.collection;
+    let shown = write_collection(definition).to_string();
+    whole_document(opener, uid, &shown, record.sealed.as_deref()).await
 }
 
 /// The definition of a job whose secrets stay sealed.

@@ -43,13 +43,15 @@ impl Occurrence {
     }
 }
 
-/// The main action or the error action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The main action, the error action, or the notice of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// The main action.
     Main,
     /// The error action, after the last retry of the main action has failed.
     Error,
+    /// The failure action of the collection, after an occurrence has failed for good.
+    Notice,
 }
 
 /// One attempt. Every process computes the same attempt, so a worker that receives it twice recognises
@@ -105,6 +107,7 @@ impl fmt::Display for AttemptId<'_> {
         let role = match role {
             Role::Main => 'm',
             Role::Error => 'e',
+            Role::Notice => 'n',
         };
         write!(f, ".{role}{number}")
     }
@@ -150,6 +153,8 @@ mod tests {
     fn attempts_of_one_job_have_identities_of_their_own() {
         let at = |second| DateTime::from_timestamp(second, 0).unwrap();
         let first = Attempt::first(3, Occurrence::Scheduled { nominal_at: at(60) });
+        let notice = Attempt { role: Role::Notice, ..first.clone() };
+        assert_eq!(notice.id().to_string(), "3.600000000.n0");
         let run = Occurrence::Run { asked_at: at(60), run_id: "5f".to_owned() };
         assert_eq!(first.id().to_string(), "3.600000000.m0");
         assert_eq!(Attempt { number: 2, ..first.clone() }.id().to_string(), "3.600000000.m2");

@@ -1,5 +1,6 @@
 //! Job collections.
 
+use crate::action::FailureAction;
 use crate::extensions::CollectionExtensions;
 use crate::name::Name;
 use crate::plan::{Plan, Quota};
@@ -61,6 +62,17 @@ pub struct CollectionDefinition {
 }
 
 impl CollectionDefinition {
+    /// The action for occurrences that fail for good.
+    #[must_use]
+    pub fn on_failure(&self) -> Option<&FailureAction> {
+        self.extensions.as_ref()?.on_failure.as_ref()
+    }
+
+    /// The same, to change it.
+    pub fn on_failure_mut(&mut self) -> Option<&mut FailureAction> {
+        self.extensions.as_mut()?.on_failure.as_mut()
+    }
+
     /// The time zone of jobs that name none.
     #[must_use]
     pub fn time_zone(&self) -> Option<&str> {

@@ -8,6 +8,7 @@
 use recurrence::nearest;
 use recurrence::zone::{self, Zone};
 
+use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
@@ -25,6 +26,8 @@ pub struct CollectionExtensions {
     /// The time zone of jobs that name none when they are created or when their timing changes, as
     /// it was sent.
     pub time_zone: Option<String>,
+    /// The action for occurrences of any job of the collection that fail for good.
+    pub on_failure: Option<FailureAction>,
 }
 
 impl JobExtensions {
@@ -42,16 +45,22 @@ impl JobExtensions {
 }
 
 impl CollectionExtensions {
-    pub(crate) const SHAPE: Shape = Object(&[("timeZone", Leaf)]);
+    pub(crate) const SHAPE: Shape = Object(&[("timeZone", Leaf), ("onFailure", FAILURE_ACTION)]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        Ok(Self { time_zone: read_time_zone(fields)? })
+        let on_failure = fields.object("onFailure")?;
+        Ok(Self {
+            time_zone: read_time_zone(fields)?,
+            on_failure: on_failure.map(|action| FailureAction::read(&action)).transpose()?,
+        })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { time_zone } = self;
+        let Self { time_zone, on_failure } = self;
         let mut document = ObjectBuilder::default();
-        document.maybe("timeZone", time_zone.as_deref());
+        document
+            .maybe("timeZone", time_zone.as_deref())
+            .object("onFailure", on_failure.as_ref().map(FailureAction::write));
         document
     }
 }

@@ -44,6 +44,21 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
+/// A path with everything percent-encoded but its slashes and what never needs it.
+#[must_use]
+pub fn encode_path(path: &str) -> String {
+    let mut encoded = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(byte.into());
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +71,11 @@ mod tests {
             guid(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef),
             "01234567-89ab-8def-8123-456789abcdef",
         );
+    }
+
+    #[test]
+    fn encode_path_is_frozen() {
+        assert_eq!(encode_path("a~b/Grün, 1/c.d/e_f-g%"), "a~b/Gr%C3%BCn%2C%201/c.d/e_f-g%25");
     }
 
     #[test]

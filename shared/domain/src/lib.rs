@@ -13,6 +13,7 @@ pub mod credentials;
 pub mod document;
 pub mod duration;
 pub mod extensions;
+pub mod failure_event;
 pub mod firing;
 pub mod ids;
 pub mod job;

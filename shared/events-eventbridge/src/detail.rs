@@ -29,6 +29,7 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
             let action = match attempt.role {
                 Role::Main => "main",
                 Role::Error => "error",
+                Role::Notice => "notice",
             };
             let detail = json!({
                 "attempt": attempt.id().to_string(),

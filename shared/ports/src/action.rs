@@ -13,6 +13,8 @@ pub struct AttemptContext {
     pub execution_id: String,
     /// The job's name, in the spelling in which it was first given.
     pub job: String,
+    /// The path of the job: subscription, resource group, collection and name, separated by slashes.
+    pub job_path: String,
     /// The job's unique id.
     pub job_uid: String,
     /// The unique id of the job's collection.

@@ -113,7 +113,16 @@ mod tests {
     /// Properties that are accepted and not described: one that clients send because Azure's
     /// specification has it, other spellings, and those that belong to the other kind of Service Bus
     /// message.
-    const NOT_DESCRIBED: [&str; 5] = [
+    const NOT_DESCRIBED: [&str; 13] = [
+        // A failure action has no content of its own: these are refused with a reason.
+        "onFailure.request.body",
+        "onFailure.queueMessage.message",
+        "onFailure.serviceBusQueueMessage.message",
+        "onFailure.serviceBusTopicMessage.message",
+        "onFailure.sqsMessage.message",
+        "onFailure.snsMessage.message",
+        "onFailure.lambdaInvocation.payload",
+        "onFailure.eventBridgeEvent.detail",
         "authentication.certificateExpirationDate",
         "schedule.hour",
         "schedule.minute",

@@ -4,6 +4,7 @@ use app::{CollectionView, ExecutionView, JobStatus, JobView};
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Outcome, Role};
 use domain::document::Durations;
+use domain::extensions::EXTENSIONS;
 use domain::name::Name;
 use domain::tick::ticks;
 use ports::store::ResourceGroup;
@@ -70,12 +71,17 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
     }
     let action = match attempt.role {
         Role::Main => "MainAction",
-        Role::Error => "ErrorAction",
+        // Clients know two names.
+        Role::Error | Role::Notice => "ErrorAction",
     };
     properties.insert("message".to_owned(), record.message.as_str().into());
     properties.insert("retryCount".to_owned(), attempt.number.into());
     properties.insert("repeatCount".to_owned(), record.repeat_count.into());
     properties.insert("actionName".to_owned(), action.into());
+    // An extension, which clients of the original see only in a collection with a failure action.
+    if attempt.role == Role::Notice {
+        properties.insert(EXTENSIONS.to_owned(), json!({"action": "onFailure"}));
+    }
     json!({
         "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
         "type": "Microsoft.Scheduler/jobCollections/jobs/history",

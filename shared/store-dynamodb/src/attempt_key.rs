@@ -1,9 +1,10 @@
 //! Attempts as part of a sort key: every process computes the same text, and the texts sort in the
 //! order in which attempts follow each other.
 //!
-//! `{nominal}.{generation}.{s|r{run id}}.{a|e}{number}`: the instant in ticks as sixteen digits to
+//! `{nominal}.{generation}.{s|r{run id}}.{a|e|f}{number}`: the instant in ticks as sixteen digits to
 //! the base of sixteen, and numbers with a letter before them that tells how many digits follow, so
-//! that the texts sort as the numbers do. `a` is the action and `e` the error action, which is newer.
+//! that the texts sort as the numbers do. `a` is the action, `e` the error action and `f` the notice of
+//! the failure, each newer than the one before.
 //! The text contains neither when an attempt started nor when it is due.
 
 use chrono::{DateTime, Utc};
@@ -24,6 +25,7 @@ pub(crate) fn attempt_key(attempt: &Attempt) -> String {
     let role = match role {
         Role::Main => 'a',
         Role::Error => 'e',
+        Role::Notice => 'f',
     };
     let (generation, number) = (sorted(*generation), sorted((*number).into()));
     format!("{nominal:016x}.{generation}.{what}.{role}{number}")
@@ -48,6 +50,7 @@ pub(crate) fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<
         role: match role {
             "a" => Role::Main,
             "e" => Role::Error,
+            "f" => Role::Notice,
             _ => return None,
         },
         number: read_sorted(number)?.try_into().ok()?,
@@ -100,6 +103,7 @@ mod tests {
     #[test]
     fn texts_sort_as_attempts_follow_each_other() {
         let error = |attempt: Attempt| Attempt { role: Role::Error, ..attempt };
+        let notice = |attempt: Attempt| Attempt { role: Role::Notice, ..attempt };
         let number = |number, attempt: Attempt| Attempt { number, ..attempt };
         let in_order = [
             scheduled(1, -1),
@@ -110,6 +114,8 @@ mod tests {
             number(10, scheduled(1, 60)),
             error(scheduled(1, 60)),
             number(2, error(scheduled(1, 60))),
+            notice(scheduled(1, 60)),
+            number(1, notice(scheduled(1, 60))),
             scheduled(2, 60),
             scheduled(10, 60),
             scheduled(u64::MAX, 60),

@@ -5,14 +5,35 @@ use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
-use domain::document::{load_collection, write_collection};
+use domain::document::{load_collection_shown, write_collection};
 use domain::name::{Name, PathSegment};
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use ports::{Collections, StoreError};
 
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, date, key, number, text, ticks};
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, date, key, number, text, ticks};
+use crate::table::keys::Key;
 use crate::table::{List, keys, transact_item as item};
+
+/// Of a switch: the collection has an action for occurrences that fail for good.
+pub(crate) const FAILURE_ACTION: &str = "failure_action";
+
+impl DynamoStore {
+    /// Reads a collection by its id, as it is now. Its switch knows where it is.
+    pub(crate) async fn collection_of_uid(
+        &self,
+        uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        let Some(switch) = self.table.get(keys::switch(uid)).await? else {
+            return Ok(None);
+        };
+        let switch = Reader::new(&switch);
+        let at = Key { pk: switch.text("at_pk")?.to_owned(), sk: switch.text("at_sk")?.to_owned() };
+        let record = self.table.get(at).await?.as_ref().map(read).transpose()?;
+        // Another collection may have the name by now.
+        Ok(record.filter(|record| record.collection.uid == uid))
+    }
+}
 
 #[async_trait]
 impl Collections for DynamoStore {
@@ -56,6 +77,10 @@ impl Collections for DynamoStore {
     async fn replace(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
         let place = keys::collection(&record.place, &record.collection.name);
         let document = write_collection(&record.collection.definition).to_string();
+        let change_sealed = match record.sealed {
+            Some(_) => ", sealed = :sealed",
+            None => " REMOVE sealed",
+        };
         // The change was checked against the jobs of the collection: no job may have been added since.
         let state_since = record.state_since.map(|since| (":state_since", date(since)));
         let set_state = state_since.as_ref().map_or("", |_| ", state_since = :state_since");
@@ -63,7 +88,8 @@ impl Collections for DynamoStore {
             .table_name(&self.table.name)
             .set_key(Some(key(place)))
             .update_expression(format!(
-                "SET document = :document, on_since = :on_since, version = :next{set_state}"
+                "SET document = :document, on_since = :on_since, version = :next{set_state}\
+                 {change_sealed}"
             ))
             .condition_expression("version = :version AND uid = :uid AND job_count = :job_count")
             .expression_attribute_values(":document", text(document))
@@ -72,6 +98,10 @@ impl Collections for DynamoStore {
             .expression_attribute_values(":version", number(record.version))
             .expression_attribute_values(":uid", text(&record.collection.uid))
             .expression_attribute_values(":job_count", number(record.job_count));
+        let update = match &record.sealed {
+            Some(sealed) => update.expression_attribute_values(":sealed", bytes(sealed)),
+            None => update,
+        };
         let update = match state_since {
             Some((name, value)) => update.expression_attribute_values(name, value),
             None => update,
@@ -118,12 +148,14 @@ impl Collections for DynamoStore {
 
 fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
+    let has_failure_action = record.collection.definition.on_failure().is_some();
     // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
     let ResourceGroup { subscription, group } = &record.place;
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
         .text("path", format!("{subscription}/{group}/{}", record.collection.name))
         .set("on", AttributeValue::Bool(on))
+        .maybe(FAILURE_ACTION, has_failure_action.then_some(AttributeValue::Bool(true)))
         .date("on_since", record.on_since)
         .text("plan", record.collection.definition.plan.name())
         .text("at_pk", at.pk)
@@ -149,6 +181,7 @@ fn write(record: &CollectionRecord) -> Item {
         .text("group_key", record.place.group.key())
         .text("name", collection.name.as_str())
         .text("document", write_collection(&collection.definition).to_string())
+        .maybe("sealed", record.sealed.as_deref().map(bytes))
         .number("job_count", record.job_count)
         .date("on_since", record.on_since)
         .maybe("state_since", record.state_since.map(date))
@@ -169,11 +202,12 @@ fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
             uid: reader.text("uid")?.to_owned(),
             name: Name::new(reader.text("name")?)
                 .map_err(|error| reader.corrupt("name", &error.message))?,
-            definition: load_collection(&document)
+            definition: load_collection_shown(&document)
                 .map_err(|error| reader.corrupt("document", &error.message))?,
         },
         job_count: reader.number("job_count")?,
         on_since: reader.date("on_since")?,
+        sealed: reader.optional_bytes("sealed")?,
         state_since: reader.optional_date("state_since")?,
         version: reader.number("version")?,
     })

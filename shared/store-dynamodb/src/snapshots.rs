@@ -16,10 +16,10 @@ use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
 use futures_util::future::try_join;
-use ports::store::{Claim, JobSnapshot};
+use ports::store::{Claim, CollectionRecord, JobSnapshot};
 use ports::{Snapshots, StoreError};
 
-use crate::collections::collection_path;
+use crate::collections::{FAILURE_ACTION, collection_path};
 use crate::definitions::Definition;
 use crate::jobs::read_timer;
 use crate::prefetched::Entry;
@@ -38,6 +38,13 @@ type Found = HashMap<Key, Arc<Definition>>;
 impl Snapshots for DynamoStore {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         Ok(self.read_all(std::slice::from_ref(job)).await?.into_iter().next().flatten())
+    }
+
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        self.collection_of_uid(collection_uid).await
     }
 
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
@@ -201,5 +208,6 @@ fn snapshot(
         is_spent: record.is_spent,
         plan: read_plan(&switch)?,
         collection_on_since: switch.is_set("on")?.then_some(on_since),
+        has_failure_action: switch.value(FAILURE_ACTION).is_some(),
     })))
 }

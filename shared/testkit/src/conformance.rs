@@ -1,5 +1,5 @@
-//! What the services rely on in [`Collections`](ports::Collections) and [`Jobs`](ports::Jobs), as tests
-//! for any back end.
+//! What the services rely on in [`Collections`](ports::Collections), [`Jobs`](ports::Jobs) and
+//! [`Snapshots`](ports::Snapshots), as tests for any back end.
 //!
 //! The store is one implementation over the DynamoDB API, and what answers that API differs: the
 //! embedded store, an emulator, AWS. So each behaviour is a function of a [`Subject`], a store with

@@ -16,6 +16,7 @@ mod day;
 mod ends;
 mod faults;
 mod log;
+mod notices;
 mod outages;
 mod places;
 mod repair;

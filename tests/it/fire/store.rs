@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::work_item::JobRef;
 use ports::store::{
-    Advance, Claim, ClaimRequest, Claimed, CounterUpdate, Due, DueTimer, Finish, HistoryEntry,
-    JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Recorded,
+    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
+    HistoryEntry, JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Recorded,
 };
 use ports::{Attempts, Counters, History, Removal, RetryTimers, Snapshots, StoreError, Timers};
 
@@ -227,6 +227,13 @@ impl Snapshots for Fronted {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         *self.snapshots_read.lock().unwrap() += 1;
         self.call(self.inner.snapshots.read(job)).await
+    }
+
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        self.call(self.inner.snapshots.read_collection(collection_uid)).await
     }
 
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::Target;
+use domain::action::{HttpRequest, Target};
 use domain::attempt::Outcome;
 use domain::firing::SkipReason;
 use domain::job::JobState;
@@ -85,6 +85,7 @@ pub(super) enum Behaviour {
 pub(super) struct Call {
     pub(super) at: DateTime<Utc>,
     pub(super) uri: String,
+    pub(super) request: HttpRequest,
     pub(super) context: AttemptContext,
 }
 
@@ -153,7 +154,12 @@ impl ActionSender for Targets {
         assert!(at >= context.expected_at, "never early: {context:?} at {at}");
         let uri = request.uri.clone();
         let does = self.does(&uri);
-        self.calls.lock().unwrap().push(Call { at, uri, context: context.clone() });
+        self.calls.lock().unwrap().push(Call {
+            at,
+            uri,
+            request: request.clone(),
+            context: context.clone(),
+        });
         let outcome = match does {
             Behaviour::Succeed => Outcome::Succeeded,
             Behaviour::NotMade => return Err(NotMade { out_of: "open files" }),

@@ -415,6 +415,12 @@ impl World {
         self.manage.patch_job(&place(), &named("jc"), &named(name), body).await.unwrap();
     }
 
+    pub(super) async fn patch_collection(&self, properties: Value) {
+        self.fronted.stir();
+        let body = json!({"properties": properties});
+        self.manage.patch_collection(&place(), &named("jc"), body).await.unwrap();
+    }
+
     pub(super) async fn disable(&self, name: &str) {
         self.patch(name, json!({"state": "Disabled"})).await;
     }
@@ -520,6 +526,7 @@ fn line(view: &ExecutionView) -> String {
         (Occurrence::Scheduled { .. }, Role::Main) => "",
         (Occurrence::Run { .. }, Role::Main) => " run",
         (_, Role::Error) => " error action",
+        (_, Role::Notice) => " notice",
     };
     let outcome = match view.record.outcome {
         Outcome::Succeeded => "",

@@ -1,5 +1,6 @@
 //! The judge on runs that are made wrong: it finds each mistake, by its name.
 
+use domain::attempt::Role;
 use domain::job::JobState;
 
 use super::judge::{Run, judge};
@@ -31,7 +32,7 @@ fn middle(run: &Run) -> usize {
         changes.into_iter().all(|change| (change.at - fire.at).abs() > 500 * SECOND)
     };
     let is_first =
-        |fire: &Fire| fire.nominal.is_some() && fire.number == 0 && !fire.is_error_action;
+        |fire: &Fire| fire.nominal.is_some() && fire.number == 0 && fire.role == Role::Main;
     run.fires.iter().position(|fire| is_first(fire) && is_far(fire)).unwrap()
 }
 
@@ -97,7 +98,7 @@ fn the_judge_finds_a_firing_while_the_collection_is_off() {
         for uid in collections.collect::<Vec<_>>() {
             let mut change = run.changes[0].clone();
             change.at = at;
-            change.what = Change::Collection { uid, on_since: None };
+            change.what = Change::Collection { uid, on_since: None, on_failure: None };
             run.changes.push(change);
         }
     });
@@ -115,9 +116,49 @@ fn the_judge_finds_a_lost_retry() {
 #[test]
 fn the_judge_finds_a_lost_error_action() {
     finds("error action lost", |run| {
-        run.executions.retain(|it| !it.is_error_action);
-        run.fires.retain(|fire| !fire.is_error_action);
+        run.executions.retain(|it| it.role == Role::Main);
+        run.fires.retain(|fire| fire.role == Role::Main);
     });
+}
+
+/// A run in which notices follow actions and error actions, and in which nothing is wrong.
+fn telling() -> Run {
+    let has = |run: &Run, role: Role| {
+        let notices = run.fires.iter().filter(|fire| fire.role == Role::Notice);
+        let before = |fire: &Fire, it: &super::judge::Executed| {
+            it.role == role && (&it.uid, it.nominal) == (&fire.uid, fire.nominal)
+        };
+        notices.into_iter().any(|fire| run.executions.iter().any(|it| before(fire, it)))
+    };
+    let runs = (1..20).map(|n| play(5 * n, Scenario::Mixed, None));
+    let mut telling = runs.filter(|run| has(run, Role::Main) && has(run, Role::Error));
+    let run = telling.next().unwrap();
+    assert_eq!(judge(&run), [""; 0]);
+    run
+}
+
+#[test]
+fn the_judge_finds_a_lost_notice() {
+    let mut run = telling();
+    run.executions.retain(|it| it.role != Role::Notice);
+    run.fires.retain(|fire| fire.role != Role::Notice);
+    let found = judge(&run);
+    assert!(found.iter().any(|it| it.starts_with("notice lost")), "{found:?}");
+}
+
+#[test]
+fn the_judge_finds_a_notice_of_an_occurrence_that_has_not_failed_for_good() {
+    let mut run = telling();
+    for it in run.executions.iter_mut().filter(|it| it.role == Role::Main) {
+        it.is_success = true;
+    }
+    let found = judge(&run);
+    assert!(found.iter().any(|it| it.starts_with("told without a failure")), "{found:?}");
+    let mut run = telling();
+    run.executions.retain(|it| it.role != Role::Error);
+    run.fires.retain(|fire| fire.role != Role::Error);
+    let found = judge(&run);
+    assert!(found.iter().any(|it| it.starts_with("told before its error action")), "{found:?}");
 }
 
 #[test]

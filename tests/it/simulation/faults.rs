@@ -383,6 +383,13 @@ impl Snapshots for StorePort {
         self.op(true, read).await
     }
 
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        self.op(true, || now(self.inner().read_collection(collection_uid))).await
+    }
+
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
         if !self.memory().is_alone() {
             return None;

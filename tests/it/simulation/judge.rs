@@ -101,7 +101,7 @@ pub(super) struct Executed {
     pub(super) uid: String,
     pub(super) generation: u64,
     pub(super) nominal: Option<i64>,
-    pub(super) is_error_action: bool,
+    pub(super) role: Role,
     pub(super) number: u32,
     pub(super) ended: i64,
     pub(super) is_success: bool,
@@ -125,7 +125,15 @@ struct Spec {
     end: Option<i64>,
     retries: u32,
     interval: i64,
-    has_error_action: bool,
+    /// The retries of the error action, if there is one.
+    error_action: Option<Retry>,
+}
+
+/// A retry policy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Retry {
+    count: u32,
+    interval: i64,
 }
 
 /// A period in which a job's timing did not change.
@@ -153,6 +161,22 @@ enum OccurrenceStatus {
     },
 }
 
+impl Retry {
+    /// The policy in the document of an action.
+    fn of(action: &Value) -> Self {
+        let retry = &action["retryPolicy"];
+        // As it is kept: hours, minutes and seconds.
+        let interval = retry["retryInterval"].as_str().unwrap_or("00:00:30").split(':');
+        let seconds = interval.fold(0, |sum, part| 60 * sum + part.parse::<i64>().unwrap());
+        let count = retry["retryCount"].as_u64().map_or(0, |count| u32::try_from(count).unwrap());
+        Self { count, interval: SECOND * seconds }
+    }
+
+    fn read(action: &str) -> Self {
+        Self::of(&serde_json::from_str(action).unwrap())
+    }
+}
+
 impl Spec {
     fn read(document: &str) -> Self {
         let document: Value = serde_json::from_str(document).unwrap();
@@ -160,18 +184,16 @@ impl Spec {
             value.as_str().map(|text| micros(DateTime::parse_from_rfc3339(text).unwrap().into()))
         };
         let recurrence = &document["recurrence"];
-        let retry = &document["action"]["retryPolicy"];
-        // As it is kept: hours, minutes and seconds.
-        let interval = retry["retryInterval"].as_str().unwrap_or("00:00:30").split(':');
-        let seconds = interval.fold(0, |sum, part| 60 * sum + part.parse::<i64>().unwrap());
+        let Retry { count: retries, interval } = Retry::of(&document["action"]);
+        let error_action = &document["action"]["errorAction"];
         Self {
             start: at(&document["startTime"]).unwrap(),
             every: recurrence["interval"].as_i64().map(|minutes| 60 * SECOND * minutes),
             count: recurrence["count"].as_i64(),
             end: at(&recurrence["endTime"]),
-            retries: retry["retryCount"].as_u64().map_or(0, |count| u32::try_from(count).unwrap()),
-            interval: SECOND * seconds,
-            has_error_action: document["action"]["errorAction"].is_object(),
+            retries,
+            interval,
+            error_action: error_action.is_object().then(|| Retry::of(error_action)),
         }
     }
 
@@ -293,7 +315,7 @@ impl Executed {
             uid: uid.to_owned(),
             generation: attempt.generation,
             nominal: (!is_run).then(|| micros(attempt.occurrence.nominal_at())),
-            is_error_action: attempt.role == Role::Error,
+            role: attempt.role,
             number: attempt.number,
             ended: micros(record.ended_at),
             is_success: record.outcome == Outcome::Succeeded,
@@ -311,6 +333,7 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.flood();
     judge.stale();
     judge.chains();
+    judge.notices();
     judge.ends();
     judge.counters();
     judge.runs();
@@ -326,6 +349,12 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.bad
 }
 
+/// An attempt at a notice that must happen.
+struct NoticeDue {
+    id: String,
+    at: i64,
+}
+
 struct Judge<'a> {
     run: &'a Run,
     segments: Vec<Segment>,
@@ -333,6 +362,9 @@ struct Judge<'a> {
     offs: BTreeMap<String, Vec<(i64, i64)>>,
     /// Since when they are on.
     on_since: BTreeMap<String, Option<i64>>,
+    /// The retries of failure actions, by collection. A collection has one from the beginning or not
+    /// at all.
+    notices: BTreeMap<String, Retry>,
     executed: BTreeMap<Key, &'a Executed>,
     fired: BTreeSet<Key>,
     /// When jobs were deleted, alone or with their collection.
@@ -343,23 +375,24 @@ struct Judge<'a> {
     bad: Vec<String>,
 }
 
-/// An attempt: job, generation, nominal, whether it is an error action, number.
-type Key = (String, u64, i64, bool, u32);
+/// An attempt: job, generation, nominal, role, number.
+type Key = (String, u64, i64, Role, u32);
 
 impl<'a> Judge<'a> {
     fn of(run: &'a Run) -> Self {
         let executed = run.executions.iter().filter_map(|it| {
-            let key = (it.uid.clone(), it.generation, it.nominal?, it.is_error_action, it.number);
+            let key = (it.uid.clone(), it.generation, it.nominal?, it.role, it.number);
             Some((key, it))
         });
         let fired = run.fires.iter().filter_map(|it| {
-            Some((it.uid.clone(), it.generation, it.nominal?, it.is_error_action, it.number))
+            Some((it.uid.clone(), it.generation, it.nominal?, it.role, it.number))
         });
         let mut judge = Self {
             run,
             segments: Vec::new(),
             offs: BTreeMap::new(),
             on_since: BTreeMap::new(),
+            notices: BTreeMap::new(),
             executed: executed.collect(),
             fired: fired.collect(),
             gone: BTreeMap::new(),
@@ -380,7 +413,7 @@ impl<'a> Judge<'a> {
         let mut known: BTreeMap<&str, (Spec, i64, &str)> = BTreeMap::new();
         for Changed { at, what } in &self.run.changes {
             match what {
-                Change::Collection { uid, on_since } => {
+                Change::Collection { uid, on_since, on_failure } => {
                     let offs = self.offs.entry(uid.clone()).or_default();
                     let is_off = offs.last().is_some_and(|(_, until)| *until == EVER);
                     match (on_since, is_off) {
@@ -389,6 +422,9 @@ impl<'a> Judge<'a> {
                         _ => {}
                     }
                     self.on_since.insert(uid.clone(), on_since.map(micros));
+                    if let Some(action) = on_failure {
+                        self.notices.insert(uid.clone(), Retry::read(action));
+                    }
                 }
                 Change::JobFinished { .. } => {}
                 Change::JobExpired { uid } => {
@@ -494,7 +530,7 @@ impl<'a> Judge<'a> {
                     continue;
                 }
                 let has = segment.generations.iter().any(|generation| {
-                    let key = (segment.uid.clone(), *generation, nominal, false, 0);
+                    let key = (segment.uid.clone(), *generation, nominal, Role::Main, 0);
                     self.fired.contains(&key) || self.executed.contains_key(&key)
                 });
                 if !has {
@@ -536,7 +572,7 @@ impl<'a> Judge<'a> {
                 .run
                 .fires
                 .iter()
-                .filter(|it| it.uid == segment.uid && !it.is_error_action && it.number == 0)
+                .filter(|it| it.uid == segment.uid && it.role == Role::Main && it.number == 0)
                 .filter(|it| segment.generations.contains(&it.generation) && it.at >= until)
                 .filter_map(|it| it.nominal.filter(|at| *at < until - CATCH_UP - 130 * SECOND))
                 .collect();
@@ -586,7 +622,8 @@ impl<'a> Judge<'a> {
     fn chains(&mut self) {
         let mut bad = Vec::new();
         for it in &self.run.executions {
-            let Some(nominal) = it.nominal.filter(|_| !it.is_error_action && !it.is_success) else {
+            let Some(nominal) = it.nominal.filter(|_| it.role == Role::Main && !it.is_success)
+            else {
                 continue;
             };
             let mut segments = self.segments.iter();
@@ -596,28 +633,93 @@ impl<'a> Judge<'a> {
             let Some(segment) = segment else { continue };
             let spec = &segment.spec;
             let is_off = |at| self.is_off(&segment.collection_uid, at, self.lag, self.lag);
-            let key = |is_error_action, number| {
-                (it.uid.clone(), it.generation, nominal, is_error_action, number)
-            };
+            let key = |role, number| (it.uid.clone(), it.generation, nominal, role, number);
             if it.number < spec.retries {
                 let due = it.ended + spec.interval;
                 if spec.interval <= LONG && self.may_be_lost(segment, nominal) {
                     continue;
                 }
                 let is_near = due < self.horizon - self.lag;
-                if is_near && !is_off(due) && !self.has(&key(false, it.number + 1)) {
+                if is_near && !is_off(due) && !self.has(&key(Role::Main, it.number + 1)) {
                     bad.push(format!("retry lost: after {}", it.id));
                 }
-            } else if spec.has_error_action
+            } else if spec.error_action.is_some()
                 && self.run.scenario != Scenario::Lossy
                 && it.ended < self.horizon - self.lag
                 && !is_off(it.ended)
-                && !self.has(&key(true, 0))
+                && !self.has(&key(Role::Error, 0))
             {
                 bad.push(format!("error action lost: after {}", it.id));
             }
         }
         self.bad.extend(bad);
+    }
+
+    /// Checks that exactly the occurrences and runs that have failed for good are told, after the
+    /// error action.
+    fn notices(&mut self) {
+        let fired = self.run.fires.iter().map(|fire| fire.execution_id.as_str());
+        let ids: BTreeSet<&str> =
+            fired.chain(self.run.executions.iter().map(|it| it.id.as_str())).collect();
+        let ended: BTreeMap<&str, &Executed> =
+            self.run.executions.iter().map(|it| (it.id.as_str(), it)).collect();
+        let mut bad = Vec::new();
+        for it in &self.run.executions {
+            if let Some(due) = self.next_notice(it)
+                && !ids.contains(due.id.as_str())
+                && due.at < self.horizon - self.lag
+            {
+                bad.push(format!("notice lost: after {}", it.id));
+            }
+        }
+        for fire in self.run.fires.iter().filter(|fire| fire.role == Role::Notice) {
+            let (occurrence, _) = fire.execution_id.rsplit_once('.').unwrap();
+            let spec = self.segments.iter().find(|it| it.uid == fire.uid).map(|it| &it.spec);
+            let spec = self.segment_of(fire).map(|it| &it.spec).or(spec);
+            let Some(spec) = spec else { continue };
+            let last = |letter, of: Retry| {
+                let mut all = (0..=of.count).rev();
+                let last =
+                    all.find_map(|n| ended.get(format!("{occurrence}.{letter}{n}").as_str()));
+                last.filter(|it| it.ended <= fire.at + SKEW)
+                    .filter(|it| it.number == of.count || it.is_success)
+            };
+            let main = Retry { count: spec.retries, interval: spec.interval };
+            if last('m', main).is_none_or(|it| it.is_success) {
+                bad.push(format!("told without a failure: {}", fire.execution_id));
+            }
+            if spec.error_action.is_some_and(|of| last('e', of).is_none()) {
+                bad.push(format!("told before its error action: {}", fire.execution_id));
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// The attempt at a notice that must follow an attempt.
+    fn next_notice(&self, it: &Executed) -> Option<NoticeDue> {
+        let mut segments = self.segments.iter();
+        let segment = segments
+            .find(|s| s.uid == it.uid && s.generations.contains(&it.generation))
+            .filter(|segment| segment.ends_at.is_none())?;
+        let retry = self.notices.get(&segment.collection_uid)?;
+        let spec = &segment.spec;
+        let (number, interval) = match (it.role, spec.error_action) {
+            (Role::Main, None) if !it.is_success && it.number == spec.retries => (0, 0),
+            (Role::Error, Some(of)) if it.is_success || it.number == of.count => (0, 0),
+            (Role::Notice, _) if !it.is_success && it.number < retry.count => {
+                (it.number + 1, retry.interval)
+            }
+            _ => return None,
+        };
+        let at = it.ended + interval;
+        let is_off = |at| self.is_off(&segment.collection_uid, at, self.lag, self.lag);
+        // What is lost here is not sent again, except by the timer of a long retry.
+        let may_be_lost = self.run.scenario == Scenario::Lossy && interval <= LONG;
+        if may_be_lost || is_off(at) || is_off(it.ended) {
+            return None;
+        }
+        let (occurrence, _) = it.id.rsplit_once('.')?;
+        Some(NoticeDue { id: format!("{occurrence}.n{number}"), at })
     }
 
     /// Computes the final state of an occurrence.
@@ -627,7 +729,7 @@ impl<'a> Judge<'a> {
         let mut due = nominal;
         for number in 0.. {
             let found = segment.generations.iter().find_map(|generation| {
-                self.executed.get(&(segment.uid.clone(), *generation, nominal, false, number))
+                self.executed.get(&(segment.uid.clone(), *generation, nominal, Role::Main, number))
             });
             match found {
                 None if due < on_since && number == 0 => return OccurrenceStatus::Void,
@@ -683,7 +785,7 @@ impl<'a> Judge<'a> {
     fn counters(&mut self) {
         for Left { uid, timer, .. } in &self.run.jobs {
             let of_job = self.run.executions.iter().filter(|it| it.uid == *uid);
-            let of_job: Vec<_> = of_job.filter(|it| !it.is_error_action).collect();
+            let of_job: Vec<_> = of_job.filter(|it| it.role == Role::Main).collect();
             if of_job.iter().any(|it| it.ended > self.run.ended_at - 8 * SECOND) {
                 continue;
             }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Record, Role};
+use domain::document::write_collection;
 use domain::job::{self, JobState};
 use domain::name::{Name, PathSegment};
 use domain::recently_counted::RecentlyCounted;
@@ -101,6 +102,8 @@ pub(super) enum Change {
     Collection {
         uid: String,
         on_since: Option<DateTime<Utc>>,
+        /// Its failure action.
+        on_failure: Option<String>,
     },
     CollectionDeleted {
         uid: String,
@@ -146,7 +149,11 @@ pub(super) fn attempt_key(attempt: &Attempt) -> AttemptKey {
         Occurrence::Scheduled { .. } => String::new(),
         Occurrence::Run { run_id, .. } => run_id.clone(),
     };
-    let role = u8::from(attempt.role == Role::Error);
+    let role = match attempt.role {
+        Role::Main => 0,
+        Role::Error => 1,
+        Role::Notice => 2,
+    };
     let nominal_at = attempt.occurrence.nominal_at();
     (nominal_at, attempt.generation, what, role, attempt.number, String::new())
 }
@@ -253,7 +260,11 @@ impl Memory {
     fn note_collection(&self, tables: &mut Tables, record: &CollectionRecord) {
         let on = record.collection.definition.state.is_on();
         let on_since = on.then_some(record.on_since);
-        self.note(tables, Change::Collection { uid: record.collection.uid.clone(), on_since });
+        let document = write_collection(&record.collection.definition);
+        let on_failure = document.pointer("/properties/minutehand/onFailure");
+        let on_failure = on_failure.map(ToString::to_string);
+        let uid = record.collection.uid.clone();
+        self.note(tables, Change::Collection { uid, on_since, on_failure });
     }
 
     /// Ends a job as `finish` does.
@@ -456,6 +467,7 @@ impl Memory {
             is_spent: item.record.is_spent,
             plan: collection.collection.definition.plan,
             collection_on_since: on.then_some(collection.on_since),
+            has_failure_action: collection.collection.definition.on_failure().is_some(),
         })
     }
 }
@@ -740,6 +752,15 @@ impl Memory {
 impl Snapshots for Memory {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         Ok(self.snapshot(job).map(Arc::new))
+    }
+
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        let tables = self.tables();
+        let mut collections = tables.collections.values();
+        Ok(collections.find(|it| it.collection.uid == collection_uid).cloned())
     }
 
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {

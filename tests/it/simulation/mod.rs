@@ -147,6 +147,8 @@ mutations! {
     no_fence: NoFence,
     ahead_stands: AheadStands,
     no_retries: NoRetries,
+    no_notices: NoNotices,
+    notice_of_every_failure: NoticeOfEveryFailure,
 }
 
 /// Seeds that once showed a fault, which is corrected.

@@ -69,6 +69,10 @@ pub(super) enum Mutation {
     AheadStands,
     /// A failed attempt is not followed by another.
     NoRetries,
+    /// An occurrence that has failed for good is not told.
+    NoNotices,
+    /// Whatever fails is told, although a retry or an error action follows.
+    NoticeOfEveryFailure,
 }
 
 impl Mutation {

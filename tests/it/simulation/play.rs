@@ -26,6 +26,8 @@ const SLEEP: i64 = 60 * 24 * HOUR;
 const AFTER: i64 = HOUR;
 const JOBS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const COLLECTIONS: [&str; 2] = ["c0", "c1"];
+/// Collections have failure actions in every such run.
+const NOTIFYING: u64 = 5;
 
 /// The scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +47,33 @@ pub(super) enum Scenario {
 /// A request to the API.
 #[derive(Debug, Clone)]
 enum Request {
-    Put { collection: &'static str, job: &'static str, body: Value },
-    Patch { job: &'static str, body: Value },
-    Delete { job: &'static str },
-    Run { job: &'static str },
-    Switch { collection: &'static str, state: CollectionState },
-    DeleteCollection { collection: &'static str },
+    Put {
+        collection: &'static str,
+        job: &'static str,
+        body: Value,
+    },
+    Patch {
+        job: &'static str,
+        body: Value,
+    },
+    Delete {
+        job: &'static str,
+    },
+    Run {
+        job: &'static str,
+    },
+    Switch {
+        collection: &'static str,
+        state: CollectionState,
+    },
+    /// Gives a collection a failure action.
+    Notify {
+        collection: &'static str,
+        action: Value,
+    },
+    DeleteCollection {
+        collection: &'static str,
+    },
 }
 
 /// A run, ready to start.
@@ -97,6 +120,10 @@ impl Play {
         for collection in COLLECTIONS {
             // Before the first fault.
             self.at(0, Request::Switch { collection, state: CollectionState::Enabled });
+            if self.world.seed.is_multiple_of(NOTIFYING) {
+                let action = self.failure_action();
+                self.at(SECOND / 2, Request::Notify { collection, action });
+            }
         }
         self.world.time.run(SECOND);
         self.go_wrong();
@@ -165,14 +192,25 @@ impl Play {
         self.world.time.chance().happens(percent * 10_000)
     }
 
+    fn failure_action(&self) -> Value {
+        let retry = self.retry_policy(&[(0, 30), (2, 15), (1, 1_200)]);
+        json!({
+            "type": "Http", "request": {"uri": "http://example.org/told", "method": "POST"},
+            "retryPolicy": retry,
+        })
+    }
+
+    fn retry_policy(&self, retries: &[(u32, u32)]) -> Value {
+        let (count, interval) = self.pick(retries);
+        if count == 0 {
+            return json!({"retryType": "none"});
+        }
+        json!({"retryType": "fixed", "retryInterval": format!("PT{interval}S"), "retryCount": count})
+    }
+
     /// A job with a timing and a retry policy.
     fn job(&self, start: i64, retries: &[(u32, u32)]) -> Value {
-        let (count, interval) = self.pick(retries);
-        let retry = if count == 0 {
-            json!({"retryType": "none"})
-        } else {
-            json!({"retryType": "fixed", "retryInterval": format!("PT{interval}S"), "retryCount": count})
-        };
+        let retry = self.retry_policy(retries);
         let mut action = json!({"type": "Http", "request": {"uri": "http://example.org/", "method": "GET"}, "retryPolicy": retry});
         if self.happens(40) {
             action["errorAction"] = json!({
@@ -376,6 +414,10 @@ async fn ask(manage: &Manage, request: Request) -> Result<(), app::AppError> {
         Request::Switch { collection, state } => {
             let body = json!({"properties": {"state": state.name()}});
             manage.put_collection(&place, &named(collection), body).await?;
+        }
+        Request::Notify { collection, action } => {
+            let body = json!({"properties": {"minutehand": {"onFailure": action}}});
+            manage.patch_collection(&place, &named(collection), body).await?;
         }
         Request::DeleteCollection { collection } => {
             manage.delete_collection(&place, &named(collection)).await?;

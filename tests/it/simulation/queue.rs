@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Occurrence, Role};
+use domain::attempt::{Attempt, Occurrence, Role};
 use domain::work_item::{JobRef, WorkItem, decode, encode};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 
@@ -65,6 +65,9 @@ impl QueuePort {
             (Some(Mutation::NoRetries), Sender::Worker, WorkItem::Attempt { attempt, .. }) => {
                 attempt.role == Role::Error || attempt.number == 0
             }
+            (Some(Mutation::NoNotices), Sender::Worker, WorkItem::Attempt { attempt, .. }) => {
+                attempt.role != Role::Notice
+            }
             _ => true,
         }
     }
@@ -108,11 +111,23 @@ impl QueuePort {
     }
 }
 
+/// A notice beside a retry.
+fn notice(message: &QueueMessage) -> Option<QueueMessage> {
+    let WorkItem::Attempt { job, attempt } = &message.work_item else { return None };
+    let is_retry = attempt.role == Role::Main && attempt.number > 0;
+    let attempt = Attempt { role: Role::Notice, number: 0, ..attempt.clone() };
+    let work_item = WorkItem::Attempt { job: job.clone(), attempt };
+    is_retry.then(|| QueueMessage { work_item, ..message.clone() })
+}
+
 #[async_trait]
 impl DispatchQueue for QueuePort {
     async fn send(&self, messages: &[QueueMessage], _now: DateTime<Utc>) -> Result<(), QueueError> {
-        let messages: Vec<_> =
+        let mut messages: Vec<_> =
             messages.iter().filter(|it| self.lets_through(it)).cloned().collect();
+        if self.world.mutation == Some(Mutation::NoticeOfEveryFailure) {
+            messages.extend(messages.iter().filter_map(notice).collect::<Vec<_>>());
+        }
         if self.world.mutation == Some(Mutation::AdvanceFirst) && self.sender != Sender::Worker {
             self.held_back.lock().unwrap().extend(messages);
             return Ok(());

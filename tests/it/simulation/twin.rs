@@ -207,6 +207,13 @@ impl Snapshots for Twin {
         both!(self, Snapshots::read(job))
     }
 
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        both!(self, Snapshots::read_collection(collection_uid))
+    }
+
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
         let real = self.real(self.real.prefetch(claim));
         same(self.memory.prefetch(claim).await, &real)

@@ -62,7 +62,7 @@ pub(super) struct Fire {
     pub(super) generation: u64,
     /// `None` is a run.
     pub(super) nominal: Option<i64>,
-    pub(super) is_error_action: bool,
+    pub(super) role: Role,
     pub(super) number: u32,
     /// When the attempt was due.
     pub(super) due: Option<i64>,
@@ -374,7 +374,7 @@ impl ActionSender for SimulatedTarget {
             uid: context.job_uid.clone(),
             generation: attempt.generation,
             nominal: (!is_run).then(|| micros(context.expected_at)),
-            is_error_action: attempt.role == Role::Error,
+            role: attempt.role,
             number: attempt.number,
             due: Some(micros(attempt.due_at)),
             is_unrecorded: true,

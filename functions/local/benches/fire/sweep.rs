@@ -136,6 +136,7 @@ fn collection() -> CollectionRecord {
         },
         job_count: 0,
         on_since: runtime::system_now(),
+        sealed: None,
         state_since: None,
         version: 1,
     }

@@ -36,10 +36,27 @@ fn a_secret_that_a_target_echoes_is_not_in_the_history_the_log_or_a_file() {
     }
     let encoded = STANDARD.encode("user:Planted-Basic-1");
     let sent = target.next_n(3);
+    // The failure action of a collection has secrets, too.
+    let request = json!({
+        "uri": target.url("/?code=Planted-Code-5"), "method": "POST",
+        "headers": {"Authorization": "Bearer Planted-Header-6"},
+    });
+    let action = json!({"type": "Http", "request": request});
+    let notifies = json!({"properties": {"minutehand": {"onFailure": action}}}).to_string();
+    let shown = server.must("PATCH", "/jc", &notifies).body;
+    let fails = json!({"action": {"retryPolicy": {"retryType": "None"}}});
+    server.must("PUT", "/jc/jobs/d", &job(&target.url("/fails"), &fails));
+    let (_, notice) = (target.next(), target.next());
+    assert_eq!(notice.path, "/?code=Planted-Code-5");
+    assert_eq!(notice.header("authorization"), "Bearer Planted-Header-6");
+    assert_eq!(notice.header("x-minutehand-job"), "s/g/jc/d");
+    assert!(notice.body.contains(r#""type":"minutehand.occurrence.failed""#), "{}", notice.body);
     let got = |text: &str| sent.iter().filter(|seen| format!("{seen:?}").contains(text)).count();
     assert_eq!((got(&encoded), got("Planted-Header-2")), (2, 1), "the targets receive the secrets");
-    let mut answers = Vec::new();
-    for name in ["a", "b", "c"] {
+    let notices = |history: &str| history.contains("onFailure");
+    until(&server, "/jc/jobs/d", |_| notices(&server.must("GET", "/jc/jobs/d/history", "").body));
+    let mut answers = vec![shown];
+    for name in ["a", "b", "c", "d"] {
         let path = format!("/jc/jobs/{name}");
         until(&server, &path, |now| now["state"] != "enabled");
         answers.push(server.must("GET", &format!("{path}/history"), "").body);
@@ -53,9 +70,15 @@ fn a_secret_that_a_target_echoes_is_not_in_the_history_the_log_or_a_file() {
         let bytes = fs::read(file.unwrap().path()).unwrap();
         answers.push(String::from_utf8_lossy(&bytes).into_owned());
     }
-    for secret in
-        ["Planted-Basic-1", &encoded, "Planted-Header-2", "Planted-Key-3", "Planted-Code-4"]
-    {
+    for secret in [
+        "Planted-Basic-1",
+        &encoded,
+        "Planted-Header-2",
+        "Planted-Key-3",
+        "Planted-Code-4",
+        "Planted-Code-5",
+        "Planted-Header-6",
+    ] {
         for text in &answers {
             if let Some(at) = text.find(secret) {
                 let from = (0..=at.saturating_sub(200)).rev().find(|at| text.is_char_boundary(*at));

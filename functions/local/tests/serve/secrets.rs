@@ -50,6 +50,10 @@ fn actions() -> (Vec<Value>, Vec<String>) {
         storage_queue("sv=1&sig=Planted-Sas-3"),
         service_bus("ServiceBusQueue", "queueName", "Planted-Queue-4"),
         service_bus("ServiceBusTopic", "topicPath", "Planted-Topic-5"),
+        json!({"type": "Http", "request": {
+            "uri": "http://example.org/?code=Planted-Code-10", "method": "GET",
+            "headers": {"Authorization": "Bearer Planted-Header-11"},
+        }}),
     ];
     // A piece from the middle of the file, where the key is.
     let piece = pfx[pfx.len() / 2..][..40].to_owned();
@@ -64,6 +68,7 @@ fn ask_everything(server: &Server, actions: &[Value]) -> Vec<(u16, String)> {
         answers.push((answer.status, answer.whole()));
     };
     ask("PUT", "/jc", "{}");
+    ask_of_collections(&mut ask, actions);
     for (n, action) in actions.iter().enumerate() {
         let path = format!("/jc/jobs/j{n}");
         let mut action = action.clone();
@@ -100,6 +105,36 @@ fn ask_everything(server: &Server, actions: &[Value]) -> Vec<(u16, String)> {
     ask("GET", "/jc/jobs?$filter=none", "");
     ask("DELETE", "/jc/jobs/j0", "");
     answers
+}
+
+/// The same for failure actions of collections.
+fn ask_of_collections(ask: &mut impl FnMut(&str, &str, &str), actions: &[Value]) {
+    for (n, action) in actions.iter().enumerate() {
+        let path = format!("/notifies{n}");
+        let mut action = action.clone();
+        for content in ["/queueMessage", "/serviceBusQueueMessage", "/serviceBusTopicMessage"] {
+            if let Some(Value::Object(payload)) = action.pointer_mut(content) {
+                payload.remove("message");
+            }
+        }
+        let text = json!({"properties": {"minutehand": {"onFailure": action}}}).to_string();
+        ask("PUT", &path, &text);
+        ask("PUT", &path, "{}");
+        ask("GET", &path, "");
+        ask("PATCH", &path, r#"{"tags":{"a":"b"}}"#);
+        ask("PATCH", &path, &text);
+        ask("POST", &format!("{path}/disable"), "");
+        ask("PUT", &path, &text.replace("\"Planted-", "5,\"Planted-"));
+        ask("PUT", &path, &text.replace(PFX_PASSWORD, "Planted-Wrong-6"));
+        ask(
+            "PATCH",
+            &path,
+            r#"{"properties":{"minutehand":{"onFailure":{"request":{"uri":"http://Planted-User:Planted-9@example.com"}}}}}"#,
+        );
+        for place in ["password", "secret", "sasToken", "sasKey", "pfx"] {
+            ask("PUT", &path, &text.replace(&format!("\"{place}\":"), "\"Planted-Name-7\":"));
+        }
+    }
 }
 
 fn files(dir: &Path) -> BTreeSet<PathBuf> {

@@ -103,6 +103,7 @@ mod tests {
         AttemptContext {
             execution_id: "u1.3.600000000.m0".to_owned(),
             job: "nightly".to_owned(),
+            job_path: "s/Grün, 1/c/nightly".to_owned(),
             job_uid: "u1".to_owned(),
             collection_uid: "c1".to_owned(),
             expected_at: DateTime::from_timestamp(1_441_843_200, 0).unwrap(),

@@ -67,6 +67,7 @@ pub(crate) fn context() -> AttemptContext {
     AttemptContext {
         execution_id: "u1/3.600000000.m0".to_owned(),
         job: "nightly".to_owned(),
+        job_path: "s/Grün, 1/c/nightly".to_owned(),
         job_uid: "u1".to_owned(),
         collection_uid: "c1".to_owned(),
         expected_at: DateTime::from_timestamp(1_459_370_392, 659_706_200).unwrap(),

@@ -20,10 +20,11 @@
 //! releases the claims of attempts that are not due yet. The next worker that gets such a message
 //! claims the attempt, and is on time. A crash in between leaves a lease, as after any claim.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::action::Action;
+use domain::action::{Action, Target};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
 use domain::firing::{NO_RETRY_FOLLOWS, SkipReason, may_start};
@@ -128,6 +129,13 @@ impl Executor {
     /// The origin that an attempt calls. `None` if it does not get that far.
     async fn origin(&self, job: &JobRef, attempt: &Attempt) -> Result<Option<String>, AppError> {
         let Some(loaded) = self.load(job).await? else { return Ok(None) };
+        if attempt.role == Role::Notice {
+            return match self.failure_action(job).await {
+                Ok(found) => Ok(found.map(|(_, action)| action.target().origin())),
+                Err(error) if error.is_retryable() => Err(error),
+                Err(_) => Ok(None),
+            };
+        }
         let definition = match self.definition(job, &loaded).await {
             Ok(definition) => definition,
             Err(error) if error.is_retryable() => return Err(error),
@@ -205,12 +213,12 @@ impl Executor {
         loaded: &LoadedJob,
         place: &dyn DeliveryPlace,
     ) -> Result<ActionResult, AppError> {
-        let Claim { job, attempt, .. } = claim;
-        let definition = match self.definition(job, loaded).await {
-            Ok(definition) => definition,
+        let target = match self.target(claim, loaded).await {
+            Ok(Ok(target)) => target,
+            Ok(Err(message)) => return Ok(self.failed_at_once(message)),
             Err(error) if error.is_retryable() => return Err(error),
             Err(error) => {
-                let error_type = ErrorType::JobUnreadable;
+                let (job, error_type) = (&claim.job, ErrorType::JobUnreadable);
                 let job_path = job_path(job, Some(loaded));
                 tracing::error!(
                     %error_type, job.path = job_path, job.uid, %error, "a job cannot be read, and fails"
@@ -219,16 +227,33 @@ impl Executor {
                 return Ok(self.failed_at_once(request_failed("", "InternalError", why)));
             }
         };
-        let Some(Action { target, .. }) = action(definition, attempt.role) else {
-            let target = &definition.action.action.target;
-            let why = "The job has no error action any more";
-            return Ok(self.failed_at_once(failed(target, "NotFound", why)));
-        };
         place.set_origin(&target.origin());
         let context = self.context(claim, loaded);
         let started_at = self.ports.clock.now();
-        let ended = self.ports.sender.send(target, &context).await?;
+        let ended = self.ports.sender.send(&target, &context).await?;
         Ok(ActionResult { started_at, outcome: ended.outcome, message: ended.message })
+    }
+
+    /// The target of an attempt, or the message of an attempt whose action is gone.
+    async fn target<'a>(
+        &self,
+        claim: &Claim,
+        loaded: &'a LoadedJob,
+    ) -> Result<Result<Cow<'a, Target>, String>, AppError> {
+        let Claim { job, attempt, .. } = claim;
+        if attempt.role == Role::Notice {
+            let why = "The job collection has no failure action any more";
+            let notice = Box::pin(self.notice(job, attempt, loaded)).await?;
+            return Ok(notice.map(Cow::Owned).ok_or_else(|| request_failed("", "NotFound", why)));
+        }
+        let definition = self.definition(job, loaded).await?;
+        Ok(match action(definition, attempt.role) {
+            Some(Action { target, .. }) => Ok(Cow::Borrowed(target)),
+            None => {
+                let target = &definition.action.action.target;
+                Err(failed(target, "NotFound", "The job has no error action any more"))
+            }
+        })
     }
 
     fn context(&self, claim: &Claim, loaded: &LoadedJob) -> AttemptContext {
@@ -236,6 +261,7 @@ impl Executor {
         AttemptContext {
             execution_id: format!("{}.{}", job.uid, attempt.id()),
             job: loaded.snapshot.name.to_string(),
+            job_path: loaded.path(),
             job_uid: job.uid.clone(),
             collection_uid: job.collection_uid.clone(),
             expected_at: attempt.occurrence.nominal_at(),

@@ -136,7 +136,7 @@ impl Executor {
 
     /// The attempts of a job's occurrences from an instant on, and the last one before it; `None` if
     /// there are too many.
-    async fn attempts_since(
+    pub(super) async fn attempts_since(
         &self,
         job: &JobRef,
         from: DateTime<Utc>,

@@ -3,7 +3,7 @@
 
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{NextStep, is_final_failure, next_step};
+use domain::firing::{NextStep, OnFailure, is_final_failure, next_step};
 use domain::work_item::JobRef;
 use ports::Event;
 use ports::store::{Counted, CounterUpdate, CountersAdd, LongRetry};
@@ -67,7 +67,7 @@ impl Executor {
             return Ok(());
         }
         let horizon = spans(self.ports.clock.as_ref()).horizon;
-        match next_step(attempt, record, policy.retries, policy.has_error_action, horizon) {
+        match next_step(attempt, record, policy.retries, policy.on_failure, horizon) {
             NextStep::Nothing => Ok(()),
             NextStep::Retry(next) => {
                 self.ports.events.note(Event::Retried { job, attempt: &next });
@@ -77,7 +77,7 @@ impl Executor {
                 }
                 self.send(job, next).await
             }
-            NextStep::ErrorAction(next) => self.send(job, next).await,
+            NextStep::ErrorAction(next) | NextStep::Notice(next) => self.send(job, next).await,
         }
     }
 
@@ -123,7 +123,7 @@ impl Executor {
         let Some(loaded) = loaded else { return false };
         let Ok(policy) = self.policy(job, attempt.role, loaded).await else { return false };
         let horizon = spans(self.ports.clock.as_ref()).horizon;
-        let next = next_step(attempt, record, policy.retries, false, horizon);
+        let next = next_step(attempt, record, policy.retries, OnFailure::default(), horizon);
         if !matches!(next, NextStep::Retry(next) if next.is_long) {
             return false;
         }

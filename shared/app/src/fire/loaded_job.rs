@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use chrono::{DateTime, Utc};
 use domain::action::Action;
 use domain::attempt::{Attempt, Occurrence, Role};
-use domain::firing::JobStanding;
+use domain::firing::{JobStanding, OnFailure};
 use domain::job::JobDefinition;
 use domain::retry::Retries;
 use domain::work_item::JobRef;
@@ -27,7 +27,7 @@ pub(super) struct LoadedJob {
 /// What decides which attempt follows an attempt.
 pub(super) struct Policy {
     pub(super) retries: Retries,
-    pub(super) has_error_action: bool,
+    pub(super) on_failure: OnFailure,
 }
 
 impl Executor {
@@ -86,18 +86,28 @@ impl Executor {
         role: Role,
         loaded: &LoadedJob,
     ) -> Result<Policy, AppError> {
+        let JobSnapshot { plan, has_failure_action: has_notice, .. } = *loaded.snapshot.as_ref();
+        let no_retries = Retries { count: 0, ..Retries::from_policy(None, plan) };
+        if role == Role::Notice {
+            let retries = match self.failure_action(job).await {
+                Ok(found) => found.map_or(no_retries, |(_, action)| action.retries(plan)),
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(_) => no_retries,
+            };
+            return Ok(Policy { retries, on_failure: OnFailure::default() });
+        }
         let definition = match self.definition(job, loaded).await {
             Ok(definition) => definition,
             Err(error) if error.is_retryable() => return Err(error),
             Err(_) => {
-                let retries =
-                    Retries { count: 0, ..Retries::from_policy(None, loaded.snapshot.plan) };
-                return Ok(Policy { retries, has_error_action: false });
+                let on_failure = OnFailure { has_error_action: false, has_notice };
+                return Ok(Policy { retries: no_retries, on_failure });
             }
         };
+        let has_error_action = definition.action.error_action.is_some();
         Ok(Policy {
             retries: retries(definition, role, &loaded.snapshot),
-            has_error_action: definition.action.error_action.is_some(),
+            on_failure: OnFailure { has_error_action, has_notice },
         })
     }
 }
@@ -109,7 +119,7 @@ impl LoadedJob {
     }
 
     /// The path of the job: that of its collection, and its name.
-    fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         format!("{}/{}", self.snapshot.collection_path, self.snapshot.name)
     }
 
@@ -145,10 +155,12 @@ pub(super) fn path_without_names(job: &JobRef) -> String {
     format!("(collection {})/{}", job.collection_uid, job.key)
 }
 
+/// The action of the job for a role; the action of a notice is the collection's.
 pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> {
     match role {
         Role::Main => Some(&definition.action.action),
         Role::Error => definition.action.error_action.as_ref(),
+        Role::Notice => None,
     }
 }
 
@@ -157,7 +169,7 @@ fn retries(definition: &JobDefinition, role: Role, snapshot: &JobSnapshot) -> Re
     let main = definition.action.action.retry_policy.as_ref();
     let error = definition.action.error_action.as_ref();
     let policy = match role {
-        Role::Main => main,
+        Role::Main | Role::Notice => main,
         Role::Error => error.and_then(|action| action.retry_policy.as_ref()).or(main),
     };
     Retries::from_policy(policy, snapshot.plan)

@@ -10,6 +10,7 @@ mod execute;
 mod finish;
 mod follow;
 mod loaded_job;
+mod notice;
 mod place;
 mod repair;
 mod stop;

@@ -5,7 +5,7 @@
 //! | message | what the store knows | sent again |
 //! |---|---|---|
 //! | an occurrence that was dispatched | the timetable, and a timer that is beyond it | the latest one until now, unless its attempt has ended, and those from now to the timer |
-//! | a retry or an error action | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
+//! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
 //! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
 //!
 //! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
@@ -51,7 +51,7 @@ pub struct RepairReport {
     pub jobs: u64,
     /// Occurrences that were dispatched, and not known to have run.
     pub occurrences: u64,
-    /// Attempts that may have been under way, or whose retry or error action may have been waiting.
+    /// Attempts that may have been under way, or whose retry, error action or notice may have been waiting.
     pub attempts: u64,
     /// Jobs whose timer cannot be read, and which stay as they are.
     pub unreadable: u64,
@@ -132,7 +132,7 @@ impl Repair<'_> {
 
     async fn job(&mut self, timer: &JobTimer, due_at: DateTime<Utc>) -> Result<(), AppError> {
         if timer.state != JobState::Enabled {
-            // Its error action may have been waiting.
+            // Its error action or a notice may have been waiting.
             return self.attempts(&timer.job).await.map(drop);
         }
         self.report.jobs += 1;

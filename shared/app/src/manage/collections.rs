@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 use domain::collection::{Collection, CollectionDefinition, CollectionState};
 use domain::document::{
-    COLLECTION, accept_collection, canonical_names, keep_extensions, merge_patch, write_collection,
+    COLLECTION, accept_collection, canonical_names, has_withheld, keep_extensions,
+    lacks_extensions, merge_patch, withhold, write_collection,
 };
 use domain::location::display_name;
 use domain::name::{Name, PathSegment};
@@ -12,8 +13,9 @@ use domain::refusal::{Code, Refusal};
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use serde_json::Value;
 
+use super::secrets::keep_secrets;
 use super::{CollectionView, Manage, retry_on_stale, secrets};
-use crate::definition::shown_definition;
+use crate::definition::{shown_definition, whole_collection};
 use crate::error::AppError;
 
 /// The size of a page when all collections or jobs are read.
@@ -65,13 +67,12 @@ impl Manage {
             let now = self.ports.clock.now();
             let found = self.ports.collections.find(place, name).await?;
             self.check_collection_condition(name, found.as_ref())?;
-            let Some(old) = found else {
-                return self.create(place, name, accept_collection(&body)?, now).await;
-            };
-            let mut body = body.clone();
-            let stored = write_collection(&old.collection.definition);
-            keep_extensions(&mut body, stored.get("properties").unwrap_or(&Value::Null));
-            self.replace(old, accept_collection(&body)?, now).await
+            let body = self.with_unsent_of_collection(body.clone(), found.as_ref()).await?;
+            let wanted = accept_collection(&body)?;
+            match found {
+                Some(old) => self.replace(old, wanted, now).await,
+                None => self.create(place, name, wanted, now).await,
+            }
         });
         saved.await.map(CollectionView::from)
     }
@@ -92,8 +93,14 @@ impl Manage {
         let saved = retry_on_stale(format!("job collection '{name}'"), || async {
             let old = self.collection(place, name).await?;
             self.check_collection_condition(name, Some(&old))?;
-            let document = write_collection(&old.collection.definition);
-            let wanted = accept_collection(&merge_patch(document, patch.clone(), COLLECTION))?;
+            let whole = whole_collection(self.ports.sealer.as_ref(), &old).await?;
+            let mut shown = whole.clone();
+            if let Some(properties) = shown.get_mut("properties") {
+                withhold(properties);
+            }
+            let mut merged = merge_patch(shown, patch.clone(), COLLECTION);
+            keep_secrets(&mut merged, whole.get("properties"))?;
+            let wanted = accept_collection(&merged)?;
             self.replace(old, wanted, self.ports.clock.now()).await
         });
         saved.await.map(CollectionView::from)
@@ -114,7 +121,8 @@ impl Manage {
             let old = self.collection(place, name).await?;
             self.check_collection_condition(name, Some(&old))?;
             let wanted = CollectionDefinition { state, ..old.collection.definition.clone() };
-            self.replace(old, wanted, self.ports.clock.now()).await
+            let sealed = old.sealed.clone();
+            self.save(old, wanted, sealed, self.ports.clock.now()).await
         });
         saved.await.map(|_| ())
     }
@@ -166,6 +174,31 @@ impl Manage {
         })
     }
 
+    /// The body of a PUT with what the client left as it is or cannot send: secrets that are withheld,
+    /// and the stored extensions.
+    async fn with_unsent_of_collection(
+        &self,
+        mut body: Value,
+        found: Option<&CollectionRecord>,
+    ) -> Result<Value, AppError> {
+        let Some(old) = found else {
+            keep_secrets(&mut body, None)?;
+            return Ok(body);
+        };
+        // Secrets are opened only if some are kept. Extensions may contain some.
+        let keeps_some =
+            lacks_extensions(&body) || body.get("properties").is_some_and(has_withheld);
+        let stored = if keeps_some {
+            whole_collection(self.ports.sealer.as_ref(), old).await?
+        } else {
+            write_collection(&old.collection.definition)
+        };
+        let stored = stored.get("properties").unwrap_or(&Value::Null);
+        keep_secrets(&mut body, Some(stored))?;
+        keep_extensions(&mut body, stored);
+        Ok(body)
+    }
+
     async fn create(
         &self,
         place: &ResourceGroup,
@@ -179,7 +212,9 @@ impl Manage {
             wanted.location.as_deref().map_or(self.settings.region.as_str(), display_name);
         wanted.location = Some(location.to_owned());
         let uid = self.ports.ids.new_id();
+        self.check_failure_action(&mut wanted)?;
         let record = CollectionRecord {
+            sealed: self.seal_collection(&uid, &wanted).await?,
             place: place.clone(),
             collection: Collection { uid, name: name.clone(), definition: wanted },
             job_count: 0,
@@ -203,10 +238,35 @@ impl Manage {
             self.check_one_free(&old.place, &old.collection.name, wanted.plan).await?;
             self.check_jobs_fit(&old, &wanted).await?;
         }
+        self.check_failure_action(&mut wanted)?;
+        let sealed = self.seal_collection(&old.collection.uid, &wanted).await?;
+        self.save(old, wanted, sealed, now).await
+    }
+
+    /// Checks the failure action beyond what its document says, and opens its certificate.
+    fn check_failure_action(&self, wanted: &mut CollectionDefinition) -> Result<(), AppError> {
+        let limits = JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+        let Some(action) = wanted.on_failure_mut() else {
+            return Ok(());
+        };
+        limits.check_authentication(action.target().authenticates())?;
+        self.check_aws([action.target()].into_iter())?;
+        Ok(secrets::open_certificate(action.target_mut(), self.ports.certificates.as_ref())?)
+    }
+
+    async fn save(
+        &self,
+        old: CollectionRecord,
+        wanted: CollectionDefinition,
+        sealed: Option<Vec<u8>>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<CollectionRecord>, AppError> {
+        let before = &old.collection.definition;
         let switched_on = wanted.state.is_on() && !before.state.is_on();
         let has_changed = wanted.state != before.state;
         let record = CollectionRecord {
             on_since: if switched_on { now } else { old.on_since },
+            sealed,
             state_since: if has_changed { Some(now) } else { old.state_since },
             collection: Collection { definition: wanted, ..old.collection },
             ..old

@@ -1,10 +1,11 @@
 //! Operations on jobs: read, list, put, patch, run and delete.
 
 use chrono::{DateTime, Utc};
+use domain::action::Target;
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
     JOB, JobDocument, accept, add_time_zone, canonical_names, has_withheld, keep_extensions,
-    keep_withheld, lacks_extensions, load, merge_patch, names_time_zone, withhold,
+    lacks_extensions, load, merge_patch, names_time_zone, withhold,
 };
 use domain::extensions::EXTENSIONS;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
@@ -22,7 +23,7 @@ use recurrence::Timetable;
 use serde_json::{Value, json};
 
 use super::describe::Facts;
-use super::secrets::{SealedDocument, authenticates, open_certificates};
+use super::secrets::{SealedDocument, authenticates, keep_secrets, open_certificates};
 use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
 use crate::definition::{shown_definition, unreadable, whole_document};
 use crate::error::AppError;
@@ -301,16 +302,17 @@ impl Manage {
         let limits =
             JobLimits::of(definition.plan, definition.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_authentication(authenticates(wanted))?;
-        self.check_aws(wanted)?;
+        self.check_aws(wanted.action.targets())?;
         open_certificates(wanted, self.ports.certificates.as_ref())?;
         Ok(limits)
     }
 
     /// Refuses actions that are sent to AWS if the installation has no AWS: each attempt would fail.
-    fn check_aws(&self, wanted: &JobDefinition) -> Result<(), Refusal> {
-        let error_action = wanted.action.error_action.as_ref();
-        let targets = [&wanted.action.action].into_iter().chain(error_action);
-        match targets.map(|action| &action.target).find(|target| target.is_aws()) {
+    pub(super) fn check_aws<'a>(
+        &self,
+        mut targets: impl Iterator<Item = &'a Target>,
+    ) -> Result<(), Refusal> {
+        match targets.find(|target| target.is_aws()) {
             Some(target) if !self.settings.has_aws => Err(Refusal::invalid(format!(
                 "Actions of type '{}' are sent to AWS, and this server has no AWS endpoint. Start it \
                  with --aws-endpoint, or use another type.",
@@ -391,11 +393,6 @@ impl Manage {
         let next = Facts::of(collection, &job).next_occurrence(self.ports.clock.now());
         view_with_next(collection, job, document, next)
     }
-}
-
-/// Replaces the secrets in a body that are withheld by the stored ones.
-fn keep_secrets(body: &mut Value, stored: Option<&Value>) -> Result<(), Refusal> {
-    body.get_mut("properties").map_or(Ok(()), |properties| keep_withheld(properties, stored))
 }
 
 fn view_with_next(

@@ -1,10 +1,12 @@
-//! A job's document apart from its secrets.
+//! The secrets of jobs and collections, apart from their documents.
 
 use domain::action::{Authentication, Target};
-use domain::document::JobDocument;
+use domain::collection::CollectionDefinition;
+use domain::document::{JobDocument, collection_secrets, keep_withheld};
 use domain::job::JobDefinition;
 use domain::refusal::Refusal;
 use ports::CertificateReader;
+use serde_json::Value;
 
 use super::Manage;
 use crate::error::AppError;
@@ -31,6 +33,24 @@ impl Manage {
         };
         Ok(SealedDocument { shown: split.shown, sealed })
     }
+
+    /// Seals the secrets of a collection, for this collection.
+    pub(super) async fn seal_collection(
+        &self,
+        uid: &str,
+        definition: &CollectionDefinition,
+    ) -> Result<Option<Vec<u8>>, AppError> {
+        match collection_secrets(definition) {
+            Some(secrets) => Ok(Some(self.ports.sealer.seal(uid, secrets.expose()).await?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Replaces the secrets in a body that are withheld by the stored ones. `stored` are the stored
+/// properties.
+pub(super) fn keep_secrets(body: &mut Value, stored: Option<&Value>) -> Result<(), Refusal> {
+    body.get_mut("properties").map_or(Ok(()), |properties| keep_withheld(properties, stored))
 }
 
 /// Opens the client certificates of a job, and adds what they contain to its definition.
@@ -38,13 +58,19 @@ pub(super) fn open_certificates(
     job: &mut JobDefinition,
     reader: &dyn CertificateReader,
 ) -> Result<(), Refusal> {
-    for target in job.action.targets_mut() {
-        let (Target::Http(request) | Target::Https(request)) = target else {
-            continue;
-        };
-        if let Some(Authentication::ClientCertificate(client)) = &mut request.authentication {
-            client.certificate = Some(reader.read(client)?);
-        }
+    job.action.targets_mut().try_for_each(|target| open_certificate(target, reader))
+}
+
+/// Opens the client certificate of a target, if it has one.
+pub(super) fn open_certificate(
+    target: &mut Target,
+    reader: &dyn CertificateReader,
+) -> Result<(), Refusal> {
+    let (Target::Http(request) | Target::Https(request)) = target else {
+        return Ok(());
+    };
+    if let Some(Authentication::ClientCertificate(client)) = &mut request.authentication {
+        client.certificate = Some(reader.read(client)?);
     }
     Ok(())
 }

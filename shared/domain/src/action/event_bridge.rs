@@ -47,6 +47,7 @@ impl ActionType for EventBridge {
         ("resources", Leaf),
     ]);
     const IS_AWS: bool = true;
+    const CONTENT: &'static str = "detail";
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let resources = fields.value("resources").map(|resources| {
@@ -92,6 +93,10 @@ impl ActionType for EventBridge {
             .set("detail", event.detail.as_str())
             .maybe("resources", event.resources.clone());
         document
+    }
+
+    fn set_event(bus: &mut Self, event: String) {
+        bus.detail = event;
     }
 
     fn failure(event: &Self, what: &str, why: &str) -> String {

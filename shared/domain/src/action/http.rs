@@ -20,10 +20,12 @@ const BODY_CHARS_MAX: usize = 8_192;
 const HEADERS_MAX: usize = 50;
 /// The most characters of all header names and values together.
 const HEADER_CHARS_MAX: usize = 4_096;
+/// The content type of a CloudEvent.
+const EVENT_TYPE: &str = "application/cloudevents+json; charset=utf-8";
 /// The methods that a job may use, in any case.
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
-/// The scheduler sets headers with this prefix itself.
-const OUR_HEADERS: &str = "x-ms-scheduler-";
+/// The scheduler sets headers with these prefixes itself.
+const OUR_HEADERS: [&str; 2] = ["x-ms-scheduler-", "x-minutehand-"];
 const AUTHENTICATION_TYPES: &str = "Basic, ClientCertificate, ActiveDirectoryOAuth";
 
 /// An HTTP request. Its URL and its headers may contain credentials.
@@ -113,6 +115,7 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
     const SECRETS: &'static [&'static str] =
         &["/authentication/password", "/authentication/pfx", "/authentication/secret"];
     const SHAPE: Shape = SHAPE;
+    const CONTENT: &'static str = "body";
 
     fn read(fields: &Fields<'_>) -> Result<HttpRequest, Refusal> {
         let authentication = fields.object("authentication")?;
@@ -146,6 +149,12 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
             .maybe("body", request.body.as_deref())
             .object("authentication", request.authentication.as_ref().map(write_authentication));
         document
+    }
+
+    fn set_event(request: &mut HttpRequest, event: String) {
+        let content_type = ("Content-Type".to_owned(), EVENT_TYPE.to_owned());
+        request.headers.get_or_insert_default().push(content_type);
+        request.body = Some(event);
     }
 
     fn failure(request: &HttpRequest, what: &str, why: &str) -> String {
@@ -265,15 +274,21 @@ fn check_header(name: &str, value: &str, path: &str) -> Result<(), Refusal> {
         )
     } else if belongs_to_connection(name) {
         format!("'{path}.{shown}' is set by the HTTP connection; remove it.")
-    } else if name.to_ascii_lowercase().starts_with(OUR_HEADERS) {
+    } else if let Some(ours) = our_prefix(name) {
         format!(
             "'{path}.{shown}' is reserved: the scheduler sets the headers that begin with \
-             '{OUR_HEADERS}'. Use another name."
+             '{ours}'. Use another name."
         )
     } else {
         return Ok(());
     };
     Err(Refusal::invalid(problem))
+}
+
+/// The prefix of a header that the scheduler sets itself.
+fn our_prefix(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    OUR_HEADERS.into_iter().find(|prefix| name.starts_with(prefix))
 }
 
 fn read_authentication(fields: &Fields<'_>) -> Result<Option<Authentication>, Refusal> {

@@ -25,6 +25,7 @@ impl ActionType for Lambda {
     const PROPERTY: &'static str = "lambdaInvocation";
     const SHAPE: Shape = Object(&[("functionName", Leaf), ("payload", Leaf)]);
     const IS_AWS: bool = true;
+    const CONTENT: &'static str = "payload";
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {
@@ -58,6 +59,10 @@ impl ActionType for Lambda {
             .set("functionName", lambda.function.as_str())
             .maybe("payload", lambda.payload.as_deref());
         document
+    }
+
+    fn set_event(lambda: &mut Self, event: String) {
+        lambda.payload = Some(event);
     }
 
     fn failure(lambda: &Self, what: &str, why: &str) -> String {

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod event_bridge;
+mod failure_action;
 mod http;
 mod http_header;
 mod lambda;
@@ -18,6 +19,7 @@ mod sqs;
 mod storage_queue;
 
 pub use event_bridge::EventBridge;
+pub use failure_action::FailureAction;
 pub use http::{
     Authentication, CertificateFacts, ClientCertificate, HttpRequest, host, request_failed,
 };
@@ -62,6 +64,8 @@ trait ActionType {
     const PROPERTY: &'static str;
     /// The names in the payload.
     const SHAPE: Shape;
+    /// The property of the payload that holds what is sent.
+    const CONTENT: &'static str;
     /// The property that tells the place which the secrets may be sent to.
     const PLACE: &'static str = "";
     /// The secrets in the payload, as JSON pointers.
@@ -78,6 +82,9 @@ trait ActionType {
 
     /// Writes the payload in the order and case of the original's answers.
     fn write(payload: &Self::Payload) -> ObjectBuilder;
+
+    /// Sends an event, as JSON, instead of what the payload contains.
+    fn set_event(payload: &mut Self::Payload, event: String);
 
     /// The message of an attempt that failed before the target answered: `what` is a word that
     /// clients know, `why` a sentence without secrets.
@@ -115,6 +122,17 @@ macro_rules! action_types {
 
             /// The properties that hold the payloads of all types, in the order of the types.
             const PROPERTIES: &'static [&'static str] = &[$(<$kind as ActionType>::PROPERTY),*];
+
+            /// The payload of each type, and the property in it that holds what is sent.
+            const CONTENTS: &'static [(&'static str, &'static str)] =
+                &[$((<$kind as ActionType>::PROPERTY, <$kind as ActionType>::CONTENT)),*];
+
+            /// Sends an event, as JSON, instead of what the payload contains.
+            fn set_event(&mut self, event: String) {
+                match self {
+                    $(Self::$variant(payload) => <$kind as ActionType>::set_event(payload, event),)*
+                }
+            }
 
             /// The name of the type, as answered.
             #[must_use]
@@ -210,6 +228,9 @@ macro_rules! action_types {
             ("type", Shape::Leaf),
             ("retryPolicy", RETRY_POLICY),
         ];
+
+        /// The names of the failure action of a collection. Its content is refused with a reason.
+        pub(crate) const FAILURE_ACTION: Shape = Shape::Object(ERROR_ACTION);
 
         /// The names of an action: those of an error action, and the error action itself.
         pub(crate) const MAIN_ACTION: Shape = Shape::Object(&[

@@ -109,6 +109,7 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
     const PLACE: &'static str = "namespace";
     const SECRETS: &'static [&'static str] = &["/authentication/sasKey"];
     const SHAPE: Shape = SHAPE;
+    const CONTENT: &'static str = "message";
 
     fn read(fields: &Fields<'_>) -> Result<ServiceBus, Refusal> {
         let authentication = fields.required_object("authentication")?;
@@ -172,6 +173,10 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
             .object("brokeredMessageProperties", bus.brokered.as_ref().map(write_brokered))
             .texts("customMessageProperties", bus.custom.as_deref());
         document
+    }
+
+    fn set_event(bus: &mut ServiceBus, event: String) {
+        bus.message = event;
     }
 
     fn failure(bus: &ServiceBus, what: &str, why: &str) -> String {

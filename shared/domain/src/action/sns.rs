@@ -45,6 +45,7 @@ impl ActionType for Sns {
         ("messageGroupId", Leaf),
     ]);
     const IS_AWS: bool = true;
+    const CONTENT: &'static str = "message";
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let topic = Arn::read(fields.required_text("topicArn")?, "sns").ok_or_else(|| {
@@ -82,6 +83,10 @@ impl ActionType for Sns {
             .texts("messageAttributes", sns.attributes.as_deref())
             .maybe("messageGroupId", sns.group_id.as_deref());
         document
+    }
+
+    fn set_event(sns: &mut Self, event: String) {
+        sns.message = event;
     }
 
     fn failure(sns: &Self, what: &str, why: &str) -> String {

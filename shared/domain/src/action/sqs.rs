@@ -43,6 +43,7 @@ impl ActionType for Sqs {
         ("messageGroupId", Leaf),
     ]);
     const IS_AWS: bool = true;
+    const CONTENT: &'static str = "message";
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {
@@ -72,6 +73,10 @@ impl ActionType for Sqs {
             .texts("messageAttributes", sqs.attributes.as_deref())
             .maybe("messageGroupId", sqs.group_id.as_deref());
         document
+    }
+
+    fn set_event(sqs: &mut Self, event: String) {
+        sqs.message = event;
     }
 
     fn failure(sqs: &Self, what: &str, why: &str) -> String {

@@ -37,6 +37,7 @@ impl ActionType for StorageQueue {
         ("message", Leaf),
         ("messageFormat", Leaf),
     ]);
+    const CONTENT: &'static str = "message";
 
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         Ok(Self {
@@ -68,6 +69,10 @@ impl ActionType for StorageQueue {
             .set("message", queue.message.as_str())
             .maybe("messageFormat", queue.format.map(MessageFormat::name));
         document
+    }
+
+    fn set_event(queue: &mut Self, event: String) {
+        queue.message = event;
     }
 
     fn failure(queue: &Self, what: &str, why: &str) -> String {

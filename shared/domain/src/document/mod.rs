@@ -25,12 +25,14 @@ mod write;
 
 pub use merge::merge_patch;
 pub use names::{CARRIED, COLLECTION, JOB, NESTED, canonical_names};
-pub use read::{accept, accept_collection, load, load_collection, load_shown};
+pub use read::{
+    accept, accept_collection, load, load_collection, load_collection_shown, load_shown,
+};
 pub use unsent::{add_time_zone, keep_extensions, lacks_extensions, names_time_zone};
 pub use withheld::{has_withheld, keep_withheld, withhold};
 #[cfg(feature = "count-writes")]
 pub use write::job_writes;
-pub use write::{JOB_BYTES_MAX, JobDocument, write_collection};
+pub use write::{JOB_BYTES_MAX, JobDocument, collection_secrets, write_collection};
 
 pub use crate::json::{Durations, Shape, SplitDocument};
 

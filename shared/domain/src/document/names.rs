@@ -149,9 +149,9 @@ impl Names {
 
     /// Refuses an unknown name, unless the object may have any name or reads its names itself.
     fn check_unknown(&self, name: &str, shape: Shape) -> Result<(), Refusal> {
-        let (Object(known) | Whole(known)) = shape else {
+        if !matches!(shape, Object(_) | Whole(_)) {
             return Ok(());
-        };
+        }
         let places = self.places(name);
         if !places.is_empty() {
             let (path, places) = (self.path_of(name), places.join(" or "));
@@ -160,7 +160,7 @@ impl Names {
         if let Whole(_) = shape {
             return Ok(());
         }
-        let names = known.iter().map(|(known, _)| *known);
+        let names = shape.properties().map(|(known, _)| known);
         if let Some(meant) = nearest(name, names.clone()) {
             let path = self.path_of(name);
             let hint = format!("'{path}' is not a property; did you mean '{meant}'?");
@@ -173,9 +173,10 @@ impl Names {
             format!("'{}' is not a property", self.path_of(name))
         };
         let names = names.collect::<Vec<_>>().join(", ");
-        let hint = match known {
-            [] => "the object has none in this version".to_owned(),
-            _ => format!("known properties are {names}"),
+        let hint = if names.is_empty() {
+            "the object has none in this version".to_owned()
+        } else {
+            format!("known properties are {names}")
         };
         Err(Refusal::invalid(format!("{problem}; {hint}.")))
     }
@@ -209,15 +210,12 @@ fn collect_places<'a>(
     path: &mut Vec<&'a str>,
     places: &mut Vec<Vec<&'a str>>,
 ) {
-    let (Object(known) | Whole(known)) = shape else {
-        return;
-    };
     if shape.canonical(name).is_some() {
         places.push(path.clone());
     }
-    for (inner, shape) in known {
+    for (inner, shape) in shape.properties() {
         path.push(inner);
-        collect_places(*shape, name, path, places);
+        collect_places(shape, name, path, places);
         path.pop();
     }
 }

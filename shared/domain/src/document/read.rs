@@ -86,17 +86,26 @@ fn read_switch(properties: &Fields<'_>) -> Result<Switch, Refusal> {
 ///
 /// If a value is not allowed.
 pub fn accept_collection(body: &Value) -> Result<CollectionDefinition, Refusal> {
-    // No limit of a collection's own values depends on the plan, which is one of these values.
+    // The plan is one of the values.
     read_collection(body, Reading::Request(Plan::default()))
 }
 
-/// Reads a stored collection.
+/// Reads a stored collection with its secrets.
 ///
 /// # Errors
 ///
 /// If the structure is not that of a collection.
 pub fn load_collection(document: &Value) -> Result<CollectionDefinition, Refusal> {
     read_collection(document, Reading::Stored)
+}
+
+/// Reads a stored collection whose secrets were not opened: all are withheld.
+///
+/// # Errors
+///
+/// If the structure is not that of a collection.
+pub fn load_collection_shown(document: &Value) -> Result<CollectionDefinition, Refusal> {
+    read_collection(document, Reading::StoredWithoutSecrets)
 }
 
 fn read_collection(body: &Value, reading: Reading) -> Result<CollectionDefinition, Refusal> {
@@ -111,6 +120,7 @@ fn read_collection(body: &Value, reading: Reading) -> Result<CollectionDefinitio
         }
         None => Plan::default(),
     };
+    let properties = properties.in_plan(plan);
     let states = CollectionState::ALL.map(CollectionState::name).join(", ");
     Ok(CollectionDefinition {
         location: body.owned("location")?.filter(|text| !text.is_empty()),

@@ -1009,3 +1009,280 @@ fn extensions_are_checked_stored_and_answered() {
     assert_eq!(load(&stored(&job)).unwrap(), job);
     assert_eq!(read(&with_extensions("null")), read(BASIC));
 }
+
+/// A collection with a failure action.
+fn notifying(action: Value) -> Result<crate::collection::CollectionDefinition, Refusal> {
+    let body = json!({"properties": {"minutehand": {"onFailure": action}}});
+    accept_collection(&canonical_names(body, COLLECTION)?)
+}
+
+/// A failure action of each type, and the property that it must not have.
+fn failure_actions() -> Vec<(Value, &'static str, &'static str)> {
+    let sas = json!({"sasKeyName": "k", "sasKey": "hunter2"});
+    let queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/q";
+    let action =
+        |kind: &str, property: &str, payload: Value| json!({"type": kind, property: payload});
+    vec![
+        (
+            action(
+                "Https",
+                "request",
+                json!({"uri": "https://example.org/", "method": "POST",
+                "authentication": {"type": "Basic", "username": "u", "password": "hunter2"}}),
+            ),
+            "request",
+            "body",
+        ),
+        (
+            action(
+                "StorageQueue",
+                "queueMessage",
+                json!({"storageAccount": "a", "queueName": "q", "sasToken": "hunter2"}),
+            ),
+            "queueMessage",
+            "message",
+        ),
+        (
+            action(
+                "ServiceBusQueue",
+                "serviceBusQueueMessage",
+                json!({"queueName": "q", "namespace": "n", "authentication": sas}),
+            ),
+            "serviceBusQueueMessage",
+            "message",
+        ),
+        (
+            action(
+                "ServiceBusTopic",
+                "serviceBusTopicMessage",
+                json!({"topicPath": "t", "namespace": "n", "authentication": sas}),
+            ),
+            "serviceBusTopicMessage",
+            "message",
+        ),
+        (action("Sqs", "sqsMessage", json!({"queueUrl": queue})), "sqsMessage", "message"),
+        (
+            action(
+                "Sns",
+                "snsMessage",
+                json!({"topicArn": "arn:aws:sns:eu-west-1:123456789012:t"}),
+            ),
+            "snsMessage",
+            "message",
+        ),
+        (
+            action("Lambda", "lambdaInvocation", json!({"functionName": "f"})),
+            "lambdaInvocation",
+            "payload",
+        ),
+        (
+            action("EventBridge", "eventBridgeEvent", json!({"source": "s", "detailType": "t"})),
+            "eventBridgeEvent",
+            "detail",
+        ),
+    ]
+}
+
+#[test]
+fn a_failure_action_of_any_type_sends_an_event_instead_of_a_content_of_its_own() {
+    for (action, property, content) in failure_actions() {
+        let collection = notifying(action.clone()).unwrap();
+        let written = write_collection(&collection);
+        let shown = written.to_string();
+        assert!(!shown.contains("hunter2"), "{shown}");
+        let own = format!("/properties/minutehand/onFailure/{property}/{content}");
+        assert_eq!(written.pointer(&own), None, "{shown}");
+        let secrets = collection_secrets(&collection);
+        let whole = match &secrets {
+            Some(secrets) => {
+                let secrets = serde_json::from_str(secrets.expose()).unwrap();
+                merge_patch(written.clone(), secrets, Shape::Leaf)
+            }
+            None => written.clone(),
+        };
+        assert_eq!(secrets.is_some(), action.to_string().contains("hunter2"), "{action}");
+        assert_eq!(load_collection(&whole).unwrap(), collection);
+        assert_eq!(write_collection(&load_collection_shown(&written).unwrap()), written);
+        let target = collection.on_failure().unwrap().with_event("{\"event\":1}".to_owned());
+        assert!(format!("{target:?}").contains("event"), "{target:?}");
+        let mut own = action;
+        own[property][content] = "{}".into();
+        assert_eq!(
+            notifying(own).unwrap_err().message,
+            format!(
+                "'minutehand.onFailure.{property}.{content}' cannot be set here: the action sends an \
+                 event that describes the failure. Remove it."
+            )
+        );
+    }
+}
+
+#[test]
+fn the_documented_failure_action_is_accepted() {
+    let page = include_str!("../../../docs/events.md");
+    let example = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let body = canonical_names(serde_json::from_str(example).unwrap(), COLLECTION).unwrap();
+    assert!(accept_collection(&body).unwrap().on_failure().is_some());
+}
+
+#[test]
+fn a_failure_action_is_checked_as_any_action_is() {
+    let request = |request: Value| notifying(json!({"type": "Http", "request": request}));
+    let in_free_collection = |policy: Value| {
+        let request = json!({"uri": "http://a/", "method": "POST"});
+        let action = json!({"type": "Http", "request": request, "retryPolicy": policy});
+        let extensions = json!({"onFailure": action});
+        let free = json!({"properties": {"sku": {"name": "free"}, "minutehand": extensions}});
+        accept_collection(&canonical_names(free, COLLECTION)?)
+    };
+    for (refused, message) in [
+        (
+            request(
+                json!({"uri": "http://a/", "method": "POST", "headers": {"content-TYPE": "x"}}),
+            ),
+            "'minutehand.onFailure.request.headers.content-TYPE' cannot be set here: the action sends an event that describes the failure. Remove it.",
+        ),
+        (
+            request(json!({"uri": "ftp://a/", "method": "POST"})),
+            "'minutehand.onFailure.request.uri' is \"ftp://a/\"; use an absolute http or https URL.",
+        ),
+        (
+            request(
+                json!({"uri": "http://a/", "method": "POST", "headers": {"X-Minutehand-Job": "x"}}),
+            ),
+            "'minutehand.onFailure.request.headers.X-Minutehand-Job' is reserved: the scheduler sets the headers that begin with 'x-minutehand-'. Use another name.",
+        ),
+        (
+            in_free_collection(json!({"retryType": "fixed", "retryInterval": "PT1M"})),
+            "'minutehand.onFailure.retryPolicy.retryInterval' is 00:01:00; in the plan Free use 01:00:00 to 548.00:00:00 (548 days).",
+        ),
+        (
+            notifying(json!({"type": "Http"})),
+            "'minutehand.onFailure.request' is missing; it must be a JSON object.",
+        ),
+        (
+            notifying(json!({"type": "Http", "errorAction": {}})),
+            "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy.",
+        ),
+    ] {
+        assert_eq!(refused.unwrap_err().message, message);
+    }
+}
+
+/// A collection as the store keeps it, with its secrets: as the application service reads it.
+fn whole_collection(collection: &crate::collection::CollectionDefinition) -> Value {
+    let secrets = collection_secrets(collection)
+        .map(|secrets| serde_json::from_str(secrets.expose()).unwrap());
+    merge_patch(write_collection(collection), secrets.unwrap_or(json!({})), Shape::Leaf)
+}
+
+/// A failure action with a credential in a header, one in the query and a password.
+fn secret_request() -> Value {
+    json!({"type": "Https", "request": {
+        "uri": "https://example.org/hook?x=1&code=c0de", "method": "POST",
+        "headers": {"Accept": "*/*", "Authorization": "Bearer t0ken"},
+        "authentication": {"type": "Basic", "username": "u", "password": "hunter2"},
+    }})
+}
+
+#[test]
+fn credentials_of_a_failure_action_are_sealed_and_withheld() {
+    let collection = notifying(secret_request()).unwrap();
+    let shown = write_collection(&collection);
+    assert_eq!(
+        shown.pointer("/properties/minutehand/onFailure/request").unwrap().to_string(),
+        r#"{"uri":"https://example.org/hook?x=1&code=(withheld)","method":"POST","headers":{"Accept":"*/*","Authorization":"(withheld)"},"authentication":{"username":"u","type":"Basic"}}"#
+    );
+    assert_eq!(
+        collection_secrets(&collection).unwrap().expose(),
+        r#"{"properties":{"minutehand":{"onFailure":{"request":{"uri":"https://example.org/hook?x=1&code=c0de","headers":{"Authorization":"Bearer t0ken"},"authentication":{"password":"hunter2"}}}}}}"#
+    );
+    let debug = format!("{collection:?}");
+    assert!(!["c0de", "t0ken", "hunter2"].iter().any(|secret| debug.contains(secret)), "{debug}");
+    // What is read without its secrets is written the same, and has no secret to seal.
+    let without = load_collection_shown(&shown).unwrap();
+    assert_eq!(write_collection(&without), shown);
+    assert_eq!(collection_secrets(&without), None);
+}
+
+#[test]
+fn a_failure_action_keeps_secrets_that_are_withheld() {
+    for action in failure_actions().into_iter().map(|(action, ..)| action).chain([secret_request()])
+    {
+        let whole = whole_collection(&notifying(action).unwrap());
+        let mut sent = whole.clone();
+        withhold(&mut sent["properties"]);
+        let is_withheld = has_withheld(&sent["properties"]);
+        assert_eq!(is_withheld, collection_secrets(&load_collection(&whole).unwrap()).is_some());
+        keep_withheld(&mut sent["properties"], Some(&whole["properties"])).unwrap();
+        assert_eq!(sent, whole);
+    }
+}
+
+#[test]
+fn a_patch_does_not_send_a_secret_of_a_failure_action_to_another_place() {
+    let whole = whole_collection(&notifying(secret_request()).unwrap());
+    let patched = |request: Value| {
+        let patch = json!({"properties": {"minutehand": {"onFailure": {"request": request}}}});
+        let mut merged = whole.clone();
+        withhold(&mut merged["properties"]);
+        let mut merged = merge_patch(merged, patch, COLLECTION);
+        let kept = keep_withheld(&mut merged["properties"], Some(&whole["properties"]));
+        kept.map(|()| merged).map_err(|refusal| refusal.message)
+    };
+    let elsewhere = |path: &str| {
+        Err(format!(
+            "'minutehand.onFailure.request.{path}' was given for another host. Send it again with this change."
+        ))
+    };
+    let uri = "https://evil.example/";
+    assert_eq!(patched(json!({"uri": uri})), elsewhere("authentication.password"));
+    let password = json!({"password": "new"});
+    let sent = json!({"uri": uri, "authentication": password});
+    assert_eq!(patched(sent), elsewhere("headers.Authorization"));
+    let headers = json!({"Authorization": null});
+    let sent = json!({"uri": uri, "authentication": password, "headers": headers});
+    assert_eq!(
+        patched(sent).unwrap().pointer("/properties/minutehand/onFailure/request/uri").unwrap(),
+        uri
+    );
+    let method = patched(json!({"method": "PUT"})).unwrap();
+    let request = method.pointer("/properties/minutehand/onFailure/request").unwrap();
+    assert_eq!(request["headers"]["Authorization"], "Bearer t0ken");
+    assert_eq!(request["method"], "PUT");
+}
+
+#[test]
+fn unknown_properties_of_a_failure_action_are_refused_with_their_path() {
+    let refused = |body: Value| {
+        let body = json!({"properties": {"minutehand": body}});
+        canonical_names(body, COLLECTION).unwrap_err().message
+    };
+    for (body, message) in [
+        (
+            json!({"onFailur": {}}),
+            "'minutehand.onFailur' is not a property; did you mean 'onFailure'?",
+        ),
+        (
+            json!({"onFailure": {"reqest": {}}}),
+            "'minutehand.onFailure.reqest' is not a property; did you mean 'request'?",
+        ),
+        (
+            json!({"onFailure": {"request": {"ur": ""}}}),
+            "'minutehand.onFailure.request.ur' is not a property; did you mean 'uri'?",
+        ),
+        (
+            json!({"onFailure": {"uri": ""}}),
+            "'minutehand.onFailure.uri' belongs inside 'minutehand.onFailure.request'.",
+        ),
+        (
+            json!({"onFailure": {"request": {"retryPolicy": {}}}}),
+            "'minutehand.onFailure.request.retryPolicy' belongs inside 'minutehand.onFailure'.",
+        ),
+    ] {
+        assert_eq!(refused(body), message);
+    }
+    let top = json!({"properties": {"onFailure": {}}});
+    let refusal = canonical_names(top, COLLECTION).unwrap_err();
+    assert_eq!(refusal.message, "'onFailure' belongs inside 'minutehand'.");
+}

@@ -13,12 +13,12 @@ use crate::credentials::{
 };
 use crate::refusal::Refusal;
 
-/// Where actions stand in the properties of a job.
-const ACTIONS: [&str; 2] = ["/action", "/action/errorAction"];
+/// Where actions stand in the properties of a job and of a collection.
+const ACTIONS: [&str; 3] = ["/action", "/action/errorAction", "/minutehand/onFailure"];
 
 /// A value that is a secret, or a URL that contains one.
 struct Slot {
-    /// The payload as a JSON pointer within the properties of the job.
+    /// The payload as a JSON pointer within the properties of the job or collection.
     payload: String,
     /// The value as a JSON pointer within the payload.
     pointer: String,
@@ -43,13 +43,13 @@ impl Slot {
     }
 }
 
-/// Whether a secret in the properties of a job is withheld.
+/// Whether a secret in the properties of a job or a collection is withheld.
 #[must_use]
 pub fn has_withheld(properties: &Value) -> bool {
     slots(properties).iter().any(|slot| is_withheld(slot, properties))
 }
 
-/// Withholds every secret in the properties of a job.
+/// Withholds every secret in the properties of a job or a collection.
 pub fn withhold(properties: &mut Value) {
     for slot in slots(properties) {
         let text = slot.within(properties).and_then(Value::as_str).unwrap_or_default();
@@ -120,7 +120,7 @@ fn is_withheld(slot: &Slot, properties: &Value) -> bool {
     if slot.is_url { is_query_withheld(text) } else { text == WITHHELD }
 }
 
-/// The secrets in the properties of a job, which have canonical names.
+/// The secrets in the properties of a job or a collection, which have canonical names.
 fn slots(properties: &Value) -> Vec<Slot> {
     let mut slots = Vec::new();
     for action in ACTIONS {

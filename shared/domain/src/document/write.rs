@@ -9,6 +9,7 @@ use crate::job::{JobDefinition, JobState};
 use crate::json::{Durations, ObjectBuilder, SplitDocument};
 use crate::plan::Quota;
 use crate::refusal::{Code, Refusal};
+use crate::secret::Secret;
 
 /// The most bytes of a job: compact JSON with its secrets, without what the service found out.
 pub const JOB_BYTES_MAX: usize = 16 * 1_024;
@@ -107,9 +108,21 @@ fn spell_occurrences_twice(mut recurrence: Value) -> Value {
     recurrence
 }
 
-/// A collection without its id, type and name.
+/// A collection without its id, type, name and secrets: as a client reads it, and as the store keeps
+/// it beside its secrets.
 #[must_use]
 pub fn write_collection(collection: &CollectionDefinition) -> Value {
+    build_collection(collection).answer(Durations::TimeSpan).into()
+}
+
+/// The secrets of a collection, as a JSON merge patch of what [`write_collection`] writes; `None` if
+/// there are none.
+#[must_use]
+pub fn collection_secrets(collection: &CollectionDefinition) -> Option<Secret> {
+    build_collection(collection).split().secrets
+}
+
+fn build_collection(collection: &CollectionDefinition) -> ObjectBuilder {
     let mut properties = ObjectBuilder::default();
     properties
         .set("sku", json!({"name": collection.plan.name()}))
@@ -121,7 +134,7 @@ pub fn write_collection(collection: &CollectionDefinition) -> Value {
         .maybe("location", collection.location.clone())
         .texts("tags", collection.tags.as_deref())
         .object("properties", Some(properties));
-    document.answer(Durations::TimeSpan).into()
+    document
 }
 
 fn write_quota(quota: &Quota) -> ObjectBuilder {

@@ -11,7 +11,7 @@ use recurrence::Timetable;
 
 use super::limits::Spans;
 use super::may_start::fell_due_at;
-use super::next_step::{NextStep, next_step};
+use super::next_step::{NextStep, OnFailure, next_step};
 use super::plan::{is_owed, latest_until};
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
@@ -205,9 +205,11 @@ fn occurrence_status(
         if record.outcome == Outcome::Succeeded {
             return OccurrenceStatus::Succeeded;
         }
-        match next_step(&attempt, record, progress.retries, false, horizon) {
+        match next_step(&attempt, record, progress.retries, OnFailure::default(), horizon) {
             NextStep::Retry(next) => attempt = next,
-            NextStep::Nothing | NextStep::ErrorAction(_) => return OccurrenceStatus::Failed,
+            NextStep::Nothing | NextStep::ErrorAction(_) | NextStep::Notice(_) => {
+                return OccurrenceStatus::Failed;
+            }
         }
     }
 }

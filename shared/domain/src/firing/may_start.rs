@@ -92,7 +92,8 @@ pub fn may_start(
         return Err(SkipReason::TimingChanged);
     }
     match (standing.state, attempt.role) {
-        (JobState::Enabled, _) | (JobState::Completed | JobState::Faulted, Role::Error) => {}
+        (JobState::Enabled, _)
+        | (JobState::Completed | JobState::Faulted, Role::Error | Role::Notice) => {}
         (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
             return Err(SkipReason::NotEnabled);
         }

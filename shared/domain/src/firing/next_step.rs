@@ -20,6 +20,17 @@ pub enum NextStep {
     Retry(Attempt),
     /// The error action.
     ErrorAction(Attempt),
+    /// The failure action of the collection.
+    Notice(Attempt),
+}
+
+/// What a job and its collection have for an occurrence that fails for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OnFailure {
+    /// The job has an error action.
+    pub has_error_action: bool,
+    /// The collection has a failure action. It follows the error action, if there is one.
+    pub has_notice: bool,
 }
 
 /// Whether an attempt with this record has failed and is the last one of its action.
@@ -36,13 +47,11 @@ pub fn next_step(
     attempt: &Attempt,
     record: &Record,
     retries: Retries,
-    has_error_action: bool,
+    on_failure: OnFailure,
     horizon: TimeDelta,
 ) -> NextStep {
-    if record.outcome == Outcome::Succeeded {
-        return NextStep::Nothing;
-    }
-    if has_retry(attempt, record, retries) {
+    let is_failure = record.outcome == Outcome::Failed;
+    if is_failure && has_retry(attempt, record, retries) {
         let interval = TimeDelta::try_milliseconds(
             i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX),
         )
@@ -55,16 +64,24 @@ pub fn next_step(
         let is_long = interval > horizon;
         return NextStep::Retry(Attempt { number, due_at, is_long, ..attempt.clone() });
     }
-    if attempt.role == Role::Main && has_error_action {
-        return NextStep::ErrorAction(Attempt {
-            role: Role::Error,
-            number: 0,
-            due_at: record.ended_at,
-            is_long: false,
-            ..attempt.clone()
-        });
+    let first_of = |role| Attempt {
+        role,
+        number: 0,
+        due_at: record.ended_at,
+        is_long: false,
+        ..attempt.clone()
+    };
+    match attempt.role {
+        Role::Main if is_failure && on_failure.has_error_action => {
+            NextStep::ErrorAction(first_of(Role::Error))
+        }
+        Role::Main if is_failure && on_failure.has_notice => {
+            NextStep::Notice(first_of(Role::Notice))
+        }
+        // However the error action ended, the occurrence has failed.
+        Role::Error if on_failure.has_notice => NextStep::Notice(first_of(Role::Notice)),
+        Role::Main | Role::Error | Role::Notice => NextStep::Nothing,
     }
-    NextStep::Nothing
 }
 
 fn has_retry(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
@@ -99,20 +116,44 @@ mod tests {
         let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) });
         let nth = |number| Attempt { number, ..first.clone() };
         let error = |number| Attempt { role: Role::Error, number, ..first.clone() };
-        let next = |attempt: &Attempt, outcome, retries, has_error_action| {
+        let notice = |number| Attempt { role: Role::Notice, number, ..first.clone() };
+        let next_of = |attempt: &Attempt, outcome, retries, on_failure| {
             let horizon = TimeDelta::minutes(14);
-            match next_step(attempt, &record(outcome), retries, has_error_action, horizon) {
+            match next_step(attempt, &record(outcome), retries, on_failure, horizon) {
                 NextStep::Nothing => "nothing".to_owned(),
-                NextStep::Retry(next) | NextStep::ErrorAction(next) => format!(
-                    "{:?} {} at {}{}",
-                    next.role,
-                    next.number,
-                    next.due_at.timestamp(),
-                    if next.is_long { " long" } else { "" },
-                ),
+                NextStep::Retry(next) | NextStep::ErrorAction(next) | NextStep::Notice(next) => {
+                    format!(
+                        "{:?} {} at {}{}",
+                        next.role,
+                        next.number,
+                        next.due_at.timestamp(),
+                        if next.is_long { " long" } else { "" },
+                    )
+                }
             }
         };
+        let next = |attempt: &Attempt, outcome, retries, has_error_action| {
+            let on_failure = OnFailure { has_error_action, has_notice: false };
+            next_of(attempt, outcome, retries, on_failure)
+        };
         let (ok, failed) = (Outcome::Succeeded, Outcome::Failed);
+        // A notice follows the error action however that ended, or the action if there is none.
+        let with = |has_error_action| OnFailure { has_error_action, has_notice: true };
+        for (attempt, outcome, count, on_failure, expected) in [
+            (&first, ok, 0, with(true), "nothing"),
+            (&first, failed, 1, with(true), "Main 1 at 91"),
+            (&first, failed, 0, with(true), "Error 0 at 61"),
+            (&first, failed, 0, with(false), "Notice 0 at 61"),
+            (&error(0), ok, 1, with(true), "Notice 0 at 61"),
+            (&error(0), failed, 1, with(true), "Error 1 at 91"),
+            (&error(1), failed, 1, with(true), "Notice 0 at 61"),
+            (&notice(0), ok, 1, with(true), "nothing"),
+            (&notice(0), failed, 1, with(true), "Notice 1 at 91"),
+            (&notice(1), failed, 1, with(true), "nothing"),
+        ] {
+            let found = next_of(attempt, outcome, retries(count, 30), on_failure);
+            assert_eq!(found, expected, "{attempt:?} {outcome:?} {on_failure:?}");
+        }
         assert_eq!(next(&first, ok, retries(4, 30), true), "nothing");
         assert_eq!(next(&first, failed, retries(4, 30), true), "Main 1 at 91");
         assert_eq!(next(&nth(3), failed, retries(4, 30), true), "Main 4 at 91");

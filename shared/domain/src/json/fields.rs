@@ -50,6 +50,25 @@ impl<'a> Fields<'a> {
         Self { path: String::new(), ..self }
     }
 
+    /// The same object, with the limits of a plan if limits apply.
+    pub(crate) fn in_plan(self, plan: Plan) -> Self {
+        let reading = match self.reading {
+            Reading::Request(_) => Reading::Request(plan),
+            stored @ (Reading::Stored | Reading::StoredWithoutSecrets) => stored,
+        };
+        Self { reading, ..self }
+    }
+
+    /// The object itself.
+    pub(crate) const fn map(&self) -> &'a Map<String, Value> {
+        self.map
+    }
+
+    /// Where it stands.
+    pub(crate) fn place(&self) -> &str {
+        &self.path
+    }
+
     /// Where the document comes from.
     pub(crate) const fn reading(&self) -> Reading {
         self.reading

@@ -141,6 +141,18 @@ impl ObjectBuilder {
         self.maybe(name, pairs.map(|pairs| pairs.iter().map(text).collect::<Value>()))
     }
 
+    /// The object without a property of an inner object.
+    pub(crate) fn without(mut self, name: &str, inner: &str) -> Self {
+        for (known, node) in &mut self.0 {
+            if let Node::Object(object) = node
+                && known == name
+            {
+                object.0.retain(|(known, _)| known != inner);
+            }
+        }
+        self
+    }
+
     /// The object as a client reads it: without secrets.
     pub(crate) fn answer(&self, durations: Durations) -> Map<String, Value> {
         let rendered = |node: &Node| {

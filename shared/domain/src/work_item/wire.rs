@@ -8,7 +8,7 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `v` | version, 1 |
+//! | `v` | version: 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
 //! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection) |
 //! | `j` | the job: `u` identity, `c` identity of its collection, `k` name |
 //! | `a` | the attempts of an `x`, at least one |
@@ -17,8 +17,8 @@
 //! | `w` | how often it was delivered before it had to wait, if it was: see [`encode_waiting`] |
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
-//! `e` (error action), `t` (number), `d` (due instant) and `l` (waits in a timer) only where they
-//! differ from none, `false`, 0, `n` and `false`.
+//! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant) and `l` (waits in a
+//! timer) only where they differ from none, `false`, `false`, 0, `n` and `false`.
 //!
 //! A message is written with one attempt, and may be read with several: [`decode`] makes a work item
 //! of each.
@@ -30,8 +30,10 @@ use super::{JobRef, WorkItem};
 use crate::attempt::{Attempt, Occurrence, Role};
 use crate::tick::{from_ticks, ticks};
 
-/// The version that is written, and the newest that can be read.
-const VERSION: u32 = 1;
+/// The newest version that can be read.
+const VERSION: u32 = 2;
+/// The version of every message that readers of version 1 understand.
+const VERSION_1: u32 = 1;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -83,16 +85,17 @@ pub fn deliveries_before(message: &str) -> u32 {
 fn message(work_item: &WorkItem) -> Value {
     match work_item {
         WorkItem::Attempt { job, attempt } => {
-            json!({"v": VERSION, "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
+            let version = if attempt.role == Role::Notice { VERSION } else { VERSION_1 };
+            json!({"v": version, "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
         }
         WorkItem::CheckFinished { job, generation } => {
-            json!({"v": VERSION, "do": "conclude", "j": write_job(job), "g": generation})
+            json!({"v": VERSION_1, "do": "conclude", "j": write_job(job), "g": generation})
         }
         WorkItem::DeleteJob { job, generation } => {
-            json!({"v": VERSION, "do": "delete", "j": write_job(job), "g": generation})
+            json!({"v": VERSION_1, "do": "delete", "j": write_job(job), "g": generation})
         }
         WorkItem::PurgeCollection { collection_uid } => {
-            json!({"v": VERSION, "do": "purge", "c": collection_uid})
+            json!({"v": VERSION_1, "do": "purge", "c": collection_uid})
         }
     }
 }
@@ -134,14 +137,16 @@ fn read_job(message: &Value) -> Result<JobRef, UnreadableMessage> {
 fn write_attempt(attempt: &Attempt) -> Value {
     let nominal_at = attempt.occurrence.nominal_at();
     let mut wire = Map::new();
-    let mut insert = |name: &str, value: Value| wire.insert(name.to_owned(), value);
+    let mut insert = |name: &str, value: Value| drop(wire.insert(name.to_owned(), value));
     insert("g", attempt.generation.into());
     insert("n", ticks(nominal_at).into());
     if let Occurrence::Run { run_id, .. } = &attempt.occurrence {
         insert("r", run_id.as_str().into());
     }
-    if attempt.role == Role::Error {
-        insert("e", true.into());
+    match attempt.role {
+        Role::Main => {}
+        Role::Error => insert("e", true.into()),
+        Role::Notice => insert("f", true.into()),
     }
     if attempt.number > 0 {
         insert("t", attempt.number.into());
@@ -177,7 +182,12 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
             None => Occurrence::Scheduled { nominal_at },
             Some(_) => Occurrence::Run { asked_at: nominal_at, run_id: text(wire, "r")? },
         },
-        role: if flag(wire, "e")? { Role::Error } else { Role::Main },
+        role: match (flag(wire, "e")?, flag(wire, "f")?) {
+            (false, false) => Role::Main,
+            (true, false) => Role::Error,
+            (false, true) => Role::Notice,
+            (true, true) => return Err(wrong("f")),
+        },
         number: number.ok_or_else(|| wrong("t"))?,
         due_at: match non_null(wire, "d") {
             None => nominal_at,
@@ -255,6 +265,10 @@ mod tests {
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"e":true,"d":990000000}]}"#,
             ),
             (
+                attempt(Attempt { role: Role::Notice, due_at: at(99), ..first() }),
+                r#"{"v":2,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"f":true,"d":990000000}]}"#,
+            ),
+            (
                 attempt(Attempt::first(4, run)),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":4,"n":70000000,"r":"a\"b"}]}"#,
             ),
@@ -314,7 +328,7 @@ mod tests {
         for (message, expected) in [
             ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             ("[]", "the message is not a work item: property 'v' is missing or invalid"),
-            (r#"{"v":2,"do":"dance"}"#, "the message has version 2, and this worker reads up to 1"),
+            (r#"{"v":3,"do":"dance"}"#, "the message has version 3, and this worker reads up to 2"),
             (
                 r#"{"v":1,"do":"dance"}"#,
                 "the message is not a work item: property 'do' is missing or invalid",

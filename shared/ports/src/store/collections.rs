@@ -29,6 +29,8 @@ pub struct CollectionRecord {
     /// When it was last switched on. Attempts that were due before do not start. Creating a
     /// collection is not switching it on: see [`NEVER_SWITCHED`](Self::NEVER_SWITCHED).
     pub on_since: DateTime<Utc>,
+    /// The secrets of its definition, sealed.
+    pub sealed: Option<Vec<u8>>,
     /// Since when it has its state; `None` if an earlier version stored it.
     pub state_since: Option<DateTime<Utc>>,
     /// The number of this change of the collection.

@@ -9,7 +9,7 @@ use domain::recently_counted::RecentlyCounted;
 use domain::timing::Timing;
 use domain::work_item::JobRef;
 
-use super::{Claim, StoreError};
+use super::{Claim, CollectionRecord, StoreError};
 
 /// Everything that decides whether an attempt may start, and what the attempt does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct JobSnapshot {
     pub plan: Plan,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
+    /// Whether its collection has an action for occurrences that fail for good.
+    pub has_failure_action: bool,
 }
 
 /// Reads jobs as workers need them.
@@ -45,6 +47,12 @@ pub struct JobSnapshot {
 pub trait Snapshots: Send + Sync {
     /// Reads a job as it is now; `None` if the job or its collection is gone.
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError>;
+
+    /// Reads a collection as it is now; `None` if it is gone.
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError>;
 
     /// Hints that the claimed attempt is not due yet and that
     /// [`read_for_start`](Self::read_for_start) follows when it is.

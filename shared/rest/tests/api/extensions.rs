@@ -115,3 +115,86 @@ fn extensions_of_a_job_stay_until_they_are_removed() {
     let refused = "'minutehand.retries' is not a property; the object has none in this version.";
     api.put("/C1/jobs/J1", &job.to_string()).fails(400, "BadRequest", refused);
 }
+
+/// The body of a collection with this failure action.
+fn notifying(action: &Value) -> Value {
+    json!({"location": "West US", "properties": {"minutehand": {"onFailure": action}}})
+}
+
+#[test]
+fn a_failure_action_keeps_its_secrets_and_never_shows_them() {
+    let api = Api::new();
+    let authentication = json!({"type": "Basic", "username": "u", "password": "hunter2"});
+    let sent = json!({"type": "Http", "request": {
+        "uri": "http://example.org/?code=hunter3", "method": "POST",
+        "headers": {"X-Api-Key": "hunter4"}, "authentication": authentication,
+    }});
+    let shown = json!({"request": {
+        "uri": "http://example.org/?code=(withheld)", "method": "POST",
+        "headers": {"X-Api-Key": "(withheld)"},
+        "authentication": {"username": "u", "type": "Basic"},
+    }, "type": "Http"});
+    let on_failure = |method, body: &Value| {
+        properties(&api, method, "/C1", body)["minutehand"]["onFailure"].take()
+    };
+    assert_eq!(on_failure("PUT", &notifying(&sent)), shown);
+    // Neither a client that does not know extensions nor a change of something else removes a secret.
+    let patch =
+        |request: Value| json!({"properties": {"minutehand": {"onFailure": {"request": request}}}});
+    for (method, body) in [
+        ("PUT", json!({"location": "West US"})),
+        ("PATCH", patch(json!({"method": "PUT"}))),
+        ("PATCH", patch(json!({"method": "POST"}))),
+        ("PATCH", json!({"tags": {"a": "b"}})),
+        ("GET", json!({})),
+    ] {
+        let answer = api.ask(method, "/C1", &body.to_string());
+        assert!(answer.status.is_success() && !answer.body.contains("hunter"), "{}", answer.body);
+    }
+    assert_eq!(on_failure("GET", &json!({})), shown);
+    for method in ["PUT", "PATCH"] {
+        // What an answer shows can be sent back, with the password that answers leave out.
+        let mut back = shown.clone();
+        back["request"]["authentication"]["password"] = "(withheld)".into();
+        assert_eq!(on_failure(method, &notifying(&back)), shown);
+        back["request"]["uri"] = "http://evil.example/?code=(withheld)".into();
+        let refused = "'minutehand.onFailure.request.authentication.password' was given for another \
+                       host. Send it again with this change.";
+        api.ask(method, "/C1", &notifying(&back).to_string()).fails(400, "BadRequest", refused);
+    }
+    api.put("/C1", &notifying(&shown).to_string()).fails(
+        400,
+        "BadRequest",
+        "'Username' and 'Password' are required for 'Basic' type of Authentication.",
+    );
+    api.ask("POST", "/C1/disable", "").is(200, "");
+    assert_eq!(on_failure("GET", &json!({})), shown);
+    api.put("/C2", &notifying(&shown).to_string()).fails(
+        400,
+        "BadRequest",
+        "'minutehand.onFailure.request.headers.X-Api-Key' is '(withheld)', but there is no stored \
+         value to keep. Send the value.",
+    );
+    let removed = json!({"location": "West US", "properties": {"minutehand": null}});
+    assert_eq!(properties(&api, "PUT", "/C1", &removed).get("minutehand"), None);
+}
+
+#[test]
+fn a_failure_action_that_cannot_be_used_is_refused() {
+    let api = Api::new();
+    let put = |action: Value| api.put("/C1", &notifying(&action).to_string());
+    let request = json!({"uri": "http://example.org/", "method": "POST", "body": "failed"});
+    put(json!({"type": "Http", "request": request})).fails(
+        400,
+        "BadRequest",
+        "'minutehand.onFailure.request.body' cannot be set here: the action sends an event that \
+         describes the failure. Remove it.",
+    );
+    let aws = put(json!({"type": "Lambda", "lambdaInvocation": {"functionName": "f"}}));
+    assert!(aws.body.contains("this server has no AWS endpoint"), "{}", aws.body);
+    put(json!({"type": "Http", "request": {"uri": "http://example.org/", "methd": "POST"}})).fails(
+        400,
+        "BadRequest",
+        "'minutehand.onFailure.request.methd' is not a property; did you mean 'method'?",
+    );
+}

@@ -29,8 +29,8 @@ use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::work_item::JobRef;
 use ports::store::{
-    Advance, Claim, ClaimRequest, Claimed, CounterUpdate, Due, Finish, HistoryEntry, JobSnapshot,
-    LongRetry, Page, PageRequest, Recorded,
+    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
+    HistoryEntry, JobSnapshot, LongRetry, Page, PageRequest, Recorded,
 };
 use ports::{Attempts, Counters, History, Removal, RetryTimers, Snapshots, StoreError, Timers};
 
@@ -122,6 +122,13 @@ impl Attempts for BatchingStore {
 impl Snapshots for BatchingStore {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         self.snapshots.ask(job.clone()).await
+    }
+
+    async fn read_collection(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        self.store.read_collection(collection_uid).await
     }
 
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {

@@ -1,6 +1,7 @@
 //! The last look before an attempt starts.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::document::load_collection_shown;
 use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
@@ -37,6 +38,23 @@ async fn a_snapshot_shows_that_its_collection_is_off() {
     assert_eq!(Collections::replace(&world.store, &off).await.unwrap(), Saved::Kept);
     let snapshot = world.store.read(&job_ref()).await.unwrap().unwrap();
     assert_eq!(snapshot.collection_on_since, None);
+}
+
+#[tokio::test]
+async fn a_snapshot_shows_whether_its_collection_has_a_failure_action() {
+    let world = World::with_job(Groups::Singles).await;
+    let has = async || world.store.read(&job_ref()).await.unwrap().unwrap().has_failure_action;
+    assert!(!has().await);
+    let action = r#"{"type":"Http","request":{"uri":"https://example.org/","method":"POST"}}"#;
+    for (action, expected) in [(action, true), ("null", false)] {
+        let document = format!(r#"{{"properties":{{"minutehand":{{"onFailure":{action}}}}}}}"#);
+        let document = serde_json::from_str(&document).unwrap();
+        let mut now =
+            world.store.read_collection(&job_ref().collection_uid).await.unwrap().unwrap();
+        now.collection.definition = load_collection_shown(&document).unwrap();
+        assert_eq!(Collections::replace(&world.store, &now).await.unwrap(), Saved::Kept);
+        assert_eq!(has().await, expected);
+    }
 }
 
 #[tokio::test]

@@ -232,6 +232,7 @@ pub(crate) fn collection() -> CollectionRecord {
         },
         job_count: 0,
         on_since: at(-1_000),
+        sealed: None,
         state_since: None,
         version: 1,
     }

@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::collection::{Collection, CollectionDefinition, CollectionState};
-use ports::store::{CollectionRecord, Saved};
+use ports::store::{CollectionRecord, PageRequest, Saved};
 
 use super::Subject;
 use super::records::{
@@ -13,6 +13,8 @@ behaviours! { $ collections as conformance_of_collections:
     what_was_never_created_is_not_found,
     a_collection_is_kept_as_it_was_given,
     a_name_matches_in_any_case_and_is_answered_as_first_given,
+    a_collection_is_read_by_its_id_while_it_exists,
+    the_sealed_secrets_change_with_the_collection,
     the_same_name_elsewhere_is_another_collection,
     a_second_create_is_stale_and_changes_nothing,
     a_replace_is_kept_as_the_next_version,
@@ -81,6 +83,38 @@ async fn a_name_matches_in_any_case_and_is_answered_as_first_given(subject: &Sub
     assert_eq!(found.collection.name.as_str(), "My.Collection");
     assert_eq!(found.place.subscription.as_str(), "SUB ä Ü");
     assert_eq!(found.place.group.as_str(), "Group (1)");
+}
+
+async fn a_collection_is_read_by_its_id_while_it_exists(subject: &Subject) {
+    let (jc, other) = (subject.collection("jc").await, subject.collection("other").await);
+    let uid = &jc.collection.uid;
+    assert_eq!(subject.read_collection(uid).await.as_ref(), Some(&jc));
+    assert_eq!(subject.read_collection("nope").await, None);
+    assert_eq!(subject.delete_collection(&jc).await, Saved::Kept);
+    assert_eq!(subject.read_collection(uid).await, None);
+    // Its name belongs to another collection now.
+    let after = subject.with_collection(&namesake(&jc)).await;
+    assert_eq!(subject.read_collection(uid).await, None);
+    for record in [after, other] {
+        assert_eq!(subject.read_collection(&record.collection.uid).await, Some(record));
+    }
+}
+
+async fn the_sealed_secrets_change_with_the_collection(subject: &Subject) {
+    let with = |sealed| CollectionRecord { sealed, ..collection("jc") };
+    let mut jc = subject.with_collection(&with(Some((0..=u8::MAX).collect()))).await;
+    assert_eq!(jc, with(Some((0..=u8::MAX).collect())));
+    for sealed in [Some(vec![1]), None, None, Some(Vec::new()), Some(vec![2])] {
+        jc.sealed = sealed;
+        assert_eq!(subject.replace_collection(&jc).await, Saved::Kept);
+        jc.version += 1;
+        assert_eq!(subject.find_collection(&jc).await.as_ref(), Some(&jc));
+        assert_eq!(subject.read_collection(&jc.collection.uid).await.as_ref(), Some(&jc));
+        let page = PageRequest { from: None, items_max: 10 };
+        let place = &jc.place;
+        let listed = subject.collections_page(&place.subscription, None, page).await.unwrap();
+        assert_eq!(listed.items.as_slice(), std::slice::from_ref(&jc));
+    }
 }
 
 async fn the_same_name_elsewhere_is_another_collection(subject: &Subject) {

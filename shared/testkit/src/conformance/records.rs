@@ -46,6 +46,7 @@ pub(crate) fn collection_in(subscription: &str, group: &str, name: &str) -> Coll
         },
         job_count: 0,
         on_since: now(),
+        sealed: None,
         state_since: Some(now()),
         version: 1,
     }

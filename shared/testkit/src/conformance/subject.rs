@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::name::{Name, PathSegment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved};
-use ports::{Collections, Jobs, StoreError};
+use ports::{Collections, Jobs, Snapshots, StoreError};
 use tokio::task::JoinSet;
 
 use super::records::{collection, job, now};
@@ -29,6 +29,7 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 pub struct Subject {
     collections: Arc<dyn Collections>,
     jobs: Arc<dyn Jobs>,
+    snapshots: Arc<dyn Snapshots>,
     /// The table itself: for what the port does not show, and for damage.
     client: Client,
     table: String,
@@ -38,7 +39,7 @@ pub struct Subject {
 
 impl Subject {
     /// A store on a table that exists and is empty; `open` makes it from a client and that table.
-    pub fn new<S: Collections + Jobs + 'static>(
+    pub fn new<S: Collections + Jobs + Snapshots + 'static>(
         client: &Client,
         table: &str,
         open: impl FnOnce(Client, String) -> S,
@@ -48,7 +49,8 @@ impl Subject {
         let store = Arc::new(open(Client::from_conf(counted), table.to_owned()));
         Self {
             collections: store.clone(),
-            jobs: store,
+            jobs: store.clone(),
+            snapshots: store,
             client: client.clone(),
             table: table.to_owned(),
             requests,
@@ -104,6 +106,11 @@ impl Subject {
         record: &CollectionRecord,
     ) -> Option<CollectionRecord> {
         self.collections.find(&record.place, &record.collection.name).await.unwrap()
+    }
+
+    /// The collection with this id, as workers read it.
+    pub(crate) async fn read_collection(&self, uid: &str) -> Option<CollectionRecord> {
+        self.snapshots.read_collection(uid).await.unwrap()
     }
 
     pub(crate) async fn create_job(

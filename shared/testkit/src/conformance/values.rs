@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::collection::{CollectionDefinition, CollectionState};
+use domain::document::load_collection_shown;
 use domain::extensions::CollectionExtensions;
 use domain::job::{JobCounters, JobState};
 use domain::plan::{MaxRecurrence, Plan, Quota};
@@ -48,8 +49,19 @@ async fn everything_said_of_a_collection_comes_back(subject: &Subject) {
             max_job_occurrence: Some(2_147_483_647),
             max_recurrence: Some(MaxRecurrence { frequency: Frequency::Week, interval: 3 }),
         }),
-        extensions: Some(CollectionExtensions { time_zone: Some("Europe/Berlin".to_owned()) }),
+        extensions: Some(CollectionExtensions {
+            time_zone: Some("Europe/Berlin".to_owned()),
+            on_failure: None,
+        }),
     };
+    assert_eq!(subject.with_collection(&jc).await, jc);
+    let mut jc = collection("notifying");
+    let document = r#"{"properties":{"minutehand":{"onFailure":{"type":"Http","request":{
+        "uri":"https://example.org/?code=(withheld)","method":"POST",
+        "authentication":{"type":"Basic","username":"u"}}}}}}"#;
+    jc.collection.definition =
+        load_collection_shown(&serde_json::from_str(document).unwrap()).unwrap();
+    assert!(jc.collection.definition.on_failure().is_some());
     assert_eq!(subject.with_collection(&jc).await, jc);
 }
 

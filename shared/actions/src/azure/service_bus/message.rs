@@ -114,6 +114,7 @@ mod tests {
         let context = AttemptContext {
             execution_id: "u1.1.2.m0".to_owned(),
             job: "nightly".to_owned(),
+            job_path: "s/Grün, 1/c/nightly".to_owned(),
             job_uid: "u1".to_owned(),
             collection_uid: "c1".to_owned(),
             expected_at: now,

@@ -1,0 +1,207 @@
+//! The event of an occurrence that has failed for good: a `CloudEvents` 1.0 document in JSON.
+//!
+//! `docs/events.md` describes it. Receivers depend on its form, so it only ever grows.
+
+use chrono::{DateTime, Utc};
+use recurrence::format_instant;
+use serde_json::{Map, Value, json};
+
+use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use crate::ids::encode_path;
+
+/// The type of the event.
+const TYPE: &str = "minutehand.occurrence.failed";
+/// The most characters of a message of an attempt that the event repeats.
+const MESSAGE_CHARS_MAX: usize = 2_048;
+
+/// The names on the way to a job.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "each field is a name")]
+pub struct JobNames<'a> {
+    pub subscription: &'a str,
+    pub group: &'a str,
+    pub collection: &'a str,
+    pub job: &'a str,
+}
+
+/// An occurrence that has failed for good.
+#[derive(Debug, Clone)]
+pub struct FailureEvent<'a> {
+    /// The same each time that the event is sent, and different for every occurrence.
+    pub id: String,
+    /// The job.
+    pub names: JobNames<'a>,
+    /// The occurrence.
+    pub occurrence: &'a Occurrence,
+    /// The attempts of the occurrence that are on record, in any order.
+    pub attempts: &'a [(Attempt, Record)],
+    /// The next occurrence.
+    pub next_at: Option<DateTime<Utc>>,
+}
+
+impl JobNames<'_> {
+    /// The short path, as the log and messages for people name the job.
+    fn path(&self) -> String {
+        let Self { subscription, group, collection, job } = self;
+        format!("{subscription}/{group}/{collection}/{job}")
+    }
+
+    /// The path of the resource, as a URI reference.
+    fn source(&self) -> String {
+        let Self { subscription, group, collection, job } = self;
+        encode_path(&format!(
+            "/subscriptions/{subscription}/resourceGroups/{group}/providers/Microsoft.Scheduler/\
+             jobCollections/{collection}/jobs/{job}"
+        ))
+    }
+}
+
+impl FailureEvent<'_> {
+    /// The document, as compact JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut event = Map::new();
+        let mut set = |name: &str, value: Value| drop(event.insert(name.to_owned(), value));
+        set("specversion", "1.0".into());
+        set("id", self.id.as_str().into());
+        set("source", self.names.source().into());
+        set("type", TYPE.into());
+        set("subject", self.names.job.into());
+        if let Some(ended_at) = self.attempts.iter().map(|(_, record)| record.ended_at).max() {
+            set("time", format_instant(ended_at).into());
+        }
+        set("datacontenttype", "application/json".into());
+        set("data", self.data());
+        Value::Object(event).to_string()
+    }
+
+    fn data(&self) -> Value {
+        let (main, error) = (self.ending(Role::Main), self.ending(Role::Error));
+        let mut data = json!({
+            "job": {"path": self.names.path(), "name": self.names.job},
+            "occurrence": format_instant(self.occurrence.nominal_at()),
+            "isRun": matches!(self.occurrence, Occurrence::Run { .. }),
+        });
+        let Value::Object(properties) = &mut data else {
+            return data;
+        };
+        if let Some(ending) = main {
+            properties.insert("attempts".to_owned(), ending.attempts.into());
+            properties.insert("message".to_owned(), ending.message.into());
+        }
+        if let Some(ending) = error {
+            let outcome = match ending.outcome {
+                Outcome::Succeeded => "succeeded",
+                Outcome::Failed => "failed",
+            };
+            let error = json!({
+                "outcome": outcome, "attempts": ending.attempts, "message": ending.message,
+            });
+            properties.insert("errorAction".to_owned(), error);
+        }
+        if let Some(next_at) = self.next_at {
+            properties.insert("nextOccurrence".to_owned(), format_instant(next_at).into());
+        }
+        data
+    }
+
+    /// How an action ended: what its last attempt says.
+    fn ending(&self, role: Role) -> Option<Ending> {
+        let of_role = self.attempts.iter().filter(|(attempt, _)| attempt.role == role);
+        let (attempt, record) = of_role.max_by_key(|(attempt, _)| attempt.number)?;
+        Some(Ending {
+            attempts: attempt.number.saturating_add(1),
+            outcome: record.outcome,
+            message: record.message.chars().take(MESSAGE_CHARS_MAX).collect(),
+        })
+    }
+}
+
+struct Ending {
+    attempts: u32,
+    outcome: Outcome,
+    message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(1_798_790_400 + second, 0).unwrap()
+    }
+
+    fn ended(role: Role, number: u32, outcome: Outcome, message: &str) -> (Attempt, Record) {
+        let occurrence = Occurrence::Scheduled { nominal_at: at(0) };
+        let second = i64::from(number) + if role == Role::Error { 20 } else { 10 };
+        let record = Record {
+            started_at: at(second),
+            ended_at: at(second),
+            outcome,
+            message: message.to_owned(),
+            repeat_count: 1,
+        };
+        (Attempt { role, number, ..Attempt::first(0, occurrence) }, record)
+    }
+
+    fn event(attempts: &[(Attempt, Record)], next_at: Option<DateTime<Utc>>) -> String {
+        let names = JobNames { subscription: "me", group: "My Group", collection: "ops", job: "j" };
+        let occurrence = Occurrence::Scheduled { nominal_at: at(0) };
+        FailureEvent { id: "u.1.n0".to_owned(), names, occurrence: &occurrence, attempts, next_at }
+            .to_json()
+    }
+
+    #[test]
+    fn the_event_describes_the_failure() {
+        let attempts = [
+            ended(Role::Error, 0, Outcome::Succeeded, "told"),
+            ended(Role::Main, 1, Outcome::Failed, "again"),
+            ended(Role::Main, 0, Outcome::Failed, "first"),
+        ];
+        assert_eq!(
+            event(&attempts, Some(at(60))),
+            r#"{"specversion":"1.0","id":"u.1.n0","source":"/subscriptions/me/resourceGroups/My%20Group/providers/Microsoft.Scheduler/jobCollections/ops/jobs/j","type":"minutehand.occurrence.failed","subject":"j","time":"2027-01-01T08:00:20Z","datacontenttype":"application/json","data":{"job":{"path":"me/My Group/ops/j","name":"j"},"occurrence":"2027-01-01T08:00:00Z","isRun":false,"attempts":2,"message":"again","errorAction":{"outcome":"succeeded","attempts":1,"message":"told"},"nextOccurrence":"2027-01-01T08:01:00Z"}}"#
+        );
+    }
+
+    #[test]
+    fn the_documented_example_is_what_is_sent() {
+        let page = include_str!("../../docs/events.md");
+        let (_, rest) = page.split_once("<!-- notice -->\n```json\n").unwrap();
+        let (documented, _) = rest.split_once("```").unwrap();
+        let error_ended = at(80) + chrono::TimeDelta::milliseconds(250);
+        let at_end = |(attempt, record): (Attempt, Record), ended_at| {
+            (attempt, Record { ended_at, ..record })
+        };
+        let why = "Http Action - Request to host 'example.com' failed: ConnectFailure The connection \
+                   was refused.";
+        let told = "Http Action - Response from host 'example.org': 'OK'";
+        let attempts = [
+            at_end(ended(Role::Main, 0, Outcome::Failed, why), at(10)),
+            at_end(ended(Role::Main, 1, Outcome::Failed, why), at(70)),
+            at_end(ended(Role::Error, 0, Outcome::Succeeded, told), error_ended),
+        ];
+        let occurrence = Occurrence::Scheduled { nominal_at: at(0) };
+        let notice = Attempt { role: Role::Notice, ..Attempt::first(0, occurrence.clone()) };
+        let sent = FailureEvent {
+            id: format!("77f024baaad3d37c5e82011737dcb9a2.{}", notice.id()),
+            names: JobNames { subscription: "me", group: "dev", collection: "ops", job: "report" },
+            occurrence: &occurrence,
+            attempts: &attempts,
+            next_at: Some(at(3_600)),
+        };
+        let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(parsed(documented), parsed(&sent.to_json()));
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out_and_long_messages_are_cut() {
+        let unknown = event(&[], None);
+        assert!(
+            unknown.ends_with(r#""isRun":false}}"#) && !unknown.contains("time\""),
+            "{unknown}"
+        );
+        let long = [ended(Role::Main, 0, Outcome::Failed, &"ä".repeat(3_000))];
+        assert_eq!(event(&long, None).matches('ä').count(), 2_048);
+    }
+}
