@@ -1,6 +1,7 @@
 //! What the process cannot do at the moment, as `/healthz` reports it.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use app::fire::Pass;
 use embedded::Queue;
@@ -11,17 +12,29 @@ pub(super) struct Condition {
     queue: Queue,
     /// How many shards the last pass did not finish.
     unswept: Mutex<Option<u32>>,
+    /// When a pass last read all shards.
+    swept_at: Mutex<Option<Instant>>,
 }
 
 impl Condition {
     pub(super) const fn of(queue: Queue) -> Self {
-        Self { queue, unswept: Mutex::new(None) }
+        Self { queue, unswept: Mutex::new(None), swept_at: Mutex::new(None) }
     }
 
     /// Takes note of a pass.
     pub(super) fn note(&self, pass: &Pass) {
         let unswept = (pass.failed > 0).then_some(pass.failed);
         *self.unswept.lock().unwrap_or_else(PoisonError::into_inner) = unswept;
+        if unswept.is_none() && !pass.is_cut {
+            let now = Some(Instant::now());
+            *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        }
+    }
+
+    /// How long ago a pass last read all shards; `None` if none has.
+    pub(super) fn since_complete_sweep(&self) -> Option<Duration> {
+        let swept_at = *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner);
+        swept_at.map(|at| at.elapsed())
     }
 }
 
