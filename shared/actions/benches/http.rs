@@ -85,7 +85,7 @@ async fn round(actions: &Arc<Actions>, address: SocketAddr, in_flight: usize) ->
                 if n >= N_REQUESTS {
                     return;
                 }
-                let sent = actions.send(&target, &context(n)).await;
+                let sent = actions.send(&target, &context(n)).await.expect("enough files");
                 assert_eq!(sent.outcome, Outcome::Succeeded, "{}", sent.message);
             }
         });

@@ -38,12 +38,12 @@ use std::sync::Arc;
 use ::http::HeaderValue;
 use async_trait::async_trait;
 use domain::action::Target;
-use ports::{ActionOutcome, ActionSender, AttemptContext};
+use ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
 
 use crate::aws::{Account, AwsSender};
 use crate::azure::{AmqpSender, ServiceBusSender, StorageQueueSender};
 use crate::http::{HttpSender, ServiceClient, TokenSource};
-use crate::net::{HttpClients, NetSettings};
+use crate::net::{COLLECTION, HttpClients, NetSettings};
 
 pub use crate::http::{REDIRECTS_MAX, is_authority};
 pub use crate::net::{
@@ -124,7 +124,22 @@ impl Actions {
 
 #[async_trait]
 impl ActionSender for Actions {
-    async fn send(&self, target: &Target, context: &AttemptContext) -> ActionOutcome {
+    async fn send(
+        &self,
+        target: &Target,
+        context: &AttemptContext,
+    ) -> Result<ActionOutcome, NotMade> {
+        let collection = context.collection_uid.clone();
+        COLLECTION.scope(collection, self.send_by_type(target, context)).await
+    }
+}
+
+impl Actions {
+    async fn send_by_type(
+        &self,
+        target: &Target,
+        context: &AttemptContext,
+    ) -> Result<ActionOutcome, NotMade> {
         match target {
             Target::Http(request) => self.http.send(request, false, context).await,
             Target::Https(request) => self.http.send(request, true, context).await,

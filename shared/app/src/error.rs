@@ -1,7 +1,7 @@
 //! Errors of the services, independent of HTTP.
 
 use domain::refusal::Refusal;
-use ports::{QueueError, SealError, StoreError};
+use ports::{NotMade, QueueError, SealError, StoreError};
 
 use crate::manage::Etag;
 
@@ -59,6 +59,9 @@ pub enum AppError {
     /// The queue did not accept a message that the request asked for.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// An action was not begun, for lack of something that the process needs.
+    #[error(transparent)]
+    NotMade(#[from] NotMade),
     /// A stored job does not have the structure of a job.
     #[error("stored job '{name}' cannot be read")]
     Unreadable {
@@ -78,7 +81,7 @@ impl AppError {
             Self::Store(error) | Self::NoWrites(error) => error.is_retryable(),
             Self::Queue(error) => error.is_retryable(),
             Self::Seal(error) => error.is_retryable(),
-            Self::Busy { .. } => true,
+            Self::Busy { .. } | Self::NotMade(_) => true,
             Self::NoCollection { .. }
             | Self::NoParent { .. }
             | Self::NoJob { .. }

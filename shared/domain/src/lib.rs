@@ -9,6 +9,7 @@ pub mod action;
 pub mod arn;
 pub mod attempt;
 pub mod collection;
+pub mod credentials;
 pub mod document;
 pub mod duration;
 pub mod extensions;

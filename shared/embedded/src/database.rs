@@ -234,6 +234,84 @@ pub(crate) mod tests {
         assert_eq!(read("cache_size"), -i64::from(CACHE_KIB));
     }
 
+    fn put(database: &Database, n: usize, text: &str) {
+        let item = format!(
+            r#"{{"TableName":"table","Item":{{"pk":{{"S":"{n}"}},"text":{{"S":"{text}"}}}}}}"#
+        );
+        assert_eq!(database.answer("PutItem", item.as_bytes()).status, 200);
+    }
+
+    fn delete(database: &Database, n: usize) {
+        let key = format!(r#"{{"TableName":"table","Key":{{"pk":{{"S":"{n}"}}}}}}"#);
+        assert_eq!(database.answer("DeleteItem", key.as_bytes()).status, 200);
+    }
+
+    fn file_has(dir: &Path, text: &str) -> bool {
+        let bytes = fs::read(dir.join("store.db")).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    }
+
+    #[test]
+    fn what_is_deleted_is_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut database = with_table(dir.path());
+        for n in 0..100 {
+            put(&database, n, "a-canary-in-the-store");
+        }
+        database.checkpoint();
+        assert!(file_has(dir.path(), "a-canary-in-the-store"));
+        for n in 0..100 {
+            delete(&database, n);
+        }
+        database.checkpoint();
+        assert!(!file_has(dir.path(), "a-canary-in-the-store"));
+    }
+
+    #[test]
+    fn the_space_of_what_is_deleted_is_given_back_in_steps() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut database = with_table(dir.path());
+        let text = "x".repeat(40_000);
+        for n in 0..100 {
+            put(&database, n, &text);
+        }
+        database.checkpoint();
+        let size = || fs::metadata(dir.path().join("store.db")).unwrap().len();
+        let full = size();
+        assert!(full > 4_000_000, "{full}");
+        for n in 0..100 {
+            delete(&database, n);
+        }
+        let (mut n_steps, mut before) = (0, full);
+        // No request comes, and still each checkpoint asks for the next.
+        while database.is_ahead_of_checkpoint() {
+            database.checkpoint();
+            let step = before - size();
+            assert!(step <= 1_000_000, "one checkpoint gave back {step} bytes");
+            before = size();
+            n_steps += 1;
+            assert!(n_steps < 100);
+        }
+        assert!((6..=20).contains(&n_steps), "{n_steps}");
+        assert!(size() < 1_500_000, "{}", size());
+    }
+
+    #[test]
+    fn a_store_of_an_earlier_version_gives_space_back_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = DataDir::open(dir.path()).unwrap();
+        database_file::prepare(STORE, &data_dir.store_file()).unwrap();
+        let old = Storage::new(data_dir.store_file().to_str().unwrap()).unwrap();
+        let mode = |storage: &Storage| -> i64 {
+            storage.conn().pragma_query_value(None, "auto_vacuum", |row| row.get(0)).unwrap()
+        };
+        assert_eq!(mode(&old), 0);
+        drop(old);
+        let database = Database::open(&data_dir).unwrap();
+        assert_eq!(mode(&database.storage), 2);
+        assert_eq!(database.answer("CreateTable", CREATE.as_bytes()).status, 200);
+    }
+
     #[test]
     fn a_panic_in_a_transaction_rolls_back_only_that_transaction() {
         let dir = tempfile::tempdir().unwrap();

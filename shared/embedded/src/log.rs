@@ -29,6 +29,16 @@ pub enum SyncMode {
     Full,
 }
 
+/// The most pages that one checkpoint gives back to the file system: a few milliseconds of work.
+const PAGES_PER_CHECKPOINT: u32 = 128;
+
+/// Free pages that a database keeps for what is written next.
+const SPARE_PAGES: u32 = 256;
+
+/// A larger database of an earlier version keeps its free pages: to prepare it for giving them back,
+/// it has to be written anew, and the start would wait for that.
+const REWRITE_BYTES_MAX: i64 = 256 * 1024 * 1024;
+
 /// How long a successful write proves that the disk accepts writes.
 const TRIED_FOR: Duration = Duration::from_secs(10);
 
@@ -49,6 +59,8 @@ pub(crate) struct Log {
     /// `None` for a database in memory.
     disk: Option<LogFile>,
     has_failed: bool,
+    /// Whether the database has free pages that the next checkpoint gives back.
+    has_free_pages: bool,
     /// When a write last succeeded, if none was refused since.
     tried_at: Option<Instant>,
 }
@@ -65,8 +77,12 @@ struct LogFile {
     _data_dir: DataDir,
 }
 
-/// Leaves syncs to the [`Log`], and sets the size of the page cache.
+/// Leaves syncs and the space of deleted rows to the [`Log`], and sets the size of the page cache.
 pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Result<()> {
+    // What is deleted is overwritten: URLs and messages may contain what nobody should read later.
+    connection.pragma_update(None, "secure_delete", true)?;
+    // A full disk must not prevent the start. The next start tries this again.
+    let _ = give_back_free_pages(connection);
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     // SQLite reads a negative number as KiB instead of pages.
     connection.pragma_update(None, "cache_size", -cache_kib)
@@ -74,7 +90,7 @@ pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Re
 
 impl Log {
     pub(crate) const fn in_memory() -> Self {
-        Self { disk: None, has_failed: false, tried_at: None }
+        Self { disk: None, has_failed: false, has_free_pages: false, tried_at: None }
     }
 
     /// Opens the log of a database, and makes the existence of both files durable.
@@ -98,7 +114,7 @@ impl Log {
             checkpointed_changes: changes,
             _data_dir: data_dir.clone(),
         };
-        Ok(Self { disk: Some(disk), has_failed: false, tried_at: None })
+        Ok(Self { disk: Some(disk), has_failed: false, has_free_pages: false, tried_at: None })
     }
 
     /// Returns whether a sync has failed. What the log holds is unknown then, and only a restart can
@@ -116,7 +132,7 @@ impl Log {
     /// Returns whether a checkpoint would have anything to do.
     pub(crate) fn is_ahead_of_checkpoint(&self, connection: &Connection) -> bool {
         let changes = connection.total_changes();
-        let is_ahead = |disk: &LogFile| disk.checkpointed_changes != changes;
+        let is_ahead = |disk: &LogFile| self.has_free_pages || disk.checkpointed_changes != changes;
         !self.has_failed && self.disk.as_ref().is_some_and(is_ahead)
     }
 
@@ -139,6 +155,8 @@ impl Log {
     /// A reader in another process can hold back a part of the log, a full disk all of it. That part
     /// stays in the log until the next checkpoint, and is durable there.
     pub(crate) fn checkpoint(&mut self, connection: &Connection) {
+        // Space that cannot be given back now can be used again all the same.
+        self.has_free_pages = vacuum_step(connection).unwrap_or(false);
         if self.try_checkpoint(connection).is_err() {
             self.tried_at = None;
         }
@@ -192,6 +210,36 @@ impl Log {
     pub(crate) fn break_disk(&mut self) {
         self.disk.as_mut().unwrap().log = File::open("/dev/null").unwrap();
     }
+}
+
+/// Lets a database keep track of its free pages, so that they can be given back in steps. A database
+/// that does not do so has to be written anew; a new one is tiny.
+fn give_back_free_pages(connection: &Connection) -> rusqlite::Result<()> {
+    let incremental = 2;
+    let read = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    if read("auto_vacuum")? == incremental
+        || read("page_count")?.saturating_mul(read("page_size")?) > REWRITE_BYTES_MAX
+    {
+        return Ok(());
+    }
+    connection.pragma_update(None, "auto_vacuum", incremental)?;
+    connection.execute_batch("VACUUM")
+}
+
+/// Gives free pages back to the file system, a bounded number of them. Returns whether more are left.
+fn vacuum_step(connection: &Connection) -> rusqlite::Result<bool> {
+    let free: u32 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+    let Some(excess) = free.checked_sub(SPARE_PAGES).filter(|excess| *excess > 0) else {
+        return Ok(false);
+    };
+    let pages = excess.min(PAGES_PER_CHECKPOINT);
+    // Each step of the statement gives back one page.
+    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
+    let mut steps = vacuum.query([])?;
+    while steps.next()?.is_some() {}
+    let left: u32 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+    // A database that cannot give pages back would be tried for ever.
+    Ok(left > SPARE_PAGES && left < free)
 }
 
 /// Writes a transaction that changes nothing: a number in the first page.

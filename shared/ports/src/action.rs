@@ -34,9 +34,26 @@ pub struct ActionOutcome {
     pub message: String,
 }
 
+/// The action was not performed, and nothing was sent, because this process or its machine has run out
+/// of something. It says nothing about the target, so it is no outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an action could not begin: out of {out_of}")]
+pub struct NotMade {
+    /// What has run out, as a part of a sentence.
+    pub out_of: &'static str,
+}
+
 /// Performs actions.
 #[async_trait]
 pub trait ActionSender: Send + Sync {
-    /// Performs an action within its time limit. Any failure is an outcome, not an error.
-    async fn send(&self, target: &Target, context: &AttemptContext) -> ActionOutcome;
+    /// Performs an action within its time limit. Any failure of the target is an outcome, not an error.
+    ///
+    /// # Errors
+    ///
+    /// If the action was not even begun. It must be tried again later.
+    async fn send(
+        &self,
+        target: &Target,
+        context: &AttemptContext,
+    ) -> Result<ActionOutcome, NotMade>;
 }

@@ -16,7 +16,7 @@ mod queue;
 mod seal;
 pub mod store;
 
-pub use action::{ActionOutcome, ActionSender, AttemptContext};
+pub use action::{ActionOutcome, ActionSender, AttemptContext, NotMade};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
 pub use disk::Disk;

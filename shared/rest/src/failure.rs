@@ -178,6 +178,7 @@ impl From<AppError> for Failure {
             AppError::Store(_)
             | AppError::Seal(_)
             | AppError::Queue(_)
+            | AppError::NotMade(_)
             | AppError::Unreadable { .. } => Self::internal(Some(error)),
         }
     }

@@ -85,3 +85,31 @@ test('a put without authentication removes it', async () => {
   const { properties } = read(await world.jobs.get(GROUP, collection, 'job'));
   assert.deepEqual(properties.action, http());
 });
+
+test('credentials in headers and queries survive reading, changing and writing', async () => {
+  const world = new World();
+  const collection = await world.standard();
+  const uri = 'http://example.org/run?x=1&code=';
+  const headers = { Accept: '*/*', 'X-Functions-Key': SECRET, Authorization: `Bearer ${SECRET}` };
+  const withheld = { ...headers, 'X-Functions-Key': '(withheld)', Authorization: '(withheld)' };
+  const action = http({ uri: `${uri}a+canary`, headers });
+  const answers = await world.everywhere(collection, { action });
+  for (const answer of Object.values(answers)) {
+    const { request } = read(answer).properties.action;
+    assert.equal(request.uri, `${uri}(withheld)`);
+    assert.deepEqual(request.headers, withheld);
+  }
+
+  const job = await world.jobs.get(GROUP, collection, 'job');
+  job.properties.action.request.body = 'changed';
+  // If a value were lost, the second one would be refused: there would be nothing to keep.
+  for (let n = 0; n < 2; n += 1) {
+    const put = await world.jobs.createOrUpdate(GROUP, collection, 'job', job);
+    const { request } = read(put).properties.action;
+    assert.deepEqual([request.uri, request.headers], [`${uri}(withheld)`, withheld]);
+  }
+
+  job.properties.action.request.uri = 'http://other.example/run?x=1&code=(withheld)';
+  const put = world.jobs.createOrUpdate(GROUP, collection, 'job', job);
+  assert.match(await refused(put, 400, 'BadRequest'), /was given for another host/);
+});

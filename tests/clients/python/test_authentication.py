@@ -85,6 +85,33 @@ def test_a_put_without_authentication_removes_it(client, collection):
     assert request == {"uri": "http://example.org/run", "method": "GET"}
 
 
+def test_credentials_in_headers_and_queries_survive_reading_changing_and_writing(client, collection):
+    uri = "http://example.org/run?x=1&code="
+    headers = {"Accept": "*/*", "X-Functions-Key": SECRET, "Authorization": "Bearer " + SECRET}
+    request = http(uri=uri + "a+canary", headers=headers)
+    created = client.put_job(collection, "job", action=models.JobAction(**request))
+    withheld = {name: "(withheld)" for name in headers} | {"Accept": "*/*"}
+    for answer in [created, client.get_job(collection, "job"), *client.list_jobs(collection)]:
+        found = read(answer)["properties"]["action"]["request"]
+        assert found["uri"] == uri + "(withheld)"
+        assert found["headers"] == withheld
+
+    action = client.get_job(collection, "job").properties.action
+    action.request.body = "changed"
+    action.request.method = "POST"
+    client.put_job(collection, "job", action=action)
+    # If a value were lost, this would be refused: there would be nothing to keep.
+    answer = client.put_job(collection, "job", action=action)
+    found = read(answer)["properties"]["action"]["request"]
+    assert found["headers"] == withheld and found["body"] == "changed"
+
+    action.request.uri = "http://other.example/run?x=1&code=(withheld)"
+    with pytest.raises(Refused) as refused:
+        client.put_job(collection, "job", action=action)
+    assert refused.value.status == 400
+    assert "was given for another host" in refused.value.message
+
+
 def make_pfx(password):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Scheduler Tests")])

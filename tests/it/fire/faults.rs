@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::store::Failing;
 use super::store::Fails::{After, Before};
-use super::target::Behaviour::{Fail, Succeed};
-use super::world::{Status, World};
+use super::target::Behaviour::{Fail, NotMade, Succeed};
+use super::world::{Status, World, status};
 
 /// The distance of calls that fail. No message takes a multiple of as many, which would fail at the
 /// same call each time it comes back.
@@ -70,4 +70,21 @@ async fn a_failure_of_any_call_loses_nothing_and_repeats_nothing() {
             assert_eq!(outcome, expected, "calls from {first} on fail {how:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn an_attempt_that_could_not_begin_is_not_recorded_and_is_made_later() {
+    let mut world = World::at("2027-03-01T09:59:30").await;
+    world.put("job", json!({"startTime": "2027-03-01T10:00"})).await;
+    // More often than a message is delivered.
+    let n_not_made = 30;
+    let mut script = vec![NotMade; n_not_made];
+    script.push(Succeed);
+    world.targets.next("http://job/", &script);
+    world.run_until("2027-03-01T10:10").await;
+    assert_eq!(world.targets.calls().len(), n_not_made + 1);
+    assert_eq!(world.history("job").await.len(), 1, "only the attempt that was made");
+    assert_eq!(world.status("job").await, status("completed").executions(1));
+    assert_eq!(world.queued(), 0);
+    assert!(world.dead.is_empty());
 }

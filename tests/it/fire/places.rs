@@ -6,6 +6,7 @@ use app::fire::{DeliveryPlace, Performed, Wait};
 use domain::firing::limits::RECEIVES_MAX;
 use serde_json::json;
 
+use super::target::Behaviour::{NotMade, Succeed};
 use super::world::{World, status};
 
 /// A place among few, at a machine on which this origin has as many as it may.
@@ -72,4 +73,20 @@ async fn an_attempt_tells_its_origin_before_the_claim_and_when_it_starts() {
     // A job that is gone calls nothing.
     assert_eq!(told, ["try request http://j", "set request http://j"]);
     assert_eq!(world.calls("http://j/"), ["01 10:00"]);
+}
+
+#[tokio::test]
+async fn an_attempt_that_waits_for_three_hours_runs_once_and_is_no_dead_letter() {
+    let mut world = World::at("2027-03-01T09:59:30").await;
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
+    world.targets.always("http://j/", NotMade);
+    world.run_until("2027-03-01T13:00").await;
+    assert!(world.targets.calls().len() > 1_000, "it was tried again and again");
+    assert_eq!(world.history("j").await, [""; 0], "it is no failure of the target");
+    world.targets.always("http://j/", Succeed);
+    world.run_until("2027-03-01T14:00").await;
+    assert_eq!(world.history("j").await.len(), 1);
+    assert_eq!(world.status("j").await, status("completed").executions(1));
+    assert!(world.dead.is_empty());
+    assert_eq!(world.queued(), 0);
 }

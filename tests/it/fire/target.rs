@@ -12,7 +12,7 @@ use domain::attempt::Outcome;
 use domain::firing::SkipReason;
 use domain::job::JobState;
 use domain::work_item::JobRef;
-use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, Event, EventSink};
+use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, Event, EventSink, NotMade};
 
 pub(super) struct Moved(Mutex<DateTime<Utc>>);
 
@@ -69,6 +69,8 @@ impl Clock for Still {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Behaviour {
     Succeed,
+    /// Does not begin: its process has run out of something.
+    NotMade,
     Fail,
     /// Succeeds after so many seconds.
     Take(i64),
@@ -139,7 +141,11 @@ impl Targets {
 
 #[async_trait]
 impl ActionSender for Targets {
-    async fn send(&self, target: &Target, context: &AttemptContext) -> ActionOutcome {
+    async fn send(
+        &self,
+        target: &Target,
+        context: &AttemptContext,
+    ) -> Result<ActionOutcome, NotMade> {
         let (Target::Http(request) | Target::Https(request)) = target else {
             panic!("nothing else is used here");
         };
@@ -150,6 +156,7 @@ impl ActionSender for Targets {
         self.calls.lock().unwrap().push(Call { at, uri, context: context.clone() });
         let outcome = match does {
             Behaviour::Succeed => Outcome::Succeeded,
+            Behaviour::NotMade => return Err(NotMade { out_of: "open files" }),
             Behaviour::Fail => Outcome::Failed,
             Behaviour::Take(seconds) => {
                 self.clock.pass(TimeDelta::seconds(seconds));
@@ -164,7 +171,7 @@ impl ActionSender for Targets {
                 std::future::pending().await
             }
         };
-        ActionOutcome { outcome, message: format!("{outcome:?}") }
+        Ok(ActionOutcome { outcome, message: format!("{outcome:?}") })
     }
 }
 

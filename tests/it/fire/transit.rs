@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use domain::work_item::{WorkItem, decode, encode};
+use domain::work_item::{WorkItem, decode, deliveries_before, encode};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::store::{Fails, Trouble};
@@ -53,6 +53,11 @@ impl Transit {
 }
 
 impl Parcel {
+    /// How often it was delivered, and the messages that it replaces.
+    pub(super) fn deliveries(&self) -> u32 {
+        self.receives + deliveries_before(&self.text)
+    }
+
     pub(super) fn work_item(&self) -> WorkItem {
         let work_items = decode(&self.text).unwrap();
         let [work_item] = work_items.try_into().expect("a message is sent with one work item");

@@ -16,7 +16,7 @@ use domain::collection::CollectionState;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
 use domain::plan::PlanLimits;
-use domain::work_item::JobRef;
+use domain::work_item::{JobRef, encode_waiting};
 use embedded::Store;
 use ports::store::{PageRequest, ResourceGroup};
 use ports::{Clock, Collections, History, Jobs};
@@ -313,13 +313,15 @@ impl World {
             }
             Some(Ok(Performed::Again(after))) => now + TimeDelta::from_std(after).unwrap(),
             Some(Ok(Performed::Waits(Wait::For(after)))) => {
-                parcel.receives -= 1;
+                // As on AWS: another message takes its place, with the deliveries before this one.
+                parcel.text = encode_waiting(&work_item, parcel.deliveries() - 1);
+                parcel.receives = 0;
                 now + TimeDelta::from_std(after).unwrap()
             }
             Some(Ok(Performed::Waits(wait))) => panic!("origins have no bound here: {wait:?}"),
             Some(Err(_)) | None => now + self.visibility,
         };
-        if parcel.receives < RECEIVES_MAX {
+        if parcel.deliveries() < RECEIVES_MAX {
             self.transit.put(again, parcel);
         } else {
             self.dead.push(parcel);

@@ -18,7 +18,7 @@ use domain::firing::may_start;
 use domain::job::JobState;
 use domain::plan::PlanLimits;
 use domain::work_item::WorkItem;
-use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource};
+use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
 use testkit::services::{fire_ports, manage_ports};
 
 use super::chance::Chance;
@@ -360,7 +360,11 @@ impl World {
 
 #[async_trait]
 impl ActionSender for SimulatedTarget {
-    async fn send(&self, _target: &Target, context: &AttemptContext) -> ActionOutcome {
+    async fn send(
+        &self,
+        _target: &Target,
+        context: &AttemptContext,
+    ) -> Result<ActionOutcome, NotMade> {
         let attempt = self.world.attempt_of(context).unwrap();
         let is_run = matches!(attempt.occurrence, domain::attempt::Occurrence::Run { .. });
         let fire = Fire {
@@ -391,7 +395,7 @@ impl ActionSender for SimulatedTarget {
         }
         self.process.may_die().await;
         self.process.may_die().await;
-        ActionOutcome { outcome, message: String::new() }
+        Ok(ActionOutcome { outcome, message: String::new() })
     }
 }
 

@@ -9,56 +9,90 @@ use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpSocket;
 
-use crate::burst::{create, create_all, instant_in, new_run, uris};
+use crate::burst::{create, create_all, instant_in, new_run};
 use crate::figures::{Figures, part};
+use crate::nuisance::{endless_informational_answers, serve_names, with_own_name_server};
 use crate::number;
 use crate::server::Server;
 use crate::target::Target;
 
 /// How slow the API may be for the jobs to be there in time.
-const CREATED_PER_SECOND: usize = 400;
+const CREATED_PER_SECOND: usize = 100;
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
 const BAR: &str = "p99 50 ms, none lost";
 
-/// What another collection has: minutely jobs at these delays after a full minute's first second.
+/// The part that runs in namespaces of its own, as its names need a name server of their own.
+pub(crate) const NAMES: &str = "names";
+
+/// What another collection has: minutely jobs, each with its URL and its delay after the first job of
+/// the quiet collection.
 struct Noise {
     name: &'static str,
     /// How many files the server may have open; `None` for as many as the machine gives it.
     files: Option<u32>,
-    delays: Vec<TimeDelta>,
+    jobs: Vec<(String, TimeDelta)>,
 }
 
 pub(crate) async fn measure(figures: &mut Figures, target: &Target) {
-    let steady = || (0..2_000).map(|n| TimeDelta::milliseconds(30) * n).collect();
     let hanging = hanging_target();
-    for noise in [
-        Noise { name: "2,000 hang a minute, 1,024 files", files: Some(1_024), delays: steady() },
-        Noise { name: "2,000 hang a minute, 8,192 files", files: Some(8_192), delays: steady() },
-        Noise {
-            name: "19,000 hang at one instant",
-            files: None,
-            delays: vec![TimeDelta::zero(); 19_000],
-        },
+    let hanging = |delays: Vec<TimeDelta>| {
+        let jobs = delays.into_iter().enumerate();
+        jobs.map(|(n, delay)| (format!("http://{hanging}/{n}"), delay)).collect()
+    };
+    let steady = || (0..2_000).map(|n| TimeDelta::milliseconds(30) * n).collect();
+    let endless = endless_informational_answers();
+    let endless = (0..2).map(|n| (format!("http://{endless}/{n}"), TimeDelta::zero())).collect();
+    for (name, files, jobs) in [
+        ("2,000 hang a minute, 1,024 files", Some(1_024), hanging(steady())),
+        ("2,000 hang a minute, 8,192 files", Some(8_192), hanging(steady())),
+        ("19,000 hang at one instant", None, hanging(vec![TimeDelta::zero(); 19_000])),
+        ("two answer 1xx for ever", None, endless),
     ] {
-        beside(figures, target, &noise, hanging).await;
+        beside(figures, target, &Noise { name, files, jobs }, |path| {
+            format!("http://{}{path}", target.address)
+        })
+        .await;
     }
+    let dir = tempfile::tempdir().expect("a directory");
+    let Some(mut inside) = with_own_name_server(dir.path()) else {
+        figures.add("a job a second beside: 2,500 silent names", "not root", BAR, "");
+        return;
+    };
+    let inside = inside.arg(std::env::current_exe().expect("a path")).env("BENCH_ONLY", NAMES);
+    let figure = if inside.status().is_ok_and(|status| status.success()) { "above" } else { "-" };
+    figures.add("a job a second beside: 2,500 silent names", figure, BAR, "");
+}
+
+/// The same beside names whose server is silent.
+pub(crate) async fn measure_names(figures: &mut Figures, target: &Target) {
+    serve_names();
+    let port = target.address.port();
+    let jobs = (0..2_500).map(|n| (format!("http://x{n}.slow.test:{port}/"), TimeDelta::zero()));
+    let noise = Noise { name: "2,500 silent names", files: None, jobs: jobs.collect() };
+    let uri = |path: String| format!("http://q{}.fast.test:{port}{path}", path.replace('/', "-"));
+    beside(figures, target, &noise, uri).await;
 }
 
 /// Fires a job a second beside the noise.
-async fn beside(figures: &mut Figures, target: &Target, noise: &Noise, hanging: SocketAddr) {
+async fn beside(
+    figures: &mut Figures,
+    target: &Target,
+    noise: &Noise,
+    uri: impl Fn(String) -> String,
+) {
     let files = noise.files.map(|files| files.to_string());
     let server = Server::with_files("normal", files.as_deref().unwrap_or("$(ulimit -Hn)"));
     let run = new_run();
     let seconds = usize::try_from(number("BENCH_FAIR_SECONDS", 180)).expect("a count of seconds");
-    let takes = (noise.delays.len() + seconds).div_ceil(CREATED_PER_SECOND);
+    let takes = (noise.jobs.len() + seconds).div_ceil(CREATED_PER_SECOND);
     let first = instant_in(TimeDelta::seconds(i64::try_from(takes).expect("seconds") + 6));
-    let jobs = noise.delays.iter().enumerate();
-    let jobs = jobs.map(|(n, delay)| minutely(&format!("http://{hanging}/{n}"), first + *delay));
+    let jobs = noise.jobs.iter().map(|(uri, delay)| minutely(uri, first + *delay));
     create_all(server.address, jobs.collect(), "noisy", 1).await;
     let dues = std::iter::successors(Some(first), |due| Some(*due + TimeDelta::seconds(1)));
     let due: Vec<DateTime<Utc>> = dues.take(seconds).collect();
-    create(server.address, &uris(target, run, seconds), &due, "quiet").await;
+    let uris: Vec<_> = (0..seconds).map(|n| uri(format!("/{run}/{n}"))).collect();
+    create(server.address, &uris, &due, "quiet").await;
     let left = first - runtime::system_now();
     if left < TimeDelta::seconds(3) {
         figures.add(noise.name, "created too slowly", BAR, "");

@@ -15,6 +15,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::unchecked_time_subtraction,
+    clippy::unwrap_used,
     reason = "a bench that meets what it did not expect has to stop"
 )]
 #![expect(
@@ -31,6 +32,8 @@ mod disk;
 mod fair;
 mod figures;
 mod lag;
+#[path = "../../tests/fire/nuisance.rs"]
+mod nuisance;
 mod peers;
 mod price;
 mod server;
@@ -92,6 +95,9 @@ async fn main() {
     }
     if is_wanted("fair") {
         fair::measure(&mut figures, &target).await;
+    }
+    if std::env::var("BENCH_ONLY").is_ok_and(|only| only == fair::NAMES) {
+        fair::measure_names(&mut figures, &target).await;
     }
     if is_wanted("peers") {
         peers::measure(&mut figures, &target).await;

@@ -21,7 +21,8 @@ use domain::plan::PlanLimits;
 use embedded::Store;
 use ports::store::ResourceGroup;
 use ports::{
-    ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, QueueError, QueueMessage,
+    ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, NotMade, QueueError,
+    QueueMessage,
 };
 use runtime::{PfxReader, RandomIds};
 use sealer_aes::AesSealer;
@@ -257,7 +258,11 @@ struct Answering;
 
 #[async_trait]
 impl ActionSender for Answering {
-    async fn send(&self, _target: &Target, _context: &AttemptContext) -> ActionOutcome {
+    async fn send(
+        &self,
+        _target: &Target,
+        _context: &AttemptContext,
+    ) -> Result<ActionOutcome, NotMade> {
         let headers: String =
             (0..14).map(|n| format!("X-Header-{n}: {}\r\n", u64::MAX / (7 * n + 3))).collect();
         let body: String =
@@ -266,6 +271,6 @@ impl ActionSender for Answering {
             "Http Action - Response from host 'example.org': 'OK' Response Headers: {headers}\r\n \
              Body: {body}"
         );
-        ActionOutcome { outcome: Outcome::Succeeded, message }
+        Ok(ActionOutcome { outcome: Outcome::Succeeded, message })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use domain::action::Target;
-use ports::{ActionOutcome, ActionSender, AttemptContext};
+use ports::{ActionOutcome, ActionSender, AttemptContext, NotMade};
 
 /// The number of actions under way. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,11 @@ impl Drop for Ended<'_> {
 
 #[async_trait]
 impl<S: ActionSender> ActionSender for CountedSender<S> {
-    async fn send(&self, target: &Target, context: &AttemptContext) -> ActionOutcome {
+    async fn send(
+        &self,
+        target: &Target,
+        context: &AttemptContext,
+    ) -> Result<ActionOutcome, NotMade> {
         self.under_way.0.fetch_add(1, Ordering::Relaxed);
         let _ended = Ended(&self.under_way.0);
         self.sender.send(target, context).await

@@ -26,6 +26,8 @@ mod jobs;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod nuisance;
+#[cfg(test)]
 mod numbers;
 #[cfg(test)]
 mod once;

@@ -23,13 +23,13 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::action::Target;
 use domain::arn::{Arn, is_region};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use ports::{ActionOutcome, AttemptContext};
+use ports::{ActionOutcome, AttemptContext, NotMade};
 use serde_json::Value;
 use url::Url;
 
 use crate::http::{ServiceClient, ServiceRequest, ServiceResponse, element_text};
 use crate::net::ResolvedUrl;
-use crate::outcome::{self, ActionFailure, SecretForms, printable, status_name};
+use crate::outcome::{self, ActionFailure, Secrets, printable, status_name};
 use crate::settings::Aws;
 
 use sign::{Scope, Signer};
@@ -115,14 +115,16 @@ impl AwsSender {
         target: &Target,
         service: &S,
         context: &AttemptContext,
-    ) -> ActionOutcome {
-        let mut secrets = SecretForms::default();
+    ) -> Result<ActionOutcome, NotMade> {
+        let mut secrets = Secrets::default();
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.request(service, context, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit))) {
             Ok(result) => {
                 let (kind, description) = (target.type_name(), service.description());
-                outcome::succeeded(format!("{kind} Action - {description} succeeded: {result}"))
+                let result = printable(&secrets.redact(&result));
+                let message = format!("{kind} Action - {description} succeeded: {result}");
+                Ok(outcome::succeeded(message))
             }
             Err(failure) => outcome::not_sent(target, &failure, &secrets),
         }
@@ -134,7 +136,7 @@ impl AwsSender {
         &self,
         service: &S,
         context: &AttemptContext,
-        secrets: &mut SecretForms,
+        secrets: &mut Secrets,
     ) -> Result<String, ActionFailure> {
         let account = self.account.as_ref().ok_or_else(|| {
             ActionFailure::canceled("Access to AWS is not configured; see --aws-endpoint.")
@@ -165,7 +167,7 @@ fn result<S: Service>(service: &S, response: &ServiceResponse) -> Result<String,
         return Err(rejected(status, &answer));
     }
     let id = service.accepted_id(&answer)?;
-    let id = id.map(|id| format!(", as '{}'", printable(&id))).unwrap_or_default();
+    let id = id.map(|id| format!(", as '{id}'")).unwrap_or_default();
     Ok(format!("'{status}'{id}"))
 }
 

@@ -14,7 +14,7 @@ use url::Position;
 
 use crate::http::ServiceRequest;
 use crate::net::ResolvedUrl;
-use crate::outcome::{ActionFailure, SecretForms};
+use crate::outcome::{ActionFailure, Secrets};
 
 /// How long credentials without an expiry are cached.
 const CACHE_TIME: Duration = Duration::from_mins(1);
@@ -45,7 +45,7 @@ impl Signer {
         &self,
         scope: &Scope<'_>,
         request: &mut ServiceRequest,
-        secrets: &mut SecretForms,
+        secrets: &mut Secrets,
     ) -> Result<(), ActionFailure> {
         let ServiceRequest { to: ResolvedUrl { url, .. }, headers, body } = request;
         let credentials = self.credentials(scope.now).await?;

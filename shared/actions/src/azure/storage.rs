@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use domain::action::{MessageFormat, StorageQueue, Target};
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use ports::{ActionOutcome, AttemptContext};
+use ports::{ActionOutcome, AttemptContext, NotMade};
 
 use super::envelope;
 use crate::context;
 use crate::http::{ServiceClient, ServiceRequest, ServiceResponse, element_text};
 use crate::net::Endpoint;
-use crate::outcome::{self, ActionFailure, SecretForms, status_name};
+use crate::outcome::{self, ActionFailure, Secrets, status_name};
 
 /// Puts messages into Storage queues.
 pub(crate) struct StorageQueueSender {
@@ -29,8 +29,8 @@ impl StorageQueueSender {
         target: &Target,
         queue: &StorageQueue,
         context: &AttemptContext,
-    ) -> ActionOutcome {
-        let mut secrets = SecretForms::default();
+    ) -> Result<ActionOutcome, NotMade> {
+        let mut secrets = Secrets::default();
         secrets.add_query(queue.sas_token.expose().trim_start_matches('?'));
         let limit = self.time_max;
         let put = tokio::time::timeout(limit, self.put(queue, context)).await;
@@ -39,17 +39,17 @@ impl StorageQueueSender {
         match put {
             Ok(response) if response.status.is_success() => {
                 let status = status_name(response.status);
-                outcome::succeeded(format!(
+                Ok(outcome::succeeded(format!(
                     "StorageQueue Action - Message to storage account '{account}', queue '{name}' \
                      succeeded: {status}"
-                ))
+                )))
             }
             Ok(response) => rejected(target, queue, &response, &secrets),
-            Err(failure) if failure.is_unresolved() => outcome::failed(format!(
+            Err(failure) if failure.is_unresolved() => Ok(outcome::failed(format!(
                 "StorageQueue Action - The storage account '{account}' could not be found, and so \
                  not its queue '{name}': {}",
                 failure.text
-            )),
+            ))),
             Err(failure) => outcome::not_sent(target, &failure, &secrets),
         }
     }
@@ -90,8 +90,8 @@ fn rejected(
     target: &Target,
     queue: &StorageQueue,
     response: &ServiceResponse,
-    secrets: &SecretForms,
-) -> ActionOutcome {
+    secrets: &Secrets,
+) -> Result<ActionOutcome, NotMade> {
     let body = String::from_utf8_lossy(&response.body.bytes);
     let header = response.headers.get("x-ms-error-code");
     let code = header.and_then(|code| code.to_str().ok()).map(str::to_owned);
@@ -99,10 +99,10 @@ fn rejected(
     let status = status_name(response.status);
     let StorageQueue { account, queue: name, .. } = queue;
     if code == "QueueNotFound" {
-        return outcome::failed(format!(
+        return Ok(outcome::failed(format!(
             "StorageQueue Action - The queue '{name}' does not exist in the storage account \
              '{account}': {status} {code}"
-        ));
+        )));
     }
     // The other lines of the message have only numbers that identify the request.
     let message = element_text(&body, "Message").unwrap_or_default();

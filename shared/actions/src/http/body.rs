@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use reqwest::Response;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Bytes, Incoming};
 
+use crate::net::HttpError;
 use crate::outcome::ReadBody;
 
 /// The maximum number of bytes that are read only to keep the connection open. Opening a new
@@ -17,12 +19,9 @@ const DRAIN_TIME_MAX: Duration = Duration::from_millis(250);
 ///
 /// If only little follows, the rest is read as well, so that the connection can be used again.
 /// Otherwise the connection is closed.
-pub(crate) async fn read(
-    mut response: Response,
-    n_bytes: usize,
-) -> Result<ReadBody, reqwest::Error> {
+pub(crate) async fn read(mut body: Incoming, n_bytes: usize) -> Result<ReadBody, HttpError> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
+    while let Some(chunk) = next_chunk(&mut body).await? {
         let room = n_bytes - bytes.len();
         match chunk.split_at_checked(room) {
             None => bytes.extend_from_slice(&chunk),
@@ -30,7 +29,7 @@ pub(crate) async fn read(
                 bytes.extend_from_slice(fits);
                 let n_read = chunk.len() as u64;
                 if !rest.is_empty() {
-                    drain(response, n_read).await;
+                    drain(body, n_read).await;
                     return Ok(ReadBody { bytes, is_cut: true });
                 }
             }
@@ -40,24 +39,34 @@ pub(crate) async fn read(
 }
 
 /// Discards a body. If it is short, the connection can be used again.
-pub(crate) async fn discard(response: Response) {
-    drain(response, 0).await;
+pub(crate) async fn discard(body: Incoming) {
+    drain(body, 0).await;
 }
 
 /// Reads the rest of a body if it is short and arrives soon. Errors do not matter any more.
-async fn drain(mut response: Response, n_read: u64) {
-    if response.content_length().is_some_and(|length| length > DRAIN_BYTES_MAX) {
+async fn drain(mut body: Incoming, n_read: u64) {
+    if body.size_hint().exact().is_some_and(|length| length > DRAIN_BYTES_MAX) {
         return;
     }
     let drained = async {
         let mut n_read = n_read;
-        while let Ok(Some(chunk)) = response.chunk().await {
+        while let Ok(Some(chunk)) = next_chunk(&mut body).await {
             n_read += chunk.len() as u64;
             if n_read > DRAIN_BYTES_MAX {
                 return;
             }
         }
     };
-    // If the body arrives too slowly, dropping the response closes the connection.
+    // If the body arrives too slowly, dropping the body closes the connection.
     let _ = tokio::time::timeout(DRAIN_TIME_MAX, drained).await;
+}
+
+/// The next bytes of a body; `None` at its end. Trailers are ignored.
+async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, hyper::Error> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(chunk) = frame?.into_data() {
+            return Ok(Some(chunk));
+        }
+    }
+    Ok(None)
 }

@@ -1,9 +1,10 @@
 //! One request of an HTTP action: the first request, or the one that a redirect leads to.
 
 use domain::action::HttpRequest;
+use domain::credentials::is_credential_header;
 use http::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, COOKIE, HOST, HeaderMap,
-    HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
+    CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    USER_AGENT,
 };
 use http::{Method, StatusCode};
 use ports::AttemptContext;
@@ -14,19 +15,6 @@ use crate::outcome::{ActionFailure, status_name};
 
 /// The content type of a body without one: text in UTF-8, as it comes from JSON.
 const PLAIN_TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
-
-/// Headers with credentials: those of the HTTP standard, and those that services commonly use for
-/// keys. They are sent only to the job's origin.
-pub(crate) const CREDENTIALS: [HeaderName; 8] = [
-    AUTHORIZATION,
-    PROXY_AUTHORIZATION,
-    COOKIE,
-    HeaderName::from_static("x-api-key"),
-    HeaderName::from_static("api-key"),
-    HeaderName::from_static("x-auth-token"),
-    HeaderName::from_static("x-functions-key"),
-    HeaderName::from_static("ocp-apim-subscription-key"),
-];
 
 /// Headers that describe a body.
 const BODY_HEADERS: [HeaderName; 3] = [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE];
@@ -100,9 +88,14 @@ impl Hop {
         let mut next = Self { url, ..self.clone() };
         if next.url.origin() != self.url.origin() {
             next.is_at_origin = false;
-            for name in CREDENTIALS.iter().chain([&HOST]) {
-                next.headers.remove(name);
-            }
+            let is_kept = |name: &HeaderName| name != HOST && !is_credential_header(name.as_str());
+            next.headers = self.headers.iter().filter(|(name, _)| is_kept(name)).fold(
+                HeaderMap::with_capacity(self.headers.len()),
+                |mut kept, (name, value)| {
+                    kept.append(name, value.clone());
+                    kept
+                },
+            );
         }
         if !is_repeated {
             if next.method != Method::HEAD {

@@ -15,16 +15,18 @@ use std::sync::Arc;
 use domain::action::{Authentication, HttpRequest};
 use domain::message::host;
 use domain::secret::Secret;
-use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
-use ports::{ActionOutcome, AttemptContext};
+use http::{Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use ports::{ActionOutcome, AttemptContext, NotMade};
 
 use super::body;
-use super::hop::{CREDENTIALS, Hop};
+use super::hop::Hop;
 use super::token::{Grant, Token, TokenSource};
 use crate::net::{HttpClients, TargetPolicy};
 use crate::outcome::{
-    self, ActionFailure, ReadBody, SecretForms, body_bytes, failure_message, response_message,
+    self, ActionFailure, BODY_BYTES_MAX, ReadBody, Secrets, failure_message, response_message,
 };
 use crate::settings::SendLimits;
 
@@ -40,10 +42,12 @@ pub(crate) struct HttpSender {
     pub(crate) user_agent: HeaderValue,
 }
 
-/// The host and the secrets so far, which the message needs if the call fails or times out.
-struct RedactionContext {
+/// What is known so far, and is needed if the call fails or times out.
+struct Progress {
     host: String,
-    secrets: SecretForms,
+    secrets: Secrets,
+    /// Whether a request was sent. The attempt was made then, whatever comes next.
+    has_sent: bool,
 }
 
 /// The final answer.
@@ -67,14 +71,15 @@ impl HttpSender {
         request: &HttpRequest,
         https_only: bool,
         context: &AttemptContext,
-    ) -> ActionOutcome {
-        let mut redaction =
-            RedactionContext { host: host(&request.uri), secrets: SecretForms::default() };
+    ) -> Result<ActionOutcome, NotMade> {
+        let mut progress =
+            Progress { host: host(&request.uri), secrets: Secrets::default(), has_sent: false };
         let call = HttpCall { request, https_only, context };
         let limit = self.limits.total;
-        let ended = tokio::time::timeout(limit, self.perform(&call, &mut redaction)).await;
-        let RedactionContext { host, secrets } = &redaction;
-        match ended.unwrap_or_else(|_| Err(ActionFailure::timeout(limit))) {
+        let ended = tokio::time::timeout(limit, self.perform(&call, &mut progress)).await;
+        let Progress { host, secrets, has_sent } = &progress;
+        let ended = ended.unwrap_or_else(|_| Err(ActionFailure::timeout(limit)));
+        Ok(match ended {
             Ok(HttpAnswer { status, headers, body }) => {
                 let message = response_message(host, status, &headers, &body, secrets);
                 if status.is_success() {
@@ -83,43 +88,43 @@ impl HttpSender {
                     outcome::failed(message)
                 }
             }
-            Err(ActionFailure { word, text }) => {
+            Err(ActionFailure { out_of: Some(out_of), .. }) if !has_sent => {
+                return Err(NotMade { out_of: out_of.0 });
+            }
+            Err(ActionFailure { word, text, .. }) => {
                 outcome::failed(failure_message(host, &word, &text, secrets))
             }
-        }
+        })
     }
 
     async fn perform(
         &self,
         call: &HttpCall<'_>,
-        redaction: &mut RedactionContext,
+        progress: &mut Progress,
     ) -> Result<HttpAnswer, ActionFailure> {
         let mut hop = Hop::first(call.request, call.context, &self.user_agent)?;
-        for name in &CREDENTIALS {
-            for value in hop.headers.get_all(name) {
-                redaction.secrets.add_header(name, value);
-            }
-        }
+        progress.secrets.add_request(&hop.headers, &call.request.uri);
         self.check_address(&hop)?;
-        let mut token = self.authenticate(call.request, &mut hop, None, redaction).await?;
+        let mut token = self.authenticate(call.request, &mut hop, None, progress).await?;
         for _ in 0..=REDIRECTS_MAX {
-            hop.host().clone_into(&mut redaction.host);
+            hop.host().clone_into(&mut progress.host);
             self.check_address(&hop)?;
             let mut response = self.exchange(call.request, &hop).await?;
+            progress.has_sent = true;
             if response.status() == StatusCode::UNAUTHORIZED
                 && hop.is_at_origin
                 && let Some(refused) = token.take().filter(|token| token.is_cached)
             {
-                body::discard(response).await;
+                body::discard(response.into_body()).await;
                 let refused = Some(&refused.secret);
-                self.authenticate(call.request, &mut hop, refused, redaction).await?;
+                self.authenticate(call.request, &mut hop, refused, progress).await?;
                 response = self.exchange(call.request, &hop).await?;
             }
             let (status, headers) = (response.status(), response.headers());
             match hop.redirected(status, headers.get(LOCATION), call.https_only)? {
-                None => return self.answer(response, &hop, &redaction.secrets).await,
+                None => return answer(response, &hop).await,
                 Some(next) => {
-                    body::discard(response).await;
+                    body::discard(response.into_body()).await;
                     hop = next;
                 }
             }
@@ -141,19 +146,19 @@ impl HttpSender {
         request: &HttpRequest,
         hop: &mut Hop,
         refused: Option<&Secret>,
-        redaction: &mut RedactionContext,
+        progress: &mut Progress,
     ) -> Result<Option<Token>, ActionFailure> {
         let (authorization, token) = match &request.authentication {
             None | Some(Authentication::ClientCertificate(_)) => return Ok(None),
             Some(Authentication::Basic { username, password }) => {
-                let basic = redaction.secrets.add_basic(username, password.expose());
+                let basic = progress.secrets.add_basic(username, password.expose());
                 (format!("Basic {basic}"), None)
             }
             Some(Authentication::ActiveDirectoryOAuth { tenant, audience, client_id, secret }) => {
-                redaction.secrets.add(secret.expose());
+                progress.secrets.add(secret.expose());
                 let grant = Grant { tenant, audience, client_id, secret };
                 let token = self.tokens.get(self.clients.for_settings(), &grant, refused).await?;
-                redaction.secrets.add(token.secret.expose());
+                progress.secrets.add(token.secret.expose());
                 (format!("Bearer {}", token.secret.expose()), Some(token))
             }
         };
@@ -168,10 +173,10 @@ impl HttpSender {
         &self,
         request: &HttpRequest,
         hop: &Hop,
-    ) -> Result<reqwest::Response, ActionFailure> {
-        let mut outgoing = reqwest::Request::new(hop.method.clone(), hop.url.clone());
+    ) -> Result<Response<Incoming>, ActionFailure> {
+        let mut outgoing = Request::new(Full::from(hop.body.clone().unwrap_or_default()));
+        *outgoing.method_mut() = hop.method.clone();
         *outgoing.headers_mut() = hop.headers.clone();
-        *outgoing.body_mut() = hop.body.clone().map(reqwest::Body::from);
         let is_https = hop.url.scheme() == "https";
         let answered = match &request.authentication {
             Some(Authentication::ClientCertificate(certificate))
@@ -179,25 +184,19 @@ impl HttpSender {
             {
                 let client = self.clients.with_certificate(certificate).await;
                 let client = client.map_err(|error| ActionFailure::canceled(error.to_string()))?;
-                client.execute(outgoing).await
+                client.send(&hop.url, outgoing).await
             }
-            _ => self.clients.plain().execute(outgoing).await,
+            _ => self.clients.plain().send(&hop.url, outgoing).await,
         };
         answered.map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))
     }
+}
 
-    async fn answer(
-        &self,
-        mut response: reqwest::Response,
-        hop: &Hop,
-        secrets: &SecretForms,
-    ) -> Result<HttpAnswer, ActionFailure> {
-        let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
-        let is_https = hop.url.scheme() == "https";
-        let body = body::read(response, body_bytes(secrets))
-            .await
-            .map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))?;
-        Ok(HttpAnswer { status, headers, body })
-    }
+async fn answer(response: Response<Incoming>, hop: &Hop) -> Result<HttpAnswer, ActionFailure> {
+    let (head, body) = response.into_parts();
+    let is_https = hop.url.scheme() == "https";
+    let body = body::read(body, BODY_BYTES_MAX)
+        .await
+        .map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))?;
+    Ok(HttpAnswer { status: head.status, headers: head.headers, body })
 }

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use http::header::{HeaderMap, HeaderValue, USER_AGENT};
-use http::{Method, StatusCode};
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
 
 use super::body;
 use crate::net::{HttpClients, ResolvedUrl, TargetPolicy};
@@ -53,15 +54,13 @@ impl ServiceClient {
             (self.clients.plain(), self.targets)
         };
         targets.check_url(&url).map_err(|error| ActionFailure::forbidden(&host, &error))?;
-        let mut request = reqwest::Request::new(Method::POST, url);
+        let mut request = Request::new(Full::from(body));
+        *request.method_mut() = Method::POST;
         *request.headers_mut() = headers;
         request.headers_mut().insert(USER_AGENT, self.user_agent.clone());
-        *request.body_mut() = Some(body.into());
         let failed = |error| ActionFailure::from_http_error(&error, &host, is_https);
-        let mut response = client.execute(request).await.map_err(failed)?;
-        let status = response.status();
-        let headers = std::mem::take(response.headers_mut());
-        let body = body::read(response, ANSWER_BYTES_MAX).await.map_err(failed)?;
-        Ok(ServiceResponse { status, headers, body })
+        let (head, body) = client.send(&url, request).await.map_err(failed)?.into_parts();
+        let body = body::read(body, ANSWER_BYTES_MAX).await.map_err(failed)?;
+        Ok(ServiceResponse { status: head.status, headers: head.headers, body })
     }
 }

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use domain::secret::Secret;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use http::{Method, StatusCode};
+use http::{Method, Request, StatusCode};
+use http_body_util::Full;
+use hyper::body::Bytes;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
@@ -17,6 +19,7 @@ use url::Url;
 
 use super::body;
 use crate::lru::LruCache;
+use crate::net::{HttpClient, HttpError};
 use crate::outcome::{ActionFailure, status_name};
 use crate::settings::SettingsError;
 
@@ -32,9 +35,6 @@ const LIFETIME_MAX: Duration = Duration::from_hours(24);
 
 /// The maximum number of bytes that are read of an answer.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-
-/// The maximum number of characters of an authority's error message in the history.
-const ERROR_CHARS_MAX: usize = 512;
 
 /// The client credentials, and the audience of the token.
 pub(crate) struct Grant<'a> {
@@ -97,7 +97,7 @@ impl TokenSource {
     /// Returns a token for a grant, but not the one that a target has refused.
     pub(crate) async fn get(
         &self,
-        client: &reqwest::Client,
+        client: &HttpClient,
         grant: &Grant<'_>,
         refused: Option<&Secret>,
     ) -> Result<Token, ActionFailure> {
@@ -135,7 +135,7 @@ impl TokenSource {
 
     async fn request_token(
         &self,
-        client: &reqwest::Client,
+        client: &HttpClient,
         grant: &Grant<'_>,
     ) -> Result<CachedToken, ActionFailure> {
         let host = self.authority.host_str().unwrap_or_default();
@@ -145,10 +145,11 @@ impl TokenSource {
         };
         let is_https = self.authority.scheme() == "https";
         let http_failed =
-            |error: reqwest::Error| failed(ActionFailure::from_http_error(&error, host, is_https));
-        let response = client.execute(self.request(grant)).await.map_err(http_failed)?;
-        let status = response.status();
-        let answer = body::read(response, ANSWER_BYTES_MAX).await.map_err(http_failed)?;
+            |error: HttpError| failed(ActionFailure::from_http_error(&error, host, is_https));
+        let (url, request) = self.request(grant);
+        let (head, body) = client.send(&url, request).await.map_err(http_failed)?.into_parts();
+        let status = head.status;
+        let answer = body::read(body, ANSWER_BYTES_MAX).await.map_err(http_failed)?;
         let answer: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
         match parse_token(&answer).filter(|_| status.is_success()) {
             Some(token) => Ok(token),
@@ -158,7 +159,7 @@ impl TokenSource {
 
     /// The request of version 1 of the authority's protocol: it names the audience as a resource, as
     /// the jobs do.
-    fn request(&self, grant: &Grant<'_>) -> reqwest::Request {
+    fn request(&self, grant: &Grant<'_>) -> (Url, Request<Full<Bytes>>) {
         let mut url = self.authority.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend([grant.tenant, "oauth2", "token"]);
@@ -169,12 +170,12 @@ impl TokenSource {
             .append_pair("client_secret", grant.secret.expose())
             .append_pair("resource", grant.audience)
             .finish();
-        let mut request = reqwest::Request::new(Method::POST, url);
+        let mut request = Request::new(Full::from(form));
+        *request.method_mut() = Method::POST;
         let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
         request.headers_mut().insert(CONTENT_TYPE, form_type);
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        *request.body_mut() = Some(form.into());
-        request
+        (url, request)
     }
 }
 
@@ -202,9 +203,9 @@ fn parse_token(answer: &Value) -> Option<CachedToken> {
 fn refused(host: &str, status: StatusCode, answer: &Value) -> ActionFailure {
     let field = |name| answer.get(name).and_then(Value::as_str).unwrap_or_default();
     let said = [field("error"), field("error_description")].join(" ");
-    let said: String = said.trim().chars().take(ERROR_CHARS_MAX).collect();
+    let said = said.trim();
     let name = status_name(status);
-    let said = if said.is_empty() { "no token in the answer" } else { &said };
+    let said = if said.is_empty() { "no token in the answer" } else { said };
     ActionFailure::canceled(format!(
         "No access token from '{host}', which answered '{name}': {said}"
     ))

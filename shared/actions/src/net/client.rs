@@ -3,20 +3,37 @@
 //! A connection belongs to one identity: a connection that was opened with a client certificate must
 //! not carry the request of another job. All requests without a certificate share one client, and
 //! each certificate has a client of its own. The most recently used clients are kept.
+//!
+//! A client follows no redirects, and uses no proxy: both depend on the policy for addresses and on
+//! the credentials of the job. It repeats a request only if nothing of it was sent.
 
-use std::error::Error;
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use domain::action::ClientCertificate;
-use reqwest::redirect::Policy;
+use futures_util::future::{Either, select};
+use http::header::ACCEPT;
+use http::uri::Scheme;
+use http::{HeaderValue, Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ClientConfig;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OnceCell;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{Notify, OnceCell};
 
-use super::dial::Dialer;
+use super::dial::{DialError, Dialer, Stream};
+use super::lookup::Lookups;
 use super::policy::TargetPolicy;
-use super::resolve::{GuardedResolver, Resolver};
+use super::resolve::Resolver;
 use super::tls::{NetError, Roots, Tls};
 use crate::lru::LruCache;
 
@@ -30,13 +47,16 @@ const IDLE_TIME_MAX: Duration = Duration::from_secs(20);
 /// The maximum number of certificates whose clients are kept.
 const CERTIFICATES_MAX: usize = 64;
 
+/// The maximum number of interim answers (1xx) before an answer. Servers send one or two.
+pub(crate) const INTERIM_ANSWERS_MAX: usize = 32;
+
 /// The settings of connections.
 pub(crate) struct NetSettings<'a> {
     /// The addresses that jobs may reach.
     pub(crate) targets: TargetPolicy,
     /// The certificate authorities that are trusted.
     pub(crate) roots: &'a Roots,
-    /// The time limit for opening one connection.
+    /// The time limit for opening one connection to a known address.
     pub(crate) connect_time_max: Duration,
     /// The maximum number of idle connections for each target.
     pub(crate) idle_max: usize,
@@ -47,8 +67,150 @@ pub(crate) struct NetSettings<'a> {
 #[error("The client certificate cannot be used: {0}.")]
 pub(crate) struct UnusableCertificate(String);
 
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HttpError {
+    /// The URL is not one of HTTP.
+    #[error("the URL cannot be requested")]
+    Url,
+    /// The server sends interim answers without end.
+    #[error("too many interim answers")]
+    InterimAnswers,
+    /// No connection could be opened, or it broke.
+    #[error(transparent)]
+    Request(#[from] legacy::Error),
+    /// The connection broke within the body of the answer.
+    #[error(transparent)]
+    Body(#[from] hyper::Error),
+}
+
+/// Sends requests. Clones share their connections.
+#[derive(Clone)]
+pub(crate) struct HttpClient(legacy::Client<Connector, Full<Bytes>>);
+
+impl HttpClient {
+    fn new(dialer: Dialer, idle_max: usize) -> Self {
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIME_MAX)
+            .pool_max_idle_per_host(idle_max)
+            // Some servers compare header names case-sensitively, in the usual spelling.
+            .http1_title_case_headers(true)
+            .build(Connector(dialer));
+        Self(client)
+    }
+
+    /// Sends a request to a URL, and returns the head of the answer.
+    pub(crate) async fn send(
+        &self,
+        url: &url::Url,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, HttpError> {
+        *request.uri_mut() = url.as_str().parse().map_err(|_| HttpError::Url)?;
+        request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        let interim = Arc::new(InterimAnswers::default());
+        let counter = Arc::clone(&interim);
+        hyper::ext::on_informational(&mut request, move |_| counter.count());
+        let too_many = pin!(interim.too_many.notified());
+        match select(pin!(self.0.request(request)), too_many).await {
+            Either::Left((answer, _)) => Ok(answer?),
+            // Without the request, the client closes the connection.
+            Either::Right(_) => Err(HttpError::InterimAnswers),
+        }
+    }
+}
+
+/// Counts the interim answers of one request.
+#[derive(Default)]
+struct InterimAnswers {
+    n: AtomicUsize,
+    too_many: Notify,
+}
+
+impl InterimAnswers {
+    fn count(&self) {
+        if self.n.fetch_add(1, Ordering::Relaxed) == INTERIM_ANSWERS_MAX {
+            self.too_many.notify_one();
+        }
+    }
+}
+
+/// Opens the connections of a client.
+#[derive(Clone)]
+struct Connector(Dialer);
+
+impl tower::Service<Uri> for Connector {
+    type Response = TokioIo<HttpStream>;
+    type Error = DialError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, DialError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let dialer = self.0.clone();
+        Box::pin(async move {
+            let is_tls = to.scheme() == Some(&Scheme::HTTPS);
+            let port = to.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+            let stream = dialer.open(to.host().unwrap_or_default(), port, is_tls).await?;
+            Ok(TokioIo::new(HttpStream(stream)))
+        })
+    }
+}
+
+/// A connection of a client.
+#[derive(Debug)]
+struct HttpStream(Box<dyn Stream>);
+
+impl Connection for HttpStream {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl AsyncRead for HttpStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for HttpStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write_vectored(context, bytes)
+    }
+}
+
 /// The client of one certificate. It is created once, by the first request that needs it.
-type CertificateClient = Arc<OnceCell<Result<reqwest::Client, UnusableCertificate>>>;
+type CertificateClient = Arc<OnceCell<Result<HttpClient, UnusableCertificate>>>;
 
 /// The hash of a certificate file and its password.
 type Fingerprint = [u8; 32];
@@ -56,8 +218,8 @@ type Fingerprint = [u8; 32];
 /// The HTTP clients of the process.
 pub(crate) struct HttpClients {
     factory: Arc<ClientFactory>,
-    plain: reqwest::Client,
-    for_settings: reqwest::Client,
+    plain: HttpClient,
+    for_settings: HttpClient,
     by_certificate: Mutex<LruCache<Fingerprint, CertificateClient>>,
 }
 
@@ -68,46 +230,42 @@ impl HttpClients {
     ) -> Result<Self, NetError> {
         let factory = ClientFactory {
             tls: Tls::new(settings.roots)?,
-            resolver,
+            lookups: Lookups::new(resolver),
             targets: settings.targets,
             connect_time_max: settings.connect_time_max,
             idle_max: settings.idle_max,
         };
-        let tls = || factory.tls.without_certificate().map_err(client_error);
-        let (jobs, trusted) = (settings.targets, TargetPolicy::AllowPrivate);
+        let tls = Arc::new(factory.tls.without_certificate().map_err(tls_error)?);
+        let client = |targets| factory.client(Arc::clone(&tls), targets);
         Ok(Self {
-            plain: factory.client(tls()?, jobs).map_err(client_error)?,
-            for_settings: factory.client(tls()?, trusted).map_err(client_error)?,
+            plain: client(settings.targets),
+            for_settings: client(TargetPolicy::AllowPrivate),
             by_certificate: Mutex::new(LruCache::new(CERTIFICATES_MAX)),
             factory: Arc::new(factory),
         })
     }
 
     /// The client for requests without a client certificate.
-    pub(crate) const fn plain(&self) -> &reqwest::Client {
+    pub(crate) const fn plain(&self) -> &HttpClient {
         &self.plain
     }
 
     /// The client for hosts that the settings name. It may reach private addresses.
-    pub(crate) const fn for_settings(&self) -> &reqwest::Client {
+    pub(crate) const fn for_settings(&self) -> &HttpClient {
         &self.for_settings
     }
 
     /// Opens connections for protocols other than HTTP.
     pub(crate) fn dialer(&self) -> Result<Dialer, NetError> {
-        Ok(Dialer {
-            resolver: Arc::clone(&self.factory.resolver),
-            targets: self.factory.targets,
-            tls: Arc::new(self.factory.tls.without_protocol().map_err(client_error)?),
-            connect_time_max: self.factory.connect_time_max,
-        })
+        let tls = self.factory.tls.without_protocol().map_err(tls_error)?;
+        Ok(self.factory.dialer(Arc::new(tls), self.factory.targets))
     }
 
     /// The client for requests with a client certificate.
     pub(crate) async fn with_certificate(
         &self,
         certificate: &ClientCertificate,
-    ) -> Result<reqwest::Client, UnusableCertificate> {
+    ) -> Result<HttpClient, UnusableCertificate> {
         let fingerprint = fingerprint(certificate);
         let cell = {
             let mut cache = self.by_certificate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +282,7 @@ impl HttpClients {
     }
 }
 
-fn client_error(error: impl Error + Send + Sync + 'static) -> NetError {
+fn tls_error(error: rustls::Error) -> NetError {
     NetError::Client(Box::new(error))
 }
 
@@ -141,7 +299,7 @@ fn fingerprint(certificate: &ClientCertificate) -> Fingerprint {
 /// Creates HTTP clients.
 struct ClientFactory {
     tls: Tls,
-    resolver: Arc<dyn Resolver>,
+    lookups: Lookups,
     targets: TargetPolicy,
     connect_time_max: Duration,
     idle_max: usize,
@@ -151,37 +309,21 @@ impl ClientFactory {
     fn certificate_client(
         &self,
         certificate: &ClientCertificate,
-    ) -> Result<reqwest::Client, UnusableCertificate> {
+    ) -> Result<HttpClient, UnusableCertificate> {
         let identity = pfx::open_base64(certificate.pfx.expose(), certificate.password.expose())
             .map_err(|error| unusable(&error.to_string()))?;
         let config = self.tls.with_certificate(&identity);
         let config = config.map_err(|error| unusable(&error.to_string()))?;
-        self.client(config, self.targets).map_err(|_| unusable("no client can be made with it"))
+        Ok(self.client(Arc::new(config), self.targets))
     }
 
-    fn client(
-        &self,
-        tls: ClientConfig,
-        policy: TargetPolicy,
-    ) -> Result<reqwest::Client, reqwest::Error> {
-        let resolver = GuardedResolver { resolver: Arc::clone(&self.resolver), policy };
-        reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .dns_resolver(resolver)
-            // A proxy from the environment would resolve names itself, without the policy.
-            .no_proxy()
-            // `http::hop` follows redirects, since the policy and the credentials depend on each.
-            .redirect(Policy::none())
-            // The target may have acted on the first request; the job's retry policy decides.
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .http1_only()
-            // Some servers compare header names case-sensitively, in the usual spelling.
-            .http1_title_case_headers()
-            .connect_timeout(self.connect_time_max)
-            .pool_max_idle_per_host(self.idle_max)
-            .pool_idle_timeout(IDLE_TIME_MAX)
-            .build()
+    fn client(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> HttpClient {
+        HttpClient::new(self.dialer(tls, targets), self.idle_max)
+    }
+
+    fn dialer(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> Dialer {
+        let connect_time_max = self.connect_time_max;
+        Dialer { lookups: self.lookups.clone(), targets, tls, connect_time_max }
     }
 }
 

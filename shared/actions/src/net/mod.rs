@@ -7,6 +7,8 @@
 mod client;
 mod dial;
 mod endpoint;
+mod lookup;
+mod out_of;
 mod policy;
 mod resolve;
 mod tls;
@@ -16,8 +18,10 @@ pub use policy::{Forbidden, TargetPolicy};
 pub use resolve::{Resolver, SystemResolver};
 pub use tls::Roots;
 
-pub(crate) use client::{HttpClients, NetSettings};
+pub(crate) use client::{HttpClient, HttpClients, HttpError, INTERIM_ANSWERS_MAX, NetSettings};
 pub(crate) use dial::Dialer;
 pub(crate) use endpoint::ResolvedUrl;
-pub(crate) use resolve::Unresolved;
+pub(crate) use lookup::COLLECTION;
+pub(crate) use out_of::OutOf;
+pub(crate) use resolve::NoAddress;
 pub(crate) use tls::NetError;

@@ -1,19 +1,20 @@
-//! Resolution of names into addresses. Only allowed addresses are returned.
+//! Resolution of names into addresses.
 
-use std::error::Error;
+use std::fs::File;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::net::{IpAddr, ToSocketAddrs as _};
 
 use async_trait::async_trait;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::policy::TargetPolicy;
+use super::out_of::OutOf;
+use super::policy::{Forbidden, TargetPolicy};
 
 /// Resolves names.
 #[async_trait]
 pub trait Resolver: Send + Sync {
     /// Returns all addresses of a name, in the order in which they should be tried.
+    ///
+    /// A caller does not cancel it: what a cancelled call leaves running would not be counted.
     ///
     /// # Errors
     ///
@@ -28,48 +29,40 @@ pub struct SystemResolver;
 #[async_trait]
 impl Resolver for SystemResolver {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        let addresses = tokio::net::lookup_host((name, 0)).await?;
-        Ok(addresses.map(|address| address.ip()).collect())
+        let name = name.to_owned();
+        let resolved = tokio::task::spawn_blocking(move || addresses(&name)).await;
+        resolved.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }
 
-/// A resolver that drops forbidden addresses.
+fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {
+    match (name, 0).to_socket_addrs() {
+        Ok(addresses) => Ok(addresses.map(|address| address.ip()).collect()),
+        // The system's own resolver reports a name without an address if it cannot open a file.
+        Err(error) => match File::open("/dev/null").err().filter(|it| OutOf::of(it).is_some()) {
+            Some(reason) => Err(reason),
+            None => Err(error),
+        },
+    }
+}
+
+/// Why a name has no address that may be dialled.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoAddress {
+    #[error(transparent)]
+    OutOf(#[from] OutOf),
+    #[error(transparent)]
+    Forbidden(#[from] Forbidden),
+    /// The name does not exist, or the name servers do not answer.
+    #[error("the name could not be resolved")]
+    Unresolved,
+}
+
+/// The addresses that a policy allows: at least one.
 ///
 /// The address that is checked is the address that is dialled, so a name that changes its address in
 /// between cannot get around the policy.
-#[derive(Clone)]
-pub(super) struct GuardedResolver {
-    pub(super) resolver: Arc<dyn Resolver>,
-    pub(super) policy: TargetPolicy,
-}
-
-impl GuardedResolver {
-    /// Returns the allowed addresses of a name: at least one.
-    pub(super) async fn addresses(
-        &self,
-        name: &str,
-    ) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
-        let found = self.resolver.resolve(name).await.map_err(Unresolved)?;
-        allowed(self.policy, found)
-    }
-}
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let resolver = self.clone();
-        Box::pin(async move {
-            let addresses = resolver.addresses(name.as_str()).await?;
-            // The HTTP client replaces port 0 with the port of the URL.
-            let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));
-            Ok(Box::new(addresses) as Addrs)
-        })
-    }
-}
-
-fn allowed(
-    policy: TargetPolicy,
-    found: Vec<IpAddr>,
-) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
+pub(super) fn allowed(policy: TargetPolicy, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, NoAddress> {
     let (mut allowed, mut first_forbidden) = (Vec::with_capacity(found.len()), None);
     for address in found {
         match policy.check(address) {
@@ -78,13 +71,8 @@ fn allowed(
         }
     }
     match first_forbidden {
-        Some(forbidden) if allowed.is_empty() => Err(Box::new(forbidden)),
-        _ if allowed.is_empty() => Err(Box::new(Unresolved(io::ErrorKind::NotFound.into()))),
+        Some(forbidden) if allowed.is_empty() => Err(forbidden.into()),
+        _ if allowed.is_empty() => Err(NoAddress::Unresolved),
         _ => Ok(allowed),
     }
 }
-
-/// A name without an address.
-#[derive(Debug, thiserror::Error)]
-#[error("the name could not be resolved")]
-pub(crate) struct Unresolved(#[source] io::Error);

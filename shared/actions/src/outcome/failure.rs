@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustls::CertificateError;
 
-use crate::net::{Forbidden, Unresolved};
+use crate::net::{Forbidden, HttpError, INTERIM_ANSWERS_MAX, NoAddress, OutOf};
 
 /// The word for a name that has no address.
 const UNRESOLVED: &str = "NameResolutionFailure";
@@ -20,11 +20,19 @@ pub(crate) struct ActionFailure {
     pub(crate) word: Cow<'static, str>,
     /// The description.
     pub(crate) text: String,
+    /// What this process has run out of, if that is the reason. It says nothing about the target.
+    pub(crate) out_of: Option<OutOf>,
 }
 
 impl ActionFailure {
     fn new(word: &'static str, text: impl Into<String>) -> Self {
-        Self { word: word.into(), text: text.into() }
+        Self { word: word.into(), text: text.into(), out_of: None }
+    }
+
+    /// This process has run out of something that a connection needs.
+    fn out_of(out_of: OutOf) -> Self {
+        let text = format!("This scheduler is {out_of}, so no connection could be opened.");
+        Self { out_of: Some(out_of), ..Self::new("InternalError", text) }
     }
 
     /// The request was not sent, because it is forbidden or impossible.
@@ -52,22 +60,29 @@ impl ActionFailure {
 
     /// The time limit was exceeded after the message may have been sent.
     pub(crate) fn message_timeout(limit: Duration) -> Self {
-        let Self { word, text } = Self::timeout(limit);
-        Self { word, text: format!("{text} Whether the message arrived is not known.") }
+        let timeout = Self::timeout(limit);
+        let text = format!("{} Whether the message arrived is not known.", timeout.text);
+        Self { text, ..timeout }
     }
 
     /// The target answered that it did not accept the request.
     pub(crate) fn rejected(word: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
-        Self { word: word.into(), text: text.into() }
+        Self { word: word.into(), text: text.into(), out_of: None }
     }
 
     /// An error of the HTTP client.
-    pub(crate) fn from_http_error(error: &reqwest::Error, host: &str, is_https: bool) -> Self {
-        match Self::from_sources(error.source(), host) {
-            Ok(failure) => failure,
-            Err(kind) if error.is_connect() => Self::connecting(kind.filter(|_| is_https)),
-            Err(_) if error.is_builder() => Self::canceled("The URL cannot be requested."),
-            Err(kind) => Self::receiving(kind),
+    pub(crate) fn from_http_error(error: &HttpError, host: &str, is_https: bool) -> Self {
+        match error {
+            HttpError::Url => Self::canceled("The URL cannot be requested."),
+            HttpError::InterimAnswers => Self::protocol(format!(
+                "The server sent more than {INTERIM_ANSWERS_MAX} interim answers (1xx)."
+            )),
+            HttpError::Request(error) => match Self::from_sources(Some(error), host) {
+                Ok(failure) => failure,
+                Err(kind) if error.is_connect() => Self::connecting(kind.filter(|_| is_https)),
+                Err(kind) => Self::receiving(kind),
+            },
+            HttpError::Body(error) => Self::from_connection_error(error, host),
         }
     }
 
@@ -90,11 +105,15 @@ impl ActionFailure {
     ) -> Result<Self, Option<ErrorKind>> {
         let mut kind = None;
         while let Some(cause) = source {
-            if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
-                return Ok(Self::forbidden(host, forbidden));
+            if let Some(out_of) = cause.downcast_ref::<OutOf>() {
+                return Ok(Self::out_of(*out_of));
             }
-            if cause.is::<Unresolved>() {
-                return Ok(Self::unresolved(host));
+            if let Some(no_address) = cause.downcast_ref::<NoAddress>() {
+                return Ok(match no_address {
+                    NoAddress::OutOf(out_of) => Self::out_of(*out_of),
+                    NoAddress::Forbidden(forbidden) => Self::forbidden(host, forbidden),
+                    NoAddress::Unresolved => Self::unresolved(host),
+                });
             }
             if let Some(error) = cause.downcast_ref::<rustls::Error>() {
                 return Ok(Self::from_tls(error));

@@ -6,18 +6,24 @@
 use domain::message::request_failed;
 use http::{HeaderMap, StatusCode};
 
-use super::redact::SecretForms;
+use super::SERVICE_TEXT_CHARS_MAX;
+use super::redact::{Secrets, TEXT_BYTES_MAX};
 use super::status::status_name;
 
 /// The maximum number of characters of a body in the message, as in the recordings.
 const BODY_CHARS_MAX: usize = 1_024;
 
+/// The maximum number of bytes of a character.
+const CHAR_BYTES_MAX: usize = 4;
+
+/// The number of bytes of a body that the message depends on.
+///
+/// A secret that begins before the end of them, and ends after it, is replaced all the same.
+pub(crate) const BODY_BYTES_MAX: usize = BODY_CHARS_MAX * CHAR_BYTES_MAX;
+
 /// The maximum number of characters of headers in the message. Every attempt is stored, and usual
 /// headers have half of this.
 const HEADER_CHARS_MAX: usize = 2_048;
-
-/// The maximum number of bytes of a character.
-const CHAR_BYTES_MAX: usize = 4;
 
 /// The part of a body that was read.
 pub(crate) struct ReadBody {
@@ -27,23 +33,15 @@ pub(crate) struct ReadBody {
     pub(crate) is_cut: bool,
 }
 
-/// The number of bytes of a body that the message depends on.
-///
-/// Secrets are replaced before the body is cut. A secret that begins before the cut therefore has to
-/// be read completely.
-pub(crate) fn body_bytes(secrets: &SecretForms) -> usize {
-    BODY_CHARS_MAX * CHAR_BYTES_MAX + secrets.longest()
-}
-
 /// The message about an answer.
 pub(crate) fn response_message(
     host: &str,
     status: StatusCode,
     headers: &HeaderMap,
     body: &ReadBody,
-    secrets: &SecretForms,
+    secrets: &Secrets,
 ) -> String {
-    let name = status_name(status);
+    let (host, name) = (secrets.redact(host), status_name(status));
     let headers = self::headers(headers, secrets);
     let body = text(body, secrets);
     format!(
@@ -52,8 +50,10 @@ pub(crate) fn response_message(
 }
 
 /// The message about a request that failed.
-pub(crate) fn failure_message(host: &str, word: &str, text: &str, secrets: &SecretForms) -> String {
-    request_failed(host, word, &printable(&secrets.redact(text)))
+pub(crate) fn failure_message(host: &str, word: &str, text: &str, secrets: &Secrets) -> String {
+    let (word, text) = (printable(&secrets.redact(word)), printable(&secrets.redact(text)));
+    let text: String = text.chars().take(SERVICE_TEXT_CHARS_MAX).collect();
+    request_failed(&secrets.redact(host), &word, &text)
 }
 
 /// Replaces control characters, so that a text can be stored and printed.
@@ -62,19 +62,25 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// One line for each header name, in the order of the answer.
-fn headers(headers: &HeaderMap, secrets: &SecretForms) -> String {
+fn headers(headers: &HeaderMap, secrets: &Secrets) -> String {
+    let mut all = String::new();
+    for name in headers.keys() {
+        if all.len() > TEXT_BYTES_MAX {
+            break;
+        }
+        all.push_str(&usual_spelling(name.as_str()));
+        for (n, value) in headers.get_all(name).iter().enumerate() {
+            all.push_str(if n == 0 { ": " } else { ", " });
+            all.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        }
+        all.push_str("\r\n");
+    }
+    let all = secrets.redact_answer(all.as_bytes(), false);
     let mut lines = String::new();
     let mut n_chars = 0;
-    for name in headers.keys() {
-        let values: Vec<_> = headers
-            .get_all(name)
-            .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()))
-            .collect();
-        let line = format!("{}: {}\r\n", usual_spelling(name.as_str()), values.join(", "));
-        let line = secrets.redact(&line);
+    for line in all.split_inclusive("\r\n") {
         n_chars += line.chars().count();
-        if n_chars > HEADER_CHARS_MAX {
+        if n_chars > HEADER_CHARS_MAX || !line.ends_with("\r\n") {
             // Cutting a header in the middle would make it look complete.
             lines.push_str("...: ...\r\n");
             break;
@@ -122,14 +128,8 @@ fn usual_spelling(name: &str) -> String {
 }
 
 /// The beginning of a body as text, without secrets.
-fn text(body: &ReadBody, secrets: &SecretForms) -> String {
-    let text = String::from_utf8_lossy(&body.bytes);
-    let text = if body.is_cut {
-        // The cut may be within a character.
-        secrets.redact_beginning(text.trim_end_matches(char::REPLACEMENT_CHARACTER)).into()
-    } else {
-        secrets.redact(&text)
-    };
+fn text(body: &ReadBody, secrets: &Secrets) -> String {
+    let text = secrets.redact_answer(&body.bytes, body.is_cut);
     text.chars().take(BODY_CHARS_MAX).map(printable_char).collect()
 }
 
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(body: &[u8], is_cut: bool, secrets: &SecretForms) -> String {
+    fn shown(body: &[u8], is_cut: bool, secrets: &Secrets) -> String {
         text(&ReadBody { bytes: body.to_vec(), is_cut }, secrets)
     }
 
@@ -162,13 +162,7 @@ mod tests {
         answer.append("set-cookie", HeaderValue::from_static("b=2"));
         let body = ReadBody { bytes: b"<!DOCTYPE html>".to_vec(), is_cut: false };
         assert_eq!(
-            response_message(
-                "www.bing.com",
-                StatusCode::OK,
-                &answer,
-                &body,
-                &SecretForms::default()
-            ),
+            response_message("www.bing.com", StatusCode::OK, &answer, &body, &Secrets::default()),
             "Http Action - Response from host 'www.bing.com': 'OK' Response Headers: \
              Vary: Accept-Encoding\r\nP3P: CP=\"NON\"\r\nSet-Cookie: a=1; path=/, b=2\r\n\
              x-ms-request-id: 7\r\n Body: <!DOCTYPE html>"
@@ -177,7 +171,7 @@ mod tests {
 
     #[test]
     fn bodies_are_cut_after_a_number_of_characters() {
-        let none = SecretForms::default();
+        let none = Secrets::default();
         for c in ["x", "ä", "€", "🔑"] {
             let body = c.repeat(BODY_CHARS_MAX + 1);
             assert_eq!(shown(body.as_bytes(), false, &none), c.repeat(BODY_CHARS_MAX));
@@ -190,13 +184,13 @@ mod tests {
 
     #[test]
     fn invalid_bytes_and_control_characters_are_replaced() {
-        let shown = shown(b"a\0b\x1b[1m\xff\r\n\tc\x7f\xc2\x85", false, &SecretForms::default());
+        let shown = shown(b"a\0b\x1b[1m\xff\r\n\tc\x7f\xc2\x85", false, &Secrets::default());
         assert_eq!(shown, "a\u{fffd}b\u{fffd}[1m\u{fffd}\r\n\tc\u{fffd}\u{fffd}");
     }
 
     #[test]
     fn secrets_are_replaced_even_at_the_cut() {
-        let mut secrets = SecretForms::default();
+        let mut secrets = Secrets::default();
         secrets.add("sesame-open");
         let body = format!("{}sesame-open", "x".repeat(BODY_CHARS_MAX - 3));
         let message = shown(body.as_bytes(), false, &secrets);
@@ -211,6 +205,6 @@ mod tests {
         answer.append("a", HeaderValue::from_static("1"));
         answer.append("b", HeaderValue::from_str(&"x".repeat(HEADER_CHARS_MAX)).unwrap());
         answer.append("c", HeaderValue::from_static("2"));
-        assert_eq!(headers(&answer, &SecretForms::default()), "A: 1\r\n...: ...\r\n");
+        assert_eq!(headers(&answer, &Secrets::default()), "A: 1\r\n...: ...\r\n");
     }
 }

@@ -11,14 +11,14 @@ mod status;
 use domain::action::Target;
 use domain::attempt::Outcome;
 use domain::message::failed as failed_message;
-use ports::ActionOutcome;
+use ports::{ActionOutcome, NotMade};
 
 pub(crate) use failure::ActionFailure;
-pub(crate) use message::{ReadBody, body_bytes, failure_message, printable, response_message};
-pub(crate) use redact::SecretForms;
+pub(crate) use message::{BODY_BYTES_MAX, ReadBody, failure_message, printable, response_message};
+pub(crate) use redact::Secrets;
 pub(crate) use status::status_name;
 
-/// The maximum number of characters that the history quotes from a service's error message.
+/// The maximum number of characters of an error in the history.
 const SERVICE_TEXT_CHARS_MAX: usize = 1_024;
 
 /// An attempt that succeeded.
@@ -31,14 +31,17 @@ pub(crate) const fn failed(message: String) -> ActionOutcome {
     ActionOutcome { outcome: Outcome::Failed, message }
 }
 
-/// An attempt to send a message to a service that failed.
+/// An attempt to send a message to a service that failed, unless it was not made.
 pub(crate) fn not_sent(
     target: &Target,
     failure: &ActionFailure,
-    secrets: &SecretForms,
-) -> ActionOutcome {
-    let ActionFailure { word, text } = failure;
-    let text = printable(&secrets.redact(text));
+    secrets: &Secrets,
+) -> Result<ActionOutcome, NotMade> {
+    let ActionFailure { word, text, out_of } = failure;
+    if let Some(out_of) = out_of {
+        return Err(NotMade { out_of: out_of.0 });
+    }
+    let (word, text) = (printable(&secrets.redact(word)), printable(&secrets.redact(text)));
     let text: String = text.chars().take(SERVICE_TEXT_CHARS_MAX).collect();
-    failed(failed_message(target, word, &text))
+    Ok(failed(failed_message(target, &word, &text)))
 }

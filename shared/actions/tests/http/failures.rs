@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use domain::action::HttpRequest;
+use domain::action::{HttpRequest, Target};
 use minutehand_actions::{ActionSettings, Roots, SendLimits};
+use ports::ActionSender as _;
 use tokio::io::AsyncReadExt as _;
 
 use crate::authority::Authority;
-use crate::sender::{actions, failed, get, post, send, settings, succeeded, with};
+use crate::sender::{actions, context, failed, get, post, send, settings, succeeded, with};
 use crate::server::{Reply, Server, ok};
 
 /// A port on which no server listens.
@@ -140,6 +141,46 @@ async fn an_answer_that_is_not_http_is_a_protocol_violation() {
              committed a protocol violation."
         );
     }
+}
+
+#[tokio::test]
+async fn interim_answers_without_end_are_a_protocol_error() {
+    let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    let endless = Server::start(move |_| Reply::Endless(String::new(), early.repeat(100))).await;
+    let message = failed(send(&actions(), get(endless.url("/"))).await);
+    assert_eq!(
+        message,
+        "Http Action - Request to host '127.0.0.1' failed: ProtocolError The server sent more than \
+         32 interim answers (1xx)."
+    );
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let some = Server::start(move |_| Reply::Keep(format!("{}{answer}", early.repeat(32)))).await;
+    let actions = actions();
+    // The number is counted for each request, not for each connection.
+    for _ in 0..3 {
+        succeeded(send(&actions, get(some.url("/"))).await);
+    }
+    assert_eq!(some.n_connections(), 1);
+}
+
+#[tokio::test]
+async fn an_attempt_without_files_for_it_is_not_made() {
+    let actions = actions();
+    let send = |uri: String| {
+        let (actions, target) = (&actions, Target::Http(get(uri)));
+        async move { actions.send(&target, &context()).await }
+    };
+    let not_made = send("http://out-of-files.test/".to_owned()).await.unwrap_err();
+    assert_eq!(not_made.to_string(), "an action could not begin: out of open files");
+    // After a request was sent, the attempt was made.
+    let server =
+        Server::start(|_| crate::server::redirect("302 Found", "http://out-of-files.test/")).await;
+    let message = failed(send(server.url("/")).await.unwrap());
+    assert_eq!(
+        message,
+        "Http Action - Request to host 'out-of-files.test' failed: InternalError This scheduler is \
+         out of open files, so no connection could be opened."
+    );
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ fn names() -> std::sync::Arc<Names> {
 }
 
 async fn send(settings: &ActionSettings, target: &Target) -> ActionOutcome {
-    Actions::with_resolver(settings, names()).unwrap().send(target, &context()).await
+    Actions::with_resolver(settings, names()).unwrap().send(target, &context()).await.unwrap()
 }
 
 /// Settings for services below a suffix, which reach a server with a certificate of the authority.
@@ -192,7 +192,7 @@ async fn a_server_without_amqp_fails_and_its_connection_is_not_kept() {
     let actions = Actions::new(&settings).unwrap();
     for _ in 0..2 {
         let target = service_bus(Transport::Amqp);
-        let message = failed(actions.send(&target, &context()).await);
+        let message = failed(actions.send(&target, &context()).await.unwrap());
         let expected = "ServiceBusQueue Action - Failed: message to 'orders' in namespace 'contoso' \
                         failed: ";
         assert!(message.starts_with(expected), "{message}");

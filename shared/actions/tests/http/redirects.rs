@@ -186,7 +186,7 @@ async fn a_redirect_from_https_to_http_drops_credentials_and_fails_for_type_http
     let roots = Roots { system: false, extra_pem: authority.pem() };
     let actions = with(&ActionSettings { roots, ..settings() });
     let request = with_credentials(secure.url_by("https", "target.test", "/"));
-    let message = failed(actions.send(&Target::Https(request.clone()), &context()).await);
+    let message = failed(actions.send(&Target::Https(request.clone()), &context()).await.unwrap());
     assert_eq!(
         message,
         format!(

@@ -63,3 +63,32 @@ async fn a_secret_in_a_location_is_redacted() {
         "{message}"
     );
 }
+
+#[tokio::test]
+async fn a_secret_in_the_host_of_a_location_is_redacted() {
+    let server = Server::start(|_| redirect("302 Found", "http://hunter22.test:1/")).await;
+    let request =
+        HttpRequest { authentication: Some(basic("u", "Hunter22")), ..get(server.url("/")) };
+    let message = failed(send(&actions(), request).await);
+    assert_eq!(
+        message,
+        "Http Action - Request to host '[redacted].test' failed: NameResolutionFailure The remote \
+         name could not be resolved: '[redacted].test'"
+    );
+}
+
+#[tokio::test]
+async fn credentials_in_headers_and_queries_are_redacted() {
+    let server = Server::start(|seen| {
+        let key = seen.header("x-reports-key").unwrap_or_default();
+        reply("200 OK", "", &format!(r#"{{"key":"{key}","path":"{}"}}"#, seen.path()))
+    })
+    .await;
+    let request = HttpRequest {
+        headers: Some(headers(&[("X-Reports-Key", "k-123456")])),
+        ..get(server.url("/?x=1&code=c%2Bode%2F1"))
+    };
+    let message = succeeded(send(&actions(), request).await);
+    let body = r#"Body: {"key":"[redacted]","path":"/?x=1&code=[redacted]"}"#;
+    assert!(message.ends_with(body), "{message}");
+}

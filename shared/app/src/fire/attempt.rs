@@ -44,6 +44,9 @@ use crate::error::AppError;
 
 /// How long to wait before recording is tried again.
 const RECORD_AGAIN: Duration = Duration::from_millis(200);
+/// How long an attempt waits that could not begin. Open files and memory are free again when other
+/// attempts have ended, and an action takes at most a minute.
+const NOT_MADE_PAUSE: Duration = Duration::from_secs(5);
 /// No attempt has this number. A skipped occurrence is counted under it.
 const SKIPPED: u32 = u32::MAX;
 /// How long after the end of another worker's lease the attempt is tried again.
@@ -111,7 +114,14 @@ impl Executor {
             }
         };
         let result = self.act(&claim, &loaded, place).await;
-        let result = self.or_release(&claim, result).await?;
+        let result = match self.or_release(&claim, result).await {
+            Err(AppError::NotMade(not_made)) => {
+                let Claim { job, attempt, .. } = &claim;
+                tracing::warn!(job.uid, job.key, attempt = %attempt.id(), %not_made, "an attempt waits");
+                return Ok(Performed::Waits(Wait::For(NOT_MADE_PAUSE)));
+            }
+            result => result?,
+        };
         Box::pin(self.record_and_follow(claim, result, Some(loaded))).await
     }
 
@@ -219,7 +229,7 @@ impl Executor {
         let started_at = self.ports.clock.now();
         let late = started_at - attempt.due_at;
         self.ports.events.note(Event::Started { job, attempt, late });
-        let ended = self.ports.sender.send(target, &context).await;
+        let ended = self.ports.sender.send(target, &context).await?;
         Ok(ActionResult { started_at, outcome: ended.outcome, message: ended.message })
     }
 

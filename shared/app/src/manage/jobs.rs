@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::document::{
-    JOB, JobDocument, accept, add_time_zone, canonical_names, keep_extensions, lacks_extensions,
-    load, merge_patch, names_time_zone, secrets_carried_elsewhere,
+    JOB, JobDocument, accept, add_time_zone, canonical_names, has_withheld, keep_extensions,
+    keep_withheld, lacks_extensions, load, merge_patch, names_time_zone, withhold,
 };
 use domain::extensions::EXTENSIONS;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
@@ -130,19 +130,15 @@ impl Manage {
             let whole =
                 whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
             let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
-            let stored = json!({"properties": &whole});
-            let mut merged = merge_patch(stored, patch.clone(), JOB);
+            let mut shown = whole.clone();
+            withhold(&mut shown);
+            let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
+            keep_secrets(&mut merged, Some(&whole))?;
             if !names_time_zone(&patch) {
                 let zone = collection.collection.definition.time_zone();
                 add_time_zone(&mut merged, Some(&whole), zone);
             }
             let wanted = accept(&merged, collection.collection.definition.plan)?;
-            if let Some(secret) = secrets_carried_elsewhere(&before, &wanted, &patch) {
-                return Err(Refusal::invalid(format!(
-                    "'{secret}' was given for another host. Send it again with this change."
-                ))
-                .into());
-            }
             self.replace_job(&collection, old, &before, wanted).await
         })
         .await
@@ -201,8 +197,8 @@ impl Manage {
         Ok(())
     }
 
-    /// The body of a PUT with what official clients cannot send: the stored extensions and time
-    /// zone, or the collection's time zone.
+    /// The body of a PUT with what the client left as it is or cannot send: secrets that are withheld,
+    /// the stored extensions and time zone, or the collection's time zone.
     async fn with_unsent(
         &self,
         mut body: Value,
@@ -211,15 +207,20 @@ impl Manage {
     ) -> Result<Value, AppError> {
         let zone = collection.collection.definition.time_zone();
         let Some(JobRecord { uid, document, sealed, .. }) = found else {
+            keep_secrets(&mut body, None)?;
             add_time_zone(&mut body, None, zone);
             return Ok(body);
         };
         let sealer = self.ports.sealer.as_ref();
         let mut stored = whole_document(sealer, uid, document, None).await?;
-        // Secrets are opened only if extensions are kept, which may contain some.
-        if sealed.is_some() && stored.get(EXTENSIONS).is_some() && lacks_extensions(&body) {
+        // Secrets are opened only if some are kept. Extensions may contain some.
+        let keeps_extensions = stored.get(EXTENSIONS).is_some() && lacks_extensions(&body);
+        if sealed.is_some()
+            && (keeps_extensions || body.get("properties").is_some_and(has_withheld))
+        {
             stored = whole_document(sealer, uid, document, sealed.as_deref()).await?;
         }
+        keep_secrets(&mut body, Some(&stored))?;
         keep_extensions(&mut body, &stored);
         add_time_zone(&mut body, Some(&stored), zone);
         Ok(body)
@@ -390,6 +391,11 @@ impl Manage {
         let next = Facts::of(collection, &job).next_occurrence(self.ports.clock.now());
         view_with_next(collection, job, document, next)
     }
+}
+
+/// Replaces the secrets in a body that are withheld by the stored ones.
+fn keep_secrets(body: &mut Value, stored: Option<&Value>) -> Result<(), Refusal> {
+    body.get_mut("properties").map_or(Ok(()), |properties| keep_withheld(properties, stored))
 }
 
 fn view_with_next(

@@ -1,11 +1,15 @@
 //! The action types `Http` and `Https`.
 
+use std::fmt;
+
 use chrono::{DateTime, Utc};
 use recurrence::format_instant;
+use serde_json::Value;
 use url::Url;
 
+use super::ActionType;
 use super::http_header::{belongs_to_connection, is_header_name};
-use super::{ActionType, Destination};
+use crate::credentials::{WITHHELD, is_credential_header, withhold_query};
 use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Reading, Shape};
 use crate::refusal::Refusal;
@@ -22,8 +26,8 @@ const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OP
 const OUR_HEADERS: &str = "x-ms-scheduler-";
 const AUTHENTICATION_TYPES: &str = "Basic, ClientCertificate, ActiveDirectoryOAuth";
 
-/// An HTTP request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An HTTP request. Its URL and its headers may contain credentials.
+#[derive(Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     /// The URL exactly as it was sent.
     pub uri: String,
@@ -35,6 +39,20 @@ pub struct HttpRequest {
     pub body: Option<String>,
     /// How the request authenticates.
     pub authentication: Option<Authentication>,
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Option<Vec<&str>> =
+            self.headers.as_ref().map(|all| all.iter().map(|(name, _)| name.as_str()).collect());
+        f.debug_struct("HttpRequest")
+            .field("uri", &withhold_query(&self.uri))
+            .field("method", &self.method)
+            .field("headers", &names)
+            .field("body", &self.body)
+            .field("authentication", &self.authentication)
+            .finish()
+    }
 }
 
 /// How a request authenticates.
@@ -91,6 +109,9 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
     type Payload = HttpRequest;
     const TYPE: &'static str = if HTTPS_ONLY { "Https" } else { "Http" };
     const PROPERTY: &'static str = "request";
+    const PLACE: &'static str = "uri";
+    const SECRETS: &'static [&'static str] =
+        &["/authentication/password", "/authentication/pfx", "/authentication/secret"];
     const SHAPE: Shape = SHAPE;
 
     fn read(fields: &Fields<'_>) -> Result<HttpRequest, Refusal> {
@@ -119,9 +140,9 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
     fn write(request: &HttpRequest) -> ObjectBuilder {
         let mut document = ObjectBuilder::default();
         document
-            .set("uri", request.uri.as_str())
+            .withheld("uri", request.uri.as_str(), withhold_query(&request.uri))
             .set("method", request.method.as_str())
-            .texts("headers", request.headers.as_deref())
+            .object("headers", request.headers.as_deref().map(write_headers))
             .maybe("body", request.body.as_deref())
             .object("authentication", request.authentication.as_ref().map(write_authentication));
         document
@@ -131,17 +152,12 @@ impl<const HTTPS_ONLY: bool> ActionType for Request<HTTPS_ONLY> {
         request_failed(&host(&request.uri), what, why)
     }
 
-    fn destination(request: &HttpRequest) -> Destination {
-        let origin = Url::parse(&request.uri).map(|url| url.origin().ascii_serialization());
-        let secrets: &[&str] = match &request.authentication {
-            None => &[],
-            Some(Authentication::Basic { .. }) => &["/authentication/password"],
-            Some(Authentication::ClientCertificate(_)) => {
-                &["/authentication/pfx", "/authentication/password"]
-            }
-            Some(Authentication::ActiveDirectoryOAuth { .. }) => &["/authentication/secret"],
-        };
-        Destination { place: origin.unwrap_or_default(), secrets }
+    fn place(uri: &str) -> String {
+        Url::parse(uri).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+    }
+
+    fn place_text(request: &HttpRequest) -> Option<&str> {
+        Some(&request.uri)
     }
 
     fn authenticates(request: &HttpRequest) -> bool {
@@ -189,12 +205,14 @@ pub fn host(uri: &str) -> String {
 
 fn check_uri(uri: &str, fields: &Fields<'_>, https_only: bool) -> Result<(), Refusal> {
     fields.check_chars("uri", uri, URI_CHARS_MAX)?;
+    let shown = Value::from(withhold_query(uri)).to_string();
+    let wrong = |allowed| fields.wrong_as("uri", &shown, allowed);
     let url = Url::parse(uri).ok().filter(Url::has_host);
     let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https")) else {
-        return Err(fields.wrong("uri", "use an absolute http or https URL"));
+        return Err(wrong("use an absolute http or https URL"));
     };
     if https_only && url.scheme() != "https" {
-        return Err(fields.wrong("uri", "an action of type 'Https' requires an https URL"));
+        return Err(wrong("an action of type 'Https' requires an https URL"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         // The message does not repeat the URL: it may contain a password.
@@ -296,6 +314,16 @@ fn read_certificate(fields: &Fields<'_>) -> Result<Option<CertificateFacts>, Ref
         }
         _ => None,
     })
+}
+
+fn write_headers(headers: &[(String, String)]) -> ObjectBuilder {
+    let mut document = ObjectBuilder::default();
+    for (name, value) in headers {
+        let is_secret = is_credential_header(name) && !value.is_empty();
+        let shown = if is_secret { WITHHELD } else { value };
+        document.withheld(name.clone(), value.as_str(), shown);
+    }
+    document
 }
 
 fn write_authentication(authentication: &Authentication) -> ObjectBuilder {

@@ -28,6 +28,8 @@ pub use sns::Sns;
 pub use sqs::Sqs;
 pub use storage_queue::StorageQueue;
 
+use serde_json::Value;
+
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
 use crate::retry::{RETRY_POLICY, RetryPolicy};
@@ -60,6 +62,10 @@ trait ActionType {
     const PROPERTY: &'static str;
     /// The names in the payload.
     const SHAPE: Shape;
+    /// The property that tells the place which the secrets may be sent to.
+    const PLACE: &'static str = "";
+    /// The secrets in the payload, as JSON pointers.
+    const SECRETS: &'static [&'static str] = &[];
     /// Whether it is a service of AWS, which is called with the installation's own credentials.
     const IS_AWS: bool = false;
 
@@ -77,24 +83,21 @@ trait ActionType {
     /// clients know, `why` a sentence without secrets.
     fn failure(payload: &Self::Payload, what: &str, why: &str) -> String;
 
-    /// Where the payload's secrets may be sent.
-    fn destination(_payload: &Self::Payload) -> Destination {
-        Destination::default()
+    /// The place that the secrets of a payload may be sent to, given the property of its document
+    /// that tells the place.
+    fn place(_text: &str) -> String {
+        String::new()
+    }
+
+    /// The value of that property.
+    fn place_text(_payload: &Self::Payload) -> Option<&str> {
+        None
     }
 
     /// Whether it authenticates in a way that the plan Free does not include.
     fn authenticates(_payload: &Self::Payload) -> bool {
         false
     }
-}
-
-/// Where the secrets of a payload may be sent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Destination {
-    /// The place that the secrets were given for.
-    pub(crate) place: String,
-    /// The secrets, as JSON pointers within the payload.
-    pub(crate) secrets: &'static [&'static str],
 }
 
 /// Generates [`Target`] and all that depends on the list of action types.
@@ -154,10 +157,32 @@ macro_rules! action_types {
                 }
             }
 
-            pub(crate) fn destination(&self) -> Destination {
+            /// The place that its secrets may be sent to.
+            fn destination(&self) -> String {
                 match self {
-                    $(Self::$variant(payload) => <$kind as ActionType>::destination(payload),)*
+                    $(Self::$variant(payload) => {
+                        <$kind as ActionType>::place_text(payload)
+                            .map(<$kind as ActionType>::place)
+                            .unwrap_or_default()
+                    })*
                 }
+            }
+
+            /// The secrets in the document of a payload, by its property, as JSON pointers.
+            pub(crate) fn secrets(property: &str) -> &'static [&'static str] {
+                $(if property == <$kind as ActionType>::PROPERTY {
+                    return <$kind as ActionType>::SECRETS;
+                })*
+                &[]
+            }
+
+            /// The place that the secrets in the document of a payload may be sent to.
+            pub(crate) fn place(property: &str, document: &Value) -> Option<String> {
+                $(if property == <$kind as ActionType>::PROPERTY {
+                    let text = document.get(<$kind as ActionType>::PLACE)?.as_str()?;
+                    return Some(<$kind as ActionType>::place(text));
+                })*
+                None
             }
 
             fn write(&self) -> ObjectBuilder {
@@ -223,11 +248,16 @@ impl Target {
         Self::PROPERTIES.contains(&property)
     }
 
+    /// Whether a property holds a request, whose headers and URL may contain credentials.
+    pub(crate) fn is_request(property: &str) -> bool {
+        property == <http::Request<true> as ActionType>::PROPERTY
+    }
+
     /// What it reaches: the origin of a URL, an account, a namespace, or a service. Attempts under way
     /// are counted by it.
     #[must_use]
     pub fn origin(&self) -> String {
-        format!("{} {}", self.property(), self.destination().place)
+        format!("{} {}", self.property(), self.destination())
     }
 
     /// The property that holds the payload of a type, whose name is given in any case.

@@ -3,10 +3,10 @@
 use chrono::{DateTime, Utc};
 use recurrence::format_instant;
 
+use super::ActionType;
 use super::http_header::{belongs_to_connection, is_header_name};
 use super::message_format::MessageFormat;
 use super::queue_path::{read_host_label, read_message, read_path};
-use super::{ActionType, Destination};
 use crate::duration::Span;
 use crate::json::Shape::{Free, Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
@@ -106,6 +106,8 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
     const TYPE: &'static str = if TO_TOPIC { "ServiceBusTopic" } else { "ServiceBusQueue" };
     const PROPERTY: &'static str =
         if TO_TOPIC { "serviceBusTopicMessage" } else { "serviceBusQueueMessage" };
+    const PLACE: &'static str = "namespace";
+    const SECRETS: &'static [&'static str] = &["/authentication/sasKey"];
     const SHAPE: Shape = SHAPE;
 
     fn read(fields: &Fields<'_>) -> Result<ServiceBus, Refusal> {
@@ -181,9 +183,12 @@ impl<const TO_TOPIC: bool> ActionType for Message<TO_TOPIC> {
         )
     }
 
-    fn destination(bus: &ServiceBus) -> Destination {
-        let place = bus.namespace.to_ascii_lowercase();
-        Destination { place, secrets: &["/authentication/sasKey"] }
+    fn place(namespace: &str) -> String {
+        namespace.to_ascii_lowercase()
+    }
+
+    fn place_text(bus: &ServiceBus) -> Option<&str> {
+        Some(&bus.namespace)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::message_format::MessageFormat;
 use super::queue_path::{read_host_label, read_message, read_path};
-use super::{ActionType, Destination};
+
+use super::ActionType;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
@@ -27,6 +28,8 @@ impl ActionType for StorageQueue {
     type Payload = Self;
     const TYPE: &'static str = "StorageQueue";
     const PROPERTY: &'static str = "queueMessage";
+    const PLACE: &'static str = "storageAccount";
+    const SECRETS: &'static [&'static str] = &["/sasToken"];
     const SHAPE: Shape = Object(&[
         ("storageAccount", Leaf),
         ("queueName", Leaf),
@@ -74,8 +77,12 @@ impl ActionType for StorageQueue {
         )
     }
 
-    fn destination(queue: &Self) -> Destination {
-        Destination { place: queue.account.to_ascii_lowercase(), secrets: &["/sasToken"] }
+    fn place(account: &str) -> String {
+        account.to_ascii_lowercase()
+    }
+
+    fn place_text(queue: &Self) -> Option<&str> {
+        Some(&queue.account)
     }
 }
 

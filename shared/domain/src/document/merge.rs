@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use crate::action::Target;
-use crate::job::JobDefinition;
 use crate::json::Shape;
 
 /// Merges a patch into a document; both have canonical names.
@@ -51,42 +50,4 @@ fn remove_old_type(merged: &mut Map<String, Value>, patch: &Map<String, Value>) 
     } else {
         merged.clear();
     }
-}
-
-/// A secret that a patch would send to another place than the one it was given for.
-///
-/// `patch` has canonical names. The answer is the path of the secret that must be sent again.
-#[must_use]
-pub fn secrets_carried_elsewhere(
-    old: &JobDefinition,
-    new: &JobDefinition,
-    patch: &Value,
-) -> Option<String> {
-    let action = patch.get("properties").and_then(|properties| properties.get("action"));
-    let error_action = action.and_then(|action| action.get("errorAction"));
-    let main = (&old.action.action.target, &new.action.action.target);
-    carried_elsewhere(main, action, "action").or_else(|| {
-        let old = old.action.error_action.as_ref()?;
-        let new = new.action.error_action.as_ref()?;
-        carried_elsewhere((&old.target, &new.target), error_action, "action.errorAction")
-    })
-}
-
-fn carried_elsewhere(
-    (old, new): (&Target, &Target),
-    sent: Option<&Value>,
-    prefix: &str,
-) -> Option<String> {
-    let (sent, property) = (sent?, new.property());
-    let destination = new.destination();
-    // With another payload, the patch had to bring all of it, secrets included.
-    if old.property() != property || old.destination().place == destination.place {
-        return None;
-    }
-    let payload = sent.get(property);
-    let is_sent = |secret: &str| {
-        payload.and_then(|payload| payload.pointer(secret)).is_some_and(|value| !value.is_null())
-    };
-    let missing = destination.secrets.iter().find(|secret| !is_sent(secret))?;
-    Some(format!("{prefix}.{property}{}", missing.replace('/', ".")))
 }

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::action::Target;
 use crate::job::{JobDefinition, JobState};
 use crate::plan::Plan;
 use crate::refusal::{Code, Refusal};
@@ -554,17 +555,30 @@ fn a_patch_that_changes_the_type_removes_the_old_payload() {
     );
 }
 
+/// The properties that a PATCH makes of a job, as the application service makes them.
+fn kept(body: &str, patch: &str) -> Result<Value, String> {
+    let whole = stored(&read(body));
+    let mut old = whole.clone();
+    withhold(&mut old);
+    let mut merged =
+        merge_patch(json!({ "properties": old }), parse(patch), JOB)["properties"].take();
+    keep_withheld(&mut merged, Some(&whole)).map_err(|refusal| refusal.message)?;
+    Ok(merged)
+}
+
+/// A request with credentials in its headers and in its query.
+const KEYS: &str = r#"{"properties":{"action":{"type":"Http","request":{"uri":"http://h.example/p?x=1&code=c0de","method":"GET","headers":{"Accept":"*/*","X-Functions-Key":"k3y","X-Empty-Key":""}}}}}"#;
+
 #[test]
 fn a_patch_does_not_send_a_secret_to_another_place() {
-    let carried = |body: &str, patch: &str| {
-        let old = read(body);
-        let new = accept_standard(&patched(body, patch)).unwrap();
-        secrets_carried_elsewhere(&old, &new, &parse(patch))
-    };
+    let carried = |body: &str, patch: &str| kept(body, patch).err();
     let uri = |uri: &str, more: &str| {
         format!(r#"{{"properties":{{"action":{{"request":{{"uri":"{uri}"{more}}}}}}}}}"#)
     };
-    let password = Some("action.request.authentication.password".to_owned());
+    let elsewhere = |path: &str| {
+        Some(format!("'{path}' was given for another host. Send it again with this change."))
+    };
+    let password = elsewhere("action.request.authentication.password");
     assert_eq!(carried(BASIC, &uri("http://evil.example/", "")), password);
     assert_eq!(carried(BASIC, &uri("http://www.bing.com:8080/", "")), password);
     assert_eq!(carried(BASIC, &uri("https://www.bing.com/", "")), password);
@@ -577,16 +591,115 @@ fn a_patch_does_not_send_a_secret_to_another_place() {
             BASIC,
             r#"{"properties":{"action":{"errorAction":{"queueMessage":{"storageAccount":"other"}}}}}"#
         ),
-        Some("action.errorAction.queueMessage.sasToken".to_owned()),
+        elsewhere("action.errorAction.queueMessage.sasToken"),
     );
     assert_eq!(
         carried(
             SERVICE_BUS,
             r#"{"properties":{"action":{"serviceBusQueueMessage":{"namespace":"other"}}}}"#
         ),
-        Some("action.serviceBusQueueMessage.authentication.sasKey".to_owned()),
+        elsewhere("action.serviceBusQueueMessage.authentication.sasKey"),
     );
     assert_eq!(carried(SERVICE_BUS, r#"{"properties":{"state":"enabled"}}"#), None);
+
+    let header = elsewhere("action.request.headers.X-Functions-Key");
+    assert_eq!(carried(KEYS, &uri("http://evil.example/", "")), header);
+    let no_key = r#","headers":{"X-Functions-Key":null}"#;
+    assert_eq!(carried(KEYS, &uri("http://evil.example/", no_key)), None);
+    assert_eq!(
+        carried(KEYS, &uri("http://evil.example/?code=(withheld)", no_key)),
+        elsewhere("action.request.uri")
+    );
+    assert_eq!(carried(KEYS, &uri("http://evil.example/?code=new", no_key)), None);
+}
+
+#[test]
+fn credentials_in_headers_and_queries_are_sealed_and_withheld() {
+    let job = read(KEYS);
+    let SplitDocument { shown, secrets, bytes } = job.write().split().unwrap();
+    let secrets = secrets.unwrap();
+    assert_eq!(
+        secrets.expose(),
+        r#"{"action":{"request":{"uri":"http://h.example/p?x=1&code=c0de","headers":{"X-Functions-Key":"k3y"}}}}"#
+    );
+    let debug = format!("{job:?}");
+    let answer = answered(&job).to_string();
+    for text in [&shown, &answer, &debug] {
+        assert!(!text.contains("c0de") && !text.contains("k3y"), "{text}");
+    }
+    assert!(
+        answer.contains(
+            r#"{"uri":"http://h.example/p?x=1&code=(withheld)","method":"GET","headers":{"Accept":"*/*","X-Functions-Key":"(withheld)","X-Empty-Key":""}}"#
+        ),
+        "{answer}"
+    );
+    // The limit counts what the client sent.
+    assert_eq!(bytes, stored(&job).to_string().len());
+    assert_eq!(load(&stored(&job)).unwrap(), job);
+}
+
+#[test]
+fn a_job_that_was_stored_in_clear_is_withheld_and_sealed_when_it_is_written() {
+    let mut clear = parse(KEYS)["properties"].take();
+    clear["state"] = "Enabled".into();
+    let shown = load_shown(&clear).unwrap();
+    assert!(!answered(&shown).to_string().contains("c0de"));
+    let job = load(&clear).unwrap();
+    let Target::Http(request) = &job.action.action.target else { panic!("{job:?}") };
+    assert_eq!(request.uri, "http://h.example/p?x=1&code=c0de");
+    assert!(!job.write().split().unwrap().shown.contains("k3y"));
+}
+
+#[test]
+fn a_client_that_writes_what_it_read_loses_nothing() {
+    for body in [KEYS, BASIC, SERVICE_BUS] {
+        let job = read(body);
+        let whole = stored(&job);
+        let mut sent = whole.clone();
+        withhold(&mut sent);
+        assert!(has_withheld(&sent) && !has_withheld(&whole));
+        keep_withheld(&mut sent, Some(&whole)).unwrap();
+        assert_eq!(sent, whole);
+    }
+    // Names of headers and parameters may be written in another case, and the path may change.
+    let sent = r#"{"properties":{"action":{"request":{"uri":"http://h.example/q?Code=%28withheld%29","headers":{"X-Functions-Key":null,"x-functions-key":"(withheld)"}}}}}"#;
+    let kept = kept(KEYS, sent).unwrap();
+    assert_eq!(kept["action"]["request"]["uri"], "http://h.example/q?Code=c0de");
+    assert_eq!(kept["action"]["request"]["headers"]["x-functions-key"], "k3y");
+}
+
+#[test]
+fn a_secret_that_is_withheld_must_be_stored() {
+    let check = |sent: &str, stored: Option<&str>, expected: &str| {
+        let stored = stored.map(|body| parse(body)["properties"].take());
+        let mut sent = parse(sent)["properties"].take();
+        let refusal = keep_withheld(&mut sent, stored.as_ref()).unwrap_err();
+        assert_eq!(refusal.message, expected);
+    };
+    let why = "is '(withheld)', but there is no stored value to keep. Send the value.";
+    let token = r#"{"properties":{"action":{"request":{"uri":"http://h.example","headers":{"X-Auth-Token":"(withheld)"}}}}}"#;
+    check(token, None, &format!("'action.request.headers.X-Auth-Token' {why}"));
+    check(token, Some(KEYS), &format!("'action.request.headers.X-Auth-Token' {why}"));
+    check(token, Some(SERVICE_BUS), &format!("'action.request.headers.X-Auth-Token' {why}"));
+    let empty = token.replace("X-Auth-Token", "X-Empty-Key");
+    check(&empty, Some(KEYS), &format!("'action.request.headers.X-Empty-Key' {why}"));
+    let sig = r#"{"properties":{"action":{"request":{"uri":"http://h.example?sig=(withheld)"}}}}"#;
+    check(sig, Some(KEYS), &format!("The parameter 'sig' of 'action.request.uri' {why}"));
+    // A body is not a secret.
+    let mut body = parse(
+        r#"{"properties":{"action":{"request":{"uri":"http://h/?x=(withheld)","body":"(withheld)","headers":{"X":"(withheld)"}}}}}"#,
+    )["properties"].take();
+    assert!(!has_withheld(&body));
+    keep_withheld(&mut body, None).unwrap();
+}
+
+#[test]
+fn a_refusal_of_a_url_does_not_repeat_its_credentials() {
+    let body = http(r#","uri":"gopher://h?code=c0de""#);
+    check_refused(
+        &body,
+        "'action.request.uri' is \"gopher://h?code=(withheld)\"; use an absolute http or https URL.",
+    );
 }
 
 #[test]

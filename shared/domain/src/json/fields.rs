@@ -198,6 +198,11 @@ impl<'a> Fields<'a> {
     /// A value that is not allowed. The message repeats it, so it must not be a secret.
     pub(crate) fn wrong(&self, name: &str, allowed: &str) -> Refusal {
         let given = self.value(name).map_or_else(String::new, ToString::to_string);
+        self.wrong_as(name, &given, allowed)
+    }
+
+    /// The same, with another form of the value to repeat.
+    pub(crate) fn wrong_as(&self, name: &str, given: &str, allowed: &str) -> Refusal {
         let mut short: String = given.chars().take(GIVEN_CHARS_MAX).collect();
         if short.len() < given.len() {
             short.push('…');

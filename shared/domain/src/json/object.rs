@@ -48,6 +48,11 @@ enum Node {
     },
     Duration(Span),
     Secret(Secret),
+    /// A value that is a secret or contains one, and what readers get instead.
+    Withheld {
+        whole: Value,
+        shown: Value,
+    },
     Object(ObjectBuilder),
 }
 
@@ -57,8 +62,8 @@ impl ObjectBuilder {
         Self(map.into_iter().map(|(name, value)| (name.into(), Node::Plain(value))).collect())
     }
 
-    fn push(&mut self, name: &'static str, node: Node) -> &mut Self {
-        self.0.push((Cow::Borrowed(name), node));
+    fn push(&mut self, name: impl Into<Cow<'static, str>>, node: Node) -> &mut Self {
+        self.0.push((name.into(), node));
         self
     }
 
@@ -103,6 +108,22 @@ impl ObjectBuilder {
         self.push(name, Node::Secret(secret.clone()))
     }
 
+    /// Sets a value that may contain a secret, and what stands in its place in answers and in the
+    /// part of the store that is not sealed.
+    pub(crate) fn withheld(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        whole: impl Into<Value>,
+        shown: impl Into<Value>,
+    ) -> &mut Self {
+        let (whole, shown) = (whole.into(), shown.into());
+        let is_secret = whole != shown;
+        self.push(
+            name,
+            if is_secret { Node::Withheld { whole, shown } } else { Node::Plain(whole) },
+        )
+    }
+
     pub(crate) fn object(&mut self, name: &'static str, object: Option<Self>) -> &mut Self {
         match object {
             Some(object) => self.push(name, Node::Object(object)),
@@ -126,6 +147,7 @@ impl ObjectBuilder {
             Some(match node {
                 Node::Plain(value) | Node::Found(value) => value.clone(),
                 Node::Differs { answered, .. } => answered.clone(),
+                Node::Withheld { shown, .. } => shown.clone(),
                 Node::Duration(span) => match durations {
                     Durations::TimeSpan => span.to_string().into(),
                     Durations::Iso => span.iso().into(),
@@ -168,6 +190,12 @@ impl ObjectBuilder {
                     }
                     continue;
                 }
+                Node::Withheld { whole, shown } => {
+                    bytes.secret_bytes += whole.to_string().len();
+                    bytes.found_bytes += shown.to_string().len();
+                    secrets.insert(name.to_string(), whole.clone());
+                    shown.clone()
+                }
                 Node::Object(object) => {
                     let (inner, inner_secrets) = object.halves(bytes);
                     if !inner_secrets.is_empty() {
@@ -204,6 +232,8 @@ mod tests {
         let mut inner = ObjectBuilder::default();
         inner
             .secret("key", &Secret::new("say \"please\""))
+            .withheld("url", "/?key=1", "/?key=-")
+            .withheld("other", "/", "/")
             .found("expires", "2027-01-01")
             .set("type", "Basic");
         let mut object = ObjectBuilder::default();
@@ -221,7 +251,7 @@ mod tests {
         for (durations, wait) in [(Durations::TimeSpan, "00:01:00"), (Durations::Iso, "PT1M")] {
             let answer = Value::Object(example().answer(durations)).to_string();
             let expected = format!(
-                r#"{{"a":1,"c":{{"expires":"2027-01-01","type":"Basic"}},"wait":"{wait}","d":[1,1]}}"#
+                r#"{{"a":1,"c":{{"url":"/?key=-","other":"/","expires":"2027-01-01","type":"Basic"}},"wait":"{wait}","d":[1,1]}}"#
             );
             assert_eq!(answer, expected);
         }
@@ -232,11 +262,10 @@ mod tests {
         let SplitDocument { shown, secrets, bytes } = example().split();
         assert_eq!(
             shown,
-            r#"{"a":1,"c":{"expires":"2027-01-01","type":"Basic"},"wait":"00:01:00","d":[1]}"#
+            r#"{"a":1,"c":{"url":"/?key=-","other":"/","expires":"2027-01-01","type":"Basic"},"wait":"00:01:00","d":[1]}"#
         );
-        assert_eq!(secrets.unwrap().expose(), r#"{"c":{"key":"say \"please\""}}"#);
-        let whole =
-            r#"{"a":1,"c":{"key":"say \"please\"","type":"Basic"},"wait":"00:01:00","d":[1]}"#;
+        assert_eq!(secrets.unwrap().expose(), r#"{"c":{"key":"say \"please\"","url":"/?key=1"}}"#);
+        let whole = r#"{"a":1,"c":{"key":"say \"please\"","url":"/?key=1","other":"/","type":"Basic"},"wait":"00:01:00","d":[1]}"#;
         assert_eq!(bytes, whole.len());
     }
 

@@ -163,3 +163,23 @@ async fn messages_are_put_back_for_the_given_time() {
         json!({"Id": "0", "ReceiptHandle": "r10", "VisibilityTimeout": 5})
     );
 }
+
+#[tokio::test]
+async fn a_message_that_has_to_wait_is_sent_on_with_the_number_of_its_deliveries() {
+    let aws = FakeAws::new(accepts);
+    let (queue, _) = queue(&aws);
+    let work_items: Vec<WorkItem> = messages(2).into_iter().map(|it| it.work_item).collect();
+    queue.send_on(&work_items, 19, Duration::from_millis(1_500)).await.unwrap();
+    queue.send_on(&work_items[..1], 0, Duration::from_hours(1)).await.unwrap();
+    let sent: Vec<_> = aws.calls().iter().flat_map(entries).cloned().collect();
+    let sent: Vec<_> = sent.iter().map(|it| (&it["MessageBody"], &it["DelaySeconds"])).collect();
+    let body = |text: &str| Value::from(text);
+    assert_eq!(
+        sent,
+        [
+            (&body(r#"{"v":1,"do":"purge","c":"c0","w":19}"#), &json!(2)),
+            (&body(r#"{"v":1,"do":"purge","c":"c1","w":19}"#), &json!(2)),
+            (&body(r#"{"v":1,"do":"purge","c":"c0"}"#), &json!(900)),
+        ]
+    );
+}

@@ -8,7 +8,7 @@ use super::{properties, sas};
 use crate::azure::envelope;
 use crate::http::{ServiceClient, ServiceRequest, ServiceResponse};
 use crate::net::Endpoint;
-use crate::outcome::{ActionFailure, SecretForms};
+use crate::outcome::{ActionFailure, Secrets};
 
 /// Sends a message to its queue or topic.
 pub(super) async fn send(
@@ -16,7 +16,7 @@ pub(super) async fn send(
     endpoint: &Endpoint,
     bus: &ServiceBus,
     context: &AttemptContext,
-    secrets: &mut SecretForms,
+    secrets: &mut Secrets,
 ) -> Result<ServiceResponse, ActionFailure> {
     client.send(request(endpoint, bus, context, secrets)?).await
 }
@@ -25,7 +25,7 @@ fn request(
     endpoint: &Endpoint,
     bus: &ServiceBus,
     context: &AttemptContext,
-    secrets: &mut SecretForms,
+    secrets: &mut Secrets,
 ) -> Result<ServiceRequest, ActionFailure> {
     let namespace = &bus.namespace;
     let mut to = endpoint.resolve("https", namespace, None).ok_or_else(|| {

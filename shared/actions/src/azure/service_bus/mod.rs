@@ -16,11 +16,11 @@ mod sas;
 use std::time::Duration;
 
 use domain::action::{ServiceBus, Target, Transport};
-use ports::{ActionOutcome, AttemptContext};
+use ports::{ActionOutcome, AttemptContext, NotMade};
 
 use crate::http::{ServiceClient, element_text};
 use crate::net::Endpoint;
-use crate::outcome::{self, ActionFailure, SecretForms, status_name};
+use crate::outcome::{self, ActionFailure, Secrets, status_name};
 
 pub(crate) use amqp::AmqpSender;
 
@@ -39,13 +39,13 @@ impl ServiceBusSender {
         target: &Target,
         bus: &ServiceBus,
         context: &AttemptContext,
-    ) -> ActionOutcome {
-        let mut secrets = SecretForms::default();
+    ) -> Result<ActionOutcome, NotMade> {
+        let mut secrets = Secrets::default();
         secrets.add(bus.key.expose());
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.deliver(bus, context, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit))) {
-            Ok(answer) => outcome::succeeded(success_message(target, bus, &answer)),
+            Ok(answer) => Ok(outcome::succeeded(success_message(target, bus, &answer))),
             Err(failure) => outcome::not_sent(target, &failure, &secrets),
         }
     }
@@ -55,7 +55,7 @@ impl ServiceBusSender {
         &self,
         bus: &ServiceBus,
         context: &AttemptContext,
-        secrets: &mut SecretForms,
+        secrets: &mut Secrets,
     ) -> Result<String, ActionFailure> {
         match bus.transport.unwrap_or(Transport::NotSpecified) {
             Transport::NotSpecified | Transport::NetMessaging => {
