@@ -64,7 +64,7 @@ const PREVIEW_EXAMPLES: &str = "\
 Examples:
   minutehand preview job.json
   minutehand preview job.json --from 2027-03-01T00:00:00Z --count 40
-  echo '{\"frequency\":\"day\",\"schedule\":{\"hours\":[8,17],\"minutes\":[0]},\"startTime\":\"2027-01-01\"}' \\
+  echo '{\"frequency\":\"day\",\"startTime\":\"2027-01-01T08:00\"}' \\
       | minutehand preview - --json
 
 Without a startTime, the job runs once at the instant of --from and then follows its schedule. If startTime is in the past, \

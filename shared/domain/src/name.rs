@@ -50,6 +50,34 @@ impl Name {
 pub struct PathSegment(String);
 
 impl PathSegment {
+    /// Reads a segment that a client sends. Clients must be able to send it in a path again, and
+    /// people to tell it from others.
+    ///
+    /// # Errors
+    ///
+    /// As [`PathSegment::new`]; and if it is `.` or `..`, or contains a character that is not shown or
+    /// that changes the direction of the text, or one whose lower case is an ASCII letter.
+    pub fn sent(text: &str) -> Result<Self, Refusal> {
+        let is_hidden = |c: char| {
+            matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        };
+        // The Kelvin sign is a 'k' in lower case.
+        let is_ascii_in_lower_case =
+            |c: char| !c.is_ascii() && c.to_lowercase().any(|c| c.is_ascii());
+        let segment = Self::new(text)?;
+        if matches!(text, "." | "..")
+            || text.contains(|c| is_hidden(c) || is_ascii_in_lower_case(c))
+        {
+            return Err(Refusal::invalid(format!(
+                "The subscription or resource group '{}' is not allowed; use letters, digits and marks \
+                 that are visible, and not '.' or '..' alone.",
+                text.escape_default()
+            )));
+        }
+        Ok(segment)
+    }
+
     /// Reads a segment.
     ///
     /// # Errors
@@ -127,6 +155,23 @@ mod tests {
             PathSegment::new("CS-SouthCentralUS").unwrap(),
             PathSegment::new("cs-southcentralus").unwrap()
         );
+    }
+
+    #[test]
+    fn a_segment_that_is_sent_can_be_read_and_sent_again() {
+        for segment in ["group (1) ü", "...", "a.b", "Straße"] {
+            assert_eq!(PathSegment::sent(segment).unwrap().as_str(), segment);
+        }
+        for segment in [".", "..", "a\u{202e}b", "\u{200b}a", "\u{212a}", "a\u{130}", "", "a/b"] {
+            let message = PathSegment::sent(segment).unwrap_err().to_string();
+            assert!(message.is_ascii(), "{message}");
+            // A group of an earlier version can still be read.
+            assert_eq!(
+                PathSegment::new(segment).is_ok(),
+                !matches!(segment, "" | "a/b"),
+                "{segment}"
+            );
+        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Authentication and rights: callers send a token, which has a scope, unless the API is open.
 
+use std::net::IpAddr;
+
 use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
@@ -12,6 +15,9 @@ use crate::failure::{ErrorCode, Failure};
 pub enum Access {
     /// All callers, with or without a token.
     Open,
+    /// Programs on this machine, with or without a token. A page in a browser on it is not one of
+    /// them: it may come from anywhere, and name this machine as it likes.
+    ThisMachine,
     /// Callers that send one of these tokens.
     Tokens(Vec<Token>),
 }
@@ -86,13 +92,22 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// If the request has no token, or an unknown one.
+    /// If the request has no token, an unknown one or several, or comes from a page of a browser.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Scope, Failure> {
         let tokens = match self {
             Self::Open => return Ok(Scope::All),
+            Self::ThisMachine => return check_machine(headers).map(|()| Scope::All),
             Self::Tokens(tokens) => tokens,
         };
-        let Some(sent) = headers.get(AUTHORIZATION) else {
+        let mut all = headers.get_all(AUTHORIZATION).iter();
+        let (sent, second) = (all.next(), all.next());
+        if second.is_some() {
+            return Err(Failure::new(
+                ErrorCode::InvalidAuthenticationToken,
+                "The request has several 'Authorization' headers; send one.",
+            ));
+        }
+        let Some(sent) = sent else {
             return Err(Failure::new(
                 ErrorCode::AuthenticationFailed,
                 "The 'Authorization' header is missing; send 'Authorization: Bearer <token>'.",
@@ -107,6 +122,46 @@ impl Access {
             )
         })
     }
+}
+
+/// Refuses what a page in a browser can send: a name of its own for this machine, by its own name
+/// server, or requests of a page from elsewhere.
+fn check_machine(headers: &HeaderMap) -> Result<(), Failure> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_origin_of = |origin: &str, host: &str| {
+        origin.split_once("://").is_some_and(|(_, from)| from.eq_ignore_ascii_case(host))
+    };
+    let host = headers.get(HOST).map(|host| host.to_str().unwrap_or_default());
+    if let Some(host) = host.filter(|host| !is_loopback(host)) {
+        return Err(Failure::new(
+            ErrorCode::AuthorizationFailed,
+            format!(
+                "Without authentication, this server is reached as 'localhost' or by a loopback \
+                 address only, and not as '{}'.",
+                host.escape_debug()
+            ),
+        ));
+    }
+    match text(ORIGIN) {
+        Some(origin) if !host.is_some_and(|host| is_origin_of(origin, host)) => Err(Failure::new(
+            ErrorCode::AuthorizationFailed,
+            "Without authentication, this server does not answer pages of other origins.",
+        )),
+        None if headers.contains_key(ORIGIN) => {
+            Err(Failure::new(ErrorCode::AuthorizationFailed, "The 'Origin' header is not text."))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether the host and port of a request name the loopback interface.
+fn is_loopback(host: &str) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else {
+        return false;
+    };
+    let name = authority.host().trim_matches(['[', ']']);
+    let is_local = |name: &str| name.eq_ignore_ascii_case("localhost");
+    name.parse::<IpAddr>().map_or_else(|_| is_local(name), |address| address.is_loopback())
 }
 
 /// The scope of a token; `None` if it is unknown. If several entries have its hash, the last counts.
@@ -166,6 +221,45 @@ mod tests {
             assert_eq!(check(&access, Some(sent)), unknown, "{sent}");
         }
         assert_eq!(check(&access, None), Err(ErrorCode::AuthenticationFailed));
+    }
+
+    #[test]
+    fn several_tokens_are_refused() {
+        let access = Access::Tokens(vec![token("first", Scope::All)]);
+        let mut headers = HeaderMap::new();
+        for _ in 0..2 {
+            headers.append(AUTHORIZATION, "Bearer first".parse().unwrap());
+        }
+        let code = access.check(&headers).unwrap_err().code;
+        assert_eq!(code, ErrorCode::InvalidAuthenticationToken);
+    }
+
+    #[test]
+    fn pages_of_browsers_are_not_programs_on_this_machine() {
+        let is_allowed = |host: Option<&str>, origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            host.map(|host| headers.insert(HOST, host.parse().unwrap()));
+            origin.map(|origin| headers.insert(ORIGIN, origin.parse().unwrap()));
+            Access::ThisMachine.check(&headers).is_ok()
+        };
+        for host in ["localhost", "LocalHost:7070", "127.0.0.1:7070", "127.1.2.3", "[::1]:7070"] {
+            assert!(is_allowed(Some(host), None), "{host}");
+            assert!(is_allowed(Some(host), Some(&format!("http://{host}"))), "{host}");
+            assert!(!is_allowed(Some(host), Some("http://evil.example")), "{host}");
+            assert!(!is_allowed(Some(host), Some("null")), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "10.0.0.1",
+            "[::2]",
+            "",
+        ] {
+            assert!(!is_allowed(Some(host), None), "{host}");
+            assert!(!is_allowed(Some(host), Some(&format!("http://{host}"))), "{host}");
+        }
+        assert!(is_allowed(None, None));
     }
 
     #[test]

@@ -33,12 +33,12 @@ impl Captured {
 
     /// The subscription.
     pub(crate) fn subscription(&self) -> Result<PathSegment, Failure> {
-        Ok(PathSegment::new(self.get("subscriptionId"))?)
+        Ok(PathSegment::sent(self.get("subscriptionId"))?)
     }
 
     /// The subscription and the resource group.
     pub(crate) fn place(&self) -> Result<ResourceGroup, Failure> {
-        let group = PathSegment::new(self.get("resourceGroupName"))?;
+        let group = PathSegment::sent(self.get("resourceGroupName"))?;
         Ok(ResourceGroup { subscription: self.subscription()?, group })
     }
 

@@ -17,6 +17,8 @@ pub(crate) const API_VERSIONS: [&str; 3] = ["2016-03-01", "2016-01-01", "2014-08
 const API_VERSIONS_SHOWN: &str = "2016-03-01, 2016-01-01 or 2014-08-01-preview";
 /// The maximum of `$top`.
 const TOP_MAX: usize = 100;
+/// The maximum of `$skip`: what is left out is read all the same.
+const SKIP_MAX: usize = 10_000;
 /// The maximum length of a position in the store, which is a sort key.
 const POSITION_BYTES_MAX: usize = 1_024;
 
@@ -95,9 +97,10 @@ impl Query {
             })
         });
         let skip = self.get("$skip").map(|sent| {
-            number(sent).ok_or_else(|| {
+            number(sent).filter(|skip| *skip <= SKIP_MAX).ok_or_else(|| {
                 Failure::invalid(format!(
-                    "'$skip' cannot be {}; use a number that is not negative.",
+                    "'$skip' cannot be {}; use a number from 0 to {SKIP_MAX}. To read a longer list, \
+                     leave '$top' and '$skip' out and follow 'nextLink'.",
                     shown(sent)
                 ))
             })
@@ -249,7 +252,8 @@ mod tests {
         for top in ["0", "101", "-1", "+5", "5.0", "x", "", "99999999999999999999"] {
             assert!(wanted(&format!("$top={}", top.replace('+', "%2B"))).is_err(), "{top}");
         }
-        for skip in ["-1", "x", "", "1e3"] {
+        assert_eq!(wanted("$skip=10000").unwrap().skip, SKIP_MAX);
+        for skip in ["-1", "x", "", "1e3", "10001", "99999999"] {
             assert!(wanted(&format!("$skip={skip}")).is_err(), "{skip}");
         }
     }

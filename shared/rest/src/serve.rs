@@ -9,6 +9,7 @@ use std::task::Poll;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Request;
+use axum::http::header::HOST;
 use axum::http::request::Parts;
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -83,6 +84,9 @@ async fn answer(
     found: Result<(&'static Route, Captured), Failure>,
     body: Body,
 ) -> Result<Answer, Failure> {
+    if head.headers.get_all(HOST).iter().nth(1).is_some() {
+        return Err(Failure::invalid("The request has several 'Host' headers; send one."));
+    }
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
     let scope = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {

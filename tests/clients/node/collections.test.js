@@ -62,16 +62,17 @@ test('deleting a collection deletes its jobs', async () => {
   const job = { properties: { action: http() } };
   await world.jobs.createOrUpdate(GROUP, collection, 'job', job);
   await world.collections.deleteMethod(GROUP, collection);
-  for (const what of [
-    () => world.collections.get(GROUP, collection),
-    () => world.collections.deleteMethod(GROUP, collection),
-    () => world.jobs.get(GROUP, collection, 'job'),
-    () => world.jobs.list(GROUP, collection),
+  const missing =
+    "The Resource 'Microsoft.Scheduler/jobCollections/Collection' under resource group 'Group 1' was not found.";
+  const create = ' Create the job collection first, with a PUT of its path and the body {}.';
+  for (const [what, code, message] of [
+    [() => world.collections.get(GROUP, collection), 'ResourceNotFound', missing],
+    [() => world.collections.deleteMethod(GROUP, collection), 'ResourceNotFound', missing],
+    [() => world.jobs.get(GROUP, collection, 'job'), 'NotFound', "Job 'job' cannot be found."],
+    [() => world.jobs.list(GROUP, collection), 'ResourceNotFound', missing + create],
   ]) {
-    assert.match(
-      await refused(what(), 404, 'ResourceNotFound'),
-      /^The Resource 'Microsoft.Scheduler\/jobcollections\/Collection' under resource group 'Group 1' was not found\.$/i,
-    );
+    const answered = await refused(what(), 404, code);
+    assert.equal(answered.toLowerCase(), message.toLowerCase());
   }
   assert.deepEqual(read(await world.collections.listByResourceGroup(GROUP)), []);
   // A new collection with the same name is empty.

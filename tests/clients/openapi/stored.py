@@ -2,6 +2,7 @@
 
 import json
 import os
+import urllib.error
 import urllib.request
 
 URL = os.environ["MINUTEHAND_URL"]
@@ -82,14 +83,29 @@ def store():
         )
         put(path, {"location": LOCATION, "properties": {"sku": {"name": "P20Premium"}}})
         for job, properties in PROPERTIES.items():
-            put(f"{path}/jobs/{job}", {"properties": properties})
+            put_anew(f"{path}/jobs/{job}", {"properties": properties})
+
+
+def put_anew(path, body):
+    """Puts a job. One that has finished cannot change, so it is deleted first."""
+    try:
+        put(path, body)
+    except urllib.error.HTTPError as error:
+        if error.code != 409:
+            raise
+        send("DELETE", path)
+        put(path, body)
 
 
 def put(path, body):
+    send("PUT", path, json.dumps(body).encode())
+
+
+def send(method, path, body=None):
     request = urllib.request.Request(
         f"{URL}{path}?api-version=2016-03-01",
-        json.dumps(body).encode(),
+        body,
         {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
-        method="PUT",
+        method=method,
     )
     urllib.request.urlopen(request, timeout=30).close()

@@ -84,16 +84,18 @@ def test_deleting_a_collection_deletes_its_jobs(client, collection):
         "The Resource 'Microsoft.Scheduler/jobCollections/Collection' under resource group "
         "'Group 1' was not found."
     )
-    for what in [
-        lambda: client.get_collection(collection),
-        lambda: client.delete_collection(collection),
-        lambda: client.get_job(collection, "job"),
-        lambda: client.list_jobs(collection),
+    create = " Create the job collection first, with a PUT of its path and the body {}."
+    no_job = "Job 'job' cannot be found."
+    for what, code, message in [
+        (lambda: client.get_collection(collection), "ResourceNotFound", missing),
+        (lambda: client.delete_collection(collection), "ResourceNotFound", missing),
+        (lambda: client.get_job(collection, "job"), "NotFound", no_job),
+        (lambda: client.list_jobs(collection), "ResourceNotFound", missing + create),
     ]:
         with pytest.raises(Refused) as refused:
             what()
-        assert (refused.value.status, refused.value.code) == (404, "ResourceNotFound")
-        assert refused.value.message.lower() == missing.lower()
+        assert (refused.value.status, refused.value.code) == (404, code)
+        assert refused.value.message.lower() == message.lower()
     assert client.list_collections_of_group() == []
 
     # A new collection with the same name is empty.

@@ -212,7 +212,7 @@ fn access(
     tasks: &mut Tasks,
 ) -> Result<Arc<RwLock<Access>>> {
     let access = match auth {
-        Auth::Open => Access::Open,
+        Auth::Open => Access::ThisMachine,
         Auth::Token(token) => access_of(&token),
         Auth::Generated => {
             let token = GeneratedToken::load_or_create(dir)?;

@@ -65,7 +65,8 @@ impl Request<'_> {
     /// The bytes on the wire.
     pub(crate) fn text(&self) -> String {
         let Self { method, path, token, body } = self;
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: server\r\nConnection: close\r\n");
+        let mut head =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
         if let Some(token) = token {
             write!(head, "Authorization: Bearer {token}\r\n").unwrap();
         }

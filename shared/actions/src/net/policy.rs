@@ -152,6 +152,13 @@ fn rule(address: IpAddr) -> Option<(&'static str, Reach)> {
             Some(Embedded::Translated(inner)) => {
                 rule_v4(inner).filter(|(_, reach)| *reach == Never).or_else(|| rule_v6(address))
             }
+            // How long the prefix of a local NAT64 is, only its network knows.
+            None if is_local_nat64(address) => NAT64_LENGTHS
+                .into_iter()
+                .find_map(|length| {
+                    rule_v4(behind_prefix(address, length)).filter(|(_, reach)| *reach == Never)
+                })
+                .or_else(|| rule_v6(address)),
             None => rule_v6(address),
         },
     }
@@ -206,14 +213,31 @@ fn embedded(address: Ipv6Addr) -> Option<Embedded> {
         }
         // `::` and `::1` have rows of their own in the table.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
-        // IPv4-compatible, IPv4-translated (SIIT), NAT64 with a local prefix, and 6to4.
-        [0, 0, 0, 0, 0 | 0xffff, 0, high, low]
-        | [0x64, 0xff9b, 1, _, _, _, high, low]
-        | [0x2002, high, low, ..] => Some(Embedded::Translated(joined(high, low))),
+        // IPv4-compatible, IPv4-translated (SIIT), and 6to4.
+        [0, 0, 0, 0, 0 | 0xffff, 0, high, low] | [0x2002, high, low, ..] => {
+            Some(Embedded::Translated(joined(high, low)))
+        }
         // Teredo: the address of the client, with inverted bits.
         [0x2001, 0, .., high, low] => Some(Embedded::Translated(joined(!high, !low))),
         _ => None,
     }
+}
+
+/// The lengths of prefixes in the network of local NAT64 (RFC 6052, section 2.2).
+const NAT64_LENGTHS: [u32; 4] = [48, 56, 64, 96];
+
+const fn is_local_nat64(address: Ipv6Addr) -> bool {
+    matches!(address.segments(), [0x64, 0xff9b, 1, ..])
+}
+
+/// The IPv4 address behind a prefix of NAT64. The octet in bits 64 to 71 does not belong to it.
+fn behind_prefix(address: Ipv6Addr, length: u32) -> Ipv4Addr {
+    const UNUSED: usize = 8;
+    let octets = address.octets();
+    let from = usize::try_from(length / 8).unwrap_or_default();
+    let mut behind = (from..octets.len()).filter(|at| *at != UNUSED || length == 96);
+    let mut next = || behind.next().and_then(|at| octets.get(at)).copied().unwrap_or_default();
+    Ipv4Addr::new(next(), next(), next(), next())
 }
 
 /// The address of a URL whose host is not a name.
@@ -311,7 +335,7 @@ mod tests {
         "ff02::1",
     ];
 
-    const NEVER: [&str; 21] = [
+    const NEVER: [&str; 24] = [
         "169.254.0.0",
         "169.254.169.254",
         "169.254.170.2",
@@ -330,6 +354,9 @@ mod tests {
         "::ffff:0:169.254.169.254",
         "64:ff9b::169.254.169.254",
         "64:ff9b:1::169.254.169.254",
+        "64:ff9b:1:a9fe:a9:fe00::",
+        "64:ff9b:1:55a9:fe:a9fe::",
+        "64:ff9b:1:0:a9:fea9:fe00::",
         "2002:a9fe:a9fe::1",
         // Teredo: the inverse of 169.254.169.254.
         "2001:0:1:2::5601:5601",

@@ -239,7 +239,19 @@ fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal
              allowed."
         )));
     }
-    headers.iter().try_for_each(|(name, value)| check_header(name, value, path))
+    let mut known: Vec<&str> = Vec::with_capacity(n);
+    headers.iter().try_for_each(|(name, value)| {
+        check_header(name, value, path)?;
+        // A server and a proxy before it could each read another one of them.
+        if let Some(first) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+            return Err(Refusal::invalid(format!(
+                "'{path}' has the header '{first}' twice, the second time as '{name}'; keep one. \
+                 Names of headers match in any case."
+            )));
+        }
+        known.push(name);
+        Ok(())
+    })
 }
 
 fn check_header(name: &str, value: &str, path: &str) -> Result<(), Refusal> {

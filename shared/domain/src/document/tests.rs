@@ -694,6 +694,14 @@ fn a_secret_that_is_withheld_must_be_stored() {
 }
 
 #[test]
+fn a_header_cannot_be_given_twice() {
+    check_refused(
+        &http(r#","headers":{"Host":"one","Accept":"*/*","host":"two"}"#),
+        "'action.request.headers' has the header 'Host' twice, the second time as 'host'; keep one. Names of headers match in any case.",
+    );
+}
+
+#[test]
 fn a_refusal_of_a_url_does_not_repeat_its_credentials() {
     let body = http(r#","uri":"gopher://h?code=c0de""#);
     check_refused(

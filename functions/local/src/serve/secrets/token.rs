@@ -187,7 +187,7 @@ mod tests {
     fn scopes(text: &str) -> Result<Vec<Scope>, String> {
         match parse(text) {
             Ok(Access::Tokens(tokens)) => Ok(tokens.iter().map(|token| token.scope).collect()),
-            Ok(Access::Open) => panic!("a file never opens the API"),
+            Ok(Access::Open | Access::ThisMachine) => panic!("a file never opens the API"),
             Err(error) => Err(format!("{error:#}")),
         }
     }
