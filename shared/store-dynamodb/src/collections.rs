@@ -151,9 +151,8 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     let has_failure_action = record.collection.definition.on_failure().is_some();
     // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
-    let ResourceGroup { subscription, group } = &record.place;
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
-        .text("path", format!("{subscription}/{group}/{}", record.collection.name))
+        .text("path", record.place.collection_path(&record.collection.name))
         .set("on", AttributeValue::Bool(on))
         .maybe(FAILURE_ACTION, has_failure_action.then_some(AttributeValue::Bool(true)))
         .date("on_since", record.on_since)

@@ -1,7 +1,7 @@
 //! Lookups of names: shared, bounded and fair.
 //!
-//! A name whose server is silent takes the system ten seconds or more. So that such names hold up
-//! nobody else:
+//! A name whose server is silent takes the system ten seconds or more. Three rules keep such names
+//! from delaying other attempts:
 //!
 //! - all attempts that need a name at the same time wait for one lookup of it;
 //! - a collection has at most [`LOOKUPS_PER_COLLECTION`] lookups at once, and all together

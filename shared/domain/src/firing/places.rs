@@ -61,6 +61,11 @@ struct Line<T> {
     waiting: VecDeque<T>,
 }
 
+/// Whether a collection or an origin that holds so many places may take one of those that are free.
+const fn may_take(held: usize, free: usize) -> bool {
+    held < TIMES_FREE * free
+}
+
 impl<T> Places<T> {
     /// A scheduler of so many places.
     #[must_use]
@@ -84,7 +89,7 @@ impl<T> Places<T> {
         // What has come before goes first.
         let waits = known.is_some_and(|known| known.lines.iter().any(|line| line.origin.is_none()));
         let held = known.map_or(0, |known| known.held);
-        if waits || !self.may_take(held) {
+        if waits || !may_take(held, self.free) {
             self.push(&name, None, it);
             return None;
         }
@@ -95,7 +100,7 @@ impl<T> Places<T> {
     /// [`try_origin`](Self::try_origin) does not refuse any.
     #[must_use]
     pub const fn is_scarce(&self) -> bool {
-        self.held >= TIMES_FREE * self.free
+        !may_take(self.held, self.free)
     }
 
     /// Tells the origin of an attempt that holds a place. False if that origin holds as many places
@@ -104,7 +109,7 @@ impl<T> Places<T> {
         let is_told = place.origin.as_deref() == Some(origin);
         let held = self.origins.get(origin).copied().unwrap_or_default();
         // The attempt holds its own place already.
-        let may_start = is_told || held < TIMES_FREE * (self.free + 1);
+        let may_start = is_told || may_take(held, self.free + 1);
         if may_start {
             self.set_origin(place, origin);
         }
@@ -172,21 +177,17 @@ impl<T> Places<T> {
         self.waiting
     }
 
-    const fn may_take(&self, held: usize) -> bool {
-        held < TIMES_FREE * self.free
-    }
-
     /// Takes what is next in a collection out of its line, if it may have a place.
     fn next_of(&mut self, name: &Arc<str>) -> Option<(Option<Arc<str>>, T)> {
         let free = self.free;
         let known = self.collections.get_mut(name)?;
-        if known.held >= TIMES_FREE * free {
+        if !may_take(known.held, free) {
             return None;
         }
         for _ in 0..known.lines.len() {
             let mut line = known.lines.pop_front()?;
             let held = line.origin.as_ref().and_then(|origin| self.origins.get(origin));
-            let may_take = held.is_none_or(|held| *held < TIMES_FREE * free);
+            let may_take = held.is_none_or(|held| may_take(*held, free));
             let found = if may_take { line.waiting.pop_front() } else { None };
             let origin = line.origin.clone();
             if !line.waiting.is_empty() {
