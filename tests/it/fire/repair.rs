@@ -11,6 +11,9 @@ async fn with_jobs() -> World {
     let retry =
         |interval: &str| json!({"retryType": "Fixed", "retryInterval": interval, "retryCount": 2});
     let err = json!({"type": "Http", "request": {"uri": "http://err/", "method": "GET"}});
+    let request = json!({"method": "POST", "uri": "http://notice/"});
+    let notice = json!({"type": "Http", "request": request, "retryPolicy": retry("PT4M")});
+    world.patch_collection(json!({"minutehand": {"onFailure": notice}})).await;
     let often = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "interval": 3}});
     world.put("often", often).await;
     let hourly =
@@ -27,6 +30,8 @@ async fn with_jobs() -> World {
         .await;
     world.targets.always("http://fails/", Fail);
     world.targets.always("http://long/", Fail);
+    // A retry of a notice waits from 10:08 to 10:12.
+    world.targets.next("http://notice/", &[Fail]);
     world.run_until("2027-03-01T09:40").await;
     world
 }
@@ -48,6 +53,7 @@ async fn after_a_repair_everything_runs_as_if_the_queue_had_never_been_lost() {
     undisturbed.run_until("2027-03-01T12:00").await;
     let expected = outcome(&undisturbed).await;
     assert!(expected.len() > 50, "{expected:#?}");
+    assert_eq!(undisturbed.calls("http://notice/"), ["01 10:08", "01 10:12", "01 11:00"]);
     for lost_at in ["09:59:30", "10:00:30", "10:02", "10:05:01", "10:08:59", "10:31", "11:30"] {
         let mut world = with_jobs().await;
         world.run_until(&format!("2027-03-01T{lost_at}")).await;

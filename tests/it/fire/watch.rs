@@ -135,19 +135,26 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     let (place, collection) = (super::world::place(), super::world::named("jc"));
     manage.get_collection(&place, &collection).await.unwrap();
     manage.patch_collection(&place, &collection, json!({})).await.unwrap();
+    let request = json!({"method": "POST", "uri": "http://notice/"});
+    let on_failure = json!({"type": "Http", "request": request});
+    world.patch_collection(json!({"minutehand": {"onFailure": on_failure}})).await;
 
-    // What fires, fails, waits for long, is killed, is told to, is changed, and is over.
+    // What fires, fails, fails for good, waits for long, is killed, is told to, is changed, and is over.
     let hourly = json!({"recurrence": {"frequency": "hour"}});
     let retry = json!({"retryType": "Fixed", "retryInterval": "PT1H", "retryCount": 2});
     let patient = json!({"recurrence": {"frequency": "hour"}, "action": {"retryPolicy": retry}});
     world.targets.next("http://fails/", &[Fail]);
     world.targets.next("http://killed/", &[Kill]);
+    world.targets.next("http://broken/", &[Fail]);
+    let never = json!({"retryPolicy": {"retryType": "None"}});
+    world.put("broken", json!({"startTime": "2027-03-01T09:40", "action": never})).await;
     world.put("fires", hourly.clone()).await;
     world.put("fails", patient).await;
     world.put("killed", json!({"startTime": "2027-03-01T09:30"})).await;
     world.put("off", json!({"state": "Disabled"})).await;
     world.call_run("off").await;
     world.run_until("2027-03-01T12:30").await;
+    assert_eq!(world.calls("http://notice/"), ["01 09:40"]);
     world.patch("fires", json!({"action": {"request": {"method": "POST"}}})).await;
     world.put("fires", hourly.clone()).await;
     world.put("late", json!({"startTime": "2027-03-01T12:40"})).await;

@@ -223,8 +223,12 @@ impl Executor {
                 tracing::error!(
                     %error_type, job.path = job_path, job.uid, %error, "a job cannot be read, and fails"
                 );
-                let why = "The job cannot be read; the log says why";
-                return Ok(self.failed_at_once(request_failed("", "InternalError", why)));
+                let what = match claim.attempt.role {
+                    Role::Main | Role::Error => "job",
+                    Role::Notice => "failure action of the job collection",
+                };
+                let why = format!("The {what} cannot be read; the log says why");
+                return Ok(self.failed_at_once(request_failed("", "InternalError", &why)));
             }
         };
         place.set_origin(&target.origin());
