@@ -381,6 +381,7 @@ impl Executor {
                 "failed"
             ),
         }
-        self.ports.events.note(Event::Executed { job, attempt, record, late });
+        let collection_path = loaded.map(|loaded| loaded.snapshot.collection_path.as_str());
+        self.ports.events.note(Event::Executed { job, collection_path, attempt, record, late });
     }
 }
