@@ -18,6 +18,7 @@ use super::home::Home;
 use super::http::PrometheusPage;
 use super::secrets;
 use super::settings::{ClockSettings, ServeSettings};
+use super::state_count::StateCount;
 use super::under_way::UnderWay;
 
 /// The one table of the store.
@@ -41,6 +42,7 @@ pub(super) struct Parts {
     metrics: Arc<Metrics>,
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
+    pub(super) state_count: StateCount,
     /// When this process started, by the clock of the schedule.
     started_at: DateTime<Utc>,
 }
@@ -68,6 +70,7 @@ impl Parts {
             metrics: Arc::default(),
             under_way: UnderWay::default(),
             condition: Arc::new(Condition::of(queue.clone())),
+            state_count: StateCount::default(),
             clock,
             ids,
             queue,
@@ -90,7 +93,7 @@ impl Parts {
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
-            disk: Arc::new(WriteProbe::under(&self.store, &self.queue)),
+            disk: Arc::new(self.write_probe()),
         };
         let settings = app::ManageSettings {
             region: REGION.to_owned(),
@@ -140,6 +143,9 @@ impl Parts {
             clock: self.clock.clone(),
             under_way: self.under_way.clone(),
             condition: self.condition.clone(),
+            state_count: self.state_count.clone(),
+            disk: self.write_probe(),
+            data: self.dir.as_ref().map(|dir| dir.path().to_owned()),
             requests: Mutex::default(),
         }
     }
@@ -154,6 +160,10 @@ impl Parts {
         }
         self.queue.close().await;
         self.store.close().await;
+    }
+
+    fn write_probe(&self) -> WriteProbe {
+        WriteProbe::under(&self.store, &self.queue)
     }
 
     fn messages(&self) -> Arc<dyn DispatchQueue> {

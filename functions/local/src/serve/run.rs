@@ -18,6 +18,7 @@ use super::parts::Parts;
 use super::secrets::{GeneratedToken, TokenFile, access_of};
 use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
+use super::state_count::count_states;
 use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
 use super::under_way::UnderWay;
@@ -149,6 +150,8 @@ fn start_api(
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);
     }
+    let (jobs, count, clock) = (parts.jobs.clone(), parts.state_count.clone(), parts.clock.clone());
+    tasks.start("count", |stop| count_states(jobs, count, clock, stop));
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");
