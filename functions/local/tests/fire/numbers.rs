@@ -101,6 +101,14 @@ fn the_metrics_page_tells_jobs_and_collections_by_state() {
     server.stop().is_clean();
 }
 
+#[test]
+fn a_server_that_does_not_sweep_tells_no_age_of_a_sweep() {
+    let server = in_memory(&["--roles", "api"]);
+    let page = page_with_counts(&server);
+    assert!(!page.contains("minutehand_sweep_age_seconds"), "{page}");
+    server.stop().is_clean();
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_operations_page_has_a_row_for_every_metric_and_no_other() {
