@@ -79,7 +79,7 @@ struct LogFile {
 
 /// Leaves syncs and the space of deleted rows to the [`Log`], and sets the size of the page cache.
 pub(crate) fn configure(connection: &Connection, cache_kib: i32) -> rusqlite::Result<()> {
-    // What is deleted is overwritten: URLs and messages may contain what nobody should read later.
+    // SQLite overwrites deleted rows: their URLs and messages may be confidential.
     connection.pragma_update(None, "secure_delete", true)?;
     // A full disk must not prevent the start. The next start tries this again.
     let _ = give_back_free_pages(connection);

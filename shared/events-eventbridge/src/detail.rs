@@ -68,6 +68,7 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
             why: SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled,
             ..
         }
+        | Event::Started { .. }
         | Event::Retried { .. }
         | Event::MessageUnreadable
         | Event::DeadLetter => None,

@@ -58,8 +58,7 @@ impl Answer {
     /// Adds an `ETag` of the content: a hash of the body.
     pub(crate) fn with_content_tag(mut self) -> Self {
         let hash: [u8; 32] = Sha256::digest(self.body.as_deref().unwrap_or_default()).into();
-        let half = hash.into_iter().take(16);
-        let tag = half.fold("\"".to_owned(), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
+        let tag = format!("\"{}\"", ids::hex(hash.get(..16).unwrap_or_default()));
         // Hexadecimal digits and quotation marks are valid in a header.
         if let Ok(value) = HeaderValue::from_str(&tag) {
             self.headers.push((ETAG, value));

@@ -49,7 +49,7 @@ impl Call {
 /// The versions that a header names; `None` if the request does not have it.
 ///
 /// Proxies that compress answers make `ETags` weak, so the mark of a weak one is left out.
-fn etags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Etags>, Failure> {
+pub(crate) fn etags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Etags>, Failure> {
     if !headers.contains_key(name) {
         return Ok(None);
     }

@@ -21,8 +21,9 @@ use crate::access::Scope;
 use crate::answer::{Answer, guid};
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
+use crate::path::Captured;
 use crate::query::Query;
-use crate::route::{self, Version, find_route};
+use crate::route::{self, Route, Version, find_route};
 
 /// The maximum size of a request's body.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -32,7 +33,9 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let (head, body) = request.into_parts();
     let head = Arc::new(head);
     let request_id = guid(&rest.ids.new_id());
-    let answering = Box::pin(answer(Arc::clone(&rest), Arc::clone(&head), body));
+    let found = find_route(&head.method, head.uri.path());
+    let route = found.as_ref().ok().map(|(route, _)| route.path);
+    let answering = Box::pin(answer(Arc::clone(&rest), Arc::clone(&head), found, body));
     let answer = match catch_panics(answering, &request_id).await {
         Ok(answer) => answer,
         Err(failure) => {
@@ -41,6 +44,9 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
         }
     };
     let (method, path) = (&head.method, head.uri.path());
+    if let Some(metrics) = &rest.metrics {
+        metrics.count_request(method, route, answer.status());
+    }
     let status = answer.status().as_u16();
     if is_routine(path) && answer.status().is_success() {
         tracing::debug!(%method, path, status, request.id = request_id, "answered a request");
@@ -72,9 +78,13 @@ async fn catch_panics(
     .await
 }
 
-async fn answer(rest: Arc<Rest>, head: Arc<Parts>, body: Body) -> Result<Answer, Failure> {
+async fn answer(
+    rest: Arc<Rest>,
+    head: Arc<Parts>,
+    found: Result<(&'static Route, Captured), Failure>,
+    body: Body,
+) -> Result<Answer, Failure> {
     check_host(&head)?;
-    let found = find_route(&head.method, head.uri.path());
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
     let scope = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {

@@ -3,7 +3,7 @@
 //! They have the same tokens and the same failures, and no `api-version`. Each GET answers an `ETag`
 //! of its content, and 304 to a client that has this content already.
 
-use app::JobDescription;
+use app::{Etags, JobDescription};
 use axum::http::header::IF_NONE_MATCH;
 use axum::http::{HeaderMap, StatusCode};
 use chrono::{DateTime, Utc};
@@ -13,7 +13,7 @@ use recurrence::format_instant;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::call::Call;
+use crate::call::{Call, etags};
 use crate::durations::Position;
 use crate::failure::Failure;
 use crate::wire;
@@ -29,16 +29,13 @@ pub(crate) async fn get_job(call: Call) -> Result<Answer, Failure> {
 /// An answer with an `ETag` of its content, without the content if the client has it.
 fn tagged(document: &Value, sent: &HeaderMap) -> Answer {
     let answer = Answer::json(StatusCode::OK, document).with_content_tag();
-    let known = sent.get(IF_NONE_MATCH).and_then(|sent| sent.to_str().ok());
-    let is_known = |tag: &str| {
-        known.is_some_and(|known| {
-            known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
-        })
+    // A header that cannot be read names no content.
+    let known = match etags(sent, &IF_NONE_MATCH) {
+        Ok(Some(Etags::OneOf(known))) => known,
+        Ok(Some(Etags::Any) | None) | Err(_) => Vec::new(),
     };
-    match answer.content_tag() {
-        Some(tag) if is_known(tag) => answer.not_modified(),
-        _ => answer,
-    }
+    let is_known = |tag: &str| known.iter().any(|known| known == tag.trim_matches('"'));
+    if answer.content_tag().is_some_and(is_known) { answer.not_modified() } else { answer }
 }
 
 fn job_document(job: &JobDescription, durations: Durations) -> Value {

@@ -44,8 +44,7 @@ pub(crate) fn job_id(view: &JobView) -> String {
 
 /// The short path of a job, as the log and messages for people name it.
 pub(crate) fn job_path(view: &JobView) -> String {
-    let ResourceGroup { subscription, group } = &view.place;
-    format!("{subscription}/{group}/{}/{}", view.collection, view.name)
+    format!("{}/{}", view.place.collection_path(&view.collection), view.name)
 }
 
 /// An item of history: id, type, name, properties.

@@ -65,7 +65,7 @@ impl Stopwatch {
 }
 
 /// The clock of an installation that is one process: schedules follow the system's clock, and work a
-/// stopwatch. Leases of other processes do not count there, so nobody else reads this time of work.
+/// stopwatch. Only this process has leases, so no other process compares times with this stopwatch.
 #[derive(Debug, Clone)]
 pub struct ProcessClock<F = fn() -> DateTime<Utc>> {
     system: F,

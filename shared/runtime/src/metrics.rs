@@ -11,7 +11,10 @@ use domain::attempt::Outcome;
 use ports::{Event, EventSink};
 
 /// The upper bounds of the histogram of delays, in milliseconds.
-const LATE_MS: [i64; 12] = [1, 2, 5, 10, 20, 50, 100, 500, 1_000, 5_000, 60_000, 600_000];
+const LATE_MS: [i64; 18] = [
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000,
+    300_000, 600_000,
+];
 
 /// What an event counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +41,11 @@ impl Counter {
     /// The number of counters.
     const COUNT: usize = Self::DeadLetters as usize + 1;
 
-    /// The counter that an event increases, and by how much.
+    /// The counter that an event increases, and by how much; `None` if it is not counted.
     #[must_use]
-    pub const fn of(event: &Event<'_>) -> (Self, u64) {
-        match event {
+    pub const fn of(event: &Event<'_>) -> Option<(Self, u64)> {
+        Some(match event {
+            Event::Started { .. } => return None,
             Event::Executed { record, .. } => match record.outcome {
                 Outcome::Succeeded => (Self::Succeeded, 1),
                 Outcome::Failed => (Self::Failed, 1),
@@ -53,7 +57,7 @@ impl Counter {
             Event::Finished { .. } => (Self::Finished, 1),
             Event::MessageUnreadable => (Self::MessagesUnreadable, 1),
             Event::DeadLetter => (Self::DeadLetters, 1),
-        }
+        })
     }
 }
 
@@ -68,11 +72,13 @@ pub struct Metrics {
 
 impl EventSink for Metrics {
     fn note(&self, event: Event<'_>) {
-        let (counter, n) = Counter::of(&event);
-        if let Some(count) = self.counts.get(counter as usize) {
+        if let Some((counter, n)) = Counter::of(&event)
+            && let Some(count) = self.counts.get(counter as usize)
+        {
             add(count, n);
         }
-        if let Event::Executed { late, .. } = event {
+        // When it starts, and not when it ends: a slow target must not hide that it was late.
+        if let Event::Started { late, .. } = event {
             let late_ms = late.num_milliseconds();
             let class = LATE_MS.partition_point(|end| *end < late_ms);
             if let Some(class) = self.late.get(class) {
@@ -144,6 +150,25 @@ impl Metrics {
     }
 }
 
+/// Writes a metric that only grows, with its unit in its name.
+///
+/// # Errors
+///
+/// As [`gauge`].
+pub fn counter(text: &mut String, name: &str, help: &str, value: impl fmt::Display) -> fmt::Result {
+    write_head(text, name, "counter", help)?;
+    writeln!(text, "{name} {value}")
+}
+
+/// Writes the head of a metric with labels; its lines follow.
+///
+/// # Errors
+///
+/// As [`gauge`].
+pub fn head(text: &mut String, name: &str, kind: &str, help: &str) -> fmt::Result {
+    write_head(text, name, kind, help)
+}
+
 fn write_head(text: &mut String, name: &str, kind: &str, help: &str) -> fmt::Result {
     writeln!(text, "# HELP {name} {help}")?;
     writeln!(text, "# TYPE {name} {kind}")
@@ -155,7 +180,8 @@ fn write_head(text: &mut String, name: &str, kind: &str, help: &str) -> fmt::Res
 ///
 /// If `text` cannot be written to, which does not happen with a string.
 pub fn gauge(text: &mut String, name: &str, help: &str, value: impl fmt::Display) -> fmt::Result {
-    let name = format!("minutehand_{name}");
+    let name =
+        if name.starts_with("process_") { name.to_owned() } else { format!("minutehand_{name}") };
     write_head(text, &name, "gauge", help)?;
     writeln!(text, "{name} {value}")
 }
@@ -198,6 +224,7 @@ mod tests {
                 repeat_count: 1,
             };
             let late = TimeDelta::milliseconds(late);
+            metrics.note(Event::Started { job: &job, attempt: &attempt, late });
             metrics.note(Event::Executed { job: &job, attempt: &attempt, record: &record, late });
         }
         metrics.note(Event::Overtaken { job: &job, occurrences: 7 });
@@ -211,19 +238,21 @@ mod tests {
             attempt: &attempt,
             why: SkipReason::TimingChanged,
         });
+        // It has started, and not ended.
+        metrics.note(Event::Started { job: &job, attempt: &attempt, late: TimeDelta::zero() });
         let text = metrics.text();
         for line in [
             "minutehand_executions_total{outcome=\"succeeded\"} 2",
             "minutehand_executions_total{outcome=\"failed\"} 1",
             "minutehand_skipped_total 8",
             "minutehand_dropped_total 1",
-            "minutehand_late_seconds_bucket{le=\"0.002\"} 0",
-            "minutehand_late_seconds_bucket{le=\"0.005\"} 1",
-            "minutehand_late_seconds_bucket{le=\"0.010\"} 2",
-            "minutehand_late_seconds_bucket{le=\"600.000\"} 2",
-            "minutehand_late_seconds_bucket{le=\"+Inf\"} 3",
+            "minutehand_late_seconds_bucket{le=\"0.002\"} 1",
+            "minutehand_late_seconds_bucket{le=\"0.005\"} 2",
+            "minutehand_late_seconds_bucket{le=\"0.010\"} 3",
+            "minutehand_late_seconds_bucket{le=\"600.000\"} 3",
+            "minutehand_late_seconds_bucket{le=\"+Inf\"} 4",
             "minutehand_late_seconds_sum 700.011",
-            "minutehand_late_seconds_count 3",
+            "minutehand_late_seconds_count 4",
         ] {
             assert!(text.lines().any(|it| it == line), "{line} is not in:\n{text}");
         }

@@ -120,9 +120,8 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     let on = record.collection.definition.state.is_on();
     // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
-    let ResourceGroup { subscription, group } = &record.place;
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
-        .text("path", format!("{subscription}/{group}/{}", record.collection.name))
+        .text("path", record.place.collection_path(&record.collection.name))
         .set("on", AttributeValue::Bool(on))
         .date("on_since", record.on_since)
         .text("plan", record.collection.definition.plan.name())

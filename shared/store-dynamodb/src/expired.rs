@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use ports::StoreError;
@@ -13,7 +14,7 @@ use ports::StoreError;
 use crate::store::DynamoStore;
 use crate::table::item::{Reader, number};
 use crate::table::keys::Key;
-use crate::table::{MeteredCall, Write, store_error};
+use crate::table::{MeteredCall, Table, Write, store_error};
 
 /// Items that one request scans.
 const PAGE_ITEMS: i32 = 100;
@@ -30,20 +31,13 @@ impl DynamoStore {
     ///
     /// If the store does not answer.
     pub async fn any_sealed(&self) -> Result<Option<(String, Vec<u8>)>, StoreError> {
-        let mut from: Option<HashMap<String, AttributeValue>> = None;
+        let mut from = None;
         loop {
-            let page = self
-                .table
-                .client
-                .scan()
-                .table_name(&self.table.name)
+            let scan = self
+                .scan(from)
                 .filter_expression("attribute_exists(sealed)")
-                .projection_expression("pk, sk, uid, sealed")
-                .limit(PAGE_ITEMS)
-                .set_exclusive_start_key(from)
-                .send()
-                .await
-                .map_err(store_error)?;
+                .projection_expression("pk, sk, uid, sealed");
+            let page = scan.send().await.map_err(store_error)?;
             if let Some(found) = page.items().first() {
                 let reader = Reader::new(found);
                 let sealed = reader.optional_bytes("sealed")?.unwrap_or_default();
@@ -69,22 +63,15 @@ impl DynamoStore {
     ) -> Result<u64, StoreError> {
         let (now, work_now) = (number(now.timestamp()), number(work_now.timestamp()));
         let mut removed = 0;
-        let mut from: Option<HashMap<String, AttributeValue>> = None;
+        let mut from = None;
         loop {
-            let page = self
-                .table
-                .client
-                .scan()
-                .table_name(&self.table.name)
+            let scan = self
+                .scan(from)
                 .filter_expression(IS_EXPIRED)
                 .projection_expression("pk, sk")
                 .expression_attribute_values(":now", now.clone())
-                .expression_attribute_values(":work_now", work_now.clone())
-                .limit(PAGE_ITEMS)
-                .set_exclusive_start_key(from)
-                .send()
-                .await
-                .map_err(store_error)?;
+                .expression_attribute_values(":work_now", work_now.clone());
+            let page = scan.send().await.map_err(store_error)?;
             let mut writes = Vec::new();
             for found in page.items() {
                 let reader = Reader::new(found);
@@ -105,5 +92,11 @@ impl DynamoStore {
                 return Ok(removed);
             }
         }
+    }
+
+    /// A scan of one page, from where the page before it ended.
+    fn scan(&self, from: Option<HashMap<String, AttributeValue>>) -> ScanFluentBuilder {
+        let Table { client, name, .. } = &self.table;
+        client.scan().table_name(name).limit(PAGE_ITEMS).set_exclusive_start_key(from)
     }
 }

@@ -442,9 +442,8 @@ impl Memory {
         let on = collection.collection.definition.state.is_on();
         let recently_counted = item.recently_counted.clone();
         let forgets = self.is(Mutation::PlainAdd);
-        let ResourceGroup { subscription, group } = &collection.place;
         Some(JobSnapshot {
-            collection_path: format!("{subscription}/{group}/{}", collection.collection.name),
+            collection_path: collection.place.collection_path(&collection.collection.name),
             name: definition.name.clone(),
             document: definition.document.clone(),
             sealed: definition.sealed.clone(),

@@ -1,13 +1,12 @@
 //! One job a second in one collection, while another one does what it can to be in the way.
 
 use std::net::SocketAddr;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::burst::{create, create_all, instant_in, new_run};
 use crate::client::Client;
@@ -15,12 +14,10 @@ use crate::figures::{Figures, part};
 use crate::nuisance::{endless_informational_answers, serve_names, with_own_name_server};
 use crate::number;
 use crate::server::Server;
-use crate::target::Target;
+use crate::target::{Target, listen};
 
 /// How slow the API may be for the jobs to be there in time.
 const CREATED_PER_SECOND: usize = 300;
-/// Connections that may wait to be accepted.
-const BACKLOG: u32 = 4_096;
 const BAR: &str = "p99 50 ms, none lost";
 
 /// The part that runs in namespaces of its own, as its names need a name server of their own.
@@ -165,28 +162,10 @@ fn minutely(uri: &str, start: DateTime<Utc>) -> String {
     .to_string()
 }
 
-/// A target on a thread of its own that reads what comes, and never answers.
+/// A target that reads what comes, and never answers.
 fn hanging_target() -> SocketAddr {
-    let (tell, told) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(async move {
-            let socket = TcpSocket::new_v4().expect("a socket");
-            socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
-            let listener = socket.listen(BACKLOG).expect("a listener");
-            tell.send(listener.local_addr().expect("an address")).expect("who waits for it");
-            loop {
-                let Ok((mut stream, _)) = listener.accept().await else {
-                    // It has as many files open as it may.
-                    tokio::time::sleep(Duration::from_millis(10)).await;
-                    continue;
-                };
-                tokio::spawn(async move {
-                    let mut bytes = [0; 256];
-                    while stream.read(&mut bytes).await.is_ok_and(|n| n > 0) {}
-                });
-            }
-        });
-    });
-    told.recv().expect("where it listens")
+    listen(|mut stream| async move {
+        let mut bytes = [0; 256];
+        while stream.read(&mut bytes).await.is_ok_and(|n| n > 0) {}
+    })
 }

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use chrono::{DateTime, Utc};
+use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpSocket;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 4_096;
@@ -45,30 +46,18 @@ pub(crate) struct Target {
 impl Target {
     pub(crate) fn start() -> Self {
         let arrivals: Arc<Mutex<Vec<Arrival>>> = Arc::default();
-        let (tell, told) = std::sync::mpsc::channel();
         let notes = arrivals.clone();
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(async move {
-                let socket = TcpSocket::new_v4().expect("a socket");
-                socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
-                let listener = socket.listen(BACKLOG).expect("a listener");
-                tell.send(listener.local_addr().expect("an address")).expect("who waits for it");
-                loop {
-                    let Ok((stream, _)) = listener.accept().await else { continue };
-                    let _ = stream.set_nodelay(true);
-                    let notes = notes.clone();
-                    let service = service_fn(move |request: Request<Incoming>| {
-                        note(&notes, request.uri().path());
-                        async { Ok::<_, Infallible>(Response::new(Body::from("ok"))) }
-                    });
-                    tokio::spawn(
-                        http1::Builder::new().serve_connection(TokioIo::new(stream), service),
-                    );
-                }
+        let address = listen(move |stream| {
+            let _ = stream.set_nodelay(true);
+            let notes = notes.clone();
+            let service = service_fn(move |request: Request<Incoming>| {
+                note(&notes, request.uri().path());
+                async { Ok::<_, Infallible>(Response::new(Body::from("ok"))) }
             });
+            let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+            served.map(drop)
         });
-        Self { address: told.recv().expect("where it listens"), arrivals }
+        Self { address, arrivals }
     }
 
     /// Where a job of a run calls.
@@ -105,6 +94,31 @@ impl Target {
         late.sort_by(f64::total_cmp);
         Came { late, again }
     }
+}
+
+/// Serves connections on a thread of its own, each by a task. Returns the address.
+pub(crate) fn listen<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> SocketAddr
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (tell, told) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async move {
+            let socket = TcpSocket::new_v4().expect("a socket");
+            socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+            let listener = socket.listen(BACKLOG).expect("a listener");
+            tell.send(listener.local_addr().expect("an address")).expect("who waits for it");
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => drop(tokio::spawn(serve(stream))),
+                    // It has as many files open as it may.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+        });
+    });
+    told.recv().expect("where it listens")
 }
 
 fn note(notes: &Mutex<Vec<Arrival>>, path: &str) {

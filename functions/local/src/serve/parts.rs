@@ -1,6 +1,6 @@
 //! Puts the parts of the process together: the store, the queue, and the services over them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use actions::Actions;
 use anyhow::{Context, Result};
@@ -134,7 +134,14 @@ impl Parts {
 
     /// The page that `GET /metrics` answers.
     pub(super) fn page(&self) -> PrometheusPage {
-        PrometheusPage::new(self.metrics.clone(), self.queue.clone(), self.clock.clone())
+        PrometheusPage {
+            metrics: self.metrics.clone(),
+            queue: self.queue.clone(),
+            clock: self.clock.clone(),
+            under_way: self.under_way.clone(),
+            condition: self.condition.clone(),
+            requests: Mutex::default(),
+        }
     }
 
     /// Closes the queue and the store, after they have done what they have accepted.

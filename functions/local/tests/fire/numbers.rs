@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::jobs::{in_memory, job, until_state};
 use crate::server::Server;
-use crate::target::{Target, status};
+use crate::target::{Reply, Target, status};
 
 #[test]
 fn the_metrics_page_shows_attempts_and_the_state_of_the_queue() {
@@ -27,8 +27,32 @@ fn the_metrics_page_shows_attempts_and_the_state_of_the_queue() {
         "minutehand_queue_delayed 0",
         "minutehand_dead_letters 0",
         "minutehand_queue_oldest_due_seconds 0",
+        "minutehand_actions_under_way 0",
+        "minutehand_sweep_age_seconds 0",
+        "# TYPE process_cpu_seconds_total counter",
+        "# TYPE process_start_time_seconds gauge",
+        concat!(
+            r#"minutehand_requests_total{method="PUT",route="/subscriptions/{subscriptionId}/"#,
+            "resourceGroups/{resourceGroupName}/providers/Microsoft.Scheduler/jobCollections/",
+            r#"{jobCollectionName}/jobs/{jobName}",status="201"} 1"#,
+        ),
     ] {
         assert!(answer.body.lines().any(|found| found == line), "{line}: {}", answer.body);
+    }
+    let build = format!("minutehand_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(answer.body.contains(&build), "{}", answer.body);
+    server.stop().is_clean();
+}
+
+#[test]
+fn an_attempt_counts_as_late_and_under_way_while_its_target_does_not_answer() {
+    let target = Target::start(|_| Reply::Silence);
+    let server = in_memory(&["--drain", "0"]);
+    server.must("PUT", "/jc/jobs/j", &job(&target.url("/"), &json!({})));
+    target.next();
+    let page = server.send("GET", "/metrics", "").body;
+    for line in ["minutehand_actions_under_way 1", "minutehand_late_seconds_count 1"] {
+        assert!(page.lines().any(|found| found == line), "{line}: {page}");
     }
     server.stop().is_clean();
 }

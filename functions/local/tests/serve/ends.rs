@@ -181,7 +181,7 @@ fn a_second_process_cannot_use_the_data_directory() {
     assert_eq!(second.status.code(), Some(1));
     assert!(said.contains("is in use by process"), "{said}");
     assert_eq!(second.stdout, b"");
-    // Nor if somebody removes the lock's file.
+    // It does not start after the lock's file was removed, either: the directory is locked, too.
     fs::remove_file(dir.path().join("lock")).unwrap();
     let mut third = command();
     third.arg("--data").arg(dir.path()).args(["--listen", "127.0.0.1:0"]);

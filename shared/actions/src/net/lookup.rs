@@ -1,7 +1,7 @@
 //! Lookups of names: shared, bounded and fair.
 //!
-//! A name whose server is silent takes the system ten seconds or more. So that such names hold up
-//! nobody else:
+//! A name whose server is silent takes the system ten seconds or more. Three rules keep such names
+//! from delaying other attempts:
 //!
 //! - all attempts that need a name at the same time wait for one lookup of it;
 //! - a name that failed is not looked up again for [`FAILURE_MEMORY`];

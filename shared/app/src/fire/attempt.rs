@@ -227,6 +227,8 @@ impl Executor {
         place.set_origin(&target.origin());
         let context = self.context(claim, loaded);
         let started_at = self.ports.clock.now();
+        let late = started_at - attempt.due_at;
+        self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.ports.sender.send(target, &context).await?;
         Ok(ActionResult { started_at, outcome: ended.outcome, message: ended.message })
     }

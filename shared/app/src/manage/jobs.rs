@@ -343,9 +343,8 @@ impl Manage {
         let due = Due { due_at, what: DueTimer::Job(timer) };
         // The change is committed and its timer is in the index, so a failure is not the caller's.
         if let Err(error) = dispatcher.dispatch(&[due]).await {
-            let ResourceGroup { subscription, group } = &collection.place;
-            let (parent, name) = (&collection.collection.name, &job.name);
-            let job_path = format!("{subscription}/{group}/{parent}/{name}");
+            let parent = collection.place.collection_path(&collection.collection.name);
+            let job_path = format!("{parent}/{}", job.name);
             tracing::warn!(job.path = job_path, job.uid, %error, "could not dispatch occurrences that are due soon; the next sweep will");
         }
     }

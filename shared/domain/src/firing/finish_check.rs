@@ -326,7 +326,7 @@ mod tests {
         let case =
             Case { executions: &executions, interval: 3_600, now: 300, pending: &pending, ..GOOD };
         assert_eq!(look(&case), (vec![], None));
-        // Without its timer nobody else would send it.
+        // Its timer is gone, so nothing else sends it.
         assert_eq!(look(&Case { pending: &[], ..case }), (vec![(20, 1)], None));
         let early = Case { executions: &executions, interval: 3_600, now: 60, ..GOOD };
         assert_eq!(look(&early), (vec![], None));

@@ -113,17 +113,22 @@ mod tests {
         Timetable::new(&rule, start.map(at), at("10:17:23.5")).unwrap()
     }
 
+    /// An enabled job, created at that time, of a collection that was on before.
+    fn enabled(timetable: &Timetable) -> JobStanding<'_> {
+        JobStanding {
+            state: JobState::Enabled,
+            generation: 0,
+            since: at("10:17:23.5"),
+            timetable: Some(timetable),
+            collection_on_since: Some(at("00:00")),
+        }
+    }
+
     /// The next occurrence of an enabled job at some instants, with its last execution.
     #[track_caller]
     fn check(timetable: &Timetable, on_since: &str, rows: &[(&str, Option<&str>, Option<&str>)]) {
         for (now, last, expected) in rows {
-            let job = JobStanding {
-                state: JobState::Enabled,
-                generation: 0,
-                since: at("10:17:23.5"),
-                timetable: Some(timetable),
-                collection_on_since: Some(at(on_since)),
-            };
+            let job = JobStanding { collection_on_since: Some(at(on_since)), ..enabled(timetable) };
             let next = next_occurrence(&job, last.map(at), at(now)).map(format_instant);
             let next = next.as_deref().map(|next| &next[8..next.len() - 1]);
             assert_eq!(next, *expected, "{now} {last:?}");
@@ -178,13 +183,7 @@ mod tests {
     fn every_reason_for_which_a_job_does_not_fire_is_given() {
         use NotFiring::{CollectionOff, JobDisabled, JobFinished, JobUnreadable, NothingLeft};
         let (timetable, once) = (daily(None), Timetable::once(None, at("10:17:23.5")));
-        let job = JobStanding {
-            state: JobState::Enabled,
-            generation: 0,
-            since: at("10:17:23.5"),
-            timetable: Some(&timetable),
-            collection_on_since: Some(at("00:00")),
-        };
+        let job = enabled(&timetable);
         let with = |state| JobStanding { state, ..job };
         let off = |job| JobStanding { collection_on_since: None, ..job };
         let ran = JobStanding { timetable: Some(&once), ..job };
@@ -207,13 +206,7 @@ mod tests {
     #[test]
     fn nothing_is_next_while_the_job_or_its_collection_is_off() {
         let timetable = daily(None);
-        let job = JobStanding {
-            state: JobState::Enabled,
-            generation: 0,
-            since: at("10:17:23.5"),
-            timetable: Some(&timetable),
-            collection_on_since: Some(at("00:00")),
-        };
+        let job = enabled(&timetable);
         let now = at("10:18");
         assert!(next_occurrence(&job, None, now).is_some());
         let off = JobStanding { collection_on_since: None, ..job };

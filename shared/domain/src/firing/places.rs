@@ -109,7 +109,7 @@ impl<T> Places<T> {
         // What has come before goes first.
         let waits = known.is_some_and(|known| known.lines.iter().any(|line| line.origin.is_none()));
         let held = known.map_or(0, |known| known.held);
-        if waits || !self.may_take(held) {
+        if waits || !self.share.allows(held, self.free) {
             self.push(&name, None, it);
             return None;
         }
@@ -195,10 +195,6 @@ impl<T> Places<T> {
     #[must_use]
     pub const fn waiting(&self) -> usize {
         self.waiting
-    }
-
-    const fn may_take(&self, held: usize) -> bool {
-        self.share.allows(held, self.free)
     }
 
     /// Takes what is next in a collection out of its line, if it may have a place.

@@ -17,6 +17,15 @@ pub struct ResourceGroup {
     pub group: PathSegment,
 }
 
+impl ResourceGroup {
+    /// The path of a collection, as the log and messages for people name it.
+    #[must_use]
+    pub fn collection_path(&self, collection: &Name) -> String {
+        let Self { subscription, group } = self;
+        format!("{subscription}/{group}/{collection}")
+    }
+}
+
 /// A collection as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionRecord {

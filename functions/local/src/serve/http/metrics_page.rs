@@ -1,31 +1,33 @@
-//! The page that `GET /metrics` returns: the counters of this process and the state of the queue.
+//! The page that `GET /metrics` returns: the counters of this process, the state of the queue, what the
+//! system says about the process, and its requests.
 
-use std::fmt;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use axum::http::{Method, StatusCode};
 use chrono::{DateTime, Utc};
 use embedded::Queue;
 use embedded::queue::QueueStats;
 use ports::Clock;
 use rest::{MetricsError, MetricsPage};
-use runtime::{Metrics, gauge};
+use runtime::{Metrics, gauge, head};
+
+use super::process_figures::ProcessFigures;
+use crate::serve::build_info::BUILD;
+use crate::serve::condition::Condition;
+use crate::serve::under_way::UnderWay;
 
 /// Renders `GET /metrics` in the text format of Prometheus.
 pub(in crate::serve) struct PrometheusPage {
-    metrics: Arc<Metrics>,
-    queue: Queue,
-    clock: Arc<dyn Clock>,
-}
-
-impl PrometheusPage {
-    pub(in crate::serve) const fn new(
-        metrics: Arc<Metrics>,
-        queue: Queue,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { metrics, queue, clock }
-    }
+    pub(in crate::serve) metrics: Arc<Metrics>,
+    pub(in crate::serve) queue: Queue,
+    pub(in crate::serve) clock: Arc<dyn Clock>,
+    pub(in crate::serve) under_way: UnderWay,
+    pub(in crate::serve) condition: Arc<Condition>,
+    /// Answered requests by method, route and status. There are as many as routes have statuses.
+    pub(in crate::serve) requests: Mutex<BTreeMap<(String, &'static str, u16), u64>>,
 }
 
 #[async_trait]
@@ -35,7 +37,49 @@ impl MetricsPage for PrometheusPage {
         let mut text = self.metrics.text();
         // Writing to a string does not fail.
         let _ = write_queue(&mut text, &stats, self.clock.now());
+        let _ = self.write_process(&mut text);
+        let _ = self.write_requests(&mut text);
         Ok(text)
+    }
+
+    fn count_request(&self, method: &Method, route: Option<&'static str>, status: StatusCode) {
+        // A client may send any method; only those of routes are counted by name.
+        let (method, route) = route.map_or(("other", "none"), |route| (method.as_str(), route));
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *requests.entry((method.to_owned(), route, status.as_u16())).or_default() += 1;
+    }
+}
+
+impl PrometheusPage {
+    fn write_process(&self, text: &mut String) -> fmt::Result {
+        let name = "minutehand_build_info";
+        head(text, name, "gauge", "The build that is running; always 1.")?;
+        let zones = recurrence::zone::database_version();
+        writeln!(
+            text,
+            "{name}{{version=\"{}\",commit=\"{}\",store=\"{}\",time_zones=\"{zones}\"}} 1",
+            BUILD.version, BUILD.commit, BUILD.store
+        )?;
+        let under_way = self.under_way.count();
+        gauge(text, "actions_under_way", "Actions that are being performed.", under_way)?;
+        if let Some(age) = self.condition.since_complete_sweep() {
+            let help = "Seconds since the last sweep that read all shards.";
+            gauge(text, "sweep_age_seconds", help, age.as_secs())?;
+        }
+        ProcessFigures::read().write(text)
+    }
+
+    fn write_requests(&self, text: &mut String) -> fmt::Result {
+        let name = "minutehand_requests_total";
+        head(text, name, "counter", "Answered requests, by method, route and status.")?;
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        for ((method, route, status), n) in requests.iter() {
+            writeln!(
+                text,
+                "{name}{{method=\"{method}\",route=\"{route}\",status=\"{status}\"}} {n}"
+            )?;
+        }
+        Ok(())
     }
 }
 
