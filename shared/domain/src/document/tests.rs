@@ -379,7 +379,15 @@ fn a_refusal_names_the_property_and_what_is_allowed() {
         &http(r#","headers":{"Content-Length":"3"}"#),
         "'action.request.headers.Content-Length' is set by the HTTP connection; remove it.",
     );
-    for name in ["transfer-Encoding", "Transfer_Encoding", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade"] {
+    for name in [
+        "transfer-Encoding",
+        "Transfer_Encoding",
+        "Connection",
+        "Keep-Alive",
+        "TE",
+        "Trailer",
+        "Upgrade",
+    ] {
         check_refused(
             &http(&format!(r#","headers":{{"{name}":"x"}}"#)),
             &format!("'action.request.headers.{name}' is set by the HTTP connection; remove it."),
