@@ -105,7 +105,7 @@ pub(crate) struct HttpClient {
 }
 
 impl HttpClient {
-    fn new(dialer: Dialer, idle_max: usize) -> Self {
+    fn new(dialer: &Dialer, idle_max: usize) -> Self {
         let client = |idle_max| {
             legacy::Client::builder(TokioExecutor::new())
                 .pool_timer(TokioTimer::new())
@@ -341,7 +341,7 @@ impl ClientFactory {
     }
 
     fn client(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> HttpClient {
-        HttpClient::new(self.dialer(tls, targets), self.idle_max)
+        HttpClient::new(&self.dialer(tls, targets), self.idle_max)
     }
 
     fn dialer(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> Dialer {

@@ -43,6 +43,8 @@ use crate::serve::tasks::Stop;
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 /// Time limit for the next request's head to arrive, and thereby for an idle connection.
 const HEAD_MAX: Duration = Duration::from_secs(30);
+/// Time limit for the rest of a head that has begun when the server ends.
+const LAST_HEAD_MAX: Duration = Duration::from_secs(1);
 /// Size limit of a request's head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Time limit of a request, including its body.
@@ -199,6 +201,12 @@ async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router
             _ = is_busy.changed() => continue,
         }
         connection.as_mut().graceful_shutdown();
+        let begins = async { is_busy.wait_for(|is_busy| *is_busy).await.is_ok() };
+        tokio::select! {
+            biased;
+            ended = connection.as_mut() => break ended,
+            begins = timeout(LAST_HEAD_MAX, begins) => if begins.is_err() { return },
+        }
         break connection.await;
     };
     if let Err(error) = ended {
