@@ -72,7 +72,9 @@ impl Function {
         Ok(Self::with_sender(settings, &region, clients, clock, sender))
     }
 
-    fn with_sender(
+    /// Creates the function with its own sender of actions.
+    #[must_use]
+    pub fn with_sender(
         settings: &ExecutorSettings,
         region: &str,
         clients: ExecutorClients,

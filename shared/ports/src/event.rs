@@ -11,10 +11,21 @@ use domain::work_item::JobRef;
 /// An event that is counted, or sent to subscribers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event<'a> {
+    /// The action of an attempt begins.
+    Started {
+        /// The job of the attempt.
+        job: &'a JobRef,
+        /// The attempt.
+        attempt: &'a Attempt,
+        /// How long after its due time the attempt starts.
+        late: TimeDelta,
+    },
     /// An attempt was made and recorded.
     Executed {
         /// The job of the attempt.
         job: &'a JobRef,
+        /// The path of its collection; `None` if the job is gone.
+        collection_path: Option<&'a str>,
         /// The attempt.
         attempt: &'a Attempt,
         /// How the attempt ended.

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use async_trait::async_trait;
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use ports::ErrorType;
 
 use crate::answer::Answer;
@@ -19,6 +19,10 @@ pub trait MetricsPage: Send + Sync {
     ///
     /// If the metrics are not available at the moment.
     async fn text(&self) -> Result<String, MetricsError>;
+
+    /// Counts a request. The route is the path of the table of routes, with its placeholders, so there
+    /// are few; it is `None` if no route has the path.
+    fn count_request(&self, method: &Method, route: Option<&'static str>, status: StatusCode);
 }
 
 /// The reason why metrics are not available.

@@ -8,9 +8,9 @@ use std::task::Poll;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::Request;
 use axum::http::header::HOST;
 use axum::http::request::Parts;
+use axum::http::{Request, Version as HttpVersion};
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ports::ErrorType;
@@ -21,8 +21,9 @@ use crate::access::Scope;
 use crate::answer::{Answer, guid};
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
+use crate::path::Captured;
 use crate::query::Query;
-use crate::route::{self, Version, find_route};
+use crate::route::{self, Route, Version, find_route};
 
 /// The maximum size of a request's body.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -32,7 +33,9 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let (head, body) = request.into_parts();
     let head = Arc::new(head);
     let request_id = guid(&rest.ids.new_id());
-    let answering = Box::pin(answer(Arc::clone(&rest), Arc::clone(&head), body));
+    let found = find_route(&head.method, head.uri.path());
+    let route = found.as_ref().ok().map(|(route, _)| route.path);
+    let answering = Box::pin(answer(Arc::clone(&rest), Arc::clone(&head), found, body));
     let answer = match catch_panics(answering, &request_id).await {
         Ok(answer) => answer,
         Err(failure) => {
@@ -41,6 +44,9 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
         }
     };
     let (method, path) = (&head.method, head.uri.path());
+    if let Some(metrics) = &rest.metrics {
+        metrics.count_request(method, route, answer.status());
+    }
     let status = answer.status().as_u16();
     if is_routine(path) && answer.status().is_success() {
         tracing::debug!(%method, path, status, request.id = request_id, "answered a request");
@@ -72,11 +78,13 @@ async fn catch_panics(
     .await
 }
 
-async fn answer(rest: Arc<Rest>, head: Arc<Parts>, body: Body) -> Result<Answer, Failure> {
-    if head.headers.get_all(HOST).iter().nth(1).is_some() {
-        return Err(Failure::invalid("The request has several 'Host' headers; send one."));
-    }
-    let found = find_route(&head.method, head.uri.path());
+async fn answer(
+    rest: Arc<Rest>,
+    head: Arc<Parts>,
+    found: Result<(&'static Route, Captured), Failure>,
+    body: Body,
+) -> Result<Answer, Failure> {
+    check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
     let scope = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
@@ -98,6 +106,20 @@ async fn answer(rest: Arc<Rest>, head: Arc<Parts>, body: Body) -> Result<Answer,
         route::Body::Ignored => Value::Null,
     };
     route.handler.call(Call { rest, head, path, query, body }).await
+}
+
+/// Refuses a request without exactly one `Host`: a proxy in front may route it by another name.
+fn check_host(head: &Parts) -> Result<(), Failure> {
+    let mut hosts = head.headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(_), None) => Ok(()),
+        (Some(_), Some(_)) => {
+            Err(Failure::invalid("The request has several 'Host' headers; send one."))
+        }
+        // HTTP/1.0 does not have the header.
+        (None, _) if head.version < HttpVersion::HTTP_11 => Ok(()),
+        (None, _) => Err(Failure::invalid("The request has no 'Host' header; send one.")),
+    }
 }
 
 async fn read_body(body: Body) -> Result<Vec<u8>, Failure> {

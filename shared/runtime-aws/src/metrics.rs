@@ -88,7 +88,12 @@ pub struct Tally {
 
 impl EventSink for Tally {
     fn note(&self, event: Event<'_>) {
-        let (counter, n) = Counter::of(&event);
+        // When it starts, and not when it ends: a slow target must not hide that it was late.
+        if let Event::Started { late, .. } = event {
+            let mut late_ms = self.late_ms.lock().unwrap_or_else(PoisonError::into_inner);
+            late_ms.push(late.num_milliseconds());
+        }
+        let Some((counter, n)) = Counter::of(&event) else { return };
         match counter {
             Counter::Succeeded => self.add(Metric::Fired, n),
             Counter::Failed => {
@@ -101,10 +106,6 @@ impl EventSink for Tally {
             Counter::Finished => self.add(Metric::Finished, n),
             Counter::MessagesUnreadable => self.add(Metric::MessagesUnreadable, n),
             Counter::DeadLetters => self.add(Metric::DeadLetters, n),
-        }
-        if let Event::Executed { late, .. } = event {
-            let mut late_ms = self.late_ms.lock().unwrap_or_else(PoisonError::into_inner);
-            late_ms.push(late.num_milliseconds());
         }
     }
 }
@@ -200,7 +201,14 @@ mod tests {
         let late = TimeDelta::milliseconds(12);
         for _ in 0..times {
             for record in [&done, &failed] {
-                tally.note(Event::Executed { job: &job, attempt: &attempt, record, late });
+                tally.note(Event::Started { job: &job, attempt: &attempt, late });
+                tally.note(Event::Executed {
+                    job: &job,
+                    collection_path: None,
+                    attempt: &attempt,
+                    record,
+                    late,
+                });
             }
             tally.note(Event::Retried { job: &job, attempt: &attempt });
             tally.note(Event::Dropped {

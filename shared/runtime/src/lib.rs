@@ -15,5 +15,5 @@ pub use certificate::PfxReader;
 pub use clock::{ProcessClock, Rate, RateError, SystemClock, TestClock, system_now};
 pub use id::RandomIds;
 pub use log::{LogFormat, LogLevel, start_log};
-pub use metrics::{Counter, Metrics, gauge};
+pub use metrics::{Counter, Metrics, counter, gauge, head};
 pub use ports::chain;

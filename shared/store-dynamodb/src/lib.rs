@@ -51,6 +51,7 @@ mod removal;
 mod retries;
 mod schema;
 mod snapshots;
+mod states;
 mod store;
 mod table;
 mod timers;
@@ -59,6 +60,7 @@ use ports::StoreError;
 
 pub use batching::{BatchingStore, TimerChanges};
 pub use schema::{DUE_INDEX, ensure_table};
+pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;
 pub use table::{Consumed, Groups, Meter, MeteredCall, SINGLES_IN_FLIGHT_MAX};
 

@@ -72,10 +72,12 @@ impl Stage {
         clock: Standing,
         answers: impl Fn(&AwsCall) -> AwsAnswer + Send + Sync + 'static,
     ) -> Self {
-        let calls = FakeAws::new(move |call| match is_pulse(call) {
-            true => AwsAnswer::Done(json!({})),
-            false => answers(call),
-        });
+        let calls =
+            FakeAws::new(
+                move |call| {
+                    if is_pulse(call) { AwsAnswer::Done(json!({})) } else { answers(call) }
+                },
+            );
         let table = SlowAws::new(calls.clone());
         // The sign of life comes first. These tests are about what follows.
         table.answer_all(is_pulse);

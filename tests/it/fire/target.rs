@@ -204,6 +204,9 @@ impl EventSink for Noted {
         let mut noted = self.0.lock().unwrap();
         let key = |job: &JobRef| job.key.clone();
         match event {
+            Event::Started { attempt, late, .. } => {
+                assert!(late >= TimeDelta::zero(), "never early: {attempt:?}");
+            }
             Event::Executed { attempt, record, .. } => {
                 assert!(record.started_at >= attempt.due_at, "never early: {attempt:?}");
             }

@@ -1,6 +1,7 @@
 //! What the process cannot do at the moment, as `/healthz` reports it.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use app::fire::Pass;
 use embedded::Queue;
@@ -11,17 +12,38 @@ pub(super) struct Condition {
     queue: Queue,
     /// How many shards the last pass did not finish.
     unswept: Mutex<Option<u32>>,
+    /// When a pass last read all shards, or when the sweeper started; `None` without a sweeper.
+    swept_at: Mutex<Option<Instant>>,
 }
 
 impl Condition {
     pub(super) const fn of(queue: Queue) -> Self {
-        Self { queue, unswept: Mutex::new(None) }
+        Self { queue, unswept: Mutex::new(None), swept_at: Mutex::new(None) }
+    }
+
+    /// Takes note that the sweeper starts: a first pass that never ends has an age, too.
+    pub(super) fn note_sweeper(&self) {
+        self.set_swept();
     }
 
     /// Takes note of a pass.
     pub(super) fn note(&self, pass: &Pass) {
         let unswept = (pass.failed > 0).then_some(pass.failed);
         *self.unswept.lock().unwrap_or_else(PoisonError::into_inner) = unswept;
+        if unswept.is_none() && !pass.is_cut {
+            self.set_swept();
+        }
+    }
+
+    fn set_swept(&self) {
+        let now = Some(Instant::now());
+        *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    /// How long ago a pass last read all shards, or the sweeper started; `None` without a sweeper.
+    pub(super) fn since_complete_sweep(&self) -> Option<Duration> {
+        let swept_at = *self.swept_at.lock().unwrap_or_else(PoisonError::into_inner);
+        swept_at.map(|at| at.elapsed())
     }
 }
 

@@ -27,6 +27,7 @@ mod run;
 mod secrets;
 mod settings;
 mod signals;
+mod state_count;
 mod sweep;
 mod tasks;
 mod under_way;

@@ -1,6 +1,6 @@
 //! Puts the parts of the process together: the store, the queue, and the services over them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use actions::Actions;
 use anyhow::{Context, Result};
@@ -20,6 +20,7 @@ use super::home::Home;
 use super::http::PrometheusPage;
 use super::secrets;
 use super::settings::{ClockSettings, ServeSettings};
+use super::state_count::StateCount;
 use super::under_way::UnderWay;
 
 /// The one table of the store.
@@ -43,6 +44,7 @@ pub(super) struct Parts {
     metrics: Arc<Metrics>,
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
+    pub(super) state_count: StateCount,
 }
 
 impl Parts {
@@ -67,6 +69,7 @@ impl Parts {
             metrics: Arc::default(),
             under_way: UnderWay::default(),
             condition: Arc::new(Condition::of(queue.clone())),
+            state_count: StateCount::default(),
             clock,
             ids,
             queue,
@@ -89,7 +92,7 @@ impl Parts {
             certificates: Arc::new(PfxReader),
             clock: self.clock.clone(),
             ids: self.ids.clone(),
-            disk: Arc::new(WriteProbe::under(&self.store, &self.queue)),
+            disk: Arc::new(self.write_probe()),
         };
         let settings = app::ManageSettings {
             region: REGION.to_owned(),
@@ -137,7 +140,17 @@ impl Parts {
 
     /// The page that `GET /metrics` answers.
     pub(super) fn page(&self) -> PrometheusPage {
-        PrometheusPage::new(self.metrics.clone(), self.queue.clone(), self.clock.clone())
+        PrometheusPage {
+            metrics: self.metrics.clone(),
+            queue: self.queue.clone(),
+            clock: self.clock.clone(),
+            under_way: self.under_way.clone(),
+            condition: self.condition.clone(),
+            state_count: self.state_count.clone(),
+            disk: self.write_probe(),
+            data: self.dir.as_ref().map(|dir| dir.path().to_owned()),
+            requests: Mutex::default(),
+        }
     }
 
     /// Closes the queue and the store, after they have done what they have accepted.
@@ -150,6 +163,10 @@ impl Parts {
         }
         self.queue.close().await;
         self.store.close().await;
+    }
+
+    fn write_probe(&self) -> WriteProbe {
+        WriteProbe::under(&self.store, &self.queue)
     }
 
     fn messages(&self) -> Arc<dyn DispatchQueue> {

@@ -33,6 +33,7 @@ pub(super) struct Sweeping {
 /// Sweeps until it is asked to stop.
 pub(super) async fn sweep(sweeping: Sweeping, clock: Arc<dyn Clock>, stop: Stop) {
     let Sweeping { sweeper, changes, condition } = sweeping;
+    condition.note_sweeper();
     let mut first_shard = 0_u32;
     loop {
         let pass = sweeper.pass(first_shard, pending()).await;

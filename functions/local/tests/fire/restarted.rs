@@ -1,9 +1,8 @@
 //! Restarts: occurrences that were missed, and actions that were interrupted.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use runtime::system_now;
 use serde_json::json;
 

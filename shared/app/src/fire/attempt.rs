@@ -225,6 +225,8 @@ impl Executor {
         place.set_origin(&target.origin());
         let context = self.context(claim, loaded);
         let started_at = self.ports.clock.now();
+        let late = started_at - attempt.due_at;
+        self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.ports.sender.send(target, &context).await?;
         Ok(ActionResult { started_at, outcome: ended.outcome, message: ended.message })
     }
@@ -377,6 +379,7 @@ impl Executor {
                 "failed"
             ),
         }
-        self.ports.events.note(Event::Executed { job, attempt, record, late });
+        let collection_path = loaded.map(|loaded| loaded.snapshot.collection_path.as_str());
+        self.ports.events.note(Event::Executed { job, collection_path, attempt, record, late });
     }
 }

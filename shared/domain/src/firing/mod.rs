@@ -23,5 +23,5 @@ pub use may_start::{JobStanding, SkipReason, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
 pub use next_step::{NO_RETRY_FOLLOWS, NextStep, is_final_failure, next_step};
 pub use outage::{OUTAGES_MAX, Outage, Pulse, overtaken_in};
-pub use places::{Place, Places, TIMES_FREE};
+pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};

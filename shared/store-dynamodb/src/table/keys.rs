@@ -21,9 +21,12 @@ fn key(pk: String, sk: impl Into<String>) -> Key {
     Key { pk, sk: sk.into() }
 }
 
+/// The prefix of the partition key of every subscription.
+pub(crate) const SUBSCRIPTIONS: &str = "S#";
+
 /// The collections of a subscription.
 pub(crate) fn subscription(subscription: &PathSegment) -> String {
-    format!("S#{}", subscription.key())
+    format!("{SUBSCRIPTIONS}{}", subscription.key())
 }
 
 /// A collection under its name. The name comes first, so that a subscription lists by name.

@@ -3,6 +3,7 @@
 mod certificate_files;
 mod listen;
 mod metrics_page;
+mod process_figures;
 mod timeouts;
 mod tls;
 
