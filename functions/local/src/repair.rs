@@ -39,7 +39,11 @@ impl fmt::Display for Repaired {
             writeln!(f, "left out: {unreadable} jobs that cannot be read: replace them with PUT")?;
         }
         writeln!(f, "An attempt that has ended is not made again.")?;
-        writeln!(f, "Lost: dead letters, and runs that were asked for and not begun; ask again.")
+        writeln!(f, "Lost: dead letters, and runs that were asked for and not begun.")?;
+        writeln!(
+            f,
+            "Lost, too: what was under way or waiting for disabled or finished jobs. Ask again."
+        )
     }
 }
 

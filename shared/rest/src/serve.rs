@@ -8,9 +8,9 @@ use std::task::Poll;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::Request;
 use axum::http::header::HOST;
 use axum::http::request::Parts;
+use axum::http::{Request, Version as HttpVersion};
 use axum::response::Response;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use ports::ErrorType;
@@ -84,9 +84,7 @@ async fn answer(
     found: Result<(&'static Route, Captured), Failure>,
     body: Body,
 ) -> Result<Answer, Failure> {
-    if head.headers.get_all(HOST).iter().nth(1).is_some() {
-        return Err(Failure::invalid("The request has several 'Host' headers; send one."));
-    }
+    check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
     let scope = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
@@ -108,6 +106,20 @@ async fn answer(
         route::Body::Ignored => Value::Null,
     };
     route.handler.call(Call { rest, head, path, query, body }).await
+}
+
+/// Refuses a request without exactly one `Host`: a proxy in front may route it by another name.
+fn check_host(head: &Parts) -> Result<(), Failure> {
+    let mut hosts = head.headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(_), None) => Ok(()),
+        (Some(_), Some(_)) => {
+            Err(Failure::invalid("The request has several 'Host' headers; send one."))
+        }
+        // HTTP/1.0 does not have the header.
+        (None, _) if head.version < HttpVersion::HTTP_11 => Ok(()),
+        (None, _) => Err(Failure::invalid("The request has no 'Host' header; send one.")),
+    }
 }
 
 async fn read_body(body: Body) -> Result<Vec<u8>, Failure> {

@@ -7,4 +7,5 @@ mod passes;
 mod requests;
 mod target;
 mod ticks;
+mod waiting;
 mod world;

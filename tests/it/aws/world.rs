@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::plan::PlanLimits;
 use embedded::Store;
-use ports::Clock;
+use ports::{ActionSender, Clock};
 use queue_sqs::{Batch, BatchAnswer};
 use rest::{Access, Token};
 use runtime::SystemClock;
@@ -157,6 +157,14 @@ impl World {
         executor_on(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus], &self.clock)
     }
 
+    /// Another process of the executor, with a sender of its own.
+    pub(super) fn executor_with(&self, sender: Arc<dyn ActionSender>) -> executor::Function {
+        let (clients, settings) =
+            executor_parts(self.dynamodb.clone(), [&self.sqs, &self.kms, &self.bus]);
+        let clock = Arc::new(self.clock.clone());
+        executor::Function::with_sender(&settings, REGION, clients, clock, sender)
+    }
+
     /// Puts the collection, or what is below it.
     pub(super) async fn put(&self, path: &str, body: &Value) -> u16 {
         self.call("PUT", &format!("{COLLECTION}{path}"), &body.to_string()).await.0
@@ -285,9 +293,18 @@ pub(super) fn instant(text: &str) -> DateTime<Utc> {
 
 fn executor_on(
     dynamodb: aws_sdk_dynamodb::Client,
-    [sqs, kms, bus]: [&FakeAws; 3],
+    services: [&FakeAws; 3],
     clock: &TestClock,
 ) -> executor::Function {
+    let (clients, settings) = executor_parts(dynamodb, services);
+    let aws = actions::Aws::with_keys(None, REGION, "AKIDEXAMPLE", "secret", None);
+    executor::Function::new(&settings, aws, clients, Arc::new(clock.clone())).unwrap()
+}
+
+fn executor_parts(
+    dynamodb: aws_sdk_dynamodb::Client,
+    [sqs, kms, bus]: [&FakeAws; 3],
+) -> (executor::ExecutorClients, executor::ExecutorSettings) {
     let clients = executor::ExecutorClients {
         dynamodb,
         sqs: fake_client!(aws_sdk_sqs, sqs),
@@ -302,8 +319,7 @@ fn executor_on(
         targets: TargetPolicy::AllowPrivate,
         authority: actions::AUTHORITY.to_owned(),
     };
-    let aws = actions::Aws::with_keys(None, REGION, "AKIDEXAMPLE", "secret", None);
-    executor::Function::new(&settings, aws, clients, Arc::new(clock.clone())).unwrap()
+    (clients, settings)
 }
 
 /// Everything that is asked for in a batch is done.

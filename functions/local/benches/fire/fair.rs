@@ -1,13 +1,15 @@
 //! One job a second in one collection, while another one does what it can to be in the way.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::burst::{create, create_all, instant_in, new_run};
+use crate::client::Client;
 use crate::figures::{Figures, part};
 use crate::nuisance::{endless_informational_answers, serve_names, with_own_name_server};
 use crate::number;
@@ -15,7 +17,7 @@ use crate::server::Server;
 use crate::target::{Target, listen};
 
 /// How slow the API may be for the jobs to be there in time.
-const CREATED_PER_SECOND: usize = 100;
+const CREATED_PER_SECOND: usize = 300;
 const BAR: &str = "p99 50 ms, none lost";
 
 /// The part that runs in namespaces of its own, as its names need a name server of their own.
@@ -31,6 +33,9 @@ struct Noise {
 }
 
 pub(crate) async fn measure(figures: &mut Figures, target: &Target) {
+    for files in [1_024, 8_192] {
+        beside_heads(figures, files).await;
+    }
     let hanging = hanging_target();
     let hanging = |delays: Vec<TimeDelta>| {
         let jobs = delays.into_iter().enumerate();
@@ -45,10 +50,15 @@ pub(crate) async fn measure(figures: &mut Figures, target: &Target) {
         ("19,000 hang at one instant", None, hanging(vec![TimeDelta::zero(); 19_000])),
         ("two answer 1xx for ever", None, endless),
     ] {
-        beside(figures, target, &Noise { name, files, jobs }, |path| {
-            format!("http://{}{path}", target.address)
-        })
-        .await;
+        if is_wanted(name) {
+            beside(figures, target, &Noise { name, files, jobs }, |path| {
+                format!("http://{}{path}", target.address)
+            })
+            .await;
+        }
+    }
+    if !is_wanted(NAMES) {
+        return;
     }
     let dir = tempfile::tempdir().expect("a directory");
     let Some(mut inside) = with_own_name_server(dir.path()) else {
@@ -68,6 +78,37 @@ pub(crate) async fn measure_names(figures: &mut Figures, target: &Target) {
     let noise = Noise { name: "2,500 silent names", files: None, jobs: jobs.collect() };
     let uri = |path: String| format!("http://q{}.fast.test:{port}{path}", path.replace('/', "-"));
     beside(figures, target, &noise, uri).await;
+}
+
+/// Asks whether the server is ready, beside connections that never finish the head of a request.
+async fn beside_heads(figures: &mut Figures, files: u32) {
+    const HEADS: usize = 2_000;
+    let name = format!("/healthz beside {HEADS} halves of heads, {files} files");
+    if !is_wanted(&name) {
+        return;
+    }
+    let server = Server::with_files("normal", &files.to_string());
+    let mut heads = Vec::new();
+    for _ in 0..HEADS {
+        let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nX-Slow: ").await.expect("half a head");
+        heads.push(stream);
+    }
+    let mut took = Vec::new();
+    for _ in 0..100 {
+        let start = Instant::now();
+        Client::connect(server.address).await.must("GET", "/healthz", "").await;
+        took.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    took.sort_by(f64::total_cmp);
+    let figure = format!("p50 {:.1}, max {:.1} ms", part(&took, 500), part(&took, 1_000));
+    figures.add(&name, figure, "max 1,000 ms", "");
+    server.stop();
+}
+
+/// Whether a neighbour is to be measured.
+fn is_wanted(name: &str) -> bool {
+    std::env::var("BENCH_FAIR").map_or(true, |part| name.contains(&part))
 }
 
 /// Fires a job a second beside the noise.

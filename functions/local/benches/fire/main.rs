@@ -6,8 +6,9 @@
 //! the end others do the same burst against the same target.
 //!
 //! `BENCH_SECONDS` is how long the light load lasts (300), `BENCH_STORED` how many jobs the sweep
-//! passes over (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180), `BENCH_ONLY` names parts to run: `lag,api,burst,price,sweep,fair,peers`,
-//! `BENCH_BINARY` another binary, to compare with.
+//! passes over (1,000,000), `BENCH_FAIR_SECONDS` how long each noisy neighbour goes on (180),
+//! `BENCH_FAIR` a part of the name of those to measure, `BENCH_ONLY` names parts to run:
+//! `lag,api,burst,price,sweep,fair,peers`, `BENCH_BINARY` another binary, to compare with.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its table")]
 #![expect(clippy::print_stderr, reason = "and says how far it is")]

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use app::fire::DeliveryPlace;
-use domain::firing::{Place, Places};
+use domain::firing::{Place, Places, Share};
 use embedded::queue::ReceiptHandle;
 use tokio::sync::Notify;
 
@@ -24,7 +24,10 @@ pub(super) struct HeldPlace {
 
 impl SharedPlaces {
     pub(super) fn new(places: usize) -> Arc<Self> {
-        Arc::new(Self { places: Mutex::new(Places::new(places)), freed: Notify::new() })
+        Arc::new(Self {
+            places: Mutex::new(Places::new(places, Share::times_free(7))),
+            freed: Notify::new(),
+        })
     }
 
     /// A place for a message of a collection, if it may have one now. Otherwise its receipt waits.

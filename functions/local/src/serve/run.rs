@@ -1,15 +1,17 @@
 //! One run of `serve`: builds the parts, starts the tasks, waits for a signal, and shuts down.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use rest::{Access, BuildInfo, Rest, Scheme};
 use runtime::start_log;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 
+use super::beat::beat;
 use super::build_info::BUILD;
 use super::expire::expire;
 use super::files::FileShares;
@@ -18,6 +20,7 @@ use super::parts::Parts;
 use super::secrets::{GeneratedToken, TokenFile, access_of};
 use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
+use super::state_count::count_states;
 use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
 use super::under_way::UnderWay;
@@ -26,6 +29,10 @@ use super::worker::work;
 /// How long the store may take to close. With the time to cancel tasks it stays below the three
 /// seconds within which the process promises to exit after `--drain`.
 const CLOSING_MAX: Duration = Duration::from_secs(2);
+
+/// Connections that may wait to be accepted. A client beyond them tries again after a second, so a burst
+/// of others would hold it up.
+const BACKLOG: u32 = 4_096;
 
 /// An address to try if the port is in use: port 0 takes a free one.
 const LISTEN_HINT: &str = "127.0.0.1:0";
@@ -51,7 +58,7 @@ pub fn serve(settings: ServeSettings) -> Result<()> {
 async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
     let mut signals = Signals::install().context("cannot handle signals")?;
     // The port comes first: a start that fails for it leaves nothing behind.
-    let listener = bind(&settings).await?;
+    let listener = bind(&settings)?;
     let parts = Parts::open(&settings).await?;
     if let Some(dir) = &parts.dir {
         let new = if dir.is_new() { "new data directory" } else { "data" };
@@ -77,7 +84,9 @@ fn start_firing(
 ) -> Result<()> {
     let clock = || parts.clock.clone();
     if settings.roles.executor {
-        let (queue, worker) = (parts.queue.clone(), parts.worker(settings, files.idle)?);
+        let (worker, heartbeat) = parts.worker(settings, files.idle)?;
+        tasks.start("pulse", |stop| beat(heartbeat, clock(), stop));
+        let queue = parts.queue.clone();
         tasks.start("executor", |stop| work(queue, worker, files.attempts, clock(), stop));
     }
     if settings.roles.sweeper {
@@ -92,11 +101,11 @@ fn start_firing(
 }
 
 /// Opens the port; `None` if this process does not run the API. Connections wait until it is served.
-async fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
+fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
     if !settings.roles.api {
         return Ok(None);
     }
-    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+    let listener = open_port(settings.listen).map_err(|error| {
         let address = settings.listen;
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse => "another program uses the port: stop it, or try --listen",
@@ -110,6 +119,15 @@ async fn bind(settings: &ServeSettings) -> Result<Option<TcpListener>> {
         )
     })?;
     Ok(Some(listener))
+}
+
+fn open_port(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Otherwise connections of an earlier process would keep the port for a minute.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves the API and prints its address, which is the last line on standard output.
@@ -149,6 +167,8 @@ fn start_api(
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);
     }
+    let (jobs, count, clock) = (parts.jobs.clone(), parts.state_count.clone(), parts.clock.clone());
+    tasks.start("count", |stop| count_states(jobs, count, clock, stop));
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");

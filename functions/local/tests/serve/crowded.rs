@@ -5,6 +5,9 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::files::with_files;
 use crate::server::Server;
 
 /// The server's limit.
@@ -70,4 +73,41 @@ fn at_the_limit_requests_that_are_never_finished_make_room() {
     }
     server.stop().is_clean();
     tls.stop().is_clean();
+}
+
+/// Half a head of a request.
+const HALF: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ";
+
+#[test]
+fn two_thousand_halves_of_heads_do_not_keep_the_server_from_answering_at_once() {
+    const AT_ONCE: Duration = Duration::from_secs(1);
+    // This process holds the other ends.
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    for files in [1_024, 8_192] {
+        let server = with_files(files, files);
+        let mut slow: Vec<TcpStream> = (0..2_000)
+            .map(|_| {
+                let mut stream = TcpStream::connect(server.address).unwrap();
+                stream.write_all(HALF).unwrap();
+                stream
+            })
+            .collect();
+        for _ in 0..3 {
+            let since = Instant::now();
+            assert_eq!(server.send("GET", "/healthz", "").status, 200);
+            let took = since.elapsed();
+            assert!(took < AT_ONCE, "{files} files: {took:?}");
+        }
+        // The first are closed, and the last one can still become a request.
+        let mut rest = Vec::new();
+        assert!(matches!(slow[0].read_to_end(&mut rest), Ok(0) | Err(_)), "{rest:?}");
+        let last = slow.last_mut().unwrap();
+        last.write_all(b"\r\nConnection: close\r\n\r\n").unwrap();
+        last.read_to_end(&mut rest).unwrap();
+        assert!(rest.starts_with(b"HTTP/1.1 200"), "{rest:?}");
+        let ended = server.stop();
+        assert!(!ended.log.contains("Too many open files"), "{}", ended.log);
+        ended.is_clean();
+    }
 }

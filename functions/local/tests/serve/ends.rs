@@ -84,6 +84,16 @@ fn a_request_that_never_ends_is_cancelled_when_the_time_to_drain_is_over() {
 }
 
 #[test]
+fn half_a_head_does_not_use_up_the_time_to_drain() {
+    let server = Server::start(["--memory", "--no-auth", "--drain", "30"]);
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nX-Slow: ").unwrap();
+    // The server has accepted the connection when it answers a later one.
+    assert_eq!(server.send("GET", "/healthz", "").status, 200);
+    server.stop().is_clean();
+}
+
+#[test]
 fn an_action_that_takes_longer_than_the_drain_is_interrupted_and_sent_again() {
     let dir = tempfile::tempdir().unwrap();
     let target = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::server::Server;
 
 /// A server that may have this many files open: by itself, and at most.
-fn with_files(soft: u32, hard: u32) -> Server {
+pub(crate) fn with_files(soft: u32, hard: u32) -> Server {
     let mut command = Command::new("sh");
     let script = format!("ulimit -Sn {soft}; ulimit -Hn {hard}; exec \"$0\" \"$@\"");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_minutehand")]).args([

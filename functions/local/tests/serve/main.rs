@@ -26,11 +26,15 @@ mod ends;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod framing;
+#[cfg(test)]
 mod health;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod refused;
+#[cfg(test)]
+mod runbook;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

@@ -11,6 +11,7 @@ use ports::AttemptContext;
 use url::Url;
 
 use crate::context;
+use crate::net::ConnectionUse;
 use crate::outcome::{ActionFailure, status_name};
 
 /// The content type of a body without one: text in UTF-8, as it comes from JSON.
@@ -29,6 +30,8 @@ pub(crate) struct Hop {
     /// Whether all requests so far went to the origin of the job. Only such a request may be
     /// authenticated.
     pub(crate) is_at_origin: bool,
+    /// The first request may use an idle connection; one that follows an answer gets a new one.
+    pub(crate) connection: ConnectionUse,
 }
 
 impl Hop {
@@ -61,7 +64,8 @@ impl Hop {
         for (name, value) in context::headers(context) {
             add(name, value);
         }
-        Ok(Self { url, method, headers, body, is_at_origin: true })
+        let connection = ConnectionUse::Any;
+        Ok(Self { url, method, headers, body, is_at_origin: true, connection })
     }
 
     /// The host, as messages name it.
@@ -85,7 +89,7 @@ impl Hop {
             _ => return Ok(None),
         };
         let url = self.location(status, location, https_only)?;
-        let mut next = Self { url, ..self.clone() };
+        let mut next = Self { url, connection: ConnectionUse::New, ..self.clone() };
         if next.url.origin() != self.url.origin() {
             next.is_at_origin = false;
             let is_kept = |name: &HeaderName| name != HOST && !is_credential_header(name.as_str());

@@ -24,7 +24,7 @@ use ports::{ActionOutcome, AttemptContext, NotMade};
 use super::body;
 use super::hop::Hop;
 use super::token::{Grant, Token, TokenSource};
-use crate::net::{HttpClients, TargetPolicy};
+use crate::net::{ConnectionUse, HttpClients, TargetPolicy};
 use crate::outcome::{
     self, ActionFailure, BODY_BYTES_MAX, ReadBody, Secrets, failure_message, response_message,
 };
@@ -118,6 +118,7 @@ impl HttpSender {
                 body::discard(response.into_body()).await;
                 let refused = Some(&refused.secret);
                 self.authenticate(call.request, &mut hop, refused, progress).await?;
+                hop.connection = ConnectionUse::New;
                 response = self.exchange(call.request, &hop).await?;
             }
             let (status, headers) = (response.status(), response.headers());
@@ -184,9 +185,9 @@ impl HttpSender {
             {
                 let client = self.clients.with_certificate(certificate).await;
                 let client = client.map_err(|error| ActionFailure::canceled(error.to_string()))?;
-                client.send(&hop.url, outgoing).await
+                client.send(&hop.url, outgoing, hop.connection).await
             }
-            _ => self.clients.plain().send(&hop.url, outgoing).await,
+            _ => self.clients.plain().send(&hop.url, outgoing, hop.connection).await,
         };
         answered.map_err(|error| ActionFailure::from_http_error(&error, hop.host(), is_https))
     }

@@ -11,7 +11,7 @@ use http::{Method, Request, StatusCode};
 use http_body_util::Full;
 
 use super::body;
-use crate::net::{HttpClients, ResolvedUrl, TargetPolicy};
+use crate::net::{ConnectionUse, HttpClients, ResolvedUrl, TargetPolicy};
 use crate::outcome::{ActionFailure, ReadBody};
 
 /// The maximum number of bytes that are read of an answer. Error messages of services are shorter.
@@ -59,7 +59,8 @@ impl ServiceClient {
         *request.headers_mut() = headers;
         request.headers_mut().insert(USER_AGENT, self.user_agent.clone());
         let failed = |error| ActionFailure::from_http_error(&error, &host, is_https);
-        let (head, body) = client.send(&url, request).await.map_err(failed)?.into_parts();
+        let (head, body) =
+            client.send(&url, request, ConnectionUse::Any).await.map_err(failed)?.into_parts();
         let body = body::read(body, ANSWER_BYTES_MAX).await.map_err(failed)?;
         Ok(ServiceResponse { status: head.status, headers: head.headers, body })
     }

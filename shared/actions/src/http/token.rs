@@ -19,7 +19,7 @@ use url::Url;
 
 use super::body;
 use crate::lru::LruCache;
-use crate::net::{HttpClient, HttpError};
+use crate::net::{ConnectionUse, HttpClient, HttpError};
 use crate::outcome::{ActionFailure, status_name};
 use crate::settings::SettingsError;
 
@@ -147,7 +147,8 @@ impl TokenSource {
         let http_failed =
             |error: HttpError| failed(ActionFailure::from_http_error(&error, host, is_https));
         let (url, request) = self.request(grant);
-        let (head, body) = client.send(&url, request).await.map_err(http_failed)?.into_parts();
+        let (head, body) =
+            client.send(&url, request, ConnectionUse::Any).await.map_err(http_failed)?.into_parts();
         let status = head.status;
         let answer = body::read(body, ANSWER_BYTES_MAX).await.map_err(http_failed)?;
         let answer: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();

@@ -6,6 +6,10 @@
 //!
 //! A client follows no redirects, and uses no proxy: both depend on the policy for addresses and on
 //! the credentials of the job. It repeats a request only if nothing of it was sent.
+//!
+//! Some servers close a connection after an answer without announcing it. A request that follows an
+//! answer at once would often be sent just then, and could not be repeated. Such a request gets a new
+//! connection.
 
 use std::future::Future;
 use std::io;
@@ -84,20 +88,34 @@ pub(crate) enum HttpError {
     Body(#[from] hyper::Error),
 }
 
+/// The connection that a request uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConnectionUse {
+    /// An idle one, or a new one.
+    Any,
+    /// A new one, which serves this request only.
+    New,
+}
+
 /// Sends requests. Clones share their connections.
 #[derive(Clone)]
-pub(crate) struct HttpClient(legacy::Client<Connector, Full<Bytes>>);
+pub(crate) struct HttpClient {
+    pooled: legacy::Client<Connector, Full<Bytes>>,
+    unpooled: legacy::Client<Connector, Full<Bytes>>,
+}
 
 impl HttpClient {
-    fn new(dialer: Dialer, idle_max: usize) -> Self {
-        let client = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIME_MAX)
-            .pool_max_idle_per_host(idle_max)
-            // Some servers compare header names case-sensitively, in the usual spelling.
-            .http1_title_case_headers(true)
-            .build(Connector(dialer));
-        Self(client)
+    fn new(dialer: &Dialer, idle_max: usize) -> Self {
+        let client = |idle_max| {
+            legacy::Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(IDLE_TIME_MAX)
+                .pool_max_idle_per_host(idle_max)
+                // Some servers compare header names case-sensitively, in the usual spelling.
+                .http1_title_case_headers(true)
+                .build(Connector(dialer.clone()))
+        };
+        Self { pooled: client(idle_max), unpooled: client(0) }
     }
 
     /// Sends a request to a URL, and returns the head of the answer.
@@ -105,14 +123,19 @@ impl HttpClient {
         &self,
         url: &url::Url,
         mut request: Request<Full<Bytes>>,
+        connection: ConnectionUse,
     ) -> Result<Response<Incoming>, HttpError> {
+        let client = match connection {
+            ConnectionUse::Any => &self.pooled,
+            ConnectionUse::New => &self.unpooled,
+        };
         *request.uri_mut() = url.as_str().parse().map_err(|_| HttpError::Url)?;
         request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
         let interim = Arc::new(InterimAnswers::default());
         let counter = Arc::clone(&interim);
         hyper::ext::on_informational(&mut request, move |_| counter.count());
         let too_many = pin!(interim.too_many.notified());
-        match select(pin!(self.0.request(request)), too_many).await {
+        match select(pin!(client.request(request)), too_many).await {
             Either::Left((answer, _)) => Ok(answer?),
             // Without the request, the client closes the connection.
             Either::Right(_) => Err(HttpError::InterimAnswers),
@@ -318,7 +341,7 @@ impl ClientFactory {
     }
 
     fn client(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> HttpClient {
-        HttpClient::new(self.dialer(tls, targets), self.idle_max)
+        HttpClient::new(&self.dialer(tls, targets), self.idle_max)
     }
 
     fn dialer(&self, tls: Arc<ClientConfig>, targets: TargetPolicy) -> Dialer {

@@ -18,7 +18,9 @@ pub use policy::{Forbidden, TargetPolicy};
 pub use resolve::{Resolver, SystemResolver};
 pub use tls::Roots;
 
-pub(crate) use client::{HttpClient, HttpClients, HttpError, INTERIM_ANSWERS_MAX, NetSettings};
+pub(crate) use client::{
+    ConnectionUse, HttpClient, HttpClients, HttpError, INTERIM_ANSWERS_MAX, NetSettings,
+};
 pub(crate) use dial::Dialer;
 pub(crate) use endpoint::ResolvedUrl;
 pub(crate) use lookup::COLLECTION;

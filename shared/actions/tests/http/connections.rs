@@ -1,11 +1,12 @@
 //! Reuse of connections.
 
 use crate::sender::{actions, failed, get, post, send, succeeded};
-use crate::server::{Reply, Server, ok, reply};
+use crate::server::{Reply, Seen, Server, ok, reply};
 
 #[tokio::test]
 async fn a_connection_serves_many_requests() {
-    // Successes, failures, redirects, and long bodies that are still read to their end.
+    // Successes, failures, the first requests of redirects, and long bodies that are still read to
+    // their end.
     let server = Server::start(|seen| match seen.path() {
         "/long" => ok(&"x".repeat(30_000)),
         "/sorry" => reply("500 Sorry", "", "sorry"),
@@ -20,7 +21,9 @@ async fn a_connection_serves_many_requests() {
         succeeded(send(&actions, get(server.url("/moved"))).await);
         failed(send(&actions, get(server.url("/sorry"))).await);
     }
-    assert_eq!(server.n_connections(), 1);
+    let after_redirects = |seen: &Seen| seen.connection != 0;
+    assert_eq!(server.seen().iter().filter(|seen| after_redirects(seen)).count(), 5);
+    assert_eq!(server.n_connections(), 1 + 5);
     assert_eq!(server.seen().len(), 25);
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Seen {
     pub(crate) line: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
+    /// The number of its connection, from 0.
+    pub(crate) connection: usize,
     /// The certificate of the client.
     pub(crate) peer: Option<Vec<u8>>,
 }
@@ -96,9 +98,10 @@ impl Server {
         let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                n_connections.fetch_add(1, Ordering::SeqCst);
+                let connection = n_connections.fetch_add(1, Ordering::SeqCst);
                 let (seen, handler) = (Arc::clone(&seen), Arc::clone(&handler));
-                tokio::spawn(serve(stream, acceptor.clone(), seen, handler));
+                let first = Seen { connection, ..Seen::default() };
+                tokio::spawn(serve(stream, acceptor.clone(), first, seen, handler));
             }
         });
         server
@@ -134,26 +137,27 @@ impl Server {
 async fn serve(
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
+    mut first: Seen,
     seen: Arc<Mutex<Vec<Seen>>>,
     handler: Handler,
 ) {
     let Some(acceptor) = acceptor else {
-        return talk(stream, None, seen, handler).await;
+        return talk(stream, first, seen, handler).await;
     };
     let Ok(stream) = acceptor.accept(stream).await else { return };
     let peer = stream.get_ref().1.peer_certificates();
-    let peer = peer.and_then(|chain| chain.first()).map(|certificate| certificate.to_vec());
-    talk(stream, peer, seen, handler).await;
+    first.peer = peer.and_then(|chain| chain.first()).map(|certificate| certificate.to_vec());
+    talk(stream, first, seen, handler).await;
 }
 
 async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    peer: Option<Vec<u8>>,
+    first: Seen,
     all: Arc<Mutex<Vec<Seen>>>,
     handler: Handler,
 ) {
     let mut stream = BufReader::new(stream);
-    while let Some(seen) = read(&mut stream, peer.clone()).await {
+    while let Some(seen) = read(&mut stream, first.clone()).await {
         let reply = handler(&seen);
         all.lock().unwrap().push(seen);
         let written = match &reply {
@@ -180,11 +184,8 @@ async fn talk(
     }
 }
 
-async fn read(
-    stream: &mut BufReader<impl AsyncRead + Unpin>,
-    peer: Option<Vec<u8>>,
-) -> Option<Seen> {
-    let mut seen = Seen { line: line(stream).await?, peer, ..Seen::default() };
+async fn read(stream: &mut BufReader<impl AsyncRead + Unpin>, first: Seen) -> Option<Seen> {
+    let mut seen = Seen { line: line(stream).await?, ..first };
     loop {
         let line = line(stream).await?;
         if line.is_empty() {

@@ -8,6 +8,9 @@
 //! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
 //! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
 //!
+//! A disabled or finished job is in no index by time, so a repair does not find it. What is lost there is a `run`
+//! that was under way, or its retries and error action.
+//!
 //! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
 //! done, so they repair themselves.
 //!

@@ -18,7 +18,8 @@ pub(super) fn is_header_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_token)
 }
 
-/// Whether the connection sets this header itself.
+/// Whether the connection sets this header itself. Many servers take an underscore for a hyphen.
 pub(super) fn belongs_to_connection(name: &str) -> bool {
-    CONNECTION_HEADERS.iter().any(|known| known.eq_ignore_ascii_case(name))
+    let name = name.replace('_', "-");
+    CONNECTION_HEADERS.iter().any(|known| known.eq_ignore_ascii_case(&name))
 }

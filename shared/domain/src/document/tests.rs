@@ -379,12 +379,6 @@ fn a_refusal_names_the_property_and_what_is_allowed() {
         &http(r#","headers":{"Content-Length":"3"}"#),
         "'action.request.headers.Content-Length' is set by the HTTP connection; remove it.",
     );
-    for name in ["transfer-Encoding", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade"] {
-        check_refused(
-            &http(&format!(r#","headers":{{"{name}":"x"}}"#)),
-            &format!("'action.request.headers.{name}' is set by the HTTP connection; remove it."),
-        );
-    }
     // Where a name stands for many servers, `Host` chooses one.
     read(&http(r#","headers":{"Host":"virtual.example"}"#));
     check_refused(
@@ -691,6 +685,24 @@ fn a_secret_that_is_withheld_must_be_stored() {
     )["properties"].take();
     assert!(!has_withheld(&body));
     keep_withheld(&mut body, None).unwrap();
+}
+
+#[test]
+fn a_header_of_the_connection_is_refused_however_it_is_spelled() {
+    for name in [
+        "transfer-Encoding",
+        "Transfer_Encoding",
+        "Connection",
+        "Keep-Alive",
+        "TE",
+        "Trailer",
+        "Upgrade",
+    ] {
+        check_refused(
+            &http(&format!(r#","headers":{{"{name}":"x"}}"#)),
+            &format!("'action.request.headers.{name}' is set by the HTTP connection; remove it."),
+        );
+    }
 }
 
 #[test]

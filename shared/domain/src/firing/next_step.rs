@@ -62,13 +62,21 @@ pub fn next_step(
         };
         let number = attempt.number + 1;
         let is_long = interval > horizon;
-        return NextStep::Retry(Attempt { number, due_at, is_long, ..attempt.clone() });
+        let sent_late_at = None;
+        return NextStep::Retry(Attempt {
+            number,
+            due_at,
+            is_long,
+            sent_late_at,
+            ..attempt.clone()
+        });
     }
     let first_of = |role| Attempt {
         role,
         number: 0,
         due_at: record.ended_at,
         is_long: false,
+        sent_late_at: None,
         ..attempt.clone()
     };
     match attempt.role {

@@ -1,12 +1,12 @@
 //! Places: how many attempts may be under way, and which of those that wait is the next.
 //!
-//! An attempt holds a place from its claim to its record. There are only so many places, because each
+//! An attempt holds a place from its claim to its record, and a name while it is looked up. There are only so many places, because each
 //! needs a connection and memory. Attempts of one collection, or at one origin, must not keep those
 //! of others waiting, even if their target takes a minute to fail. Two rules see to that:
 //!
 //! - **A bound that depends on what is free.** A collection may take a place only while it holds
-//!   fewer than [`TIMES_FREE`] times as many as are free; the same is true for an origin. One alone
-//!   gets seven eighths of all. A second one beside it gets seven eighths of the rest, and so on: a
+//!   less than its [`Share`] of those that are free, for example seven times as many; the same is
+//!   true for an origin. One alone then gets seven eighths of all. A second one beside it gets seven eighths of the rest, and so on: a
 //!   collection that holds no place gets one at once, unless very many others are busy. Nothing is
 //!   divided in advance, so a collection that is alone is as fast as without the rule.
 //! - **Turns.** What gets no place waits in a line of its collection, and there in one of its origin.
@@ -23,12 +23,36 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// How many times as many places as are free a collection or an origin may hold.
-pub const TIMES_FREE: usize = 7;
+/// How much a collection or an origin may hold, compared with what is free.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    times: usize,
+    of: usize,
+}
+
+impl Share {
+    /// So many times as many places as are free. One alone can use most of the places.
+    #[must_use]
+    pub const fn times_free(times: usize) -> Self {
+        Self { times, of: 1 }
+    }
+
+    /// An n-th part of the places that are free. Very many can be busy before nothing is free.
+    #[must_use]
+    pub const fn part_of_free(n: usize) -> Self {
+        Self { times: 1, of: n }
+    }
+
+    /// Whether one that holds so many places may take another.
+    const fn allows(self, held: usize, free: usize) -> bool {
+        held * self.of < self.times * free
+    }
+}
 
 /// A scheduler of places. `T` is what waits.
 #[derive(Debug)]
 pub struct Places<T> {
+    share: Share,
     free: usize,
     held: usize,
     waiting: usize,
@@ -61,16 +85,12 @@ struct Line<T> {
     waiting: VecDeque<T>,
 }
 
-/// Whether a collection or an origin that holds so many places may take one of those that are free.
-const fn may_take(held: usize, free: usize) -> bool {
-    held < TIMES_FREE * free
-}
-
 impl<T> Places<T> {
-    /// A scheduler of so many places.
+    /// A scheduler of so many places, of which each may have this share.
     #[must_use]
-    pub fn new(places: usize) -> Self {
+    pub fn new(places: usize, share: Share) -> Self {
         Self {
+            share,
             free: places,
             held: 0,
             waiting: 0,
@@ -89,7 +109,7 @@ impl<T> Places<T> {
         // What has come before goes first.
         let waits = known.is_some_and(|known| known.lines.iter().any(|line| line.origin.is_none()));
         let held = known.map_or(0, |known| known.held);
-        if waits || !may_take(held, self.free) {
+        if waits || !self.share.allows(held, self.free) {
             self.push(&name, None, it);
             return None;
         }
@@ -100,7 +120,7 @@ impl<T> Places<T> {
     /// [`try_origin`](Self::try_origin) does not refuse any.
     #[must_use]
     pub const fn is_scarce(&self) -> bool {
-        !may_take(self.held, self.free)
+        !self.share.allows(self.held, self.free)
     }
 
     /// Tells the origin of an attempt that holds a place. False if that origin holds as many places
@@ -109,7 +129,7 @@ impl<T> Places<T> {
         let is_told = place.origin.as_deref() == Some(origin);
         let held = self.origins.get(origin).copied().unwrap_or_default();
         // The attempt holds its own place already.
-        let may_start = is_told || may_take(held, self.free + 1);
+        let may_start = is_told || self.share.allows(held, self.free + 1);
         if may_start {
             self.set_origin(place, origin);
         }
@@ -179,15 +199,15 @@ impl<T> Places<T> {
 
     /// Takes what is next in a collection out of its line, if it may have a place.
     fn next_of(&mut self, name: &Arc<str>) -> Option<(Option<Arc<str>>, T)> {
-        let free = self.free;
+        let (share, free) = (self.share, self.free);
         let known = self.collections.get_mut(name)?;
-        if !may_take(known.held, free) {
+        if !share.allows(known.held, free) {
             return None;
         }
         for _ in 0..known.lines.len() {
             let mut line = known.lines.pop_front()?;
             let held = line.origin.as_ref().and_then(|origin| self.origins.get(origin));
-            let may_take = held.is_none_or(|held| may_take(*held, free));
+            let may_take = held.is_none_or(|held| share.allows(*held, free));
             let found = if may_take { line.waiting.pop_front() } else { None };
             let origin = line.origin.clone();
             if !line.waiting.is_empty() {
@@ -268,7 +288,7 @@ mod tests {
     #[test]
     fn a_collection_alone_gets_all_places_but_an_eighth() {
         for (all, alone) in [(1, 1), (2, 2), (8, 7), (16, 14), (504, 441), (16_384, 14_336)] {
-            let mut places = Places::new(all);
+            let mut places = Places::new(all, Share::times_free(7));
             let held = arrive(&mut places, "a", 20_000);
             assert_eq!((held.len(), places.held()), (alone, alone), "{all}");
             assert_eq!(places.waiting(), 20_000 - alone);
@@ -277,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_one_collection_leaves_the_job_of_another_a_place_at_once() {
-        let mut places = Places::new(16_384);
+        let mut places = Places::new(16_384, Share::times_free(7));
         let _burst = arrive(&mut places, "noisy", 19_000);
         assert_eq!(arrive(&mut places, "quiet", 1).len(), 1);
         // Each further one gets most of the rest.
@@ -287,8 +307,20 @@ mod tests {
     }
 
     #[test]
+    fn a_small_share_lets_very_many_be_busy_at_once() {
+        let mut places = Places::new(192, Share::part_of_free(32));
+        let held = arrive(&mut places, "alone", 2_500);
+        assert_eq!(held.len(), 6);
+        let mut busy = 1;
+        while !arrive(&mut places, &busy.to_string(), 2_500).is_empty() {
+            busy += 1;
+        }
+        assert!(busy > 75, "{busy}");
+    }
+
+    #[test]
     fn an_origin_that_many_collections_call_leaves_others_a_place() {
-        let mut places = Places::new(64);
+        let mut places = Places::new(64, Share::times_free(7));
         let mut held = Vec::new();
         let mut refused = 0;
         for n in 0..64 {
@@ -314,7 +346,7 @@ mod tests {
 
     #[test]
     fn what_waits_takes_turns_by_collection_and_by_origin_and_keeps_its_order() {
-        let mut places = Places::new(8);
+        let mut places = Places::new(8, Share::times_free(7));
         let mut held = arrive(&mut places, "other", 7);
         assert_eq!(held.len(), 7);
         let (place, _) = places.arrive("a", 0).unwrap();
@@ -338,7 +370,7 @@ mod tests {
 
     #[test]
     fn an_origin_is_counted_once_and_forgotten_with_its_last_place() {
-        let mut places = Places::new(10);
+        let mut places = Places::new(10, Share::times_free(7));
         let (mut place, ()) = places.arrive("a", ()).unwrap();
         places.set_origin(&mut place, "x");
         places.set_origin(&mut place, "x");
@@ -371,7 +403,7 @@ mod tests {
             let waits = known.lines.iter().any(|line| !line.waiting.is_empty());
             assert_eq!(places.turns.contains(name), waits, "seed {seed}: {name}");
             // It is at its bound, or all of its origins are, if anything of it waits.
-            let at_bound = |held: usize| held >= TIMES_FREE * places.free;
+            let at_bound = |held: usize| !places.share.allows(held, places.free);
             let origins_at_bound = known.lines.iter().all(|line| {
                 let origin = line.origin.as_ref().and_then(|it| places.origins.get(it));
                 origin.is_some_and(|held| at_bound(*held))
@@ -390,7 +422,8 @@ mod tests {
             let mut chance = Chance(seed);
             let (all, n_collections, n_origins) =
                 (1 + chance.below(40), 1 + chance.below(6), 1 + chance.below(4));
-            let mut places = Places::new(all);
+            let share = [Share::times_free(7), Share::part_of_free(32)][chance.below(2)];
+            let mut places = Places::new(all, share);
             let (mut held, mut begun, mut come) = (Vec::new(), 0, 0);
             for _ in 0..400 {
                 if chance.below(5) < 3 {
@@ -430,7 +463,7 @@ mod tests {
     #[test]
     fn a_collection_without_a_place_waits_for_no_more_turns_than_there_are_others() {
         // As many busy collections as there are places, so that nothing is free.
-        let mut places = Places::new(20);
+        let mut places = Places::new(20, Share::times_free(7));
         let mut held: VecDeque<Place> = VecDeque::new();
         for n in 0..20 {
             held.extend(arrive(&mut places, &format!("busy{n}"), 100));

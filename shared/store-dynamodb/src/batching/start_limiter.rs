@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::firing::{Place, Places};
+use domain::firing::{Place, Places, Share};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
@@ -52,7 +52,7 @@ impl StartLimiter {
         let (expiries, expiring) = mpsc::unbounded_channel();
         let started = Started::default();
         tokio::spawn(expire(started.clone(), expiring));
-        let permits = Arc::new(Permits(Mutex::new(Places::new(STARTS_MAX))));
+        let permits = Arc::new(Permits(Mutex::new(Places::new(STARTS_MAX, Share::times_free(7)))));
         Self { permits, waiting, started, expiries }
     }
 

@@ -8,6 +8,9 @@
 //!
 //! Only HTTP/1.1 is served. All clients of Azure Scheduler speak it, and a proxy can translate for
 //! others.
+//!
+//! A request with a `Transfer-Encoding` ends its connection. If it has a `Content-Length`, too, a proxy
+//! in front may have found another end of it, and what follows may be hidden from that proxy.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,8 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
-use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use axum::http::{HeaderValue, Request, StatusCode};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -39,6 +43,8 @@ use crate::serve::tasks::Stop;
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 /// Time limit for the next request's head to arrive, and thereby for an idle connection.
 const HEAD_MAX: Duration = Duration::from_secs(30);
+/// Time limit for the rest of a head that has begun when the server ends.
+const LAST_HEAD_MAX: Duration = Duration::from_secs(1);
 /// Size limit of a request's head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Time limit of a request, including its body.
@@ -155,7 +161,8 @@ async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router
     let api = TowerToHyperService::new(api);
     let (busy, mut is_busy) = watch::channel(false);
     let busy = Arc::new(busy);
-    let limited = service_fn(move |request| {
+    let limited = service_fn(move |request: Request<Incoming>| {
+        let is_last = request.headers().contains_key(TRANSFER_ENCODING);
         let answer = timeout(REQUEST_MAX, api.call(request));
         let busy = busy.clone();
         async move {
@@ -164,6 +171,9 @@ async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router
             busy.send_replace(false);
             let Ok(mut answer) = answered
                 .inspect_err(|_| tracing::warn!("request timed out; closing its connection"))?;
+            if is_last {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             // The router adds a length to every response to HEAD; HTTP forbids it with 204.
             if answer.status() == StatusCode::NO_CONTENT {
                 answer.headers_mut().remove(CONTENT_LENGTH);
@@ -191,6 +201,12 @@ async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router
             _ = is_busy.changed() => continue,
         }
         connection.as_mut().graceful_shutdown();
+        let begins = async { is_busy.wait_for(|is_busy| *is_busy).await.is_ok() };
+        tokio::select! {
+            biased;
+            ended = connection.as_mut() => break ended,
+            begins = timeout(LAST_HEAD_MAX, begins) => if begins.is_err() { return },
+        }
         break connection.await;
     };
     if let Err(error) = ended {

@@ -180,6 +180,9 @@ impl Api {
         body: &str,
     ) -> Answer {
         let mut request = Request::builder().method(method).uri(target);
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            request = request.header("Host", "localhost");
+        }
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
