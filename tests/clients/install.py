@@ -48,6 +48,27 @@ def node(name, package):
     return folder / "node_modules"
 
 
+def debian(package):
+    """Unpacks a package of Debian, and returns its root. It is not installed: no service starts."""
+    folder = FOLDER / f"debian-{package}"
+    download = ["apt-get", "download", "-qq", package]
+
+    def unpack():
+        folder.mkdir(parents=True)
+        try:
+            _run(*download, cwd=folder)
+        except Failed:
+            # The lists of packages are missing, or name a version that is gone.
+            _run("apt-get", "update", "-qq")
+            _run(*download, cwd=folder)
+        for archive in folder.glob("*.deb"):
+            _run("dpkg", "--extract", archive, folder)
+            archive.unlink()
+
+    _once(folder, [package], unpack)
+    return folder
+
+
 def _once(folder, requirements, install):
     stamp = folder / "installed"
     wanted = hashlib.sha256("\n".join(requirements).encode()).hexdigest()

@@ -10,7 +10,8 @@ use runtime_aws::Metric;
 use serde_json::Value;
 
 /// The folders whose Markdown files are documents.
-const FOLDERS: [&str; 6] = ["", ".github", "infra", "shared", "shared/docs", "shared/rest"];
+const FOLDERS: [&str; 7] =
+    ["", ".github", "infra", "infra/monitoring", "shared", "shared/docs", "shared/rest"];
 
 /// The most lines of a document, for those that are to stay short.
 const LINES_MAX: [(&str, usize); 2] = [("README.md", 150), ("shared/ARCHITECTURE.md", 250)];
@@ -20,15 +21,6 @@ const CLIENTS: [(&str, &str); 3] = [
     ("azure-mgmt-scheduler 2.0.0", include_str!("../clients/python/connect_2_0_0.py")),
     ("azure-mgmt-scheduler 7.0.0", include_str!("../clients/python/connect_7_0_0.py")),
     ("azure-arm-scheduler 1.2.0-preview", include_str!("../clients/node/connect.js")),
-];
-
-/// The metrics of `serve` that are not in the page of `runtime::Metrics`.
-const QUEUE_METRICS: [&str; 5] = [
-    "minutehand_queue_visible",
-    "minutehand_queue_delayed",
-    "minutehand_queue_hidden",
-    "minutehand_queue_oldest_due_seconds",
-    "minutehand_dead_letters",
 ];
 
 #[test]
@@ -77,19 +69,35 @@ fn the_api_page_has_a_row_for_every_route() {
 }
 
 #[test]
-fn the_operations_page_has_a_row_for_every_metric_and_alarm() {
+fn the_operations_page_has_a_row_for_every_metric_and_alarm_on_aws() {
     let page = read("shared/docs/operations.md");
     let in_page = first_cells(&page);
-    let names = runtime::Metrics::default().text();
-    let names = names.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     let on_aws = Metric::ALL.map(Metric::name);
     let template = read("infra/template.yaml");
     let alarms = template.lines().filter_map(|line| line.strip_prefix("  ")?.strip_suffix(':'));
     let alarms: Vec<&str> = alarms.filter(|name| name.ends_with("Alarm")).collect();
     assert!(!alarms.is_empty(), "the template has no alarm: correct how this test finds them");
-    for name in names.chain(QUEUE_METRICS).chain(on_aws).chain(["LateBy"]).chain(alarms) {
+    for name in on_aws.into_iter().chain(["LateBy"]).chain(alarms) {
         assert!(in_page.contains(name), "operations.md has no row for {name}");
     }
+}
+
+#[test]
+fn the_operations_page_has_a_heading_for_every_alert_and_no_other() {
+    let page = read("shared/docs/operations.md");
+    let headings: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("### Minutehand")).collect();
+    let rules = read("infra/monitoring/alerts.yaml");
+    let lines = || rules.lines().map(str::trim);
+    let alerts: Vec<&str> =
+        lines().filter_map(|line| line.strip_prefix("- alert: Minutehand")).collect();
+    assert_eq!(alerts, headings);
+    let runbooks: Vec<&str> = lines().filter_map(|line| line.strip_prefix("runbook: ")).collect();
+    let anchors: Vec<String> = alerts
+        .iter()
+        .map(|alert| format!("shared/docs/operations.md#minutehand{}", alert.to_lowercase()))
+        .collect();
+    assert_eq!(runbooks, anchors);
 }
 
 /// The names in the first cells of all tables; a label in braces is left out.

@@ -22,7 +22,7 @@ pub(crate) struct BusEvent {
 /// Converts an event; `None` for events that are not put on the bus.
 pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
     match event {
-        Event::Executed { job, attempt, record, late } => {
+        Event::Executed { job, attempt, record, late, .. } => {
             if record.outcome == Outcome::Succeeded {
                 return None;
             }

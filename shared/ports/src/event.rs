@@ -24,6 +24,8 @@ pub enum Event<'a> {
     Executed {
         /// The job of the attempt.
         job: &'a JobRef,
+        /// The path of its collection; `None` if the job is gone.
+        collection_path: Option<&'a str>,
         /// The attempt.
         attempt: &'a Attempt,
         /// How the attempt ended.

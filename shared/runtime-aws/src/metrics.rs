@@ -202,7 +202,13 @@ mod tests {
         for _ in 0..times {
             for record in [&done, &failed] {
                 tally.note(Event::Started { job: &job, attempt: &attempt, late });
-                tally.note(Event::Executed { job: &job, attempt: &attempt, record, late });
+                tally.note(Event::Executed {
+                    job: &job,
+                    collection_path: None,
+                    attempt: &attempt,
+                    record,
+                    late,
+                });
             }
             tally.note(Event::Retried { job: &job, attempt: &attempt });
             tally.note(Event::Dropped {

@@ -4,8 +4,11 @@
 //! Prometheus, and `runtime-aws` prints the counts of each invocation for CloudWatch. The two differ in
 //! everything else: names, units, and whether a number is a total or starts again at zero.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use domain::attempt::Outcome;
 use ports::{Event, EventSink};
@@ -15,6 +18,11 @@ const LATE_MS: [i64; 18] = [
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000,
     300_000, 600_000,
 ];
+
+/// The most collections whose failures are counted one by one. Each is a series in Prometheus.
+const COLLECTIONS_MAX: usize = 100;
+/// What counts the failures of all other collections. It is no path of a collection.
+const OTHER_COLLECTIONS: &str = "other";
 
 /// What an event counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +76,32 @@ pub struct Metrics {
     /// The attempts in each class of delay, without those of lower classes.
     late: [AtomicU64; LATE_MS.len() + 1],
     late_ms_sum: AtomicI64,
+    failures: Mutex<Failures>,
+}
+
+/// Failed attempts by collection.
+#[derive(Debug, Default)]
+struct Failures {
+    /// By the path of the collection, for the first collections that failed.
+    by_path: BTreeMap<String, u64>,
+    /// Of all other collections.
+    other: u64,
+}
+
+impl Failures {
+    fn note(&mut self, collection_path: Option<&str>) {
+        let Some(path) = collection_path else {
+            self.other += 1;
+            return;
+        };
+        if let Some(n) = self.by_path.get_mut(path) {
+            *n += 1;
+        } else if self.by_path.len() < COLLECTIONS_MAX {
+            self.by_path.insert(path.to_owned(), 1);
+        } else {
+            self.other += 1;
+        }
+    }
 }
 
 impl EventSink for Metrics {
@@ -86,6 +120,12 @@ impl EventSink for Metrics {
             }
             self.late_ms_sum.fetch_add(late_ms, Ordering::Relaxed);
         }
+        if let Event::Executed { record, collection_path, .. } = event
+            && record.outcome == Outcome::Failed
+        {
+            let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+            failures.note(collection_path);
+        }
     }
 }
 
@@ -99,6 +139,18 @@ impl Metrics {
         text
     }
 
+    fn write_failures(&self, text: &mut String) -> fmt::Result {
+        let name = "minutehand_failed_executions_total";
+        let help =
+            "Attempts that failed, by collection; collections beyond the first 100 together.";
+        write_head(text, name, "counter", help)?;
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        for (path, n) in &failures.by_path {
+            writeln!(text, "{name}{{collection=\"{}\"}} {n}", label_value(path))?;
+        }
+        writeln!(text, "{name}{{collection=\"{OTHER_COLLECTIONS}\"}} {}", failures.other)
+    }
+
     fn write(&self, text: &mut String) -> fmt::Result {
         let name = "minutehand_executions_total";
         let help = "Attempts that ended, including retries and error actions.";
@@ -106,6 +158,7 @@ impl Metrics {
         for (outcome, counter) in [("succeeded", Counter::Succeeded), ("failed", Counter::Failed)] {
             writeln!(text, "{name}{{outcome=\"{outcome}\"}} {}", self.count(counter))?;
         }
+        self.write_failures(text)?;
         for (name, help, counter) in [
             ("retries", "Failed attempts that will be retried.", Counter::Retried),
             (
@@ -186,6 +239,14 @@ pub fn gauge(text: &mut String, name: &str, help: &str, value: impl fmt::Display
     writeln!(text, "{name} {value}")
 }
 
+/// A text as the value of a label, in which three characters are escaped.
+fn label_value(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\\', '"', '\n']) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}
+
 /// Formats milliseconds as seconds, without rounding.
 fn seconds(ms: i64) -> String {
     let sign = if ms < 0 { "-" } else { "" };
@@ -225,7 +286,13 @@ mod tests {
             };
             let late = TimeDelta::milliseconds(late);
             metrics.note(Event::Started { job: &job, attempt: &attempt, late });
-            metrics.note(Event::Executed { job: &job, attempt: &attempt, record: &record, late });
+            metrics.note(Event::Executed {
+                job: &job,
+                collection_path: Some("s/g/c"),
+                attempt: &attempt,
+                record: &record,
+                late,
+            });
         }
         metrics.note(Event::Overtaken { job: &job, occurrences: 7 });
         metrics.note(Event::Dropped {
@@ -244,6 +311,7 @@ mod tests {
         for line in [
             "minutehand_executions_total{outcome=\"succeeded\"} 2",
             "minutehand_executions_total{outcome=\"failed\"} 1",
+            "minutehand_failed_executions_total{collection=\"s/g/c\"} 1",
             "minutehand_skipped_total 8",
             "minutehand_dropped_total 1",
             "minutehand_late_seconds_bucket{le=\"0.002\"} 1",
@@ -256,5 +324,32 @@ mod tests {
         ] {
             assert!(text.lines().any(|it| it == line), "{line} is not in:\n{text}");
         }
+    }
+
+    #[test]
+    fn failures_are_counted_for_a_bounded_number_of_collections() {
+        let metrics = Metrics::default();
+        let note = |path: Option<&str>| metrics.failures.lock().unwrap().note(path);
+        for _ in 0..2 {
+            note(None);
+            for n in 0..2 * COLLECTIONS_MAX {
+                note(Some(&format!("s/g/c{n:03}")));
+            }
+        }
+        note(Some("s/g/c000"));
+        let text = metrics.text();
+        let lines: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("minutehand_failed_executions")).collect();
+        assert_eq!(lines.len(), COLLECTIONS_MAX + 1, "{text}");
+        assert_eq!(lines[0], "minutehand_failed_executions_total{collection=\"s/g/c000\"} 3");
+        assert_eq!(lines[99], "minutehand_failed_executions_total{collection=\"s/g/c099\"} 2");
+        // An attempt without a collection, and 100 of 200 collections, twice.
+        assert_eq!(lines[100], "minutehand_failed_executions_total{collection=\"other\"} 202");
+    }
+
+    #[test]
+    fn the_value_of_a_label_is_escaped() {
+        assert_eq!(label_value("sub/group/collection"), "sub/group/collection");
+        assert_eq!(label_value("a\\b\"c\nd"), r#"a\\b\"c\nd"#);
     }
 }

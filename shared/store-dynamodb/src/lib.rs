@@ -7,7 +7,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `removal` | one trait of [`ports::store`] each |
+//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `schema` | the definition of the table |
 //!
@@ -34,6 +34,7 @@
 //! | finish a job | timer | its generation, and it is enabled |
 //! | keep a retry timer | retry timer | it does not exist |
 //! | remove a retry timer | retry timer | none |
+//! | beat | pulse | the last beat is the one that was read |
 
 mod attempt_key;
 mod attempts;
@@ -45,10 +46,12 @@ mod expired;
 mod jobs;
 mod message;
 mod prefetched;
+mod pulses;
 mod removal;
 mod retries;
 mod schema;
 mod snapshots;
+mod states;
 mod store;
 mod table;
 mod timers;
@@ -57,6 +60,7 @@ use ports::StoreError;
 
 pub use batching::{BatchingStore, TimerChanges};
 pub use schema::{DUE_INDEX, ensure_table};
+pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;
 pub use table::{Consumed, Groups, Meter, MeteredCall, SINGLES_IN_FLIGHT_MAX};
 

@@ -50,8 +50,9 @@ async fn roles_allow_exactly_the_table_requests_of_their_functions() {
 
 #[tokio::test]
 async fn the_recorded_requests_include_every_sdk_call_of_the_store() {
-    // On AWS the template creates the table, and the table itself removes expired items.
-    let elsewhere = ["schema.rs", "expired.rs"];
+    // On AWS the template creates the table, the table itself removes expired items, and nothing counts
+    // jobs by state.
+    let elsewhere = ["schema.rs", "expired.rs", "states.rs"];
     let folders = ["shared/store-dynamodb/src", "shared/store-dynamodb/src/table"];
     let sources: Vec<_> = folders.into_iter().flat_map(Source::of).collect();
     let sources = sources.iter().filter(|it| !elsewhere.contains(&it.file.as_str()));
@@ -282,7 +283,7 @@ impl<'a> Allows<'a> {
 
 /// Whether a pattern such as `T#*` matches; its only star is at the end.
 fn matches(pattern: &str, partition: &str) -> bool {
-    pattern.strip_suffix('*') == Some(partition)
+    pattern.strip_suffix('*').unwrap_or(pattern) == partition
 }
 
 fn statements<'a>(template: &'a Template, role: &str) -> Vec<Allows<'a>> {

@@ -14,6 +14,7 @@
 //! leaves of key and token files, `embedded` what it leaves of the store.
 
 mod args;
+mod beat;
 mod build_info;
 mod condition;
 mod expire;
@@ -26,6 +27,7 @@ mod run;
 mod secrets;
 mod settings;
 mod signals;
+mod state_count;
 mod sweep;
 mod tasks;
 mod under_way;

@@ -11,6 +11,7 @@ use runtime::start_log;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 
+use super::beat::beat;
 use super::build_info::BUILD;
 use super::expire::expire;
 use super::files::FileShares;
@@ -19,6 +20,7 @@ use super::parts::Parts;
 use super::secrets::{GeneratedToken, TokenFile, access_of};
 use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
+use super::state_count::count_states;
 use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
 use super::under_way::UnderWay;
@@ -82,7 +84,9 @@ fn start_firing(
 ) -> Result<()> {
     let clock = || parts.clock.clone();
     if settings.roles.executor {
-        let (queue, worker) = (parts.queue.clone(), parts.worker(settings, files.idle)?);
+        let (worker, heartbeat) = parts.worker(settings, files.idle)?;
+        tasks.start("pulse", |stop| beat(heartbeat, clock(), stop));
+        let queue = parts.queue.clone();
         tasks.start("executor", |stop| work(queue, worker, files.attempts, clock(), stop));
     }
     if settings.roles.sweeper {
@@ -163,6 +167,8 @@ fn start_api(
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);
     }
+    let (jobs, count, clock) = (parts.jobs.clone(), parts.state_count.clone(), parts.clock.clone());
+    tasks.start("count", |stop| count_states(jobs, count, clock, stop));
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");

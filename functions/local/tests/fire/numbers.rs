@@ -2,9 +2,12 @@
 
 use serde_json::json;
 
+use std::collections::BTreeSet;
+use std::time::Instant;
+
 use crate::jobs::{in_memory, job, until_state};
 use crate::server::Server;
-use crate::target::{Reply, Target, status};
+use crate::target::{PATIENCE, Reply, Target, status};
 
 #[test]
 fn the_metrics_page_shows_attempts_and_the_state_of_the_queue() {
@@ -28,9 +31,11 @@ fn the_metrics_page_shows_attempts_and_the_state_of_the_queue() {
         "minutehand_dead_letters 0",
         "minutehand_queue_oldest_due_seconds 0",
         "minutehand_actions_under_way 0",
-        "minutehand_sweep_age_seconds 0",
+        "minutehand_ready 1",
         "# TYPE process_cpu_seconds_total counter",
         "# TYPE process_start_time_seconds gauge",
+        r#"minutehand_failed_executions_total{collection="s/g/jc"} 1"#,
+        r#"minutehand_failed_executions_total{collection="other"} 0"#,
         concat!(
             r#"minutehand_requests_total{method="PUT",route="/subscriptions/{subscriptionId}/"#,
             "resourceGroups/{resourceGroupName}/providers/Microsoft.Scheduler/jobCollections/",
@@ -41,6 +46,7 @@ fn the_metrics_page_shows_attempts_and_the_state_of_the_queue() {
     }
     let build = format!("minutehand_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
     assert!(answer.body.contains(&build), "{}", answer.body);
+    assert!(answer.body.contains("\nminutehand_sweep_age_seconds "), "{}", answer.body);
     server.stop().is_clean();
 }
 
@@ -54,6 +60,73 @@ fn an_attempt_counts_as_late_and_under_way_while_its_target_does_not_answer() {
     for line in ["minutehand_actions_under_way 1", "minutehand_late_seconds_count 1"] {
         assert!(page.lines().any(|found| found == line), "{line}: {page}");
     }
+    server.stop().is_clean();
+}
+
+/// Jobs and collections are counted at the start, and then only every five minutes.
+fn page_with_counts(server: &Server) -> String {
+    let since = Instant::now();
+    loop {
+        let page = server.send("GET", "/metrics", "").body;
+        if page.contains("\nminutehand_jobs{") {
+            return page;
+        }
+        assert!(since.elapsed() < PATIENCE, "nothing is counted: {page}");
+    }
+}
+
+#[test]
+fn the_metrics_page_tells_jobs_and_collections_by_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::open(dir.path());
+    server.must("PUT", "/jc", "{}");
+    server.must("PUT", "/off", r#"{"properties":{"state":"Disabled"}}"#);
+    for (name, state) in [("a", "enabled"), ("b", "enabled"), ("c", "disabled")] {
+        let later = json!({"startTime": "2050-01-01", "state": state});
+        server.must("PUT", &format!("/jc/jobs/{name}"), &job("http://example.org", &later));
+    }
+    server.stop().is_clean();
+    let server = Server::open(dir.path());
+    let page = page_with_counts(&server);
+    for line in [
+        r#"minutehand_jobs{state="enabled"} 2"#,
+        r#"minutehand_jobs{state="disabled"} 1"#,
+        r#"minutehand_jobs{state="completed"} 0"#,
+        r#"minutehand_collections{state="enabled"} 1"#,
+        r#"minutehand_collections{state="disabled"} 1"#,
+        "# TYPE minutehand_state_count_age_seconds gauge",
+    ] {
+        assert!(page.lines().any(|found| found == line), "{line}: {page}");
+    }
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_server_that_does_not_sweep_tells_no_age_of_a_sweep() {
+    let server = in_memory(&["--roles", "api"]);
+    let page = page_with_counts(&server);
+    assert!(!page.contains("minutehand_sweep_age_seconds"), "{page}");
+    server.stop().is_clean();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_operations_page_has_a_row_for_every_metric_and_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = Server::open(dir.path());
+    let page = page_with_counts(&server);
+    let told: BTreeSet<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let document = include_str!("../../../../shared/docs/operations.md");
+    let table = document.split_once("### One machine").unwrap().1;
+    let table = table.split_once("### AWS").unwrap().0;
+    let documented: BTreeSet<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+        .flat_map(|(names, _)| names.split("`, `"))
+        .map(|name| name.split('{').next().unwrap())
+        .collect();
+    assert_eq!(told, documented);
     server.stop().is_clean();
 }
 

@@ -36,6 +36,10 @@ fn healthz_reports_a_full_disk_until_writes_succeed_again() {
     let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(message.starts_with("The disk is full or read-only"), "{message}");
     server.wait_for("the disk refuses a write");
+    let is_ready = |server: &Server| {
+        server.send("GET", "/metrics", "").body.contains("\nminutehand_ready 1\n")
+    };
+    assert!(!is_ready(&server));
     // Existing data can be read, and a failed write is reported.
     server.must("GET", "/jc", "");
     assert!(server.ask("PUT", "/other", "{}").status >= 500);
@@ -43,6 +47,7 @@ fn healthz_reports_a_full_disk_until_writes_succeed_again() {
 
     limit(&server, ROOM);
     assert_eq!(server.send("GET", "/healthz", "").status, 200);
+    assert!(is_ready(&server));
     server.must("PUT", "/other", "{}");
     server.stop().is_clean();
     let server = Server::open(dir.path());

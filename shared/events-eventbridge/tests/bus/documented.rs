@@ -63,7 +63,13 @@ async fn sent() -> BTreeMap<String, Value> {
         repeat_count: 1,
     };
     let late = TimeDelta::milliseconds(2);
-    bus.note(Event::Executed { job: &job, attempt: &retry, record: &record, late });
+    bus.note(Event::Executed {
+        job: &job,
+        collection_path: None,
+        attempt: &retry,
+        record: &record,
+        late,
+    });
     bus.note(Event::Dropped { job: &job, attempt: &first, why: SkipReason::CollectionOff });
     bus.note(Event::Finished { job: &job, state: JobState::Completed });
     bus.note(Event::Finished { job: &job, state: JobState::Faulted });

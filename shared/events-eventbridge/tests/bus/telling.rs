@@ -55,8 +55,8 @@ async fn failures_skips_and_ends_are_events_without_requests_or_answers() {
     let attempt = Attempt::first(4, Occurrence::Scheduled { nominal_at: at(0) });
     let late = TimeDelta::milliseconds(1_000);
     for outcome in [Outcome::Succeeded, Outcome::Failed] {
-        let record = record(outcome);
-        bus.note(Event::Executed { job: &job, attempt: &attempt, record: &record, late });
+        let (job, attempt, record) = (&job, &attempt, &record(outcome));
+        bus.note(Event::Executed { job, collection_path: None, attempt, record, late });
     }
     bus.note(Event::Retried { job: &job, attempt: &attempt });
     bus.note(Event::Dropped { job: &job, attempt: &attempt, why: SkipReason::Gone });

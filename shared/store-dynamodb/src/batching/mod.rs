@@ -31,12 +31,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::firing::Pulse;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CounterUpdate, Due, Finish, HistoryEntry, JobSnapshot,
-    LongRetry, Page, PageRequest, Recorded,
+    LongRetry, Page, PageRequest, PulseOf, PulseRecord, Recorded,
 };
-use ports::{Attempts, Counters, History, Removal, RetryTimers, Snapshots, StoreError, Timers};
+use ports::{
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers,
+};
 
 use crate::store::DynamoStore;
 use crate::table::SharedError;
@@ -120,6 +123,22 @@ impl Attempts for BatchingStore {
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.starts.end(&claim.claim_id);
         self.records.ask((claim.clone(), record.clone())).await
+    }
+}
+
+#[async_trait]
+impl Pulses for BatchingStore {
+    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
+        self.store.read_pulses().await
+    }
+
+    async fn beat(
+        &self,
+        of: PulseOf,
+        as_read: Option<DateTime<Utc>>,
+        pulse: &Pulse,
+    ) -> Result<bool, StoreError> {
+        self.store.beat(of, as_read, pulse).await
     }
 }
 

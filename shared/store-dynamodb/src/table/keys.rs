@@ -21,9 +21,12 @@ fn key(pk: String, sk: impl Into<String>) -> Key {
     Key { pk, sk: sk.into() }
 }
 
+/// The prefix of the partition key of every subscription.
+pub(crate) const SUBSCRIPTIONS: &str = "S#";
+
 /// The collections of a subscription.
 pub(crate) fn subscription(subscription: &PathSegment) -> String {
-    format!("S#{}", subscription.key())
+    format!("{SUBSCRIPTIONS}{}", subscription.key())
 }
 
 /// A collection under its name. The name comes first, so that a subscription lists by name.
@@ -105,6 +108,11 @@ pub(crate) fn executions(job_uid: &str) -> String {
 /// One attempt of a job. The sort keys put the newest first.
 pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
     key(executions(job_uid), attempt)
+}
+
+/// The pulses of sweepers and workers.
+pub(crate) fn pulse() -> Key {
+    key("W".to_owned(), "pulse")
 }
 
 /// The shard of a job or a collection in the index of timers.

@@ -21,6 +21,8 @@ mod retries;
 #[cfg(test)]
 mod snapshots;
 #[cfg(test)]
+mod states;
+#[cfg(test)]
 mod timers;
 #[cfg(test)]
 mod world;

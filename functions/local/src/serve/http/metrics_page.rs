@@ -3,20 +3,23 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode};
 use chrono::{DateTime, Utc};
-use embedded::Queue;
 use embedded::queue::QueueStats;
-use ports::Clock;
-use rest::{MetricsError, MetricsPage};
+use embedded::{Queue, WriteProbe};
+use ports::{Clock, Disk as _};
+use rest::{MetricsError, MetricsPage, Readiness as _};
 use runtime::{Metrics, gauge, head};
+use rustix::fs::statvfs;
 
 use super::process_figures::ProcessFigures;
 use crate::serve::build_info::BUILD;
 use crate::serve::condition::Condition;
+use crate::serve::state_count::{CountedStates, StateCount};
 use crate::serve::under_way::UnderWay;
 
 /// Renders `GET /metrics` in the text format of Prometheus.
@@ -26,6 +29,10 @@ pub(in crate::serve) struct PrometheusPage {
     pub(in crate::serve) clock: Arc<dyn Clock>,
     pub(in crate::serve) under_way: UnderWay,
     pub(in crate::serve) condition: Arc<Condition>,
+    pub(in crate::serve) state_count: StateCount,
+    pub(in crate::serve) disk: WriteProbe,
+    /// The data directory; `None` if everything is in memory.
+    pub(in crate::serve) data: Option<PathBuf>,
     /// Answered requests by method, route and status. There are as many as routes have statuses.
     pub(in crate::serve) requests: Mutex<BTreeMap<(String, &'static str, u16), u64>>,
 }
@@ -37,7 +44,12 @@ impl MetricsPage for PrometheusPage {
         let mut text = self.metrics.text();
         // Writing to a string does not fail.
         let _ = write_queue(&mut text, &stats, self.clock.now());
-        let _ = self.write_process(&mut text);
+        let is_ready = self.disk.takes_writes().await.is_ok() && self.condition.trouble().is_none();
+        let _ = self.write_condition(&mut text, is_ready);
+        if let Some(counted) = self.state_count.last() {
+            let _ = write_states(&mut text, &counted);
+        }
+        let _ = write_process(&mut text);
         let _ = self.write_requests(&mut text);
         Ok(text)
     }
@@ -51,22 +63,22 @@ impl MetricsPage for PrometheusPage {
 }
 
 impl PrometheusPage {
-    fn write_process(&self, text: &mut String) -> fmt::Result {
-        let name = "minutehand_build_info";
-        head(text, name, "gauge", "The build that is running; always 1.")?;
-        let zones = recurrence::zone::database_version();
-        writeln!(
-            text,
-            "{name}{{version=\"{}\",commit=\"{}\",store=\"{}\",time_zones=\"{zones}\"}} 1",
-            BUILD.version, BUILD.commit, BUILD.store
-        )?;
+    fn write_condition(&self, text: &mut String, is_ready: bool) -> fmt::Result {
+        let help = "1 if /healthz reports no trouble, else 0.";
+        gauge(text, "ready", help, u8::from(is_ready))?;
         let under_way = self.under_way.count();
         gauge(text, "actions_under_way", "Actions that are being performed.", under_way)?;
         if let Some(age) = self.condition.since_complete_sweep() {
             let help = "Seconds since the last sweep that read all shards.";
             gauge(text, "sweep_age_seconds", help, age.as_secs())?;
         }
-        ProcessFigures::read().write(text)
+        // Where the system does not tell it, there is no line.
+        let disk = self.data.as_ref().and_then(|data| statvfs(data).ok());
+        if let Some(disk) = disk {
+            let help = "Space that the disk under the data directory has left.";
+            gauge(text, "disk_free_bytes", help, disk.f_bavail.saturating_mul(disk.f_frsize))?;
+        }
+        Ok(())
     }
 
     fn write_requests(&self, text: &mut String) -> fmt::Result {
@@ -81,6 +93,36 @@ impl PrometheusPage {
         }
         Ok(())
     }
+}
+
+fn write_process(text: &mut String) -> fmt::Result {
+    let name = "minutehand_build_info";
+    head(text, name, "gauge", "The build that is running; always 1.")?;
+    let zones = recurrence::zone::database_version();
+    writeln!(
+        text,
+        "{name}{{version=\"{}\",commit=\"{}\",store=\"{}\",time_zones=\"{zones}\"}} 1",
+        BUILD.version, BUILD.commit, BUILD.store
+    )?;
+    ProcessFigures::read().write(text)
+}
+
+fn write_states(text: &mut String, counted: &CountedStates) -> fmt::Result {
+    for (name, help, states) in [
+        ("minutehand_jobs", "Jobs by state, when they were last counted.", &counted.states.jobs),
+        (
+            "minutehand_collections",
+            "Collections by state, when they were last counted.",
+            &counted.states.collections,
+        ),
+    ] {
+        head(text, name, "gauge", help)?;
+        for (state, n) in states {
+            writeln!(text, "{name}{{state=\"{state}\"}} {n}")?;
+        }
+    }
+    let help = "Seconds since jobs and collections were last counted.";
+    gauge(text, "state_count_age_seconds", help, counted.age().as_secs())
 }
 
 fn write_queue(text: &mut String, stats: &QueueStats, now: DateTime<Utc>) -> fmt::Result {

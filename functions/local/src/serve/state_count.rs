@@ -1,0 +1,81 @@
+//! Counts collections and jobs by state for `GET /metrics`: in the background, at the start and every
+//! five minutes, and never for a scrape.
+//!
+//! It reads a small page at a time and pauses in between, so that it takes a small part of the store's
+//! time however many jobs there are. A scrape gets the last complete count and its age.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ports::{Clock, StoreError};
+use runtime::chain;
+use store_dynamodb::{DynamoStore, StateCounts, StatePosition};
+
+use super::tasks::Stop;
+
+/// The time from the end of a count to the next one.
+const COUNT_EVERY: Duration = Duration::from_mins(5);
+/// The pause after a page: many times as long as the store takes for it.
+const PAGE_PAUSE: Duration = Duration::from_millis(10);
+
+/// The last complete count. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StateCount(Arc<Mutex<Option<CountedStates>>>);
+
+/// A complete count, and when it began.
+#[derive(Debug, Clone)]
+pub(super) struct CountedStates {
+    pub(super) states: StateCounts,
+    began_at: Instant,
+}
+
+impl StateCount {
+    /// The last complete count; `None` before the first.
+    pub(super) fn last(&self) -> Option<CountedStates> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl CountedStates {
+    pub(super) fn age(&self) -> Duration {
+        self.began_at.elapsed()
+    }
+}
+
+/// Counts again and again, until it is asked to stop.
+pub(super) async fn count_states(
+    jobs: Arc<DynamoStore>,
+    last: StateCount,
+    clock: Arc<dyn Clock>,
+    stop: Stop,
+) {
+    loop {
+        let counting = async {
+            let began_at = Instant::now();
+            match count(&jobs, clock.as_ref()).await {
+                Ok(states) => {
+                    let counted = Some(CountedStates { states, began_at });
+                    *last.0.lock().unwrap_or_else(PoisonError::into_inner) = counted;
+                }
+                Err(error) => {
+                    tracing::error!(error = chain(&error), "cannot count jobs by state");
+                }
+            }
+            clock.wait(COUNT_EVERY).await;
+        };
+        tokio::select! {
+            () = stop.requested() => return,
+            () = counting => {}
+        }
+    }
+}
+
+async fn count(jobs: &DynamoStore, clock: &dyn Clock) -> Result<StateCounts, StoreError> {
+    let mut states = StateCounts::default();
+    let mut from = StatePosition::default();
+    while let Some(next) = jobs.count_states(&mut states, from).await? {
+        from = next;
+        clock.wait(PAGE_PAUSE).await;
+    }
+    Ok(states)
+}
