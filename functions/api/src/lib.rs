@@ -71,7 +71,7 @@ impl Function {
         let tally = Arc::new(Tally::default());
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         let dispatcher =
-            Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone(), None);
+            Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone());
         let ports = ManagePorts {
             collections: store.clone(),
             jobs: store.clone(),

@@ -97,7 +97,7 @@ impl Function {
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
         };
-        let fire = FireSettings { region: region.to_owned(), is_quiet: true, catch_up_from: None };
+        let fire = FireSettings { region: region.to_owned(), is_quiet: true, is_alone: false };
         let worker = Worker::new(Executor::new(ports, fire), clock.clone(), events);
         let never_stop = Stop::never();
         Self { worker, never_stop, queue, clock, tally, bus, table: settings.table.clone() }

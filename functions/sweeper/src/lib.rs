@@ -10,10 +10,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::fire::{Dispatcher, Pass, Sweeper};
+use app::fire::{Dispatcher, Heartbeat, Pass, Sweeper};
 use domain::firing::limits::PASS_MAX;
 use events_eventbridge::Bus;
 use ports::Clock;
+use ports::store::PulseOf;
 use queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
 use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
 use serde_json::{Value, json};
@@ -76,10 +77,10 @@ impl Function {
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
         let tally = Arc::new(Tally::default());
         let events = Arc::new((tally.clone(), bus.clone()));
-        let dispatcher =
-            Dispatcher::new(store.clone(), Arc::new(queue), events, clock.clone(), None);
-        let sweeper =
-            Sweeper::new(store, dispatcher, clock.clone()).with_concurrent_pages(CONCURRENT_PAGES);
+        let dispatcher = Dispatcher::new(store.clone(), Arc::new(queue), events, clock.clone());
+        let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
+        let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
+            .with_concurrent_pages(CONCURRENT_PAGES);
         Self { sweeper, clock, tally, bus, table: settings.table.clone() }
     }
 

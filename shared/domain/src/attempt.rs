@@ -70,6 +70,9 @@ pub struct Attempt {
     pub due_at: DateTime<Utc>,
     /// Whether it waits in a timer, because it is too far in the future for a message.
     pub is_long: bool,
+    /// When it was first sent, if it was due before. An outage that was over by then is no reason why
+    /// it is late.
+    pub sent_late_at: Option<DateTime<Utc>>,
 }
 
 impl Attempt {
@@ -77,11 +80,31 @@ impl Attempt {
     #[must_use]
     pub const fn first(generation: u64, occurrence: Occurrence) -> Self {
         let due_at = occurrence.nominal_at();
-        Self { generation, occurrence, role: Role::Main, number: 0, due_at, is_long: false }
+        Self {
+            generation,
+            occurrence,
+            role: Role::Main,
+            number: 0,
+            due_at,
+            is_long: false,
+            sent_late_at: None,
+        }
     }
 
-    /// Tells it from the other attempts of its job. The due time is not part of the identity, and
-    /// neither is where the attempt waits.
+    /// The same attempt, first sent at this time.
+    #[must_use]
+    pub fn sent_at(self, now: DateTime<Utc>) -> Self {
+        Self { sent_late_at: (self.due_at < now).then_some(now), ..self }
+    }
+
+    /// Since when it could have started.
+    #[must_use]
+    pub fn ready_at(&self) -> DateTime<Utc> {
+        self.sent_late_at.map_or(self.due_at, |sent_at| sent_at.max(self.due_at))
+    }
+
+    /// Tells it from the other attempts of its job. The times are not part of the identity, and neither
+    /// is where the attempt waits.
     #[must_use]
     pub const fn id(&self) -> AttemptId<'_> {
         AttemptId(self)

@@ -53,6 +53,7 @@ pub(crate) fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<
         number: read_sorted(number)?.try_into().ok()?,
         due_at: due_at.unwrap_or(nominal_at),
         is_long: false,
+        sent_late_at: None,
     })
 }
 

@@ -7,7 +7,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `removal` | one trait of [`ports::store`] each |
+//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `schema` | the definition of the table |
 //!
@@ -34,6 +34,7 @@
 //! | finish a job | timer | its generation, and it is enabled |
 //! | keep a retry timer | retry timer | it does not exist |
 //! | remove a retry timer | retry timer | none |
+//! | beat | pulse | the last beat is the one that was read |
 
 mod attempt_key;
 mod attempts;
@@ -45,6 +46,7 @@ mod expired;
 mod jobs;
 mod message;
 mod prefetched;
+mod pulses;
 mod removal;
 mod retries;
 mod schema;

@@ -17,7 +17,7 @@ use domain::action::{CertificateFacts, ClientCertificate};
 use domain::refusal::Refusal;
 use ports::{
     ActionSender, Attempts, CertificateReader, Clock, Collections, Counters, DispatchQueue,
-    History, IdSource, Jobs, Removal, RetryTimers, SealError, Sealer, Snapshots, Timers,
+    History, IdSource, Jobs, Pulses, Removal, RetryTimers, SealError, Sealer, Snapshots, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, and events are
@@ -31,7 +31,7 @@ where
     S: Collections + Jobs + History + Timers + 'static,
 {
     let events = Arc::new(());
-    let dispatcher = Dispatcher::new(store.clone(), queue.clone(), events, clock.clone(), None);
+    let dispatcher = Dispatcher::new(store.clone(), queue.clone(), events, clock.clone());
     ManagePorts {
         collections: store.clone(),
         jobs: store.clone(),
@@ -54,7 +54,15 @@ pub fn fire_ports<S>(
     clock: Arc<dyn Clock>,
 ) -> FirePorts
 where
-    S: Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + 'static,
+    S: Attempts
+        + Snapshots
+        + Counters
+        + Timers
+        + RetryTimers
+        + History
+        + Removal
+        + Pulses
+        + 'static,
 {
     FirePorts {
         store: FireStore::new(store),

@@ -67,6 +67,7 @@ async fn an_outage_that_costs_occurrences_is_a_warning_with_their_number() {
     let mut world = logged_world().await;
     let often = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute", "interval": 10}});
     world.put("J", often).await;
+    world.run_until("2027-03-01T10:01").await;
     world.sweeper_running = false;
     world.run_until("2027-03-01T12:05").await;
     drop(logged());
@@ -75,7 +76,7 @@ async fn an_outage_that_costs_occurrences_is_a_warning_with_their_number() {
     let lines = logged();
     assert_eq!(
         lines[0],
-        // 10:00 to 11:40; the key of a timer has the name in lower case.
-        r#"WARN message=occurrences are skipped job.path="s/g/jc/j" occurrences=11 reason=a later occurrence was due before this one could start"#
+        // 10:20 to 11:50; the key of a timer has the name in lower case.
+        r#"WARN message=occurrences are skipped job.path="s/g/jc/j" occurrences=10 reason=it fell into an outage, and a later occurrence was due before the outage was over"#
     );
 }

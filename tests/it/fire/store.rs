@@ -8,12 +8,15 @@ use app::fire::FireStore;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::firing::Pulse;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CounterUpdate, Due, DueTimer, Finish, HistoryEntry,
-    JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Recorded,
+    JobSnapshot, JobTimer, LongRetry, Page, PageRequest, PulseOf, PulseRecord, Recorded,
 };
-use ports::{Attempts, Counters, History, Removal, RetryTimers, Snapshots, StoreError, Timers};
+use ports::{
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers,
+};
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,6 +241,22 @@ impl Snapshots for Fronted {
     async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         *self.snapshots_read.lock().unwrap() += 1;
         self.call(self.inner.snapshots.read_for_start(claim)).await
+    }
+}
+
+#[async_trait]
+impl Pulses for Fronted {
+    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
+        self.inner.pulses.read_pulses().await
+    }
+
+    async fn beat(
+        &self,
+        of: PulseOf,
+        as_read: Option<DateTime<Utc>>,
+        pulse: &Pulse,
+    ) -> Result<bool, StoreError> {
+        self.inner.pulses.beat(of, as_read, pulse).await
     }
 }
 

@@ -101,8 +101,8 @@ fn asked(request: &Value) -> BTreeSet<String> {
 
 fn partition(value: &Value) -> String {
     let text = value["S"].as_str().unwrap();
-    let (before, _) = text.split_once('#').unwrap();
-    format!("{before}#")
+    // The pulses are a partition of their own.
+    text.split_once('#').map_or_else(|| text.to_owned(), |(before, _)| format!("{before}#"))
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 
 use app::fire::{
-    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed,
+    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed,
     RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
 };
 use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
@@ -18,7 +18,7 @@ use domain::name::{Name, PathSegment};
 use domain::plan::PlanLimits;
 use domain::work_item::{JobRef, encode_waiting};
 use embedded::Store;
-use ports::store::{PageRequest, ResourceGroup};
+use ports::store::{PageRequest, PulseOf, ResourceGroup};
 use ports::{Clock, Collections, History, Jobs};
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
@@ -150,8 +150,7 @@ impl World {
             ids: ids.clone(),
             ..fire_ports(fronted.clone(), transit.clone(), targets.clone(), clock.clone())
         };
-        let started_at = process.map(|_| instant(now));
-        let Services { manage, sweeper, executor } = services(ports, &dynamo, started_at);
+        let Services { manage, sweeper, executor } = services(ports, &dynamo, process.is_some());
         let world = Self {
             manage,
             targets,
@@ -205,7 +204,7 @@ impl World {
 
     fn start(&mut self, store: FireStore, dynamo: Arc<DynamoStore>) {
         self.fronted = Arc::new(Fronted::new(store, self.trouble.clone()));
-        let services = services(self.ports(self.clock.clone()), &dynamo, Some(self.now()));
+        let services = services(self.ports(self.clock.clone()), &dynamo, true);
         self.manage = services.manage;
         self.sweeper = services.sweeper;
         self.executor = services.executor;
@@ -215,7 +214,7 @@ impl World {
     /// An executor that waits for instants that do not come.
     pub(super) fn waiting(&self) -> Executor {
         let ports = self.ports(Arc::new(Still(self.clock.clone())));
-        services(ports, &self.dynamo, Some(self.now())).executor
+        services(ports, &self.dynamo, true).executor
     }
 
     fn ports(&self, clock: Arc<dyn Clock>) -> FirePorts {
@@ -535,26 +534,23 @@ struct Services {
     executor: Executor,
 }
 
-/// The services over these ports. `dynamo` is what the API writes to.
-fn services(
-    ports: FirePorts,
-    dynamo: &Arc<DynamoStore>,
-    catch_up_from: Option<DateTime<Utc>>,
-) -> Services {
+/// The services over these ports, of a process that may be alone. `dynamo` is what the API writes to.
+fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Services {
     let FirePorts { store, queue, events, clock, .. } = ports.clone();
     let timers = store.timers;
-    let dispatcher =
-        Dispatcher::new(timers.clone(), queue.clone(), events, clock.clone(), catch_up_from);
+    let dispatcher = Dispatcher::new(timers.clone(), queue.clone(), events, clock.clone());
+    let heartbeat = Heartbeat::new(store.pulses, clock.clone(), PulseOf::Sweepers);
+    let heartbeat = if is_alone { heartbeat.alone() } else { heartbeat };
     let manage = ManagePorts {
         dispatcher: dispatcher.clone(),
         sealer: ports.sealer.clone(),
         ids: ports.ids.clone(),
         ..manage_ports(dynamo.clone(), queue, clock.clone())
     };
-    let settings = FireSettings { catch_up_from, ..FireSettings::default() };
+    let settings = FireSettings { is_alone, ..FireSettings::default() };
     Services {
         manage: Manage::new(manage, manage_settings()),
-        sweeper: Sweeper::new(timers, dispatcher, clock),
+        sweeper: Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock),
         executor: Executor::new(ports, settings),
     }
 }

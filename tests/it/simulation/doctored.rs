@@ -4,13 +4,13 @@ use domain::job::JobState;
 
 use super::judge::{Run, judge};
 use super::memory::{Change, Changed};
-use super::play::{Scenario, play};
+use super::play::{Outage, Scenario, play};
 use super::time::SECOND;
 use super::world::Fire;
 
 /// A run in which nothing is wrong.
 fn good() -> Run {
-    let run = play(6, Scenario::Mixed, None);
+    let run = play(9, Scenario::Mixed, None);
     assert_eq!(judge(&run), [""; 0]);
     run
 }
@@ -162,7 +162,7 @@ fn the_judge_finds_dead_letters_and_floods() {
     finds("flood", |run| {
         let fire = run.fires[middle(run)].clone();
         let until = fire.at + 3_600 * SECOND;
-        run.outage = Some((until - 10 * SECOND, until));
+        run.outage = Some(Outage { from: until - 2_000 * SECOND, until, is_known: true });
         for fire in &mut run.fires {
             fire.at += 7_200 * SECOND;
         }

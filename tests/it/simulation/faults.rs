@@ -8,17 +8,18 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
+use domain::firing::{Outage, Pulse};
 use domain::job::{JobState, Switch};
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
-    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Recorded, ResourceGroup,
-    SaveJob, Saved,
+    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
+    Recorded, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Removal, RetryTimers, Snapshots, StoreError,
-    Timers,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
+    StoreError, Timers,
 };
 use recurrence::Timetable;
 
@@ -30,7 +31,16 @@ use super::world::World;
 
 /// A store that implements all of its ports.
 pub(super) trait Store:
-    Collections + Jobs + Timers + RetryTimers + Snapshots + Attempts + History + Counters + Removal
+    Collections
+    + Jobs
+    + Timers
+    + RetryTimers
+    + Snapshots
+    + Attempts
+    + History
+    + Counters
+    + Pulses
+    + Removal
 {
 }
 
@@ -43,6 +53,7 @@ impl<S> Store for S where
         + Attempts
         + History
         + Counters
+        + Pulses
         + Removal
 {
 }
@@ -329,6 +340,9 @@ impl Timers for StorePort {
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
+        if self.world.are_sweepers_blind.load(Relaxed) {
+            return Err(StoreError::Unavailable("the index cannot be read".into()));
+        }
         self.op(true, || now(self.inner().due(shard, until, page.clone()))).await
     }
 
@@ -415,6 +429,40 @@ impl Snapshots for StorePort {
 impl Counters for StorePort {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         self.op(true, || now(self.inner().add(update))).await
+    }
+}
+
+#[async_trait]
+impl Pulses for StorePort {
+    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
+        let mut read = self.op(true, || now(self.inner().read_pulses())).await?;
+        let clock = instant(self.process.clock());
+        let always_until = |until| Outage { from: DateTime::UNIX_EPOCH, until };
+        match self.world.mutation {
+            Some(Mutation::LateIsOutage) => {
+                read.workers.outages = vec![always_until(clock - TimeDelta::minutes(10))];
+            }
+            Some(Mutation::SweepCollapsesAll) => {
+                read.sweepers.outages = vec![always_until(clock)];
+            }
+            _ => {}
+        }
+        Ok(read)
+    }
+
+    async fn beat(
+        &self,
+        of: PulseOf,
+        as_read: Option<DateTime<Utc>>,
+        pulse: &Pulse,
+    ) -> Result<bool, StoreError> {
+        let forgets = self.is(Mutation::PulseForgets)
+            || self.is(Mutation::NoExecGap) && of == PulseOf::Workers;
+        let mut pulse = pulse.clone();
+        if forgets {
+            pulse.outages.clear();
+        }
+        self.op(true, || now(self.inner().beat(of, as_read, &pulse))).await
     }
 }
 

@@ -11,8 +11,8 @@
 //! what is counted before they were: `domain::recently_counted` says why that can be.
 //!
 //! Where the queue loses messages, the last occurrence of an unchanged job must still happen, with its
-//! retries, and so must every long retry: they are sent again. Where faults are much more frequent, an
-//! occurrence may be overtaken without an outage, and a message may end among the dead letters.
+//! retries, and so must every long retry: they are sent again. Where faults are much more frequent, a
+//! message may end among the dead letters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ use ports::store::TimerRecord;
 use serde_json::Value;
 
 use super::memory::{Change, Changed, Tables};
-use super::play::Scenario;
+use super::play::{Outage, Scenario};
 use super::time::{SECOND, micros};
 use super::world::{Fire, World};
 
@@ -32,8 +32,10 @@ use super::world::{Fire, World};
 const LAG: i64 = 400 * SECOND;
 /// The longest time between the start check of an attempt and its end.
 const TOLERANCE: i64 = SECOND / 4;
-/// An occurrence is overtaken if its successor was due this long ago.
-const CATCH_UP: i64 = 600 * SECOND;
+/// What is late for a shorter time starts, whatever the reason.
+const LATE: i64 = 600 * SECOND;
+/// How long after the end of an outage all sweepers and workers know of it: a tick may be lost.
+const KNOWN_AFTER: i64 = 200 * SECOND;
 /// The same limit where faults are much more frequent.
 const LAG_HARSH: i64 = 1_500 * SECOND;
 /// The same limit where messages are lost: a timer looks again after twenty minutes, and that message
@@ -56,7 +58,7 @@ pub(super) struct Run {
     pub(super) scenario: Scenario,
     /// The instant of the last fault.
     pub(super) span: i64,
-    pub(super) outage: Option<(i64, i64)>,
+    pub(super) outage: Option<Outage>,
     pub(super) changes: Vec<Changed>,
     pub(super) fires: Vec<Fire>,
     pub(super) executions: Vec<Executed>,
@@ -224,12 +226,7 @@ impl Segment {
 }
 
 impl Run {
-    pub(super) fn of(
-        world: &World,
-        scenario: Scenario,
-        span: i64,
-        outage: Option<(i64, i64)>,
-    ) -> Self {
+    pub(super) fn of(world: &World, scenario: Scenario, span: i64, outage: Option<Outage>) -> Self {
         let tables = world.memory.tables();
         let jobs = tables.timers.iter().map(|(uid, item)| Left {
             uid: uid.clone(),
@@ -507,14 +504,16 @@ impl<'a> Judge<'a> {
 
     /// Whether an outage ended so late that the occurrence may be left out.
     fn is_overtaken(&self, nominal: i64, next: Option<i64>) -> bool {
-        if self.run.scenario == Scenario::Harsh {
-            // Several short outages count as well: one worker after another may have died.
+        if self.run.dead_letters > 0 {
+            // Its message may be among them.
             return next.is_some();
         }
-        let Some((from, until)) = self.run.outage else { return false };
-        from - 1_000 * SECOND <= nominal
-            && nominal <= until
-            && next.is_some_and(|next| next <= until - CATCH_UP + self.lag)
+        let Some(Outage { from, until, .. }) = self.run.outage.filter(|it| it.is_known) else {
+            return false;
+        };
+        from - LAG <= nominal
+            && nominal <= until + KNOWN_AFTER
+            && next.is_some_and(|next| next <= until + KNOWN_AFTER)
     }
 
     /// Whether the queue may have lost what asks for an occurrence, or for what follows it, so that
@@ -528,9 +527,11 @@ impl<'a> Judge<'a> {
         self.run.scenario == Scenario::Lossy && (segment.last() != Some(nominal) || is_touched())
     }
 
-    /// Whether a burst after an outage can explain missing counts.
+    /// Reports jobs that make up for more than the last occurrence in an outage.
     fn flood(&mut self) {
-        let Some((_, until)) = self.run.outage else { return };
+        let Some(Outage { from, until, .. }) = self.run.outage.filter(|it| it.is_known) else {
+            return;
+        };
         for segment in &self.segments {
             let late: BTreeSet<i64> = self
                 .run
@@ -538,7 +539,8 @@ impl<'a> Judge<'a> {
                 .iter()
                 .filter(|it| it.uid == segment.uid && !it.is_error_action && it.number == 0)
                 .filter(|it| segment.generations.contains(&it.generation) && it.at >= until)
-                .filter_map(|it| it.nominal.filter(|at| *at < until - CATCH_UP - 130 * SECOND))
+                .filter_map(|it| it.nominal)
+                .filter(|at| (from + LAG..until - LATE - 130 * SECOND).contains(at))
                 .collect();
             if late.len() > 1 {
                 self.bad.push(format!("flood: {} of {}", late.len(), segment.uid));

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Record, Role};
+use domain::firing::Pulse;
 use domain::job::{self, JobState};
 use domain::name::{Name, PathSegment};
 use domain::recently_counted::RecentlyCounted;
@@ -17,11 +18,11 @@ use domain::work_item::JobRef;
 use ports::store::{
     Advance, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due,
     DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot, JobTimer, LongRetry, Page, PageRequest,
-    Recorded, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
+    PulseOf, PulseRecord, Recorded, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Removal, RetryTimers, Snapshots, StoreError,
-    Timers,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
+    StoreError, Timers,
 };
 
 use super::mutation::Mutation;
@@ -64,6 +65,7 @@ pub(super) struct Tables {
     /// When the jobs of collections that are deleted are purged.
     pub(super) purges: BTreeMap<String, DateTime<Utc>>,
     pub(super) executions: BTreeMap<String, BTreeMap<AttemptKey, ExecutionItem>>,
+    pulses: PulseRecord,
     index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
     /// The events for the judge.
     pub(super) changes: Vec<Changed>,
@@ -283,7 +285,8 @@ impl Memory {
             of_job.insert(
                 key,
                 ExecutionItem {
-                    attempt: claim.attempt.clone(),
+                    // When it was sent is in the message alone.
+                    attempt: Attempt { sent_late_at: None, ..claim.attempt.clone() },
                     claim_id: claim.claim_id.clone(),
                     lease_until: claim.lease_until,
                     claims: 1,
@@ -782,6 +785,31 @@ impl RetryTimers for Memory {
         let of_job = tables.retries.iter().filter(|((uid, _), _)| uid == job_uid);
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         Ok(of_job.take(max).map(|(_, item)| item.attempt.clone()).collect())
+    }
+}
+
+#[async_trait]
+impl Pulses for Memory {
+    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
+        Ok(self.tables().pulses.clone())
+    }
+
+    async fn beat(
+        &self,
+        of: PulseOf,
+        as_read: Option<DateTime<Utc>>,
+        pulse: &Pulse,
+    ) -> Result<bool, StoreError> {
+        let pulses = &mut self.tables().pulses;
+        let stored = match of {
+            PulseOf::Sweepers => &mut pulses.sweepers,
+            PulseOf::Workers => &mut pulses.workers,
+        };
+        let is_as_read = stored.beat_at == as_read;
+        if is_as_read {
+            pulse.clone_into(stored);
+        }
+        Ok(is_as_read)
     }
 }
 

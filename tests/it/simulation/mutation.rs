@@ -31,8 +31,14 @@ pub(super) enum Mutation {
     ErrorNeedsEnabled,
     /// A job is known by its name, so that generations begin again with its successor.
     GenerationRestarts,
-    /// Only the sweeper knows catch-up.
-    NoCollapse,
+    /// Outages of workers are not known.
+    NoExecGap,
+    /// The first beat after an outage does not note it.
+    PulseForgets,
+    /// What is ten minutes late is taken for an outage.
+    LateIsOutage,
+    /// An outage is one for what was sent after it began, too.
+    GapByIdle,
     /// A sweep owes only the latest, however short the delay.
     SweepCollapsesAll,
     /// A job is read before the wait, not after.
@@ -76,7 +82,8 @@ impl Mutation {
     pub(super) const fn shows_in(self) -> Option<Scenario> {
         match self {
             Self::NoSettleTimer | Self::RetryTimerGone => Some(Scenario::Lossy),
-            Self::NoFenceRecord => Some(Scenario::Harsh),
+            Self::NoFenceRecord | Self::LateIsOutage => Some(Scenario::Harsh),
+            Self::NoExecGap | Self::PulseForgets | Self::GapByIdle => Some(Scenario::Outage),
             Self::TimersStay | Self::NeverDeleted => Some(Scenario::Gone),
             _ => None,
         }

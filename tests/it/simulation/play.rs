@@ -32,7 +32,7 @@ const COLLECTIONS: [&str; 2] = ["c0", "c1"];
 pub(super) enum Scenario {
     /// Jobs are changed while they fire.
     Mixed,
-    /// Workers, sweepers or both are absent for half an hour or more.
+    /// Workers, sweepers or both are absent for half an hour or more, or sweepers find nothing.
     Outage,
     /// The queue loses messages.
     Lossy,
@@ -59,7 +59,26 @@ struct Play {
     scenario: Scenario,
     /// The instant of the last fault.
     span: i64,
-    outage: Option<(i64, i64)>,
+    outage: Option<Outage>,
+}
+
+/// A time in which nothing was done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outage {
+    pub(super) from: i64,
+    pub(super) until: i64,
+    /// Whether there was no sign of life.
+    pub(super) is_known: bool,
+}
+
+/// What an outage is.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Workers,
+    Sweepers,
+    Both,
+    /// Sweepers give signs of life, and cannot read the index.
+    Blind,
 }
 
 /// Plays a seed to its end.
@@ -284,17 +303,26 @@ impl Play {
     fn outage(&mut self) {
         let from = self.between(10 * MINUTE, 20 * MINUTE);
         let until = from + self.pick(&[1_500 * SECOND, 4_000 * SECOND]);
-        let (workers, sweepers) = self.pick(&[(true, false), (false, true), (true, true)]);
+        let kinds = [Kind::Workers, Kind::Sweepers, Kind::Both, Kind::Blind];
+        let kind = self.pick(&kinds);
         for (at, is_down) in [(from, true), (until, false)] {
             let world = self.world.clone();
             self.world.time.spawn(&self.world.keeper, async move {
                 world.time.until(at).await;
-                world.are_workers_down.store(is_down && workers, Relaxed);
-                world.are_sweepers_down.store(is_down && sweepers, Relaxed);
+                let (workers, sweepers) = (&world.are_workers_down, &world.are_sweepers_down);
+                match kind {
+                    Kind::Workers => workers.store(is_down, Relaxed),
+                    Kind::Sweepers => sweepers.store(is_down, Relaxed),
+                    Kind::Both => {
+                        workers.store(is_down, Relaxed);
+                        sweepers.store(is_down, Relaxed);
+                    }
+                    Kind::Blind => world.are_sweepers_blind.store(is_down, Relaxed),
+                }
                 world.poke();
             });
         }
-        self.outage = Some((from, until));
+        self.outage = Some(Outage { from, until, is_known: !matches!(kind, Kind::Blind) });
         self.span = until + 30 * MINUTE;
     }
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use ports::Clock;
 
 use super::chance::Chance;
@@ -265,11 +265,9 @@ impl Process {
     }
 }
 
-/// The clock of a process, which may have been told lies about the spans of the protocol.
+/// The clock of a process.
 pub(super) struct ProcessClock {
     pub(super) process: Arc<Process>,
-    /// What goes by while the ten minutes do after which an occurrence is overtaken.
-    pub(super) catch_up: Option<TimeDelta>,
     /// Whether it comes back from waiting at once.
     pub(super) is_hasty: bool,
 }
@@ -278,13 +276,6 @@ pub(super) struct ProcessClock {
 impl Clock for ProcessClock {
     fn now(&self) -> DateTime<Utc> {
         instant(self.process.clock())
-    }
-
-    fn scheduled_during(&self, work: TimeDelta) -> TimeDelta {
-        match self.catch_up {
-            Some(span) if work == domain::firing::limits::CATCH_UP => span,
-            _ => work,
-        }
     }
 
     async fn wait_until(&self, at: DateTime<Utc>) {

@@ -10,17 +10,18 @@ use std::sync::atomic::Ordering::Relaxed;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::firing::Pulse;
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use embedded::Store as Embedded;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
-    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Recorded, ResourceGroup,
-    SaveJob, Saved,
+    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
+    Recorded, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
-    Attempts, Collections, Counters, History, Jobs, Removal, RetryTimers, Snapshots, StoreError,
-    Timers,
+    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
+    StoreError, Timers,
 };
 use store_dynamodb::{DynamoStore, ensure_table};
 use tokio::runtime::Runtime;
@@ -236,6 +237,22 @@ impl RetryTimers for Twin {
 
     async fn list(&self, job_uid: &str, max: u32) -> Result<Vec<Attempt>, StoreError> {
         both!(self, RetryTimers::list(job_uid, max))
+    }
+}
+
+#[async_trait]
+impl Pulses for Twin {
+    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
+        both!(self, Pulses::read_pulses())
+    }
+
+    async fn beat(
+        &self,
+        of: PulseOf,
+        as_read: Option<DateTime<Utc>>,
+        pulse: &Pulse,
+    ) -> Result<bool, StoreError> {
+        both!(self, Pulses::beat(of, as_read, pulse))
     }
 }
 

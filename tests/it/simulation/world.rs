@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, Performed, Stop, Sweeper, Unbounded,
+    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Stop, Sweeper, Unbounded,
 };
 use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
-use chrono::TimeDelta;
 use domain::action::Target;
 use domain::attempt::{Attempt, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
@@ -18,6 +17,7 @@ use domain::firing::may_start;
 use domain::job::JobState;
 use domain::plan::PlanLimits;
 use domain::work_item::WorkItem;
+use ports::store::PulseOf;
 use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
 use testkit::services::{fire_ports, manage_ports};
 
@@ -26,7 +26,7 @@ use super::faults::{Store, StorePort};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
 use super::queue::{QueuePort, Sender, Sqs};
-use super::time::{Process, ProcessClock, SECOND, Time, instant, micros};
+use super::time::{Process, ProcessClock, SECOND, Time, micros};
 
 /// Pages of a pass under way at once: all shards.
 const PAGES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
@@ -87,6 +87,8 @@ pub(super) struct World {
     ids: AtomicU64,
     pub(super) are_workers_down: AtomicBool,
     pub(super) are_sweepers_down: AtomicBool,
+    /// Whether sweepers run and cannot read the index of timers.
+    pub(super) are_sweepers_blind: AtomicBool,
     /// Until when nothing runs.
     pub(super) asleep_until: AtomicI64,
     /// A recorded attempt: its execution id and its end time.
@@ -124,6 +126,7 @@ impl World {
             ids: AtomicU64::new(0),
             are_workers_down: AtomicBool::new(false),
             are_sweepers_down: AtomicBool::new(false),
+            are_sweepers_blind: AtomicBool::new(false),
             asleep_until: AtomicI64::new(0),
             records: Mutex::default(),
             successes: Mutex::default(),
@@ -187,21 +190,16 @@ impl World {
         Arc::new(QueuePort { world, process, sender, held_back: Mutex::default() })
     }
 
-    fn clock(&self, process: &Arc<Process>, sender: Sender) -> Arc<ProcessClock> {
-        let catch_up = match (self.mutation, sender) {
-            (Some(Mutation::NoCollapse), Sender::Worker) => Some(TimeDelta::days(30)),
-            (Some(Mutation::SweepCollapsesAll), Sender::Sweeper) => Some(TimeDelta::zero()),
-            _ => None,
-        };
+    fn clock(&self, process: &Arc<Process>) -> Arc<ProcessClock> {
         let is_hasty = self.mutation == Some(Mutation::NoWait);
-        Arc::new(ProcessClock { process: process.clone(), catch_up, is_hasty })
+        Arc::new(ProcessClock { process: process.clone(), is_hasty })
     }
 
     /// The service that manages, in a process of its own.
     pub(super) fn manage(self: &Arc<Self>, process: &Arc<Process>) -> Manage {
         let queue = self.queue_port(process, Sender::Api);
         let store = self.store_port(process, &queue);
-        let clock = self.clock(process, Sender::Api);
+        let clock = self.clock(process);
         let ids = Arc::new(Ids(self.clone()));
         let ports = ManagePorts { ids, ..manage_ports(store, queue, clock) };
         let settings = ManageSettings {
@@ -217,10 +215,11 @@ impl World {
         let process = self.process();
         let queue = self.queue_port(&process, Sender::Sweeper);
         let store = self.store_port(&process, &queue);
-        let clock = self.clock(&process, Sender::Sweeper);
-        let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone(), None);
-        let sweeper =
-            Sweeper::new(store, dispatcher, clock.clone()).with_concurrent_pages(PAGES_AT_ONCE);
+        let clock = self.clock(&process);
+        let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone());
+        let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
+        let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
+            .with_concurrent_pages(PAGES_AT_ONCE);
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
         self.time.spawn(&process, async move {
             let over = clock.wait(PASS_MAX.to_std().unwrap());
@@ -283,12 +282,13 @@ impl World {
             return Ok(Performed::Done);
         }
         let sender = SimulatedTarget { world: self.clone(), process: process.clone() };
-        let clock = self.clock(process, Sender::Worker);
+        let clock = self.clock(process);
         let ports = FirePorts {
             ids: Arc::new(Ids(self.clone())),
             ..fire_ports(store.clone(), queue, Arc::new(sender), clock)
         };
         let executor = Executor::new(ports, FireSettings::default());
+        let work_item = &self.mistaken(work_item);
         let performed = executor.perform(work_item, &Unbounded, &Stop::never()).await;
         match (self.mutation, performed) {
             (Some(Mutation::LostClaimAcks), Ok(Performed::Again(_))) => Ok(Performed::Done),
@@ -297,6 +297,16 @@ impl World {
             }
             (Some(Mutation::DoneAcks), _) if store.found_ended.load(Relaxed) => Ok(Performed::Done),
             (_, performed) => performed,
+        }
+    }
+
+    /// The work item as a mutation reads it.
+    fn mistaken(&self, work_item: &WorkItem) -> WorkItem {
+        match (self.mutation, work_item.clone()) {
+            (Some(Mutation::GapByIdle), WorkItem::Attempt { job, attempt }) => {
+                WorkItem::Attempt { job, attempt: Attempt { sent_late_at: None, ..attempt } }
+            }
+            (_, work_item) => work_item,
         }
     }
 
@@ -328,8 +338,7 @@ impl World {
                     timetable: timetable.as_ref(),
                     collection_on_since: snapshot.collection_on_since,
                 };
-                let floor = instant(store.process.clock()) - TimeDelta::minutes(10);
-                may_start(attempt, Some(standing), floor).is_err()
+                may_start(attempt, Some(standing), attempt.due_at, &[]).is_err()
             }
             _ => false,
         }

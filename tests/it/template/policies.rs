@@ -283,7 +283,7 @@ impl<'a> Allows<'a> {
 
 /// Whether a pattern such as `T#*` matches; its only star is at the end.
 fn matches(pattern: &str, partition: &str) -> bool {
-    pattern.strip_suffix('*') == Some(partition)
+    pattern.strip_suffix('*').unwrap_or(pattern) == partition
 }
 
 fn statements<'a>(template: &'a Template, role: &str) -> Vec<Allows<'a>> {

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Performed, Stop, Sweeper, Unbounded,
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed, Stop, Sweeper,
+    Unbounded,
 };
 use app::{Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use domain::attempt::Outcome;
 use domain::name::{Name, PathSegment};
 use domain::plan::PlanLimits;
 use embedded::Store;
-use ports::store::ResourceGroup;
+use ports::store::{PulseOf, ResourceGroup};
 use ports::{
     ActionOutcome, ActionSender, AttemptContext, Clock, DispatchQueue, NotMade, QueueError,
     QueueMessage,
@@ -103,7 +104,7 @@ impl World {
         let key = AesSealer::new_key().expect("a key");
         let sealer = Arc::new(AesSealer::new(&key));
         let dispatcher =
-            Dispatcher::new(jobs.clone(), letters.clone(), Arc::new(()), clock.clone(), None);
+            Dispatcher::new(jobs.clone(), letters.clone(), Arc::new(()), clock.clone());
         let manage = Manage::new(
             ManagePorts {
                 collections: jobs.clone(),
@@ -132,9 +133,10 @@ impl World {
             clock: clock.clone(),
             ids: Arc::new(RandomIds),
         };
+        let heartbeat = Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers);
         Self {
             executor: Executor::new(ports, FireSettings::default()),
-            sweeper: Sweeper::new(jobs, dispatcher, clock.clone()),
+            sweeper: Sweeper::new(jobs, dispatcher, Arc::new(heartbeat), clock.clone()),
             clock,
             letters,
             manage,

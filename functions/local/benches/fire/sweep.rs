@@ -8,7 +8,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
-use app::fire::{Dispatcher, Sweeper};
+use app::fire::{Dispatcher, Heartbeat, Sweeper};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -19,7 +19,7 @@ use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
 use embedded::{DataDir, Queue, Store, SyncMode};
 use futures_util::stream::{StreamExt as _, iter};
-use ports::store::{CollectionRecord, JobRecord, ResourceGroup, SaveJob, TimerRecord};
+use ports::store::{CollectionRecord, JobRecord, PulseOf, ResourceGroup, SaveJob, TimerRecord};
 use ports::{Collections, Jobs};
 use runtime::SystemClock;
 use store_dynamodb::{DynamoStore, ensure_table};
@@ -48,14 +48,11 @@ pub(crate) async fn measure(figures: &mut Figures, many: u64) {
         eprintln!("{stored} jobs stored in {:.1?}", start.elapsed());
         let jobs = Arc::new(DynamoStore::new(store.client(), TABLE));
         let queue = Queue::in_memory(Arc::new(SystemClock)).expect("a queue");
-        let dispatcher = Dispatcher::new(
-            jobs.clone(),
-            Arc::new(queue),
-            Arc::new(()),
-            Arc::new(SystemClock),
-            None,
-        );
-        let sweeper = Sweeper::new(jobs, dispatcher, Arc::new(SystemClock));
+        let dispatcher =
+            Dispatcher::new(jobs.clone(), Arc::new(queue), Arc::new(()), Arc::new(SystemClock));
+        let clock = Arc::new(SystemClock);
+        let heartbeat = Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers);
+        let sweeper = Sweeper::new(jobs, dispatcher, Arc::new(heartbeat), clock);
         let (mut pass, mut next) = (f64::MAX, f64::MAX);
         for n in 0..PASSES {
             let start = Instant::now();

@@ -14,6 +14,7 @@
 //! leaves of key and token files, `embedded` what it leaves of the store.
 
 mod args;
+mod beat;
 mod build_info;
 mod condition;
 mod expire;

@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use actions::Actions;
 use anyhow::{Context, Result};
-use app::fire::{Dispatcher, Executor, FirePorts, FireSettings, FireStore, Sweeper, Worker};
+use app::fire::{
+    Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
+};
 use app::{Manage, ManagePorts};
-use chrono::{DateTime, Utc};
 use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
+use ports::store::PulseOf;
 use ports::{Clock, DispatchQueue, IdSource, Sealer, Timers};
 use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now};
 use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
@@ -43,8 +45,6 @@ pub(super) struct Parts {
     pub(super) under_way: UnderWay,
     pub(super) condition: Arc<Condition>,
     pub(super) state_count: StateCount,
-    /// When this process started, by the clock of the schedule.
-    started_at: DateTime<Utc>,
 }
 
 impl Parts {
@@ -65,7 +65,6 @@ impl Parts {
         }
         Ok(Self {
             batching: Arc::new(BatchingStore::new(jobs.clone())),
-            started_at: clock.now(),
             sealer: Arc::new(sealer),
             metrics: Arc::default(),
             under_way: UnderWay::default(),
@@ -107,7 +106,9 @@ impl Parts {
     /// not wake itself. It processes one page at a time, so that attempts get the store's thread in
     /// between.
     pub(super) fn sweeper(&self) -> Sweeper {
-        Sweeper::new(self.jobs.clone(), self.dispatcher(self.jobs.clone()), self.clock.clone())
+        let heartbeat = Heartbeat::new(self.jobs.clone(), self.clock.clone(), PulseOf::Sweepers);
+        let dispatcher = self.dispatcher(self.jobs.clone());
+        Sweeper::new(self.jobs.clone(), dispatcher, Arc::new(heartbeat.alone()), self.clock.clone())
     }
 
     /// Tells the sweeper of timers that the API has moved.
@@ -115,8 +116,13 @@ impl Parts {
         self.batching.timer_changes()
     }
 
-    /// The worker that performs deliveries. It keeps at most `idle_max` idle connections to a target.
-    pub(super) fn worker(&self, settings: &ServeSettings, idle_max: usize) -> Result<Worker> {
+    /// The worker that performs deliveries, and its signs of life. It keeps at most `idle_max` idle
+    /// connections to a target.
+    pub(super) fn worker(
+        &self,
+        settings: &ServeSettings,
+        idle_max: usize,
+    ) -> Result<(Worker, Arc<Heartbeat>)> {
         let ports = FirePorts {
             store: FireStore::new(self.batching.clone()),
             queue: self.messages(),
@@ -126,13 +132,10 @@ impl Parts {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
         };
-        let settings = FireSettings {
-            region: REGION.to_owned(),
-            is_quiet: false,
-            catch_up_from: Some(self.started_at),
-        };
+        let settings = FireSettings { region: REGION.to_owned(), is_quiet: false, is_alone: true };
         let executor = Executor::new(ports, settings);
-        Ok(Worker::new(executor, self.clock.clone(), self.metrics.clone()))
+        let heartbeat = executor.heartbeat();
+        Ok((Worker::new(executor, self.clock.clone(), self.metrics.clone()), heartbeat))
     }
 
     /// The page that `GET /metrics` answers.
@@ -172,7 +175,7 @@ impl Parts {
 
     fn dispatcher(&self, timers: Arc<dyn Timers>) -> Dispatcher {
         let (queue, events) = (self.messages(), self.metrics.clone());
-        Dispatcher::new(timers, queue, events, self.clock.clone(), Some(self.started_at))
+        Dispatcher::new(timers, queue, events, self.clock.clone())
     }
 }
 

@@ -11,6 +11,7 @@ use runtime::start_log;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 
+use super::beat::beat;
 use super::build_info::BUILD;
 use super::expire::expire;
 use super::files::FileShares;
@@ -83,7 +84,9 @@ fn start_firing(
 ) -> Result<()> {
     let clock = || parts.clock.clone();
     if settings.roles.executor {
-        let (queue, worker) = (parts.queue.clone(), parts.worker(settings, files.idle)?);
+        let (worker, heartbeat) = parts.worker(settings, files.idle)?;
+        tasks.start("pulse", |stop| beat(heartbeat, clock(), stop));
+        let queue = parts.queue.clone();
         tasks.start("executor", |stop| work(queue, worker, files.attempts, clock(), stop));
     }
     if settings.roles.sweeper {

@@ -39,7 +39,7 @@ use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
 use super::follow::EndedAttempt;
 use super::loaded_job::{LoadedJob, action, job_path};
-use super::{DeliveryPlace, Wait, floor, spans};
+use super::{DeliveryPlace, Wait, spans};
 use crate::error::AppError;
 
 /// How long to wait before recording is tried again.
@@ -105,8 +105,11 @@ impl Executor {
     ) -> Result<Performed, AppError> {
         let loaded = self.load_for_start(&claim, prefetched).await;
         let loaded = self.or_release(&claim, loaded).await?;
+        let ready_at = claim.attempt.ready_at();
+        let outages = self.heartbeat.outages(ready_at).await;
+        let outages = self.or_release(&claim, outages).await?;
         let standing = loaded.as_ref().map(LoadedJob::standing);
-        let loaded = match (may_start(&claim.attempt, standing, self.floor()), loaded) {
+        let loaded = match (may_start(&claim.attempt, standing, ready_at, &outages), loaded) {
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);
@@ -191,11 +194,6 @@ impl Executor {
             self.release(claim).await;
         }
         step
-    }
-
-    /// Occurrences whose successors were due at this time or before are overtaken.
-    pub(super) fn floor(&self) -> DateTime<Utc> {
-        floor(self.settings.catch_up_from, self.ports.clock.as_ref())
     }
 
     /// Performs the action of an attempt. An error means that nothing was done and a retry may help.

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
-use domain::firing::{SkipReason, Window, plan_dispatch};
+use domain::firing::{Outage, SkipReason, Window, plan_dispatch};
 use domain::work_item::{JobRef, WorkItem};
 use ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
 use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Timers};
 use recurrence::{Timetable, UnreadableTimetable};
 
 use super::loaded_job::path_without_names;
-use super::{floor, spans};
+use super::spans;
 use crate::error::AppError;
 
 /// How far a timer moves whose timetable cannot be read, so that it does not block those behind it.
@@ -34,7 +34,6 @@ pub struct Dispatcher {
     queue: Arc<dyn DispatchQueue>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
-    catch_up_from: Option<DateTime<Utc>>,
 }
 
 /// The result of a dispatch.
@@ -78,17 +77,15 @@ struct Batch {
 }
 
 impl Dispatcher {
-    /// A dispatcher over these ports. For `catch_up_from` see
-    /// [`FireSettings`](super::FireSettings::catch_up_from).
+    /// A dispatcher over these ports.
     #[must_use]
     pub fn new(
         timers: Arc<dyn Timers>,
         queue: Arc<dyn DispatchQueue>,
         events: Arc<dyn EventSink>,
         clock: Arc<dyn Clock>,
-        catch_up_from: Option<DateTime<Utc>>,
     ) -> Self {
-        Self { timers, queue, events, clock, catch_up_from }
+        Self { timers, queue, events, clock }
     }
 
     /// The API dispatches a timer at once if it is due until this time.
@@ -96,15 +93,20 @@ impl Dispatcher {
         self.clock.now() + spans(self.clock.as_ref()).horizon
     }
 
-    /// Sends what these timers are due for, and moves them.
+    /// Sends what these timers are due for, and moves them. `outages` are those of sweepers; the API
+    /// dispatches what has just become due, and needs to know of none.
     ///
     /// # Errors
     ///
     /// If the queue or the store fails. The timers stay due.
-    pub async fn dispatch(&self, due: &[Due]) -> Result<DispatchReport, AppError> {
+    pub async fn dispatch(
+        &self,
+        due: &[Due],
+        outages: &[Outage],
+    ) -> Result<DispatchReport, AppError> {
         let mut batch = Batch::default();
         for due in due {
-            self.plan_timer(due, &mut batch);
+            self.plan_timer(due, outages, &mut batch);
         }
         let Batch { messages, advances, mut report, overtaken, unreadable } = batch;
         if !messages.is_empty() {
@@ -156,7 +158,7 @@ impl Dispatcher {
         }
     }
 
-    fn plan_timer(&self, due: &Due, batch: &mut Batch) {
+    fn plan_timer(&self, due: &Due, outages: &[Outage], batch: &mut Batch) {
         let now = self.clock.now();
         let look_again = now + spans(self.clock.as_ref()).look_again;
         batch.report.timers += 1;
@@ -177,7 +179,9 @@ impl Dispatcher {
                     look_again,
                 )
             }
-            DueTimer::Job(timer) => return self.plan_occurrences(timer, due.due_at, batch),
+            DueTimer::Job(timer) => {
+                return self.plan_occurrences(timer, due.due_at, outages, batch);
+            }
             DueTimer::Retry { job, attempt } => {
                 let timer = TimerKey::Retry { job_uid: job.uid.clone(), attempt: attempt.clone() };
                 // The timer stays until its attempt has ended, and is due again until then.
@@ -197,7 +201,13 @@ impl Dispatcher {
         batch.advances.push(Advance { timer, from: due.due_at, to });
     }
 
-    fn plan_occurrences(&self, timer: &JobTimer, from: DateTime<Utc>, batch: &mut Batch) {
+    fn plan_occurrences(
+        &self,
+        timer: &JobTimer,
+        from: DateTime<Utc>,
+        outages: &[Outage],
+        batch: &mut Batch,
+    ) {
         let now = self.clock.now();
         let spans = spans(self.clock.as_ref());
         let timetable: Timetable = match timer.timetable.parse() {
@@ -216,7 +226,7 @@ impl Dispatcher {
             &Window {
                 now,
                 until: now + spans.horizon,
-                floor: floor(self.catch_up_from, self.clock.as_ref()),
+                outages,
                 occurrences_max: OCCURRENCES_MAX,
                 look_again: spans.look_again,
             },
@@ -228,7 +238,7 @@ impl Dispatcher {
         }
         for nominal_at in plan.send {
             let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
-            batch.messages.push(attempt_message(&timer.job, attempt));
+            batch.messages.push(attempt_message(&timer.job, attempt.sent_at(now)));
         }
         let key = job_timer_key(timer, plan.next.is_spent(), plan.overtaken);
         batch.advances.push(Advance { timer: key, from, to: plan.next.at() });

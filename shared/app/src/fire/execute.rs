@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use domain::work_item::WorkItem;
 use ports::QueueMessage;
+use ports::store::PulseOf;
 
-use super::{DeliveryPlace, FirePorts, FireSettings, Stop, Wait};
+use super::{DeliveryPlace, FirePorts, FireSettings, Heartbeat, Stop, Wait};
 use crate::error::AppError;
 
 /// Performs work items.
@@ -17,6 +18,7 @@ use crate::error::AppError;
 pub struct Executor {
     pub(super) ports: FirePorts,
     pub(super) settings: Arc<FireSettings>,
+    pub(super) heartbeat: Arc<Heartbeat>,
 }
 
 /// How the work on a work item ended.
@@ -36,7 +38,16 @@ impl Executor {
     /// An executor over these ports.
     #[must_use]
     pub fn new(ports: FirePorts, settings: FireSettings) -> Self {
-        Self { ports, settings: Arc::new(settings) }
+        let (pulses, clock) = (ports.store.pulses.clone(), ports.clock.clone());
+        let heartbeat = Heartbeat::new(pulses, clock, PulseOf::Workers);
+        let heartbeat = if settings.is_alone { heartbeat.alone() } else { heartbeat };
+        Self { ports, settings: Arc::new(settings), heartbeat: Arc::new(heartbeat) }
+    }
+
+    /// Its signs of life. A process that may have no work for a while gives them itself.
+    #[must_use]
+    pub fn heartbeat(&self) -> Arc<Heartbeat> {
+        self.heartbeat.clone()
     }
 
     /// Performs a work item. When `stop` fires, an attempt that is not due yet gives its claim back;
@@ -51,6 +62,8 @@ impl Executor {
         place: &dyn DeliveryPlace,
         stop: &Stop,
     ) -> Result<Performed, AppError> {
+        // The first thing, so that the end of an outage is known before anything is late for it.
+        self.heartbeat.beat().await?;
         match work_item {
             WorkItem::Attempt { job, attempt } => self.attempt(job, attempt, place, stop).await,
             WorkItem::CheckFinished { job, generation } => {

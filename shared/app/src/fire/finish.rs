@@ -12,7 +12,7 @@ use domain::firing::{JobProgress, check_finished, last_until_now, longest_gap, s
 use domain::job::JobState;
 use domain::work_item::JobRef;
 use ports::Event;
-use ports::store::{Finish, PageRequest};
+use ports::store::{Finish, PageRequest, PulseRecord};
 
 use super::dispatch::attempt_message;
 use super::execute::Executor;
@@ -116,7 +116,9 @@ impl Executor {
             executions: &attempts,
             pending: &pending,
         };
-        let check = check_finished(&progress, now, self.floor(), &spans);
+        let PulseRecord { sweepers, workers } = self.ports.store.pulses.read_pulses().await?;
+        let outages = [sweepers.outages, workers.outages].concat();
+        let check = check_finished(&progress, now, &outages, &spans);
         if let Some(state) = check.over {
             let finish = Finish {
                 job_uid: job.uid.clone(),

@@ -9,6 +9,7 @@ mod dispatch;
 mod execute;
 mod finish;
 mod follow;
+mod heartbeat;
 mod loaded_job;
 mod place;
 mod repair;
@@ -18,16 +19,16 @@ mod worker;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use domain::firing::limits::Spans;
 use ports::{
-    ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Removal,
-    RetryTimers, Sealer, Snapshots, Timers,
+    ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Pulses,
+    Removal, RetryTimers, Sealer, Snapshots, Timers,
 };
 
 pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
+pub use heartbeat::Heartbeat;
 pub use place::{DeliveryPlace, Unbounded, Wait};
 pub use repair::{RepairPorts, RepairReport, repair};
 pub use stop::Stop;
@@ -70,6 +71,8 @@ pub struct FireStore {
     pub history: Arc<dyn History>,
     /// Deletes what is over.
     pub removal: Arc<dyn Removal>,
+    /// Knows of outages.
+    pub pulses: Arc<dyn Pulses>,
 }
 
 impl FireStore {
@@ -77,7 +80,15 @@ impl FireStore {
     #[must_use]
     pub fn new<S>(store: Arc<S>) -> Self
     where
-        S: Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + 'static,
+        S: Attempts
+            + Snapshots
+            + Counters
+            + Timers
+            + RetryTimers
+            + History
+            + Removal
+            + Pulses
+            + 'static,
     {
         Self {
             attempts: store.clone(),
@@ -86,7 +97,8 @@ impl FireStore {
             timers: store.clone(),
             retries: store.clone(),
             history: store.clone(),
-            removal: store,
+            removal: store.clone(),
+            pulses: store,
         }
     }
 }
@@ -99,19 +111,11 @@ pub struct FireSettings {
     /// Whether successful attempts are logged at debug level only. Where metrics count them, log
     /// lines only cost money.
     pub is_quiet: bool,
-    /// Occurrences whose successors were due before this time do not fire. A process that is the
-    /// only executor sets its start here, so that a restart catches up on exactly one occurrence of
-    /// each job, however short the restart was.
-    pub catch_up_from: Option<DateTime<Utc>>,
+    /// Whether the process is the only executor: while it does not run, there is an outage.
+    pub is_alone: bool,
 }
 
 /// The time spans of the protocol on this clock.
 fn spans(clock: &dyn Clock) -> Spans {
     Spans::stretched(|work| clock.scheduled_during(work))
-}
-
-/// An occurrence is overtaken if its successor was due at this time or before.
-fn floor(catch_up_from: Option<DateTime<Utc>>, clock: &dyn Clock) -> DateTime<Utc> {
-    let floor = clock.now() - spans(clock).catch_up;
-    catch_up_from.map_or(floor, |from| floor.max(from))
 }

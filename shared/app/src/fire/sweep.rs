@@ -16,6 +16,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use domain::firing::Outage;
 use domain::firing::limits::PASS;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -23,7 +24,7 @@ use ports::store::PageRequest;
 use ports::{Clock, ErrorType, Timers};
 
 use super::spans;
-use super::{DispatchReport, Dispatcher};
+use super::{DispatchReport, Dispatcher, Heartbeat};
 use crate::error::AppError;
 
 /// Timers of a page.
@@ -34,6 +35,7 @@ const PAGE_ITEMS: u32 = 100;
 pub struct Sweeper {
     timers: Arc<dyn Timers>,
     dispatcher: Dispatcher,
+    heartbeat: Arc<Heartbeat>,
     clock: Arc<dyn Clock>,
     concurrent_pages: NonZeroUsize,
 }
@@ -86,8 +88,13 @@ type Swept = Result<(DispatchReport, Option<ShardCursor>), AppError>;
 impl Sweeper {
     /// A sweeper over these ports, which processes one page at a time.
     #[must_use]
-    pub fn new(timers: Arc<dyn Timers>, dispatcher: Dispatcher, clock: Arc<dyn Clock>) -> Self {
-        Self { timers, dispatcher, clock, concurrent_pages: NonZeroUsize::MIN }
+    pub fn new(
+        timers: Arc<dyn Timers>,
+        dispatcher: Dispatcher,
+        heartbeat: Arc<Heartbeat>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { timers, dispatcher, heartbeat, clock, concurrent_pages: NonZeroUsize::MIN }
     }
 
     /// Sets how many pages are processed concurrently, each of another shard. The number of
@@ -104,6 +111,13 @@ impl Sweeper {
     pub async fn pass(&self, first_shard: u32, over: impl Future<Output = ()>) -> Pass {
         let ends_at = self.clock.work_now() + PASS;
         let until = self.clock.now() + spans(self.clock.as_ref()).ahead;
+        if let Err(error) = self.heartbeat.beat().await {
+            // Without it, an outage that is just over would not be known.
+            let error_type = ErrorType::ShardFailed;
+            tracing::error!(%error_type, %error, "no shard was swept");
+            return Pass { failed: self.timers.shards(), ..Pass::default() };
+        }
+        let outages = self.heartbeat.known_outages();
         let mut over = pin!(over);
         let mut waiting = first_cursors(self.timers.shards(), first_shard);
         let mut in_progress = FuturesUnordered::new();
@@ -117,7 +131,7 @@ impl Sweeper {
                 if self.clock.work_now() >= ends_at {
                     pass.is_cut = true;
                 } else if let Some(cursor) = waiting.pop_first() {
-                    in_progress.push(self.page(cursor, until));
+                    in_progress.push(self.page(cursor, until, &outages));
                 }
             }
             match select(in_progress.next(), &mut over).await {
@@ -165,17 +179,27 @@ impl Sweeper {
     }
 
     /// Dispatches a page.
-    async fn page(&self, cursor: ShardCursor, until: DateTime<Utc>) -> (u32, Swept) {
-        (cursor.shard, self.dispatch(cursor, until).await)
+    async fn page(
+        &self,
+        cursor: ShardCursor,
+        until: DateTime<Utc>,
+        outages: &[Outage],
+    ) -> (u32, Swept) {
+        (cursor.shard, self.dispatch(cursor, until, outages).await)
     }
 
-    async fn dispatch(&self, cursor: ShardCursor, until: DateTime<Utc>) -> Swept {
+    async fn dispatch(
+        &self,
+        cursor: ShardCursor,
+        until: DateTime<Utc>,
+        outages: &[Outage],
+    ) -> Swept {
         let ShardCursor { reached, pages, turn, shard, from } = cursor;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.timers.due(shard, until, request).await?;
         let dispatched = match page.items.as_slice() {
             [] => DispatchReport::default(),
-            due => self.dispatcher.dispatch(due).await?,
+            due => self.dispatcher.dispatch(due, outages).await?,
         };
         let reached = page.items.last().map_or(reached, |last| Some(last.due_at));
         let next = page.next.map(|from| ShardCursor {

@@ -342,7 +342,7 @@ impl Manage {
         };
         let due = Due { due_at, what: DueTimer::Job(timer) };
         // The change is committed and its timer is in the index, so a failure is not the caller's.
-        if let Err(error) = dispatcher.dispatch(&[due]).await {
+        if let Err(error) = dispatcher.dispatch(&[due], &[]).await {
             let parent = collection.place.collection_path(&collection.collection.name);
             let job_path = format!("{parent}/{}", job.name);
             tracing::warn!(job.path = job_path, job.uid, %error, "could not dispatch occurrences that are due soon; the next sweep will");

@@ -12,7 +12,8 @@ use recurrence::Timetable;
 use super::limits::Spans;
 use super::may_start::fell_due_at;
 use super::next_step::{NextStep, next_step};
-use super::plan::{is_owed, latest_until};
+use super::outage::{Outage, overtaken_in};
+use super::plan::latest_until;
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
@@ -60,9 +61,9 @@ enum OccurrenceStatus {
 
 /// The bounds by which an occurrence must fire, and by which a retry is short.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct Bounds<'a> {
     on_since: DateTime<Utc>,
-    floor: DateTime<Utc>,
+    outages: &'a [Outage],
     horizon: TimeDelta,
     /// The history before this time has expired.
     expired: DateTime<Utc>,
@@ -111,12 +112,13 @@ pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
     gaps.max().unwrap_or_default().max(TimeDelta::zero())
 }
 
-/// Checks whether a job has finished.
+/// Checks whether a job has finished. `outages` are those of sweepers and of workers: what fell into
+/// one of either need not have an attempt.
 #[must_use]
 pub fn check_finished(
     progress: &JobProgress<'_>,
     now: DateTime<Utc>,
-    floor: DateTime<Utc>,
+    outages: &[Outage],
     spans: &Spans,
 ) -> FinishCheck {
     let Some(on_since) = progress.collection_on_since else {
@@ -133,7 +135,7 @@ pub fn check_finished(
         }
     }
     let expired = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MIN_UTC);
-    let bounds = Bounds { on_since, floor, horizon: spans.horizon, expired };
+    let bounds = Bounds { on_since, outages, horizon: spans.horizon, expired };
     let mut check = FinishCheck::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
@@ -178,7 +180,7 @@ fn occurrence_status(
     progress: &JobProgress<'_>,
     nominal_at: DateTime<Utc>,
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
-    Bounds { on_since, floor, horizon, expired }: Bounds,
+    Bounds { on_since, outages, horizon, expired }: Bounds<'_>,
 ) -> OccurrenceStatus {
     let first = Attempt::first(progress.generation, Occurrence::Scheduled { nominal_at });
     // The records before the latest one may have expired.
@@ -191,7 +193,7 @@ fn occurrence_status(
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
                 let is_void = fell_due_at(&attempt, progress.since) < on_since.max(expired)
-                    || !is_owed(progress.timetable, nominal_at, floor);
+                    || overtaken_in(progress.timetable, nominal_at, nominal_at, outages).is_some();
                 return if is_void {
                     OccurrenceStatus::Void
                 } else {
@@ -248,7 +250,8 @@ mod tests {
         interval: u64,
         on_since: Option<DateTime<Utc>>,
         now: i64,
-        floor: i64,
+        /// An outage, from one minute to another.
+        outage: (i64, i64),
         pending: &'a [Attempt],
     }
 
@@ -257,7 +260,7 @@ mod tests {
         interval: 30,
         on_since: Some(DateTime::UNIX_EPOCH),
         now: 40,
-        floor: -60,
+        outage: (-60, -50),
         pending: &[],
     };
 
@@ -275,7 +278,9 @@ mod tests {
             executions: case.executions,
             pending: case.pending,
         };
-        let conclusion = check_finished(&chain, at(case.now), at(case.floor), &Spans::WORK);
+        let (from, until) = case.outage;
+        let outages = [Outage { from: at(from), until: at(until) }];
+        let conclusion = check_finished(&chain, at(case.now), &outages, &Spans::WORK);
         let resend = conclusion.resend.iter();
         let minute = |attempt: &Attempt| attempt.occurrence.nominal_at().timestamp() / 60;
         let resend = resend.map(|attempt| (minute(attempt), attempt.number)).collect();
@@ -381,8 +386,8 @@ mod tests {
         assert_eq!(look(&again), (vec![], Some(JobState::Faulted)));
         let off = Case { on_since: None, ..again };
         assert_eq!(look(&off), (vec![], None));
-        // An outage overtook the second; the last always runs.
-        let late = Case { floor: 25, now: 60, on_since: GOOD.on_since, ..off };
+        // The second and the last fell into an outage; the last always runs.
+        let late = Case { outage: (5, 25), now: 60, on_since: GOOD.on_since, ..off };
         assert_eq!(look(&late), (vec![(20, 0)], None));
         // A retry that fell due while the collection was off never comes.
         let pending = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Failed)];

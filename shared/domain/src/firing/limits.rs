@@ -18,8 +18,10 @@ pub const PASS: TimeDelta = TimeDelta::seconds(50);
 pub const PASS_MAX: TimeDelta = TimeDelta::seconds(52);
 /// When a timer without further occurrences is due again.
 pub const LOOK_AGAIN: TimeDelta = TimeDelta::minutes(20);
-/// An occurrence is overtaken if its successor was due this long ago.
-pub const CATCH_UP: TimeDelta = TimeDelta::minutes(10);
+/// How often sweepers and workers give a sign of life.
+pub const BEAT_EVERY: TimeDelta = TimeDelta::seconds(50);
+/// A longer time without a sign of life is an outage.
+pub const OUTAGE_MIN: TimeDelta = TimeDelta::minutes(10);
 /// A message that is delivered earlier than this is sent again: waiting would use up the lease.
 pub const EARLY: TimeDelta = TimeDelta::seconds(2);
 /// An attempt that was due this long ago and has not ended has stalled, and is sent again.
@@ -43,6 +45,8 @@ const _: () = {
     assert!(FUNCTION.num_seconds() < LEASE.num_seconds());
     assert!(LEASE.num_seconds() < VISIBILITY.num_seconds());
     assert!(PASS.num_seconds() < PASS_MAX.num_seconds());
+    // The sweeper, which runs every minute, beats each time.
+    assert!(BEAT_EVERY.num_seconds() < 60);
     // A pass sends more than the time until the pass after the next.
     assert!(HORIZON.num_seconds() > AHEAD.num_seconds() + 2 * 60);
 };
@@ -56,8 +60,10 @@ pub struct Spans {
     pub ahead: TimeDelta,
     /// [`LOOK_AGAIN`].
     pub look_again: TimeDelta,
-    /// [`CATCH_UP`].
-    pub catch_up: TimeDelta,
+    /// [`BEAT_EVERY`].
+    pub beat_every: TimeDelta,
+    /// [`OUTAGE_MIN`].
+    pub outage_min: TimeDelta,
     /// [`EARLY`].
     pub early: TimeDelta,
     /// [`STUCK`].
@@ -70,7 +76,8 @@ impl Spans {
         horizon: HORIZON,
         ahead: AHEAD,
         look_again: LOOK_AGAIN,
-        catch_up: CATCH_UP,
+        beat_every: BEAT_EVERY,
+        outage_min: OUTAGE_MIN,
         early: EARLY,
         stuck: STUCK,
     };
@@ -82,7 +89,8 @@ impl Spans {
             horizon: stretch(HORIZON),
             ahead: stretch(AHEAD),
             look_again: stretch(LOOK_AGAIN),
-            catch_up: stretch(CATCH_UP),
+            beat_every: stretch(BEAT_EVERY),
+            outage_min: stretch(OUTAGE_MIN),
             early: stretch(EARLY),
             stuck: stretch(STUCK),
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 use recurrence::Timetable;
 
-use super::plan::is_owed;
+use super::outage::{Outage, overtaken_in};
 use crate::attempt::{Attempt, Occurrence, Role};
 use crate::job::JobState;
 
@@ -35,7 +35,7 @@ pub enum SkipReason {
     TimingChanged,
     /// The job is disabled or has finished.
     NotEnabled,
-    /// The successor of the occurrence was due long ago.
+    /// The occurrence fell into an outage, and so did its successor.
     Overtaken,
 }
 
@@ -57,12 +57,15 @@ impl fmt::Display for SkipReason {
             Self::CollectionOff => "its collection is disabled, or was when it fell due",
             Self::TimingChanged => "the job's start, recurrence or state has changed",
             Self::NotEnabled => "the job is disabled, or has finished",
-            Self::Overtaken => "a later occurrence was due before this one could start",
+            Self::Overtaken => {
+                "it fell into an outage, and a later occurrence was due before the outage was over"
+            }
         })
     }
 }
 
-/// Checks whether an attempt may start. For `floor` see [`is_owed`].
+/// Checks whether an attempt may start. `ready_at` and `outages`, which are those of workers, are as for
+/// [`overtaken_in`].
 ///
 /// # Errors
 ///
@@ -70,7 +73,8 @@ impl fmt::Display for SkipReason {
 pub fn may_start(
     attempt: &Attempt,
     standing: Option<JobStanding<'_>>,
-    floor: DateTime<Utc>,
+    ready_at: DateTime<Utc>,
+    outages: &[Outage],
 ) -> Result<(), SkipReason> {
     let standing = standing.ok_or(SkipReason::Gone)?;
     // The due time of the attempt decides, not the instant of the occurrence: a retry that was waiting
@@ -99,7 +103,9 @@ pub fn may_start(
     }
     let is_first = attempt.role == Role::Main && attempt.number == 0;
     match standing.timetable {
-        Some(timetable) if is_first && !is_owed(timetable, nominal_at, floor) => {
+        Some(timetable)
+            if is_first && overtaken_in(timetable, nominal_at, ready_at, outages).is_some() =>
+        {
             Err(SkipReason::Overtaken)
         }
         _ => Ok(()),
@@ -144,32 +150,37 @@ mod tests {
         let error = Attempt { role: Role::Error, due_at: at(62), ..first.clone() };
         let run = Attempt::first(1, Occurrence::Run { asked_at: at(60), run_id: String::new() });
         let all = [&first, &retry, &error, &run];
-        let floor = at(50);
-        let check = |what: &str, standing, floor, expected: [Result<(), SkipReason>; 4]| {
-            assert_eq!(all.map(|attempt| may_start(attempt, standing, floor)), expected, "{what}");
+        let none: &[Outage] = &[];
+        let check = |what: &str, standing, outages: &[Outage], expected: [_; 4]| {
+            let found = all.map(|it| may_start(it, standing, it.due_at, outages));
+            assert_eq!(found, expected, "{what}");
         };
         let (ok, changed) = (Ok(()), Err(SkipReason::TimingChanged));
         let (off, not) = (Err(SkipReason::CollectionOff), Err(SkipReason::NotEnabled));
-        check("good", Some(good), floor, [ok; 4]);
-        check("gone", None, floor, [Err(SkipReason::Gone); 4]);
+        check("good", Some(good), none, [ok; 4]);
+        check("gone", None, none, [Err(SkipReason::Gone); 4]);
         let with = |state| Some(JobStanding { state, ..good });
-        check("disabled", with(JobState::Disabled), floor, [not, not, not, ok]);
-        check("completed", with(JobState::Completed), floor, [not, not, ok, ok]);
-        check("faulted", with(JobState::Faulted), floor, [not, not, ok, ok]);
+        check("disabled", with(JobState::Disabled), none, [not, not, not, ok]);
+        check("completed", with(JobState::Completed), none, [not, not, ok, ok]);
+        check("faulted", with(JobState::Faulted), none, [not, not, ok, ok]);
         let other = Some(JobStanding { generation: 4, ..good });
-        check("another timing", other, floor, [changed, changed, changed, ok]);
+        check("another timing", other, none, [changed, changed, changed, ok]);
         let since = |since| Some(JobStanding { collection_on_since: since, ..good });
         let with_on = |on| JobStanding { collection_on_since: Some(on), ..good };
-        check("collection off", since(None), floor, [off; 4]);
-        check("on again between", since(Some(at(61))), floor, [off, ok, ok, off]);
-        check("on again at the instant", since(Some(at(60))), floor, [ok; 4]);
+        check("collection off", since(None), none, [off; 4]);
+        check("on again between", since(Some(at(61))), none, [off, ok, ok, off]);
+        check("on again at the instant", since(Some(at(60))), none, [ok; 4]);
         // The timing began within the second of its first occurrence, after the collection was on.
         let cut = |since, on| Some(JobStanding { since, ..with_on(on) });
         let moment = |millis| at(60) + chrono::TimeDelta::milliseconds(millis);
-        check("on, then put", cut(moment(300), moment(200)), floor, [ok, ok, ok, off]);
-        check("put, then on", cut(moment(200), moment(300)), floor, [off, ok, ok, off]);
-        // Its successor, 01:01, is at the floor.
-        check("overtaken", Some(good), at(61), [Err(SkipReason::Overtaken), ok, ok, ok]);
-        check("not quite", Some(good), at(61) - chrono::TimeDelta::seconds(1), [ok; 4]);
+        check("on, then put", cut(moment(300), moment(200)), none, [ok, ok, ok, off]);
+        check("put, then on", cut(moment(200), moment(300)), none, [off, ok, ok, off]);
+        // Its successor, 01:01, was due at the end of the outage.
+        let until = |until| [Outage { from: at(55), until }];
+        check("overtaken", Some(good), &until(at(61)), [Err(SkipReason::Overtaken), ok, ok, ok]);
+        check("not quite", Some(good), &until(at(61) - chrono::TimeDelta::seconds(1)), [ok; 4]);
+        let [outage] = until(at(61));
+        let sent_later = may_start(&first, Some(good), at(62), &[outage]);
+        assert_eq!(sent_later, ok, "it was sent when the outage was over");
     }
 }

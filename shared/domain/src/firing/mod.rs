@@ -12,6 +12,7 @@ pub mod limits;
 mod may_start;
 mod next_occurrence;
 mod next_step;
+mod outage;
 mod places;
 mod plan;
 
@@ -21,5 +22,6 @@ pub use finish_check::{
 pub use may_start::{JobStanding, SkipReason, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
 pub use next_step::{NO_RETRY_FOLLOWS, NextStep, is_final_failure, next_step};
+pub use outage::{OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};
-pub use plan::{DispatchPlan, NextLook, Window, is_owed, latest_until, plan_dispatch};
+pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};

@@ -53,7 +53,14 @@ pub fn next_step(
         };
         let number = attempt.number + 1;
         let is_long = interval > horizon;
-        return NextStep::Retry(Attempt { number, due_at, is_long, ..attempt.clone() });
+        let sent_late_at = None;
+        return NextStep::Retry(Attempt {
+            number,
+            due_at,
+            is_long,
+            sent_late_at,
+            ..attempt.clone()
+        });
     }
     if attempt.role == Role::Main && has_error_action {
         return NextStep::ErrorAction(Attempt {
@@ -61,6 +68,7 @@ pub fn next_step(
             number: 0,
             due_at: record.ended_at,
             is_long: false,
+            sent_late_at: None,
             ..attempt.clone()
         });
     }

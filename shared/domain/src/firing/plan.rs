@@ -3,17 +3,18 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use recurrence::Timetable;
 
+use super::outage::{Outage, overtaken_in};
 use crate::tick::{from_ticks, ticks};
 
-/// The times that bound a plan.
+/// What bounds a plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Window {
+pub struct Window<'a> {
     /// The current instant.
     pub now: DateTime<Utc>,
     /// Occurrences until this time are sent.
     pub until: DateTime<Utc>,
-    /// An occurrence is overtaken if its successor was due at this time or before.
-    pub floor: DateTime<Utc>,
+    /// The outages of sweepers.
+    pub outages: &'a [Outage],
     /// The most occurrences of one plan.
     pub occurrences_max: usize,
     /// When a timer without further occurrences is due again, to check whether its job has finished.
@@ -25,7 +26,7 @@ pub struct Window {
 pub struct DispatchPlan {
     /// The occurrences to send, in order.
     pub send: Vec<DateTime<Utc>>,
-    /// How many occurrences are overtaken: they are not sent, and do not come again.
+    /// How many occurrences an outage cost: they are not sent, and do not come again.
     pub overtaken: u64,
     /// When the timer is due next.
     pub next: NextLook,
@@ -58,21 +59,27 @@ impl NextLook {
 
 /// Plans a timer whose next occurrence to send is at `from` or after.
 #[must_use]
-pub fn plan_dispatch(timetable: &Timetable, from: DateTime<Utc>, window: &Window) -> DispatchPlan {
+pub fn plan_dispatch(
+    timetable: &Timetable,
+    from: DateTime<Utc>,
+    window: &Window<'_>,
+) -> DispatchPlan {
     let mut overtaken = 0;
     let mut next = timetable.at_or_after(from);
-    if let Some(first) = next.filter(|first| !is_owed(timetable, *first, window.floor)) {
-        // Every occurrence but the last one before the floor has a successor before it.
-        next = latest_until(timetable, first, window.floor);
-        overtaken = next.map_or(0, |latest| timetable.count_between(first, latest));
-    }
     let mut send = Vec::new();
     while let Some(at) = next.filter(|at| *at <= window.until) {
         if send.len() == window.occurrences_max {
             break;
         }
-        send.push(at);
-        next = timetable.after(at);
+        let outage = overtaken_in(timetable, at, at, window.outages);
+        // The last one in an outage has its successor after it.
+        if let Some(last) = outage.and_then(|it| latest_until(timetable, at, it.until)) {
+            overtaken += timetable.count_between(at, last);
+            next = Some(last);
+        } else {
+            send.push(at);
+            next = timetable.after(at);
+        }
     }
     let next = next.map_or_else(
         || {
@@ -82,12 +89,6 @@ pub fn plan_dispatch(timetable: &Timetable, from: DateTime<Utc>, window: &Window
         NextLook::Occurrence,
     );
     DispatchPlan { send, overtaken, next }
-}
-
-/// Whether an occurrence must still fire: its successor is after the floor, or it has none.
-#[must_use]
-pub fn is_owed(timetable: &Timetable, nominal_at: DateTime<Utc>, floor: DateTime<Utc>) -> bool {
-    timetable.after(nominal_at).is_none_or(|successor| successor > floor)
 }
 
 /// The latest occurrence from `from` until `until`, both inclusive.
@@ -131,21 +132,26 @@ mod tests {
         Timetable::new(&rule, None, at(since)).unwrap()
     }
 
-    fn window(now: &str) -> Window {
+    fn window<'a>(now: &str, outages: &'a [Outage]) -> Window<'a> {
         let now = at(now);
         Window {
             now,
             until: now + TimeDelta::minutes(14),
-            floor: now - TimeDelta::minutes(10),
+            outages,
             occurrences_max: 16,
             look_again: TimeDelta::minutes(20),
         }
     }
 
     /// What is handed over, how many were overtaken, and when the timer is due next.
-    fn planned(rule: &str, from: &str, now: &str) -> (Vec<String>, u64, String) {
+    fn planned(
+        rule: &str,
+        from: &str,
+        now: &str,
+        outages: &[Outage],
+    ) -> (Vec<String>, u64, String) {
         let timetable = timetable(rule, "2027-01-01T00:00");
-        let plan_dispatch = plan_dispatch(&timetable, at(from), &window(now));
+        let plan_dispatch = plan_dispatch(&timetable, at(from), &window(now, outages));
         let handed =
             plan_dispatch.send.iter().map(|at| format_instant(*at)[11..16].to_owned()).collect();
         let spent = if plan_dispatch.next.is_spent() { " spent" } else { "" };
@@ -158,8 +164,25 @@ mod tests {
 
     #[track_caller]
     fn check([rule, from, now]: [&str; 3], send: &[&str], overtaken: u64, next: &str) {
+        check_after(&[], [rule, from, now], send, overtaken, next);
+    }
+
+    /// The same after outages, each until a time of the first day.
+    #[track_caller]
+    fn check_after(
+        outages: &[[&str; 2]],
+        [rule, from, now]: [&str; 3],
+        send: &[&str],
+        overtaken: u64,
+        next: &str,
+    ) {
+        let day = |time: &str| at(&format!("2027-01-01T{time}"));
+        let outages: Vec<Outage> = outages
+            .iter()
+            .map(|[from, until]| Outage { from: day(from), until: day(until) })
+            .collect();
         let send = send.iter().copied().map(str::to_owned).collect();
-        assert_eq!(planned(rule, from, now), (send, overtaken, next.to_owned()));
+        assert_eq!(planned(rule, from, now, &outages), (send, overtaken, next.to_owned()));
     }
 
     const MINUTELY: &str = r#"{"frequency":"minute","interval":5}"#;
@@ -182,39 +205,44 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_of_minutes_overtakes_nothing() {
+    fn to_be_late_costs_no_occurrence() {
         check(
             [MINUTELY, "2027-01-01T00:00", "2027-01-01T00:14"],
             &["00:00", "00:05", "00:10", "00:15", "00:20", "00:25"],
             0,
             "2027-01-01T00:30",
         );
+        // A pass hands over sixteen, and the next one goes on there.
+        let late = planned(MINUTELY, "2027-01-01T00:00", "2027-01-01T03:02", &[]);
+        assert_eq!((late.0.len(), late.1, late.2.as_str()), (16, 0, "2027-01-01T01:20"));
     }
 
     #[test]
-    fn after_an_outage_only_the_latest_is_owed() {
-        check(
-            [MINUTELY, "2027-01-01T00:00", "2027-01-01T03:02"],
-            &["02:50", "02:55", "03:00", "03:05", "03:10", "03:15"],
-            34,
+    fn of_what_fell_into_an_outage_only_the_last_is_owed() {
+        let now = "2027-01-01T03:02";
+        check_after(
+            &[["00:01", "03:02"]],
+            [MINUTELY, "2027-01-01T00:05", now],
+            &["03:00", "03:05", "03:10", "03:15"],
+            35,
+            "2027-01-01T03:20",
+        );
+        // What fell due before it runs, and so does what fell due between two of them.
+        check_after(
+            &[["00:11", "00:42"], ["00:51", "03:01"]],
+            [MINUTELY, "2027-01-01T00:05", now],
+            &["00:05", "00:10", "00:40", "00:45", "00:50", "03:00", "03:05", "03:10", "03:15"],
+            30,
             "2027-01-01T03:20",
         );
         // A daily one that was missed by hours still runs: its successor is not due yet.
-        check(
-            [r#"{"frequency":"day"}"#, "2027-01-02T00:00", "2027-01-02T05:00"],
+        check_after(
+            &[["00:01", "05:00"]],
+            [r#"{"frequency":"day"}"#, "2027-01-01T00:00", "2027-01-01T05:00"],
             &["00:00"],
             0,
-            "2027-01-03T00:00",
+            "2027-01-02T00:00",
         );
-    }
-
-    #[test]
-    fn a_restart_owes_exactly_one_however_short_it_was() {
-        let timetable = timetable(MINUTELY, "2027-01-01T00:00");
-        let window = Window { floor: at("2027-01-01T00:16"), ..window("2027-01-01T00:16") };
-        let plan_dispatch = plan_dispatch(&timetable, at("2027-01-01T00:00"), &window);
-        assert_eq!(plan_dispatch.send[0], at("2027-01-01T00:15"));
-        assert_eq!(plan_dispatch.overtaken, 3);
     }
 
     #[test]
@@ -226,8 +254,9 @@ mod tests {
             0,
             "2027-01-01T00:22 spent",
         );
-        // Also if an outage overtook what was left but the last.
-        check(
+        // Also if an outage cost what was left but the last.
+        check_after(
+            &[["00:00", "09:00"]],
             [thrice, "2027-01-01T00:00", "2027-01-01T09:00"],
             &["00:02"],
             2,
@@ -239,7 +268,7 @@ mod tests {
     #[test]
     fn a_pass_hands_over_so_many_and_goes_on_there() {
         let timetable = timetable(r#"{"frequency":"minute"}"#, "2027-01-01T00:00");
-        let mut window = window("2027-01-01T00:00");
+        let mut window = window("2027-01-01T00:00", &[]);
         window.until = at("2027-01-02T00:00");
         let plan_dispatch = plan_dispatch(&timetable, at("2027-01-01T00:00"), &window);
         assert_eq!(plan_dispatch.send.len(), 16);

@@ -17,8 +17,9 @@
 //! | `w` | how often it was delivered before it had to wait, if it was: see [`encode_waiting`] |
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
-//! `e` (error action), `t` (number), `d` (due instant) and `l` (waits in a timer) only where they
-//! differ from none, `false`, 0, `n` and `false`.
+//! `e` (error action), `t` (number), `d` (due instant), `l` (waits in a timer) and `s` (when it was
+//! first sent, if it was due before) only where they differ from none, `false`, 0, `n`, `false` and
+//! none.
 //!
 //! A message is written with one attempt, and may be read with several: [`decode`] makes a work item
 //! of each.
@@ -152,6 +153,9 @@ fn write_attempt(attempt: &Attempt) -> Value {
     if attempt.is_long {
         insert("l", true.into());
     }
+    if let Some(sent_at) = attempt.sent_late_at {
+        insert("s", ticks(sent_at).into());
+    }
     Value::Object(wire)
 }
 
@@ -184,6 +188,10 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
             due => instant(due, "d")?,
         },
         is_long: flag(wire, "l")?,
+        sent_late_at: match non_null(wire, "s") {
+            None => None,
+            sent_at => Some(instant(sent_at, "s")?),
+        },
     })
 }
 
@@ -253,6 +261,10 @@ mod tests {
             (
                 attempt(failed),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"e":true,"d":990000000}]}"#,
+            ),
+            (
+                attempt(first().sent_at(at(65))),
+                r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"s":650000000}]}"#,
             ),
             (
                 attempt(Attempt::first(4, run)),

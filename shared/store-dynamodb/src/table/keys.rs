@@ -110,6 +110,11 @@ pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
     key(executions(job_uid), attempt)
 }
 
+/// The pulses of sweepers and workers.
+pub(crate) fn pulse() -> Key {
+    key("W".to_owned(), "pulse")
+}
+
 /// The shard of a job or a collection in the index of timers.
 pub(crate) fn shard(uid: &str) -> u32 {
     // The hash must never change, because the shard is stored.

@@ -32,6 +32,8 @@ pub enum MeteredCall {
     History,
     /// Removing what is over.
     Remove,
+    /// Giving signs of life.
+    Beat,
 }
 
 impl MeteredCall {
@@ -46,7 +48,8 @@ impl MeteredCall {
             | Self::Count
             | Self::Finish
             | Self::Retries
-            | Self::Remove => true,
+            | Self::Remove
+            | Self::Beat => true,
             Self::Due | Self::Snapshot | Self::ListRetries | Self::History => false,
         }
     }

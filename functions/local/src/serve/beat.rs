@@ -1,0 +1,26 @@
+//! The signs of life of the executor: a process without work for a while is not an outage.
+
+use std::sync::Arc;
+
+use app::fire::Heartbeat;
+use domain::firing::limits::BEAT_EVERY;
+use ports::{Clock, chain};
+
+use super::tasks::Stop;
+
+/// Gives signs of life until it is asked to stop. One that fails is tried again with the next attempt,
+/// or the next time.
+pub(super) async fn beat(heartbeat: Arc<Heartbeat>, clock: Arc<dyn Clock>, stop: Stop) {
+    loop {
+        let next = async {
+            if let Err(error) = heartbeat.beat().await {
+                tracing::warn!(error = chain(&error), "the executor could not give a sign of life");
+            }
+            clock.wait(BEAT_EVERY.to_std().unwrap_or_default()).await;
+        };
+        tokio::select! {
+            () = stop.requested() => return,
+            () = next => {}
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Signs of life, from which outages are known: see [`domain::firing::Pulse`].
+//!
+//! A beat is one write with the beat before as its condition. A crash before it leaves the pulse as it
+//! was, and the next beat notes a longer outage. Two processes that beat at the same time do not
+//! disturb each other: the second one finds the beat of the first.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+
+use chrono::{DateTime, Utc};
+use domain::firing::limits::BEAT_EVERY;
+use domain::firing::{Outage, Pulse};
+use domain::tick::ticks;
+use futures_util::lock::Mutex;
+use ports::store::PulseOf;
+use ports::{Clock, Pulses};
+
+use super::spans;
+use crate::error::AppError;
+
+/// How often a beat is tried when other processes beat first.
+const BEAT_ROUNDS_MAX: usize = 5;
+
+/// Gives signs of life for the sweepers or the workers, and tells their outages.
+pub struct Heartbeat {
+    pulses: Arc<dyn Pulses>,
+    clock: Arc<dyn Clock>,
+    of: PulseOf,
+    /// Whether no other process gives such signs.
+    is_alone: bool,
+    /// The work time, in ticks, from which on another look is needed.
+    next_at: AtomicI64,
+    /// Held while the pulse is looked at, so that concurrent callers look once.
+    looking: Mutex<()>,
+    /// The pulse that was last seen or written.
+    known: StdMutex<Option<Pulse>>,
+}
+
+impl Heartbeat {
+    /// The signs of life of sweepers or workers.
+    #[must_use]
+    pub fn new(pulses: Arc<dyn Pulses>, clock: Arc<dyn Clock>, of: PulseOf) -> Self {
+        Self {
+            pulses,
+            clock,
+            of,
+            is_alone: false,
+            next_at: AtomicI64::new(i64::MIN),
+            looking: Mutex::new(()),
+            known: StdMutex::default(),
+        }
+    }
+
+    /// The same for a process that is alone: nothing worked before it began.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { is_alone: true, ..self }
+    }
+
+    /// Gives a sign of life, if the last one that this process knows of was some time ago.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails. Nothing should be done then whose lateness an outage would explain.
+    pub async fn beat(&self) -> Result<(), AppError> {
+        if self.has_beaten() {
+            return Ok(());
+        }
+        let _looking = self.looking.lock().await;
+        if self.has_beaten() {
+            return Ok(());
+        }
+        for _ in 0..BEAT_ROUNDS_MAX {
+            if let Some(pulse) = self.try_beat().await? {
+                *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(pulse);
+                let next_at = self.clock.work_now() + BEAT_EVERY;
+                self.next_at.store(ticks(next_at), Ordering::Relaxed);
+                return Ok(());
+            }
+        }
+        Err(AppError::Busy { what: "the pulse".to_owned() })
+    }
+
+    /// The outages that may explain why something that was ready at this time has not happened yet.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn outages(&self, ready_at: DateTime<Utc>) -> Result<Vec<Outage>, AppError> {
+        if self.is_alone {
+            return Ok(self.known_outages());
+        }
+        // What is late for a shorter time is late for another reason.
+        let late = self.clock.now() - ready_at;
+        if late <= spans(self.clock.as_ref()).outage_min {
+            return Ok(Vec::new());
+        }
+        Ok(self.pulses.read_pulses().await?.of(self.of).outages.clone())
+    }
+
+    /// The outages that the last beat knew of.
+    #[must_use]
+    pub fn known_outages(&self) -> Vec<Outage> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().map(|pulse| pulse.outages.clone()).unwrap_or_default()
+    }
+
+    fn has_beaten(&self) -> bool {
+        ticks(self.clock.work_now()) < self.next_at.load(Ordering::Relaxed)
+    }
+
+    /// One look at the pulse, and a beat if it is due; `None` if another process came first.
+    async fn try_beat(&self) -> Result<Option<Pulse>, AppError> {
+        let before = self.pulses.read_pulses().await?.of(self.of).clone();
+        let is_start =
+            self.is_alone && self.known.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        let (now, spans) = (self.clock.now(), spans(self.clock.as_ref()));
+        if !is_start && !before.is_due(now, &spans) {
+            return Ok(Some(before));
+        }
+        let pulse = before.beat(now, is_start, &spans);
+        let is_kept = self.pulses.beat(self.of, before.beat_at, &pulse).await?;
+        Ok(is_kept.then_some(pulse))
+    }
+}

@@ -1,0 +1,84 @@
+//! The pulses: one item with the last beat and the outages of sweepers and of workers.
+//!
+//! An outage is two instants in seconds with a slash between them. A space separates outages. Forty of
+//! them fit into one write unit.
+
+use async_trait::async_trait;
+use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
+use domain::firing::{Outage, Pulse};
+use ports::store::{PulseOf, PulseRecord};
+use ports::{Pulses, StoreError};
+
+use crate::store::DynamoStore;
+use crate::table::item::{Reader, text, ticks};
+use crate::table::{MeteredCall, Write, WriteOutcome, keys};
+
+/// The names of the attributes of one pulse.
+struct Names {
+    beat_at: &'static str,
+    outages: &'static str,
+}
+
+const fn names(of: PulseOf) -> Names {
+    match of {
+        PulseOf::Sweepers => Names { beat_at: "sweepers_at", outages: "sweepers_outages" },
+        PulseOf::Workers => Names { beat_at: "workers_at", outages: "workers_outages" },
+    }
+}
+
+#[async_trait]
+impl Pulses for DynamoStore {
+    async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
+        let Some(item) = self.table.get(keys::pulse()).await? else {
+            return Ok(PulseRecord::default());
+        };
+        let reader = Reader::new(&item);
+        Ok(PulseRecord {
+            sweepers: read(&reader, PulseOf::Sweepers)?,
+            workers: read(&reader, PulseOf::Workers)?,
+        })
+    }
+
+    async fn beat(
+        &self,
+        of: PulseOf,
+        as_read: Option<DateTime<Utc>>,
+        pulse: &Pulse,
+    ) -> Result<bool, StoreError> {
+        let Names { beat_at, outages } = names(of);
+        let now = pulse.beat_at.map_or(AttributeValue::Null(true), ticks);
+        let set = format!("SET {beat_at} = :now, {outages} = :outages");
+        let write = Write::update(keys::pulse(), set)
+            .with(":now", now)
+            .with(":outages", text(write(&pulse.outages)));
+        let write = match as_read {
+            Some(seen) => write.when(format!("{beat_at} = :seen")).with(":seen", ticks(seen)),
+            None => write.when(format!("attribute_not_exists({beat_at})")),
+        };
+        let outcome = self.table.write(MeteredCall::Beat, write).await?;
+        Ok(matches!(outcome, WriteOutcome::Done))
+    }
+}
+
+fn read(reader: &Reader<'_>, of: PulseOf) -> Result<Pulse, StoreError> {
+    let Names { beat_at, outages } = names(of);
+    let written = reader.optional_text(outages)?.unwrap_or_default().split_whitespace();
+    let instant = |text: &str| DateTime::from_timestamp(text.parse().ok()?, 0);
+    let outage = |text: &str| {
+        let (from, until) = text.rsplit_once('/')?;
+        Some(Outage { from: instant(from)?, until: instant(until)? })
+    };
+    let known: Option<Vec<Outage>> = written.map(outage).collect();
+    Ok(Pulse {
+        beat_at: reader.optional_ticks(beat_at)?,
+        outages: known.ok_or_else(|| reader.corrupt(outages, "it is no list of outages"))?,
+    })
+}
+
+fn write(outages: &[Outage]) -> String {
+    let written = outages
+        .iter()
+        .map(|Outage { from, until }| format!("{}/{}", from.timestamp(), until.timestamp()));
+    written.collect::<Vec<_>>().join(" ")
+}
