@@ -61,3 +61,28 @@ impl Readiness for Condition {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use runtime::ProcessClock;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn shards_and_messages_that_fail_are_trouble_until_they_do_not() {
+        let queue = Queue::in_memory(Arc::new(ProcessClock::new())).unwrap();
+        let condition = Condition::of(queue.clone());
+        let pass = |failed, is_cut| Pass { failed, is_cut, ..Pass::default() };
+        assert_eq!(condition.trouble(), None);
+        condition.note(&pass(3, false));
+        assert!(condition.trouble().unwrap().starts_with("3 shards of timers cannot be swept"));
+        condition.note(&pass(0, false));
+        assert_eq!(condition.trouble(), None);
+
+        queue.clone().close().await;
+        assert!(queue.receive(1).await.is_err());
+        assert!(condition.trouble().unwrap().starts_with("Messages cannot be taken"));
+    }
+}

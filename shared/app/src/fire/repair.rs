@@ -4,12 +4,12 @@
 //!
 //! | message | what the store knows | sent again |
 //! |---|---|---|
-//! | an occurrence that was dispatched | the timetable, and a timer that is beyond it | the latest one until now, unless its attempt has ended, and those from now to the timer |
+//! | an occurrence that was dispatched | the timetable, a timer that is beyond it, and the last sign of life of a worker | those around that sign of life, the latest one until now, and those from now to the timer, unless their attempts have ended |
 //! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
 //! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
 //!
 //! A disabled or finished job is in no index by time, so a repair does not find it. What is lost there is a `run`
-//! that was under way, or its retries and error action.
+//! that was under way, or its retries, error action and notice.
 //!
 //! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
 //! done, so they repair themselves.
@@ -41,8 +41,8 @@ use crate::error::AppError;
 const TIMERS: u32 = 100;
 /// The newest attempts of a job that are looked at.
 const ATTEMPTS: u32 = 100;
-/// The most occurrences of a job between now and its timer. A pass dispatches 16 of them at most, and
-/// the horizon has room for 14.
+/// The most occurrences of a job around the last sign of life, and between now and its timer. A pass
+/// dispatches 16 of them at most, and the horizon has room for 14.
 const OCCURRENCES_MAX: usize = 64;
 /// Messages that are sent together.
 const SENT_TOGETHER: usize = 500;
@@ -82,6 +82,8 @@ pub struct RepairPorts {
 struct Repair<'a> {
     ports: &'a RepairPorts,
     now: DateTime<Utc>,
+    /// The last sign of life of a worker.
+    beat_at: Option<DateTime<Utc>>,
     report: RepairReport,
     messages: Vec<QueueMessage>,
     candidates: Vec<Candidate>,
@@ -98,6 +100,7 @@ pub async fn repair(ports: &RepairPorts) -> Result<RepairReport, AppError> {
     let mut repair = Repair {
         ports,
         now: ports.clock.now(),
+        beat_at: ports.store.pulses.read_pulses().await?.workers.beat_at,
         report: RepairReport::default(),
         messages: Vec::new(),
         candidates: Vec::new(),
@@ -147,7 +150,10 @@ impl Repair<'_> {
             return Ok(());
         };
         let until = if timer.is_spent { DateTime::<Utc>::MAX_UTC } else { due_at };
-        for nominal_at in dispatched(&timetable, snapshot.timing.since, self.now, until) {
+        let bounds = Bounds { since: snapshot.timing.since, now: self.now, until };
+        let spans = spans(self.ports.clock.as_ref());
+        let around = self.beat_at.map(|at| (at - spans.horizon, at + spans.beat_every * 2));
+        for nominal_at in dispatched(&timetable, bounds, around) {
             let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
             if !seen.iter().any(|entry| entry.attempt == attempt) {
                 self.report.occurrences += 1;
@@ -207,24 +213,38 @@ impl Repair<'_> {
     }
 }
 
-/// The occurrences before `until` that were dispatched and may have to run: the latest one until now,
-/// since its predecessors are overtaken, and those from now on.
+/// What bounds the occurrences of a job that are sent again.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// Since when its timing holds.
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+    /// The instant of its timer: from there on nothing was dispatched.
+    until: DateTime<Utc>,
+}
+
+/// The occurrences that were dispatched and may have to run: those in the time `around` the last sign of
+/// life, the latest one until now, and those from now on. The others fell into the outage, and the
+/// latest one overtakes them.
 ///
 /// History that has expired cannot tell whether an occurrence has run. So none is older than history is.
 fn dispatched(
     timetable: &Timetable,
-    since: DateTime<Utc>,
-    now: DateTime<Utc>,
-    until: DateTime<Utc>,
+    Bounds { since, now, until }: Bounds,
+    around: Option<(DateTime<Utc>, DateTime<Utc>)>,
 ) -> Vec<DateTime<Utc>> {
     let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
     let since = since.max(known_since.unwrap_or(DateTime::<Utc>::MIN_UTC));
-    let latest = latest_until(timetable, since, now);
-    let first = latest.or_else(|| timetable.at_or_after(since));
-    std::iter::successors(first, |at| timetable.after(*at))
-        .take_while(|at| *at < until)
-        .take(OCCURRENCES_MAX)
-        .collect()
+    let from = |from| {
+        std::iter::successors(timetable.at_or_after(from), |at| timetable.after(*at))
+            .take_while(|at| *at < until)
+            .take(OCCURRENCES_MAX)
+    };
+    let latest = latest_until(timetable, since, now).unwrap_or(since);
+    let before = around.into_iter().flat_map(|(first, last)| {
+        from(first.max(since)).take_while(move |at| *at < latest && *at <= last)
+    });
+    before.chain(from(latest)).collect()
 }
 
 #[cfg(test)]
@@ -238,11 +258,20 @@ mod tests {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
     }
 
-    fn found(rule: &serde_json::Value, [since, now, until]: [&str; 3]) -> Vec<String> {
+    fn found(rule: &serde_json::Value, bounds: [&str; 3]) -> Vec<String> {
+        found_around(rule, bounds, None)
+    }
+
+    fn found_around(
+        rule: &serde_json::Value,
+        [since, now, until]: [&str; 3],
+        around: Option<[&str; 2]>,
+    ) -> Vec<String> {
         let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
         let timetable = Timetable::new(&rule, Some(at("2027-01-01")), at(since)).unwrap();
-        let found = dispatched(&timetable, at(since), at(now), at(until));
-        found.into_iter().map(format_instant).collect()
+        let bounds = Bounds { since: at(since), now: at(now), until: at(until) };
+        let around = around.map(|[first, last]| (at(first), at(last)));
+        dispatched(&timetable, bounds, around).into_iter().map(format_instant).collect()
     }
 
     #[test]
@@ -258,6 +287,29 @@ mod tests {
         // Nothing from before the timing, and nothing older than history.
         let young = ["2027-03-01T10:01", "2027-03-01T10:01", "2027-03-01T10:10"];
         assert_eq!(found(&minutes, young), ["2027-03-01T10:05:00Z"]);
+        // The last sign of life was at 09:41.
+        let around = Some(["2027-03-01T09:27", "2027-03-01T09:42:40"]);
+        assert_eq!(
+            found_around(&minutes, ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:10"], around),
+            [
+                "2027-03-01T09:30:00Z",
+                "2027-03-01T09:35:00Z",
+                "2027-03-01T09:40:00Z",
+                "2027-03-01T10:00:00Z",
+                "2027-03-01T10:05:00Z"
+            ]
+        );
+        // It was a moment ago: none is sent twice.
+        let around = Some(["2027-03-01T09:47", "2027-03-01T10:02:40"]);
+        assert_eq!(
+            found_around(&minutes, ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:10"], around),
+            [
+                "2027-03-01T09:50:00Z",
+                "2027-03-01T09:55:00Z",
+                "2027-03-01T10:00:00Z",
+                "2027-03-01T10:05:00Z"
+            ]
+        );
         let years = json!({"frequency": "year"});
         let old = ["2027-01-01", "2027-03-01", "2028-01-01"];
         assert_eq!(found(&years, old), ["2027-01-01T00:00:00Z"]);

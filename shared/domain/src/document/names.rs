@@ -166,6 +166,14 @@ impl Names {
             let hint = format!("'{path}' is not a property; did you mean '{meant}'?");
             return Err(Refusal::invalid(hint));
         }
+        // Among so many names, some word is always near. A typing error seldom hits the first letter.
+        let begins = |known: &&str| known.get(..1).is_some_and(|first| starts_with(name, first));
+        if let Some(meant) = nearest(name, all_names(self.root).into_iter().filter(begins)) {
+            let (path, places) = (self.path_of(name), self.places(meant).join(" or "));
+            return Err(Refusal::invalid(format!(
+                "'{path}' is not a property; did you mean '{meant}', which belongs {places}?"
+            )));
+        }
         // A secret may have been taken for a name.
         let problem = if shape.has_secrets() {
             format!("'{}' has an unknown property", shown_path(&self.path))
@@ -201,6 +209,17 @@ impl Names {
         let all = all.iter().filter(|place| Some(steps(place)) == nearest);
         all.take(PLACES_MAX).map(|place| shown_place(place)).collect()
     }
+}
+
+/// Whether a name begins with these letters, in any case.
+fn starts_with(name: &str, letters: &str) -> bool {
+    name.get(..letters.len()).is_some_and(|first| first.eq_ignore_ascii_case(letters))
+}
+
+/// The names of all properties of an object and of the objects in it.
+fn all_names(shape: Shape) -> Vec<&'static str> {
+    let (Object(known) | Whole(known)) = shape else { return Vec::new() };
+    known.iter().flat_map(|(name, inner)| [vec![*name], all_names(*inner)].concat()).collect()
 }
 
 /// Collects the paths of all objects that have a property of this name.

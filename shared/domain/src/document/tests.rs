@@ -288,6 +288,18 @@ fn a_property_in_another_place_is_refused_with_its_own_place() {
             "'action.recurrence' belongs inside 'properties'.",
         ),
         (
+            json!({"properties": {"action": {"recurence": {}}}}),
+            "'action.recurence' is not a property; did you mean 'recurrence', which belongs inside 'properties'?",
+        ),
+        (
+            in_properties("retryPolice"),
+            "'retryPolice' is not a property; did you mean 'retryPolicy', which belongs inside 'action'?",
+        ),
+        (
+            json!({"properties": {"action": {"colour": {}}}}),
+            "'action.colour' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy, errorAction.",
+        ),
+        (
             json!({"properties": {"action": {"request": {"retryPolicy": {}}}}}),
             "'action.request.retryPolicy' belongs inside 'action'.",
         ),

@@ -30,6 +30,17 @@ fn a_full_disk_makes_the_service_unready_with_a_message_of_its_own() {
 }
 
 #[test]
+fn a_process_that_cannot_fire_is_not_ready_and_says_why() {
+    let api = Api::with(Access::Tokens(Vec::new()));
+    api.troubles.set(Trouble::NotFiring);
+    api.send("GET", "/healthz", &[], "").fails(
+        503,
+        "ServiceUnavailable",
+        "Messages cannot be taken.",
+    );
+}
+
+#[test]
 fn the_description_is_the_committed_file() {
     let api = Api::with(Access::Tokens(Vec::new()));
     api.send("GET", "/openapi.json", &[], "").is(200, include_str!("../../openapi.json"));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ports::StoreError;
 use tokio::sync::{mpsc, oneshot};
 
+use super::permits::Permits;
 use super::priority::{OpenCalls, Priority};
 use crate::store::DynamoStore;
 use crate::table::SharedError;
@@ -14,6 +15,9 @@ use crate::table::SharedError;
 /// The most requests of a group: several transactions, so that the store prepares one while it
 /// performs another.
 const GROUP_MAX: usize = 400;
+/// The most requests of a kind that may gather, of kinds for which collections take turns. While one
+/// group is performed, another one gathers.
+const IN_TURN_MAX: usize = 600;
 /// The most requests of a kind that may wait. Further callers wait for a place.
 const WAITING_MAX: usize = 4_096;
 
@@ -32,6 +36,7 @@ type Take<Q, A> = fn(&mut Group<Q, A>, Call<Q, A>) -> Option<Call<Q, A>>;
 pub(super) struct Gathering<Q, A> {
     calls: mpsc::Sender<Call<Q, A>>,
     open: Arc<OpenCalls>,
+    turns: Arc<Permits>,
 }
 
 /// Requests that are performed together, and where their answers go.
@@ -59,7 +64,19 @@ impl<Q: Send + 'static, A: Clone + Send + 'static> Gathering<Q, A> {
     ) -> Self {
         let (sender, calls) = mpsc::channel(WAITING_MAX);
         tokio::spawn(gather(store.clone(), calls, priority.clone(), take, perform));
-        Self { calls: sender, open: priority.open.clone() }
+        Self { calls: sender, open: priority.open.clone(), turns: Permits::new(IN_TURN_MAX) }
+    }
+
+    /// As [`ask`](Self::ask), and collections take turns: the burst of one is not before the requests
+    /// of another.
+    pub(super) async fn ask_in_turn(
+        &self,
+        collection_uid: &str,
+        request: Q,
+    ) -> Result<A, StoreError> {
+        let _open = self.open.open();
+        let _permit = self.turns.permit(collection_uid).await;
+        self.ask(request).await
     }
 
     pub(super) async fn ask(&self, request: Q) -> Result<A, StoreError> {

@@ -13,11 +13,15 @@
 //! 2. records go when no call of the first kind is open and no attempt waits for its start permit;
 //! 3. counter updates and releases go when no record is open either.
 //!
+//! Collections take turns for claims and snapshots: a burst of one collection is not before the calls of
+//! another.
+//!
 //! No call waits longer than [`YIELD_MAX`](priority::YIELD_MAX) for calls of a higher priority. After
 //! that all calls that have come by then are performed, so the last kind keeps up under any load.
 
 mod gathering;
 mod join;
+mod permits;
 mod priority;
 mod start_limiter;
 mod timer_changes;
@@ -107,7 +111,8 @@ impl BatchingStore {
 #[async_trait]
 impl Attempts for BatchingStore {
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
-        self.claims.ask(request.clone()).await
+        let collection_uid = &request.claim.job.collection_uid;
+        self.claims.ask_in_turn(collection_uid, request.clone()).await
     }
 
     async fn release(&self, claim: &Claim) -> Result<(), StoreError> {
@@ -140,7 +145,7 @@ impl Pulses for BatchingStore {
 #[async_trait]
 impl Snapshots for BatchingStore {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        self.snapshots.ask(job.clone()).await
+        self.snapshots.ask_in_turn(&job.collection_uid, job.clone()).await
     }
 
     async fn read_collection(
@@ -243,6 +248,8 @@ impl Removal for BatchingStore {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use domain::attempt::Occurrence;
     use embedded::Store;
     use tokio::time::Instant;
@@ -289,6 +296,41 @@ mod tests {
         let since = Instant::now();
         store.release(&claim(0)).await.unwrap();
         assert!(since.elapsed() < YIELD_MAX, "nothing goes first");
+        embedded.close().await;
+    }
+
+    #[tokio::test]
+    async fn the_claims_of_a_burst_are_not_before_those_of_another_collection() {
+        const BURST: u32 = 3_000;
+        let embedded = Store::in_memory().unwrap();
+        ensure_table(&embedded.client(), "table").await.unwrap();
+        let store = DynamoStore::new(embedded.client(), "table");
+        let store = Arc::new(BatchingStore::new(Arc::new(store)));
+        let n_ended = Arc::new(AtomicU32::new(0));
+        let burst: Vec<_> = (0..BURST)
+            .map(|number| {
+                let (store, n_ended) = (store.clone(), n_ended.clone());
+                tokio::spawn(async move {
+                    let request = ClaimRequest { claim: claim(number), now: DateTime::UNIX_EPOCH };
+                    store.claim(&request).await.unwrap();
+                    store.read(&request.claim.job).await.unwrap();
+                    n_ended.fetch_add(1, Ordering::SeqCst);
+                })
+            })
+            .collect();
+        while n_ended.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let mut other = claim(0);
+        (other.job.uid, other.job.collection_uid) = ("other".to_owned(), "other".to_owned());
+        let request = ClaimRequest { claim: other, now: DateTime::UNIX_EPOCH };
+        store.claim(&request).await.unwrap();
+        store.read(&request.claim.job).await.unwrap();
+        let before = n_ended.load(Ordering::SeqCst);
+        assert!(before < BURST / 2, "{before} of {BURST} were first");
+        for call in burst {
+            call.await.unwrap();
+        }
         embedded.close().await;
     }
 

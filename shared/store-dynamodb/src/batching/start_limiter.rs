@@ -13,10 +13,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::firing::{Place, Places, Share};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::permits::{Permit, Permits};
 use super::priority::OpenCalls;
 
 /// The most attempts that start at a time. One collection alone gets seven eighths of them: as many
@@ -25,18 +25,8 @@ pub(super) const STARTS_MAX: usize = 288;
 /// How long an attempt keeps its permit, if it does not end before.
 const START_PERMIT_MAX: Duration = Duration::from_millis(20);
 
-/// The permission to start. It is given back when it is dropped.
-pub(super) struct StartPermit {
-    permits: Arc<Permits>,
-    /// `None` after it was given back.
-    place: Option<Place>,
-}
-
-/// All permits, and the callers that wait for one.
-struct Permits(Mutex<Places<oneshot::Sender<StartPermit>>>);
-
 /// The permits of attempts that have started, by the ids of their claims.
-type Started = Arc<Mutex<HashMap<String, StartPermit>>>;
+type Started = Arc<Mutex<HashMap<String, Permit>>>;
 
 pub(super) struct StartLimiter {
     permits: Arc<Permits>,
@@ -52,24 +42,18 @@ impl StartLimiter {
         let (expiries, expiring) = mpsc::unbounded_channel();
         let started = Started::default();
         tokio::spawn(expire(started.clone(), expiring));
-        let permits = Arc::new(Permits(Mutex::new(Places::new(STARTS_MAX, Share::times_free(7)))));
-        Self { permits, waiting, started, expiries }
+        Self { permits: Permits::new(STARTS_MAX), waiting, started, expiries }
     }
 
     /// Waits for a permit for an attempt of a collection. `None` if the limiter is gone: then nothing
     /// limits starts.
-    pub(super) async fn permit(&self, collection_uid: &str) -> Option<StartPermit> {
+    pub(super) async fn permit(&self, collection_uid: &str) -> Option<Permit> {
         let _waiting = self.waiting.open();
-        let (sender, granted) = oneshot::channel();
-        let at_once = self.permits.lock().arrive(collection_uid, sender);
-        match at_once {
-            Some((place, _)) => Some(self.permits.permit(place)),
-            None => granted.await.ok(),
-        }
+        self.permits.permit(collection_uid).await
     }
 
     /// Keeps the permit of an attempt that starts now, until the attempt ends or the permit expires.
-    pub(super) fn begin(&self, claim_id: &str, permit: Option<StartPermit>) {
+    pub(super) fn begin(&self, claim_id: &str, permit: Option<Permit>) {
         let Some(permit) = permit else { return };
         let replaced = lock(&self.started).insert(claim_id.to_owned(), permit);
         drop(replaced);
@@ -81,38 +65,6 @@ impl StartLimiter {
     pub(super) fn end(&self, claim_id: &str) {
         let permit = lock(&self.started).remove(claim_id);
         drop(permit);
-    }
-}
-
-impl Permits {
-    fn permit(self: &Arc<Self>, place: Place) -> StartPermit {
-        StartPermit { permits: self.clone(), place: Some(place) }
-    }
-
-    /// Gives a permit back, and grants what is free then.
-    fn give_back(self: &Arc<Self>, place: Place) {
-        self.lock().leave(place);
-        loop {
-            let Some((place, waiting)) = self.lock().start_next() else { return };
-            if let Err(mut refused) = waiting.send(self.permit(place)) {
-                // Its caller is gone. It must not call this function again, which would recurse.
-                if let Some(place) = refused.place.take() {
-                    self.lock().leave(place);
-                }
-            }
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Places<oneshot::Sender<StartPermit>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for StartPermit {
-    fn drop(&mut self) {
-        if let Some(place) = self.place.take() {
-            self.permits.give_back(place);
-        }
     }
 }
 
@@ -128,7 +80,7 @@ async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant
     }
 }
 
-fn lock(started: &Started) -> MutexGuard<'_, HashMap<String, StartPermit>> {
+fn lock(started: &Started) -> MutexGuard<'_, HashMap<String, Permit>> {
     started.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

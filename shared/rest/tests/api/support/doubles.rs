@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
+use minutehand_rest::Readiness;
 use ports::store::{CollectionRecord, HistoryEntry, Page, PageRequest, ResourceGroup, Saved};
 use ports::{
     CertificateReader, Collections, Disk, DispatchQueue, History, QueueError, QueueMessage,
@@ -26,6 +27,8 @@ pub(crate) enum Trouble {
     Corrupt,
     /// The store answers, and the disk takes no writes.
     Full,
+    /// The store is well, and the process cannot fire.
+    NotFiring,
     /// The store has a bug.
     Panic,
     /// Another change always comes first.
@@ -48,7 +51,7 @@ impl Troubles {
     /// Whether a change comes too late, if the store answers at all.
     fn check(&self) -> Result<bool, StoreError> {
         match self.get() {
-            Trouble::None | Trouble::Full => Ok(false),
+            Trouble::None | Trouble::Full | Trouble::NotFiring => Ok(false),
             Trouble::Stale => Ok(true),
             Trouble::Panic => panic!("a bug in the store"),
             Trouble::Unavailable => Err(StoreError::Unavailable("table secret-table".into())),
@@ -111,6 +114,12 @@ impl Collections for TroubledCollections {
             return Ok(Saved::Stale);
         }
         self.inner.delete(collection, now).await
+    }
+}
+
+impl Readiness for Troubles {
+    fn trouble(&self) -> Option<String> {
+        (self.get() == Trouble::NotFiring).then(|| "Messages cannot be taken.".to_owned())
     }
 }
 

@@ -104,7 +104,7 @@ impl Api {
                 store: "1".to_owned(),
                 time_zones: "2026a".to_owned(),
             },
-            readiness: Arc::new(()),
+            readiness: troubles.clone(),
             metrics,
         });
         Self { troubles, history, queue, store, router, runtime }
