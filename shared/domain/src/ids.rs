@@ -1,5 +1,7 @@
 //! Identifiers that are stored or sent: each function gives the same result for ever.
 
+use std::fmt::Write as _;
+
 /// A GUID of version 8, which leaves the other bits to the application, from 128 bits.
 ///
 /// ```
@@ -53,7 +55,10 @@ pub fn encode_path(path: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
                 encoded.push(byte.into());
             }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
+            _ => {
+                // A string takes every write.
+                let _ = write!(encoded, "%{byte:02X}");
+            }
         }
     }
     encoded

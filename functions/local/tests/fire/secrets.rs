@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::jobs::{job, on, until, with_collection};
+use crate::server::Server;
 use crate::target::{Reply, Target};
 
 #[test]
@@ -36,23 +37,9 @@ fn a_secret_that_a_target_echoes_is_not_in_the_history_the_log_or_a_file() {
     }
     let encoded = STANDARD.encode("user:Planted-Basic-1");
     let sent = target.next_n(3);
-    // The failure action of a collection has secrets, too.
-    let request = json!({
-        "uri": target.url("/?code=Planted-Code-5"), "method": "POST",
-        "headers": {"Authorization": "Bearer Planted-Header-6"},
-    });
-    let action = json!({"type": "Http", "request": request});
-    let notifies = json!({"properties": {"minutehand": {"onFailure": action}}}).to_string();
-    let shown = server.must("PATCH", "/jc", &notifies).body;
-    let fails = json!({"action": {"retryPolicy": {"retryType": "None"}}});
-    server.must("PUT", "/jc/jobs/d", &job(&target.url("/fails"), &fails));
-    let (_, notice) = (target.next(), target.next());
-    assert_eq!(notice.path, "/?code=Planted-Code-5");
-    assert_eq!(notice.header("authorization"), "Bearer Planted-Header-6");
-    assert_eq!(notice.header("x-minutehand-job"), "s/g/jc/d");
-    assert!(notice.body.contains(r#""type":"minutehand.occurrence.failed""#), "{}", notice.body);
     let got = |text: &str| sent.iter().filter(|seen| format!("{seen:?}").contains(text)).count();
     assert_eq!((got(&encoded), got("Planted-Header-2")), (2, 1), "the targets receive the secrets");
+    let shown = tell_of_a_failure(&server, &target);
     let notices = |history: &str| history.contains("onFailure");
     until(&server, "/jc/jobs/d", |_| notices(&server.must("GET", "/jc/jobs/d/history", "").body));
     let mut answers = vec![shown];
@@ -86,4 +73,24 @@ fn a_secret_that_a_target_echoes_is_not_in_the_history_the_log_or_a_file() {
             }
         }
     }
+}
+
+/// Lets a job fail whose collection has a failure action with secrets. Returns what the API answers
+/// of it.
+fn tell_of_a_failure(server: &Server, target: &Target) -> String {
+    let request = json!({
+        "uri": target.url("/?code=Planted-Code-5"), "method": "POST",
+        "headers": {"Authorization": "Bearer Planted-Header-6"},
+    });
+    let action = json!({"type": "Http", "request": request});
+    let notifies = json!({"properties": {"minutehand": {"onFailure": action}}}).to_string();
+    let shown = server.must("PATCH", "/jc", &notifies).body;
+    let fails = json!({"action": {"retryPolicy": {"retryType": "None"}}});
+    server.must("PUT", "/jc/jobs/d", &job(&target.url("/fails"), &fails));
+    let (_, notice) = (target.next(), target.next());
+    assert_eq!(notice.path, "/?code=Planted-Code-5");
+    assert_eq!(notice.header("authorization"), "Bearer Planted-Header-6");
+    assert_eq!(notice.header("x-minutehand-job"), "s/g/jc/d");
+    assert!(notice.body.contains(r#""type":"minutehand.occurrence.failed""#), "{}", notice.body);
+    shown
 }

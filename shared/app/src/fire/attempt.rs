@@ -252,13 +252,11 @@ impl Executor {
             return Ok(notice.map(Cow::Owned).ok_or_else(|| request_failed("", "NotFound", why)));
         }
         let definition = self.definition(job, loaded).await?;
-        Ok(match action(definition, attempt.role) {
-            Some(Action { target, .. }) => Ok(Cow::Borrowed(target)),
-            None => {
-                let target = &definition.action.action.target;
-                Err(failed(target, "NotFound", "The job has no error action any more"))
-            }
-        })
+        let found = action(definition, attempt.role).map(|Action { target, .. }| target);
+        Ok(found.map(Cow::Borrowed).ok_or_else(|| {
+            let target = &definition.action.action.target;
+            failed(target, "NotFound", "The job has no error action any more")
+        }))
     }
 
     fn context(&self, claim: &Claim, loaded: &LoadedJob) -> AttemptContext {

@@ -20,7 +20,7 @@ const BODY_CHARS_MAX: usize = 8_192;
 const HEADERS_MAX: usize = 50;
 /// The most characters of all header names and values together.
 const HEADER_CHARS_MAX: usize = 4_096;
-/// The content type of a CloudEvent.
+/// The content type of a `CloudEvents` document.
 const EVENT_TYPE: &str = "application/cloudevents+json; charset=utf-8";
 /// The methods that a job may use, in any case.
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];

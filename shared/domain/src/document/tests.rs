@@ -1035,7 +1035,7 @@ fn extensions_are_checked_stored_and_answered() {
 }
 
 /// A collection with a failure action.
-fn notifying(action: Value) -> Result<crate::collection::CollectionDefinition, Refusal> {
+fn notifying(action: &Value) -> Result<crate::collection::CollectionDefinition, Refusal> {
     let body = json!({"properties": {"minutehand": {"onFailure": action}}});
     accept_collection(&canonical_names(body, COLLECTION)?)
 }
@@ -1110,7 +1110,7 @@ fn failure_actions() -> Vec<(Value, &'static str, &'static str)> {
 #[test]
 fn a_failure_action_of_any_type_sends_an_event_instead_of_a_content_of_its_own() {
     for (action, property, content) in failure_actions() {
-        let collection = notifying(action.clone()).unwrap();
+        let collection = notifying(&action).unwrap();
         let written = write_collection(&collection);
         let shown = written.to_string();
         assert!(!shown.contains("hunter2"), "{shown}");
@@ -1132,7 +1132,7 @@ fn a_failure_action_of_any_type_sends_an_event_instead_of_a_content_of_its_own()
         let mut own = action;
         own[property][content] = "{}".into();
         assert_eq!(
-            notifying(own).unwrap_err().message,
+            notifying(&own).unwrap_err().message,
             format!(
                 "'minutehand.onFailure.{property}.{content}' cannot be set here: the action sends an \
                  event that describes the failure. Remove it."
@@ -1151,7 +1151,7 @@ fn the_documented_failure_action_is_accepted() {
 
 #[test]
 fn a_failure_action_is_checked_as_any_action_is() {
-    let request = |request: Value| notifying(json!({"type": "Http", "request": request}));
+    let request = |request: Value| notifying(&json!({"type": "Http", "request": request}));
     let in_free_collection = |policy: Value| {
         let request = json!({"uri": "http://a/", "method": "POST"});
         let action = json!({"type": "Http", "request": request, "retryPolicy": policy});
@@ -1181,11 +1181,11 @@ fn a_failure_action_is_checked_as_any_action_is() {
             "'minutehand.onFailure.retryPolicy.retryInterval' is 00:01:00; in the plan Free use 01:00:00 to 548.00:00:00 (548 days).",
         ),
         (
-            notifying(json!({"type": "Http"})),
+            notifying(&json!({"type": "Http"})),
             "'minutehand.onFailure.request' is missing; it must be a JSON object.",
         ),
         (
-            notifying(json!({"type": "Http", "errorAction": {}})),
+            notifying(&json!({"type": "Http", "errorAction": {}})),
             "'minutehand.onFailure.errorAction' is not a property; known properties are request, queueMessage, serviceBusQueueMessage, serviceBusTopicMessage, sqsMessage, snsMessage, lambdaInvocation, eventBridgeEvent, type, retryPolicy.",
         ),
     ] {
@@ -1211,7 +1211,7 @@ fn secret_request() -> Value {
 
 #[test]
 fn credentials_of_a_failure_action_are_sealed_and_withheld() {
-    let collection = notifying(secret_request()).unwrap();
+    let collection = notifying(&secret_request()).unwrap();
     let shown = write_collection(&collection);
     assert_eq!(
         shown.pointer("/properties/minutehand/onFailure/request").unwrap().to_string(),
@@ -1233,7 +1233,7 @@ fn credentials_of_a_failure_action_are_sealed_and_withheld() {
 fn a_failure_action_keeps_secrets_that_are_withheld() {
     for action in failure_actions().into_iter().map(|(action, ..)| action).chain([secret_request()])
     {
-        let whole = whole_collection(&notifying(action).unwrap());
+        let whole = whole_collection(&notifying(&action).unwrap());
         let mut sent = whole.clone();
         withhold(&mut sent["properties"]);
         let is_withheld = has_withheld(&sent["properties"]);
@@ -1245,7 +1245,7 @@ fn a_failure_action_keeps_secrets_that_are_withheld() {
 
 #[test]
 fn a_patch_does_not_send_a_secret_of_a_failure_action_to_another_place() {
-    let whole = whole_collection(&notifying(secret_request()).unwrap());
+    let whole = whole_collection(&notifying(&secret_request()).unwrap());
     let patched = |request: Value| {
         let patch = json!({"properties": {"minutehand": {"onFailure": {"request": request}}}});
         let mut merged = whole.clone();
