@@ -12,4 +12,4 @@ pub mod conformance;
 pub mod log;
 pub mod services;
 
-pub use clock::SetClock;
+pub use clock::{ManualClock, SetClock};

@@ -13,6 +13,7 @@
 //! A crash during any of these steps needs no manual repair. `secrets::private_file` describes what it
 //! leaves of key and token files, `embedded` what it leaves of the store.
 
+mod alarm;
 mod args;
 mod beat;
 mod build_info;

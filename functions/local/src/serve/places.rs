@@ -4,15 +4,20 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use app::fire::DeliveryPlace;
+use app::fire::{DeliveryPlace, Waiting};
+use chrono::{DateTime, Utc};
 use domain::firing::{Place, Places, Share};
 use embedded::queue::ReceiptHandle;
+use ports::Clock;
 use tokio::sync::Notify;
+
+use super::alarm::Alarm;
 
 /// The places of the process, and the receipts of the messages that wait for one.
 pub(super) struct SharedPlaces {
     places: Mutex<Places<ReceiptHandle>>,
     freed: Notify,
+    alarm: Arc<Alarm>,
 }
 
 /// A place that is given back when it is dropped.
@@ -23,8 +28,9 @@ pub(super) struct HeldPlace {
 }
 
 impl SharedPlaces {
-    pub(super) fn new(places: usize) -> Arc<Self> {
+    pub(super) fn new(places: usize, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
+            alarm: Alarm::new(clock),
             places: Mutex::new(Places::new(places, Share::times_free(7))),
             freed: Notify::new(),
         })
@@ -121,6 +127,13 @@ impl DeliveryPlace for HeldPlace {
 
     fn set_origin(&self, origin: &str) {
         self.with(|places, place| places.set_origin(place, origin));
+    }
+
+    fn wait_until<'a>(&'a self, clock: &'a dyn Clock, at: DateTime<Utc>) -> Waiting<'a> {
+        match self.with(|_, place| place.collection()) {
+            Some(collection) => Box::pin(self.places.alarm.clone().wait_until(collection, at)),
+            None => clock.wait_until(at),
+        }
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) async fn work<P: Performer + 'static>(
     clock: Arc<dyn Clock>,
     stop: Stop,
 ) {
-    let places = SharedPlaces::new(places_max);
+    let places = SharedPlaces::new(places_max, clock.clone());
     Host { queue, worker: Arc::new(worker), places, clock, stop }.run().await;
 }
 
@@ -209,15 +209,14 @@ mod tests {
 
     use app::AppError;
     use app::fire::{DeliveryPlace, Performed};
-    use async_trait::async_trait;
-    use chrono::{DateTime, TimeDelta, Utc};
+    use chrono::{DateTime, TimeDelta};
     use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
     use domain::work_item::WorkItem;
     use embedded::queue::QueueStats;
     use ports::{DispatchQueue as _, QueueMessage, StoreError};
     use runtime::{ProcessClock, system_now};
-    use testkit::SetClock;
-    use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+    use testkit::{ManualClock, SetClock};
+    use tokio::sync::{Semaphore, mpsc, oneshot};
     use tokio::task::JoinHandle;
 
     use super::*;
@@ -271,7 +270,9 @@ mod tests {
         async fn deliver(&self) {
             let message = self.queue.receive(1).await.unwrap().pop().unwrap();
             let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
-            let place = SharedPlaces::new(1).arrive("c", message.receipt).unwrap();
+            let place = SharedPlaces::new(1, Arc::new(self.clock.clone()))
+                .arrive("c", message.receipt)
+                .unwrap();
             let until = (deadline, &Stop::never());
             handle(&self.queue, &self.worker, message, place, until).await;
         }
@@ -334,24 +335,6 @@ mod tests {
         assert_eq!(world.stats().await.visible, 1);
     }
 
-    /// A clock that stands still until the test moves it.
-    struct ManualClock(watch::Sender<DateTime<Utc>>);
-
-    #[async_trait]
-    impl Clock for ManualClock {
-        fn now(&self) -> DateTime<Utc> {
-            *self.0.borrow()
-        }
-
-        async fn wait_until(&self, at: DateTime<Utc>) {
-            self.0.subscribe().wait_for(|now| *now >= at).await.unwrap();
-        }
-
-        async fn wait(&self, work: Duration) {
-            self.wait_until(self.now() + work).await;
-        }
-    }
-
     /// Tells which collection it works for, and works until the test lets it end.
     struct Gate {
         begun: mpsc::UnboundedSender<String>,
@@ -384,7 +367,7 @@ mod tests {
 
     impl Hosted {
         async fn with(places: usize, collections: &[&str]) -> Self {
-            let clock = Arc::new(ManualClock(watch::Sender::new(DateTime::UNIX_EPOCH)));
+            let clock = Arc::new(ManualClock::at(DateTime::UNIX_EPOCH));
             let queue = Queue::in_memory(clock.clone()).unwrap();
             let due_at = clock.now();
             let message = |collection: &&str| {
@@ -421,7 +404,7 @@ mod tests {
         let step = FUNCTION - chrono::TimeDelta::seconds(1);
         for _ in 0..BEFORE {
             assert_eq!(hosted.begun.recv().await.unwrap(), "busy");
-            hosted.clock.0.send_modify(|now| *now += step);
+            hosted.clock.advance(step);
             hosted.open.add_permits(1);
         }
         assert_eq!(hosted.begun.recv().await.unwrap(), "busy");

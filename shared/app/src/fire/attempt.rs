@@ -89,7 +89,7 @@ impl Executor {
             Claimed::Exhausted => return Box::pin(self.record_lost_workers(request.claim)).await,
         };
         let prefetched = self.prefetch(&claim).await;
-        if !self.wait_until_due(attempt, stop).await {
+        if !self.wait_until_due(attempt, place, stop).await {
             self.release(&claim).await;
             return Ok(Performed::Again(Duration::ZERO));
         }
@@ -177,8 +177,13 @@ impl Executor {
     }
 
     /// Waits until an attempt is due; false if the process is to stop before that.
-    async fn wait_until_due(&self, attempt: &Attempt, stop: &Stop) -> bool {
-        let due = self.ports.clock.wait_until(attempt.due_at);
+    async fn wait_until_due(
+        &self,
+        attempt: &Attempt,
+        place: &dyn DeliveryPlace,
+        stop: &Stop,
+    ) -> bool {
+        let due = place.wait_until(self.ports.clock.as_ref(), attempt.due_at);
         let stopped = std::pin::pin!(stop.requested());
         matches!(select(due, stopped).await, Either::Left(_))
     }

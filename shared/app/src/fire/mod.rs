@@ -30,7 +30,7 @@ pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
 pub use heartbeat::Heartbeat;
-pub use place::{DeliveryPlace, Unbounded, Wait};
+pub use place::{DeliveryPlace, Unbounded, Wait, Waiting};
 pub use repair::{RepairPorts, RepairReport, repair};
 pub use stop::Stop;
 pub use sweep::{Pass, Sweeper};

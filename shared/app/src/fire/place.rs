@@ -1,6 +1,10 @@
 //! The place of a delivery among the attempts under way.
 
+use std::pin::Pin;
 use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use ports::Clock;
 
 /// The place of a delivery among the attempts under way, as its host gives it out.
 ///
@@ -17,7 +21,16 @@ pub trait DeliveryPlace: Send + Sync {
 
     /// Tells the origin of an attempt that starts in any case.
     fn set_origin(&self, origin: &str);
+
+    /// Waits until the attempt is due. Where thousands wait for one instant, their host may let them
+    /// take turns.
+    fn wait_until<'a>(&'a self, clock: &'a dyn Clock, at: DateTime<Utc>) -> Waiting<'a> {
+        clock.wait_until(at)
+    }
 }
+
+/// A wait for an instant.
+pub type Waiting<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// The place of a host that bounds no attempts by itself.
 pub struct Unbounded;

@@ -85,6 +85,14 @@ struct Line<T> {
     waiting: VecDeque<T>,
 }
 
+impl Place {
+    /// The collection that holds it.
+    #[must_use]
+    pub fn collection(&self) -> Arc<str> {
+        self.collection.clone()
+    }
+}
+
 impl<T> Places<T> {
     /// A scheduler of so many places, of which each may have this share.
     #[must_use]
