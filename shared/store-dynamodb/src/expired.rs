@@ -4,17 +4,13 @@
 //! It scans the table a page at a time, so that other requests are served in between. If it is
 //! stopped, or the process crashes, the next scan removes the rest.
 
-use std::collections::HashMap;
-
-use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
-use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use ports::StoreError;
 
 use crate::store::DynamoStore;
 use crate::table::item::{Reader, number};
 use crate::table::keys::Key;
-use crate::table::{MeteredCall, Table, Write, store_error};
+use crate::table::{MeteredCall, Write, store_error};
 
 /// Items that one request scans.
 const PAGE_ITEMS: i32 = 100;
@@ -34,7 +30,8 @@ impl DynamoStore {
         let mut from = None;
         loop {
             let scan = self
-                .scan(from)
+                .table
+                .scan(PAGE_ITEMS, from)
                 .filter_expression("attribute_exists(sealed)")
                 .projection_expression("pk, sk, uid, sealed");
             let page = scan.send().await.map_err(store_error)?;
@@ -66,7 +63,8 @@ impl DynamoStore {
         let mut from = None;
         loop {
             let scan = self
-                .scan(from)
+                .table
+                .scan(PAGE_ITEMS, from)
                 .filter_expression(IS_EXPIRED)
                 .projection_expression("pk, sk")
                 .expression_attribute_values(":now", now.clone())
@@ -92,11 +90,5 @@ impl DynamoStore {
                 return Ok(removed);
             }
         }
-    }
-
-    /// A scan of one page, from where the page before it ended.
-    fn scan(&self, from: Option<HashMap<String, AttributeValue>>) -> ScanFluentBuilder {
-        let Table { client, name, .. } = &self.table;
-        client.scan().table_name(name).limit(PAGE_ITEMS).set_exclusive_start_key(from)
     }
 }

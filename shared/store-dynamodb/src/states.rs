@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::collection::CollectionState;
-use domain::document::load_collection;
+use domain::document::load_collection_shown;
 use domain::job::JobState;
 use ports::StoreError;
 
@@ -77,11 +77,7 @@ impl DynamoStore {
     ) -> Result<Option<StatePosition>, StoreError> {
         let scan = self
             .table
-            .client
-            .scan()
-            .table_name(&self.table.name)
-            .limit(PAGE_ITEMS)
-            .set_exclusive_start_key(Some(from.0))
+            .scan(PAGE_ITEMS, Some(from.0))
             .filter_expression(IS_COUNTED)
             .projection_expression("sk, #state, document")
             .expression_attribute_names("#state", "state")
@@ -105,7 +101,7 @@ impl DynamoStore {
 /// The state of a collection; `None` if the collection cannot be read.
 fn read_collection_state(reader: &Reader<'_>) -> Option<CollectionState> {
     let document = serde_json::from_str(reader.text("document").ok()?).ok()?;
-    Some(load_collection(&document).ok()?.state)
+    Some(load_collection_shown(&document).ok()?.state)
 }
 
 /// The name of a collection's state in lower case, as those of jobs are.

@@ -2,11 +2,13 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::collection::{Collection, CollectionDefinition, CollectionState};
+use domain::document::load_collection;
 use domain::job::JobState;
 use domain::name::Name;
 use minutehand_store_dynamodb::{Groups, StateCounts, StatePosition};
 use ports::Collections;
 use ports::store::{CollectionRecord, JobRecord, Saved, TimerRecord};
+use serde_json::json;
 
 use crate::world::{World, collection, job, record, scheduled};
 
@@ -60,6 +62,24 @@ async fn collections_and_jobs_are_counted_by_state() {
     assert_eq!(counts.jobs, jobs.into_iter().chain([("unreadable", 0)]).collect());
     let collections = [("disabled", 1), ("enabled", 1), ("suspended", 1), ("unreadable", 0)];
     assert_eq!(counts.collections, collections.into_iter().collect());
+}
+
+#[tokio::test]
+async fn a_collection_whose_failure_action_has_a_secret_is_counted_by_its_state() {
+    let world = World::embedded(Groups::Transactions).await;
+    let queue = json!({
+        "storageAccount": "account", "queueName": "failures", "sasToken": "sig=hunter2"
+    });
+    let action = json!({"type": "StorageQueue", "queueMessage": queue});
+    let document = json!({
+        "properties": {"state": "Suspended", "minutehand": {"onFailure": action}}
+    });
+    let definition = load_collection(&document).unwrap();
+    let one = collection();
+    let one = CollectionRecord { collection: Collection { definition, ..one.collection }, ..one };
+    assert_eq!(Collections::create(&world.store, &one).await.unwrap(), Saved::Kept);
+    let (counts, _) = count(&world).await;
+    assert_eq!((counts.collections["suspended"], counts.collections["unreadable"]), (1, 0));
 }
 
 #[tokio::test]
