@@ -87,10 +87,10 @@ pub fn overtaken_in(
     ready_at: DateTime<Utc>,
     outages: &[Outage],
 ) -> Option<Outage> {
-    let mut around =
-        outages.iter().filter(|outage| (outage.from..=outage.until).contains(&ready_at));
-    let successor =
-        if around.clone().next().is_some() { timetable.after(nominal_at)? } else { return None };
+    let around = outages.iter().filter(|outage| (outage.from..=outage.until).contains(&ready_at));
+    let mut around = around.peekable();
+    around.peek()?;
+    let successor = timetable.after(nominal_at)?;
     around.find(|outage| successor <= outage.until).copied()
 }
 
