@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use app::ManagePorts;
-use app::fire::{Dispatcher, FirePorts, FireStore};
+use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::refusal::Refusal;
 use ports::{
-    ActionSender, Attempts, CertificateReader, Clock, Collections, Counters, DispatchQueue,
-    History, IdSource, Jobs, Pulses, Removal, RetryTimers, SealError, Sealer, Snapshots, Timers,
+    ActionSender, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource, Jobs,
+    SealError, Sealer, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, and events are
@@ -47,23 +47,12 @@ where
 }
 
 /// The ports of the executor. Secrets are not encrypted, and events are dropped.
-pub fn fire_ports<S>(
-    store: Arc<S>,
+pub fn fire_ports(
+    store: Arc<impl StoreOfFiring + 'static>,
     queue: Arc<dyn DispatchQueue>,
     sender: Arc<dyn ActionSender>,
     clock: Arc<dyn Clock>,
-) -> FirePorts
-where
-    S: Attempts
-        + Snapshots
-        + Counters
-        + Timers
-        + RetryTimers
-        + History
-        + Removal
-        + Pulses
-        + 'static,
-{
+) -> FirePorts {
     FirePorts {
         store: FireStore::new(store),
         queue,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use app::fire::StoreOfFiring;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
@@ -30,33 +31,9 @@ use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
 /// A store that implements all of its ports.
-pub(super) trait Store:
-    Collections
-    + Jobs
-    + Timers
-    + RetryTimers
-    + Snapshots
-    + Attempts
-    + History
-    + Counters
-    + Pulses
-    + Removal
-{
-}
+pub(super) trait Store: StoreOfFiring + Collections + Jobs {}
 
-impl<S> Store for S where
-    S: Collections
-        + Jobs
-        + Timers
-        + RetryTimers
-        + Snapshots
-        + Attempts
-        + History
-        + Counters
-        + Pulses
-        + Removal
-{
-}
+impl<S: StoreOfFiring + Collections + Jobs> Store for S {}
 
 /// The store of one process.
 pub(super) struct StorePort {

@@ -76,21 +76,21 @@ pub struct FireStore {
     pub pulses: Arc<dyn Pulses>,
 }
 
+/// A store that implements all that firing needs of one.
+pub trait StoreOfFiring:
+    Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
+{
+}
+
+impl<S> StoreOfFiring for S where
+    S: Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
+{
+}
+
 impl FireStore {
     /// One store that implements all of them.
     #[must_use]
-    pub fn new<S>(store: Arc<S>) -> Self
-    where
-        S: Attempts
-            + Snapshots
-            + Counters
-            + Timers
-            + RetryTimers
-            + History
-            + Removal
-            + Pulses
-            + 'static,
-    {
+    pub fn new(store: Arc<impl StoreOfFiring + 'static>) -> Self {
         Self {
             attempts: store.clone(),
             snapshots: store.clone(),
