@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity};
 use ports::StoreError;
 
@@ -50,12 +49,6 @@ impl Table {
             self.consumed(call, found.consumed_capacity());
         }
         Ok(found.item)
-    }
-
-    /// A scan of one page, from where the page before it ended.
-    pub(crate) fn scan(&self, items_max: i32, from: Option<Item>) -> ScanFluentBuilder {
-        let scan = self.client.scan().table_name(&self.name).limit(items_max);
-        scan.set_exclusive_start_key(from)
     }
 
     /// What a request asks the service to report of its consumption: nothing without a meter.

@@ -12,6 +12,7 @@ pub(crate) mod keys;
 mod meter;
 mod query;
 mod recent_writes;
+mod scan;
 mod shared_error;
 mod single;
 mod transact;
