@@ -97,7 +97,7 @@ mod against_croner {
             AmbiguousOffset::Unambiguous { .. } => vec![second(ambiguous.unambiguous())],
             AmbiguousOffset::Gap { .. } if is_every_hour => vec![],
             AmbiguousOffset::Fold { .. } if is_every_hour => {
-                vec![second(ambiguous.clone().earlier()), second(ambiguous.later())]
+                vec![second(ambiguous.earlier()), second(ambiguous.later())]
             }
             AmbiguousOffset::Gap { .. } | AmbiguousOffset::Fold { .. } => {
                 vec![second(ambiguous.compatible())]
