@@ -12,12 +12,12 @@ use serde_json::Value;
 const README: &str = include_str!("../../../README.md");
 const RECURRENCES: &str = include_str!("../../../shared/docs/recurrences.md");
 
-/// The README says that the recipes are previewed from here.
+/// The README says that the recipes start here.
 const RECIPES_FROM: &str = "2027-01-01T00:00:00Z";
 
 #[test]
 fn every_recipe_of_the_readme_fires_as_it_says() {
-    assert!(README.contains(&format!("minutehand preview --from {RECIPES_FROM}")));
+    assert!(README.contains("with `--start 2027-01-01`"));
     let (_, section) = README.split_once("\n## Recipes\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
@@ -57,14 +57,28 @@ fn every_line_of_cron_is_a_recurrence_with_occurrences() {
     }
 }
 
+/// The job that the command line makes of some options, from the start that the README names.
+fn created(options: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+    command.args(["job", "create", "x", "--url", "http://localhost/", "--dry-run", "--json"]);
+    command.args(options.split(' ')).env_remove("MINUTEHAND_CONTEXT");
+    if !options.contains("--once") {
+        command.args(["--start", "2027-01-01"]);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{options}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// What a row says that the preview does not; `None` if they agree.
 fn recipe_problem(row: &str) -> Option<String> {
-    let [_, properties, sentence, first] = cells(row)[..] else {
+    let [_, options, sentence, first] = cells(row)[..] else {
         return Some("a recipe has four cells".to_owned());
     };
     let shown: Vec<&str> = first.split(", ").collect();
     let count = u32::try_from(shown.len()).unwrap();
-    let preview = match Preview::of(properties.trim_matches('`'), from(), count) {
+    let job = created(options.trim_matches('`'));
+    let preview = match Preview::of(&job, from(), count) {
         Ok(preview) => preview,
         Err(error) => return Some(error.to_string()),
     };
