@@ -376,8 +376,9 @@ impl World {
     /// Sends again what a lost queue must have held.
     pub(super) async fn repair(&self) -> RepairReport {
         let store = FireStore::new(self.dynamo.clone());
+        let jobs_at_rest = self.dynamo.clone();
         let (queue, clock) = (self.transit.clone(), self.clock.clone());
-        app::fire::repair(&RepairPorts { store, queue, clock }).await.unwrap()
+        app::fire::repair(&RepairPorts { store, jobs_at_rest, queue, clock }).await.unwrap()
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.

@@ -125,3 +125,18 @@ fn any_request_can_be_sent() {
     assert_eq!(made.code, Some(0), "{made:?}");
     assert_eq!(world.run("api GET /nothing").code, Some(3));
 }
+
+#[test]
+fn a_cron_expression_with_two_kinds_of_days_is_two_jobs() {
+    let world = World::new();
+    let one = world.must("job create a --cron '30 2 * * 1-5' --url http://a/");
+    assert!(one.starts_with("created default/a: every week on Monday, Tuesday,"), "{one}");
+    let two = world.run("job create b --cron '0 6 1 * mon' --zone Europe/Paris --url http://a/");
+    assert!(two.err.contains("a job for each"), "{two:?}");
+    assert!(
+        two.out.contains("created default/b-1: every month on day 1 at 06:00 Europe/Paris time")
+    );
+    assert!(
+        two.out.contains("created default/b-2: every week on Monday at 06:00 Europe/Paris time")
+    );
+}

@@ -39,22 +39,64 @@ pub(crate) struct CreateArgs {
 
 pub(super) async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let properties = properties(work, args)?;
-    let timetable = timetable(work, &properties)?;
-    let document = json!({ "properties": properties });
-    if args.dry_run {
-        return preview(work, &path, &document, &timetable);
+    let jobs = jobs(work, args, &path)?;
+    if jobs.len() > 1 {
+        work.screen.note(
+            "the expression means a day of the month or a day of the week, which is a job for each; \
+             on a day that both name, both fire",
+        );
     }
-    let condition = if args.replace { Precondition::Always } else { Precondition::New };
-    let created = put(work, &path, &document, condition).await?;
-    if let Some(json) = &work.json {
-        return json.document(&work.screen, &created);
+    // All are read before the first is made.
+    let timetables = jobs.iter().map(|(_, properties)| timetable(work, properties));
+    let timetables = timetables.collect::<Result<Vec<_>>>()?;
+    for ((path, properties), timetable) in jobs.iter().zip(&timetables) {
+        let document = json!({ "properties": properties });
+        if args.dry_run {
+            preview(work, path, &document, timetable)?;
+            continue;
+        }
+        let condition = if args.replace { Precondition::Always } else { Precondition::New };
+        let created = put(work, path, &document, condition).await?;
+        match &work.json {
+            Some(json) => json.document(&work.screen, &created)?,
+            None => describe(work, path).await?,
+        }
     }
-    describe(work, &path).await
+    Ok(())
 }
 
-/// The properties of the job: those of the file, with the options on top.
-fn properties(work: &Work, args: &CreateArgs) -> Result<Map<String, Value>> {
+/// The jobs to create: their paths and properties.
+fn jobs(
+    work: &Work,
+    args: &CreateArgs,
+    path: &JobPath,
+) -> Result<Vec<(JobPath, Map<String, Value>)>> {
+    let properties = properties(args)?;
+    if args.file.is_some() && args.schedule.is_empty() {
+        if !properties.contains_key("startTime") {
+            let now = format_instant(work.now());
+            return Err(Failure::refused(
+                "the file has no 'startTime', so the job would run at once and then follow its \
+                 schedule",
+            )
+            .hint(format!("add \"startTime\": \"{now}\", or say when it fires with options")));
+        }
+        return Ok(vec![(path.clone(), properties)]);
+    }
+    let timings = args.schedule.timings(work.now())?;
+    let is_one = timings.len() == 1;
+    let jobs = timings.iter().enumerate().map(|(n, timing)| {
+        let mut properties = properties.clone();
+        properties.remove("recurrence");
+        timing.put_into(&mut properties);
+        let name = if is_one { path.job.clone() } else { format!("{}-{}", path.job, n + 1) };
+        (path.collection.job(name), properties)
+    });
+    Ok(jobs.collect())
+}
+
+/// The properties of the job without its timing: those of the file, with the options on top.
+fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
     let mut properties = match &args.file {
         Some(file) => properties_of(input::object(file)?),
         None => Map::new(),
@@ -62,18 +104,12 @@ fn properties(work: &Work, args: &CreateArgs) -> Result<Map<String, Value>> {
     if let Some(action) = args.action.action()? {
         properties.insert("action".to_owned(), action);
     }
-    if args.file.is_none() || !args.schedule.is_empty() {
-        let timing = args.schedule.timing(work.now())?;
-        properties.remove("recurrence");
-        timing.put_into(&mut properties);
-    } else if !properties.contains_key("startTime") {
-        let now = format_instant(work.now());
-        return Err(Failure::refused(
-            "the file has no 'startTime', so the job would run at once and then follow its schedule",
-        )
-        .hint(format!("add \"startTime\": \"{now}\", or say when it fires with options")));
-    }
     if !properties.contains_key("action") {
+        // What is missing first is said first.
+        if args.file.is_none() && args.schedule.is_empty() {
+            return Err(Failure::refused("it is not said when the job fires, and what it calls")
+                .hint("for example --every 15m --url https://example.com/; --help has more"));
+        }
         return Err(Failure::refused(
             "it is not said what the job does: add --url URL, or -f FILE",
         ));

@@ -4,6 +4,8 @@
 
 use chrono::{DateTime, DurationRound as _, Months, TimeDelta, Utc};
 use clap::Args;
+use convert::Unsayable;
+use convert::cron::Cron;
 use recurrence::format_instant;
 use recurrence::nearest;
 use recurrence::zone::{self, Zone};
@@ -38,6 +40,10 @@ pub(crate) struct ScheduleArgs {
     /// Interval: 15m, 2h, 1d, 2w, 1mo, 1y; with --at, every n-th day, week or month
     #[arg(long, value_name = "INTERVAL", help_heading = HEADING)]
     pub(crate) every: Option<String>,
+    /// Cron expression: '*/5 * * * *', '0 9 * * mon-fri', '0 6 L * *', @daily
+    #[arg(long, value_name = "EXPRESSION", help_heading = HEADING,
+          conflicts_with_all = ["at", "on", "daily", "once", "every", "months"])]
+    pub(crate) cron: Option<String>,
     /// Months in which it fires: jan,apr or 1,4,7,10
     #[arg(long, value_name = "MONTHS", help_heading = HEADING)]
     pub(crate) months: Option<String>,
@@ -81,11 +87,36 @@ impl ScheduleArgs {
             && !self.daily
             && !self.once
             && self.every.is_none()
+            && self.cron.is_none()
             && self.months.is_none()
     }
 
-    /// The timing of a job that is created now.
-    pub(crate) fn timing(&self, now: DateTime<Utc>) -> Result<Timing> {
+    /// The timings of the jobs that are created now: one, or two for a cron expression that means a day
+    /// of the month or a day of the week.
+    pub(crate) fn timings(&self, now: DateTime<Utc>) -> Result<Vec<Timing>> {
+        let Some(expression) = &self.cron else {
+            return Ok(vec![self.timing(now)?]);
+        };
+        let zone = self.zone.as_deref().map(zone_named).transpose()?;
+        let unsayable = |unsayable: Unsayable| {
+            Failure::refused(format!("--cron: {}", unsayable.why)).hint(unsayable.remedy)
+        };
+        let start = match &self.start {
+            Some(start) => instant::parse(start, zone, now)?,
+            None => next_minute(now),
+        };
+        let cron = Cron::unix(expression).map_err(unsayable)?;
+        let timings = cron.timings(zone.as_ref().map(Zone::name), now).map_err(unsayable)?;
+        timings
+            .into_iter()
+            .map(|timing| {
+                let timing = Timing { start, recurrence: Some(timing.recurrence) };
+                self.bounded(timing, zone, now)
+            })
+            .collect()
+    }
+
+    fn timing(&self, now: DateTime<Utc>) -> Result<Timing> {
         let zone = self.zone.as_deref().map(zone_named).transpose()?;
         let every = self.every.as_deref().map(Every::parse).transpose()?;
         let timing = match (&self.at, every) {
@@ -231,7 +262,8 @@ impl ScheduleArgs {
 
 fn nothing_said() -> Failure {
     Failure::refused("it is not said when the job fires").hint(
-        "--every 15m; --at 09:00 with --on mon-fri, --daily or --once; or -f FILE with a whole job",
+        "--every 15m; --at 09:00 with --on mon-fri, --daily or --once; --cron '0 9 * * 1-5'; or -f \
+         FILE with a whole job",
     )
 }
 
@@ -389,11 +421,56 @@ mod tests {
         <Line as clap::Parser>::try_parse_from(words).unwrap().args
     }
 
-    fn timing(line: &str) -> Result<(String, Value)> {
+    fn timings(line: &str) -> Result<Vec<(String, Value)>> {
         // A Sunday.
         let now = read("2026-11-22T13:48:06.5Z").unwrap();
-        let timing = args(line).timing(now)?;
-        Ok((format_instant(timing.start), timing.recurrence.unwrap_or_default()))
+        let timings = args(line).timings(now)?.into_iter();
+        let shown = timings
+            .map(|timing| (format_instant(timing.start), timing.recurrence.unwrap_or_default()));
+        Ok(shown.collect())
+    }
+
+    fn timing(line: &str) -> Result<(String, Value)> {
+        timings(line).map(|mut timings| timings.remove(0))
+    }
+
+    #[test]
+    fn a_cron_expression_is_one_job_or_two() {
+        let sentences = |expression: &str| {
+            let args =
+                ScheduleArgs { cron: Some(expression.to_owned()), ..ScheduleArgs::default() };
+            let now = read("2026-11-22T13:48:06.5Z").unwrap();
+            let timings = args.timings(now)?;
+            assert!(timings.iter().all(|timing| timing.start > now), "{expression}");
+            let sentence = |timing: &Timing| {
+                let mut job = Map::new();
+                timing.put_into(&mut job);
+                let timetable =
+                    recurrence::Timetable::from_json_text(&Value::Object(job).to_string(), now);
+                timetable.unwrap().sentence()
+            };
+            Ok::<_, Failure>(timings.iter().map(sentence).collect::<Vec<_>>())
+        };
+        for (expression, expected) in [
+            (
+                "30 2 * * 1-5",
+                &["every week on Monday, Tuesday, Wednesday, Thursday and Friday at 02:30 UTC"][..],
+            ),
+            ("0 18 L * *", &["every month on the last day at 18:00 UTC"]),
+            ("@daily", &["every day at 00:00 UTC"]),
+            (
+                "0 6 1 * mon",
+                &["every month on day 1 at 06:00 UTC", "every week on Monday at 06:00 UTC"],
+            ),
+        ] {
+            assert_eq!(sentences(expression).unwrap(), expected, "{expression}");
+        }
+        for (expression, says) in
+            [("0 9 15W * *", "'15W'"), ("* * *", "--cron"), ("@reboot", "start of a machine")]
+        {
+            let failure = sentences(expression).unwrap_err();
+            assert!(failure.message.contains(says) && failure.hint.is_some(), "{failure:?}");
+        }
     }
 
     #[test]
