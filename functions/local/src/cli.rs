@@ -219,8 +219,14 @@ pub(crate) fn run() -> ExitCode {
 fn with_tip(mut error: Error) -> Error {
     let is = |error: &Error, kind, text| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
     let tip = if error.kind() == ErrorKind::InvalidSubcommand {
-        let command = Cli::command();
-        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let program = Cli::command();
+        // The words up to the one that is no command lead to its neighbours.
+        let mut command = &program;
+        for word in std::env::args().skip(1) {
+            command = command.find_subcommand(&word).unwrap_or(command);
+        }
+        let names = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let names: Vec<&str> = names.map(clap::Command::get_name).collect();
         format!("the commands are {}", names.join(", "))
     } else if is(&error, ContextKind::InvalidArg, "--port") {
         "the port is a part of --listen, like --listen 127.0.0.1:8080".to_owned()

@@ -58,16 +58,26 @@ fn every_line_of_cron_is_a_recurrence_with_occurrences() {
 }
 
 /// The job that the command line makes of some options, from the start that the README names.
-fn created(options: &str) -> String {
+fn created(options: &str) -> Result<String, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
     command.args(["job", "create", "x", "--url", "http://localhost/", "--dry-run", "--json"]);
-    command.args(options.split(' ')).env_remove("MINUTEHAND_CONTEXT");
+    for (n, part) in options.split('\'').enumerate() {
+        // What stands between quotes is one argument.
+        if n % 2 == 1 {
+            command.arg(part)
+        } else {
+            command.args(part.split_whitespace())
+        };
+    }
+    command.env_remove("MINUTEHAND_CONTEXT");
+    // No server runs there: a dry run needs none.
+    command.env("MINUTEHAND_URL", "http://127.0.0.1:1");
     if !options.contains("--once") {
         command.args(["--start", "2027-01-01"]);
     }
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{options}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
 /// What a row says that the preview does not; `None` if they agree.
@@ -77,7 +87,10 @@ fn recipe_problem(row: &str) -> Option<String> {
     };
     let shown: Vec<&str> = first.split(", ").collect();
     let count = u32::try_from(shown.len()).unwrap();
-    let job = created(options.trim_matches('`'));
+    let job = match created(options.trim_matches('`')) {
+        Ok(job) => job,
+        Err(refused) => return Some(refused),
+    };
     let preview = match Preview::of(&job, from(), count) {
         Ok(preview) => preview,
         Err(error) => return Some(error.to_string()),
@@ -155,16 +168,16 @@ fn is_matched(cron: &str, at: DateTime<Utc>) -> bool {
 
 #[test]
 fn a_recipe_that_says_something_else_is_found() {
-    let row = |properties: &str, sentence: &str, first: &str| {
-        recipe_problem(&format!("| A goal | `{properties}` | {sentence} | {first} |"))
+    let row = |options: &str, sentence: &str, first: &str| {
+        recipe_problem(&format!("| A goal | `{options}` | {sentence} | {first} |"))
     };
-    let daily = r#"{"startTime":"2027-01-01T06:00:00Z","recurrence":{"frequency":"day"}}"#;
+    let daily = "--at 06:00 --daily";
     let says = "Every day at 06:00 UTC";
     assert_eq!(row(daily, says, "2027-01-01 06:00, 2027-01-02 06:00"), None);
     assert!(row(daily, "Every day at 07:00 UTC", "2027-01-01 06:00").is_some());
     assert!(row(daily, says, "2027-01-01 07:00").is_some());
     assert!(row(daily, says, "2027-01-01 06:00, 2027-01-03 06:00").is_some());
-    assert!(row(r#"{"recurrence":{"frequency":"dayly"}}"#, says, "2027-01-01 06:00").is_some());
+    assert!(row("--at 06:00", says, "2027-01-01 06:00").is_some());
     assert!(recipe_problem("| A goal | `{}` |").is_some());
 }
 

@@ -13,7 +13,7 @@ use crate::work::Work;
 
 /// The arguments of `api`.
 #[derive(Debug, Args)]
-pub(crate) struct ApiArgs {
+pub struct ApiArgs {
     /// Method: GET, PUT, PATCH, POST, DELETE
     method: String,
     /// Path with its query, from / on; /openapi.json describes all of them

@@ -9,12 +9,13 @@ use crate::failure::{Failure, Result};
 use crate::job::schedule::zone_named;
 use crate::options::Options;
 use crate::output::ask;
+use crate::output::plural;
 use crate::output::table::Table;
 use crate::work::Work;
 
 /// The arguments of `collection`.
 #[derive(Debug, Args)]
-pub(crate) struct CollectionArgs {
+pub struct CollectionArgs {
     #[command(subcommand)]
     command: CollectionCommand,
     #[command(flatten)]
@@ -130,9 +131,10 @@ async fn show(work: &Work, name: &str) -> Result<()> {
         jobs += page.len();
     }
     let mut text = format!(
-        "{}  {}\n{jobs} jobs, time zone {}\n",
+        "{}  {}\n{}, time zone {}\n",
         work.screen.bold(&work.defaults().short_collection(&path)),
         state(work, &collection.properties.state),
+        plural(jobs, "job"),
         zone(collection).unwrap_or("UTC")
     );
     if collection.properties.state != "Enabled" {

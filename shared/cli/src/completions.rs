@@ -27,7 +27,7 @@ const NAMES_MAX: usize = 500;
 
 /// The arguments of `completions`.
 #[derive(Debug, Args)]
-pub(crate) struct CompletionsArgs {
+pub struct CompletionsArgs {
     /// Shell: bash, zsh, fish, elvish or powershell
     shell: String,
 }
@@ -66,11 +66,11 @@ fn plain() -> Options {
 }
 
 /// Names of jobs that begin as the word does. A server that does not answer has none.
-pub(crate) fn jobs(environment: Environment, word: &str) -> Vec<CompletionCandidate> {
+pub(crate) fn jobs(environment: Environment, typed: &str) -> Vec<CompletionCandidate> {
     ask(async move {
         let limits = Limits { connect: ANSWER_MAX, answer: ANSWER_MAX };
         let work = Work::with_limits(&plain(), environment, limits).ok()?;
-        let (collection, before) = match word.rsplit_once('/') {
+        let (collection, before) = match typed.rsplit_once('/') {
             Some((collection, _)) => (Some(collection), format!("{collection}/")),
             None => (None, String::new()),
         };
@@ -85,20 +85,20 @@ pub(crate) fn jobs(environment: Environment, word: &str) -> Vec<CompletionCandid
             let listed = listed.unwrap_or_default();
             names.extend(listed.iter().map(|item| format!("{}/", item.value.name)));
         }
-        names.retain(|name| name.starts_with(word));
+        names.retain(|name| name.starts_with(typed));
         Some(names)
     })
 }
 
 /// Names of collections that begin as the word does.
-pub(crate) fn collections(environment: Environment, word: &str) -> Vec<CompletionCandidate> {
+pub(crate) fn collections(environment: Environment, typed: &str) -> Vec<CompletionCandidate> {
     ask(async move {
         let limits = Limits { connect: ANSWER_MAX, answer: ANSWER_MAX };
         let work = Work::with_limits(&plain(), environment, limits).ok()?;
         let place = &work.defaults().place;
         let listed = work.client().collections(place).up_to(NAMES_MAX).await.ok()?;
         let names = listed.into_iter().map(|item| item.value.name);
-        Some(names.filter(|name| name.starts_with(word)).collect())
+        Some(names.filter(|name| name.starts_with(typed)).collect())
     })
 }
 

@@ -10,11 +10,15 @@
 
 mod api;
 mod apply;
+mod calendar;
 mod collection;
 mod completions;
 mod context;
+mod doctor;
 mod environment;
+mod export;
 mod failure;
+mod fleet;
 mod input;
 mod instant;
 mod job;
@@ -23,7 +27,9 @@ mod masked;
 mod options;
 mod output;
 mod reference;
+mod top;
 mod wait;
+mod watch;
 mod work;
 
 use std::io::Write as _;
@@ -46,7 +52,7 @@ Exit codes:
   2    invalid input: an argument or a job; the message for a job is the API's
   3    the collection or job does not exist
   4    not allowed: no token, an unknown one, or one without the scope
-  5    the action of the job failed
+  5    the action of the job failed, or a check of doctor did
   130  interrupted";
 
 /// The commands that talk to a server.
@@ -64,6 +70,16 @@ pub enum Command {
     /// Show what apply would change
     #[command(after_long_help = APPLY)]
     Diff(apply::DiffArgs),
+    /// Write the jobs of collections as files for apply
+    Export(export::ExportArgs),
+    /// Show attempts as they happen
+    Watch(watch::WatchArgs),
+    /// Show what fires next and what fails, again and again
+    Top(top::TopArgs),
+    /// Show how much fires in each hour of a week
+    Calendar(calendar::CalendarArgs),
+    /// Look at a server and its jobs, and say what to do
+    Doctor(doctor::DoctorArgs),
     /// Keep a server and its token as a context
     Login(context::login::LoginArgs),
     /// Delete the token of a context
@@ -110,6 +126,11 @@ impl Command {
             Self::Collection(args) => Some(args.options()),
             Self::Apply(args) => Some(args.options()),
             Self::Diff(args) => Some(args.options()),
+            Self::Export(args) => Some(args.options()),
+            Self::Watch(args) => Some(args.options()),
+            Self::Top(args) => Some(args.options()),
+            Self::Calendar(args) => Some(args.options()),
+            Self::Doctor(args) => Some(args.options()),
             Self::Login(args) => Some(args.options()),
             Self::Logout(args) => Some(args.options()),
             Self::Context(args) => Some(args.options()),
@@ -163,6 +184,11 @@ async fn carry_out(
         Command::Collection(args) => args.run(environment).await,
         Command::Apply(args) => args.run(environment).await,
         Command::Diff(args) => args.run(environment).await,
+        Command::Export(args) => args.run(environment).await,
+        Command::Watch(args) => args.run(environment).await,
+        Command::Top(args) => args.run(environment).await,
+        Command::Calendar(args) => args.run(environment).await,
+        Command::Doctor(args) => args.run(environment).await,
         Command::Login(args) => {
             let screen = screen(args.options());
             args.run(&screen, &environment).await

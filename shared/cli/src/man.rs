@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 
 /// The arguments of `man`.
 #[derive(Debug, Args)]
-pub(crate) struct ManArgs {
+pub struct ManArgs {
     /// Directory for the pages; it has to exist
     dir: PathBuf,
 }

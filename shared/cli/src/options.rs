@@ -11,6 +11,7 @@ const SERVER_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://12
 
 /// The options that every command for a server has.
 #[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Options {
     /// Context of the configuration file to use
     #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]

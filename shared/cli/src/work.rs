@@ -1,13 +1,13 @@
 //! What a command for a server has at hand.
 
 use chrono::{DateTime, Utc};
-use client::{Client, Limits};
+use client::{Client, CollectionPath, Limits};
 use recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
 use crate::context::Session;
 use crate::environment::Environment;
-use crate::failure::Result;
+use crate::failure::{Failure, NOT_FOUND, Result};
 use crate::options::Options;
 use crate::output::json::Json;
 use crate::output::screen::Screen;
@@ -36,7 +36,7 @@ impl Work {
         limits: Limits,
     ) -> Result<Self> {
         Ok(Self {
-            session: Session::with_limits(options, &environment, limits)?,
+            session: Session::open(options, &environment, limits)?,
             screen: Screen::new(options, &environment),
             json: Json::wanted(options),
             environment,
@@ -60,6 +60,27 @@ impl Work {
     pub(crate) fn times(&self, zone: Option<Zone>) -> Times {
         Times { now: self.now(), zone: zone.filter(|_| !self.utc) }
     }
+}
+
+/// The time zone that a collection gives to its jobs, by its properties; `None` means UTC.
+pub(crate) fn zone_of_collection(properties: &Map<String, Value>) -> Option<Zone> {
+    Zone::named(properties.get("minutehand")?.get("timeZone")?.as_str()?)
+}
+
+/// That a collection does not exist.
+pub(crate) fn no_collection(work: &Work, path: &CollectionPath) -> Failure {
+    let name = work.defaults().short_collection(path);
+    let failure = Failure::new(NOT_FOUND, format!("there is no collection '{name}'"));
+    if work.defaults().is_default_collection(path) {
+        failure.hint("`minutehand job create` makes it with its first job")
+    } else {
+        failure.hint(format!("`minutehand collection create {name}` makes it"))
+    }
+}
+
+/// Whether a call was refused because the collection does not exist.
+pub(crate) fn is_collection_missing(error: &client::Error) -> bool {
+    error.refusal().is_some_and(|refusal| refusal.code == "ResourceNotFound")
 }
 
 /// The time zone of a job, by its properties; `None` means UTC.

@@ -32,3 +32,4 @@ pub use types::{
     CollectionDocument, CollectionProperties, Description, HistoryItem, HistoryProperties, Job,
     NotFiringReason, Status,
 };
+pub use v1::ServerHealth;

@@ -1,5 +1,6 @@
 //! Sends requests: connections, TLS, limits, and repetition.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 pub use http::Method;
 use http::StatusCode;
 use http::header::{
-    AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
+    AUTHORIZATION, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
     RETRY_AFTER, USER_AGENT,
 };
 use http_body_util::{BodyExt as _, Collected, Full, LengthLimitError, Limited};
@@ -55,7 +56,7 @@ impl Default for Limits {
 }
 
 /// How a client is set up.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Options {
     /// The token; without one, requests have no `Authorization`.
     pub token: Option<Zeroizing<String>>,
@@ -63,6 +64,18 @@ pub struct Options {
     pub ca: Option<PathBuf>,
     /// How long things may take.
     pub limits: Limits,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { token, ca, limits } = self;
+        let has_token = token.is_some();
+        f.debug_struct("Options")
+            .field("has_token", &has_token)
+            .field("ca", ca)
+            .field("limits", limits)
+            .finish()
+    }
 }
 
 /// A client of one server.
@@ -88,6 +101,8 @@ pub(crate) struct Request {
 pub(crate) struct Received {
     pub(crate) text: String,
     pub(crate) etag: Option<String>,
+    /// The clock of the server, in the words of HTTP.
+    pub(crate) date: Option<String>,
 }
 
 impl Request {
@@ -182,7 +197,7 @@ impl Client {
         &self,
         request: &Request,
     ) -> Result<Answer<T>, Error> {
-        let Received { text, etag } = self.send(request).await?;
+        let Received { text, etag, .. } = self.send(request).await?;
         let value = serde_json::from_str(&text);
         let value = value.map_err(|error| self.not_understood(error.to_string()))?;
         Ok(Answer { value, text, etag })
@@ -266,7 +281,8 @@ impl Client {
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         if head.status.is_success() {
             let etag = header(ETAG.as_str()).map(ToOwned::to_owned);
-            return (Ended::Finally, Ok(Received { text, etag }));
+            let date = header(DATE.as_str()).map(ToOwned::to_owned);
+            return (Ended::Finally, Ok(Received { text, etag, date }));
         }
         let ended = match head.status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {

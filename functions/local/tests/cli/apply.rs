@@ -37,7 +37,10 @@ fn applying_twice_changes_nothing() {
 
     let dry = apply("apply -f jobs --dry-run");
     assert_eq!(dry.code, Some(0), "{dry:?}");
-    assert!(dry.out.contains("+ billing/export  every week on Monday at 02:30 UTC"), "{dry:?}");
+    assert!(
+        dry.out.contains("+ billing/export  every week on Monday at 02:30 Europe/Berlin time"),
+        "{dry:?}"
+    );
     assert!(
         dry.out.ends_with("3 to create, 0 to change, 0 to delete; nothing was done\n"),
         "{dry:?}"
@@ -47,9 +50,9 @@ fn applying_twice_changes_nothing() {
     let first = apply("apply -f jobs");
     assert_eq!(first.code, Some(0), "{first:?}");
     let second = apply("apply -f jobs");
-    assert_eq!(second.out, "nothing to do; 2 jobs are as the files say\n", "{second:?}");
+    assert_eq!(second.out, "nothing to do; 2 jobs as the files say\n", "{second:?}");
     // The secrets are stored, so the second time needs none of them.
-    assert_eq!(world.must("diff -f jobs"), "nothing to do; 2 jobs are as the files say\n");
+    assert_eq!(world.must("diff -f jobs"), "nothing to do; 2 jobs as the files say\n");
     let steps = world.json("diff -f jobs --json");
     assert_eq!(steps["steps"], json!([]));
 
@@ -62,7 +65,7 @@ fn applying_twice_changes_nothing() {
     assert!(diff.contains("at 02:37"), "{diff}");
     // A PATCH of what differs leaves the stored secrets alone.
     world.must("apply -f jobs");
-    assert_eq!(world.must("apply -f jobs"), "nothing to do; 2 jobs are as the files say\n");
+    assert_eq!(world.must("apply -f jobs"), "nothing to do; 2 jobs as the files say\n");
     assert!(world.must("job next billing/export --count 1").contains(" 02:37 "));
 
     let sent = apply("apply -f jobs --send-secrets");
@@ -91,7 +94,7 @@ fn pruning_deletes_only_in_the_collections_of_the_files() {
     let unasked = world.run("apply -f jobs --prune");
     assert_eq!(unasked.code, Some(2), "{unasked:?}");
     assert!(unasked.out.contains("- billing/old  delete"), "{unasked:?}");
-    assert!(unasked.err.contains("delete 1 jobs with their history? Add --yes"), "{unasked:?}");
+    assert!(unasked.err.contains("delete 1 job for good? Add --yes"), "{unasked:?}");
     world.must("apply -f jobs --prune --yes");
     assert_eq!(world.run("job show billing/old").code, Some(3));
     assert_eq!(world.run("job show shop/old").code, Some(0));
@@ -121,4 +124,27 @@ fn a_file_with_a_mistake_changes_nothing() {
     let ended = world.run("apply -f jobs");
     assert!(ended.err.contains("jobs/a.json: job 'once': 'startTime' is missing"), "{ended:?}");
     assert_eq!(world.run("collection show billing").code, Some(3), "nothing was made");
+}
+
+#[test]
+fn what_is_exported_can_be_applied() {
+    let world = World::new();
+    world.must("collection create ops --zone Europe/Berlin");
+    world.must("job create ops/a --at 02:30 --on mon-fri --url http://a/ --retry 2");
+    world.must("job create ops/b --every 15m --url http://b/ --body x --disabled");
+    world.must("job copy ops/a ops/c");
+    let out = world.run("export ops -o files");
+    assert_eq!((out.code, out.err.as_str()), (Some(0), "files/ops.json: 3 jobs\n"), "{out:?}");
+    assert_eq!(world.must("diff -f files"), "nothing to do; 3 jobs as the files say\n");
+    let printed: Value = world.json("export ops");
+    assert_eq!(printed["jobs"].as_object().unwrap().len(), 3);
+
+    let other = World::new();
+    fs::create_dir(other.home.path().join("files")).unwrap();
+    fs::copy(world.home.path().join("files/ops.json"), other.home.path().join("files/ops.json"))
+        .unwrap();
+    let applied = other.must("apply -f files");
+    assert!(applied.ends_with("4 to create, 0 to change, 0 to delete\ndone\n"), "{applied}");
+    assert_eq!(other.must("apply -f files"), "nothing to do; 3 jobs as the files say\n");
+    assert_eq!(other.must("export ops"), world.must("export ops"));
 }

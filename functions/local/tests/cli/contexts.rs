@@ -9,7 +9,7 @@ const TOKEN: &str = "a-token-of-the-test";
 
 fn server() -> (Server, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
-    (Server::start(["--token", TOKEN]), home)
+    (Server::start(["--memory", "--token", TOKEN]), home)
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_login_keeps_the_token_for_its_owner_and_its_server() {
     let elsewhere = World::new();
     let other = mine(&format!("collection list --server {}", elsewhere.url()), "");
     assert_eq!(other.code, Some(0), "{other:?}");
-    let other = Server::start(["--token", TOKEN]);
+    let other = Server::start(["--memory", "--token", TOKEN]);
     assert_eq!(mine(&format!("collection list --server {}", other.url), "").code, Some(4));
 
     fs::set_permissions(dir.join("tokens/prod"), fs::Permissions::from_mode(0o640)).unwrap();
@@ -85,4 +85,22 @@ fn the_token_of_the_server_in_this_directory_is_found() {
     fs::set_permissions(dir.join("token"), fs::Permissions::from_mode(0o600)).unwrap();
     let line = words(&format!("collection list --server {}", server.url));
     assert_eq!(run(at_home(home.path()).args(&line), "").code, Some(0));
+}
+
+#[test]
+fn a_server_with_tls_is_reached_with_its_certificate_only() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server =
+        Server::start(["--no-auth", "--tls-self-signed", "--data", data.to_str().unwrap()]);
+    let ask = |more: &str| {
+        let line = format!("collection list --server {} {more}", server.url);
+        run(at_home(home.path()).args(words(&line)), "")
+    };
+    let unknown = ask("");
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    assert!(unknown.err.contains("certificate"), "{unknown:?}");
+    assert_eq!(ask("--ca data/tls-cert.pem").code, Some(0));
+    let junk = ask("--ca data/token-of-nobody");
+    assert!(junk.code == Some(2) && junk.err.contains("cannot read certificates in"), "{junk:?}");
 }

@@ -140,3 +140,29 @@ fn a_cron_expression_with_two_kinds_of_days_is_two_jobs() {
         two.out.contains("created default/b-2: every week on Monday at 06:00 Europe/Paris time")
     );
 }
+
+#[test]
+fn json_is_what_the_api_answers() {
+    let world = World::new();
+    world.must("job create a --every 1h --url http://127.0.0.1:1/ --retry 0");
+    world.run("job run a --wait");
+    let place = "subscriptions/me/resourceGroups/dev";
+    let azure = format!("/{place}/providers/Microsoft.Scheduler/jobCollections");
+    let ours = format!("/minutehand/v1/{place}/jobCollections/default/jobs/a");
+    let version = "api-version=2016-03-01";
+    let asked = |path: &str| world.json(&format!("api GET {path}"));
+    assert_eq!(world.json("job show a --json"), asked(&ours));
+    for (line, path) in [
+        ("collection list --json", format!("{azure}?{version}")),
+        ("job list --json", format!("{azure}/default/jobs?{version}")),
+        ("job history a --json", format!("{azure}/default/jobs/a/history?{version}")),
+    ] {
+        let answered = asked(&path);
+        assert_eq!(world.json(line), answered["value"], "{line}");
+        assert!(!answered["value"].as_array().unwrap().is_empty(), "{line}");
+    }
+    assert_eq!(
+        world.json("collection show default --json"),
+        asked(&format!("{azure}/default?{version}"))
+    );
+}

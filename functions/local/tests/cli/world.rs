@@ -32,7 +32,7 @@ pub(crate) struct Ended {
 impl Server {
     pub(crate) fn start<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_minutehand"))
-            .args(["serve", "--memory", "--listen", "127.0.0.1:0", "--log-level", "error"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error"])
             .args(arguments)
             .env_remove("MINUTEHAND_TOKEN")
             .stdin(Stdio::null())
@@ -58,7 +58,10 @@ impl Drop for Server {
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self { server: Server::start(["--no-auth"]), home: tempfile::tempdir().unwrap() }
+        Self {
+            server: Server::start(["--memory", "--no-auth"]),
+            home: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub(crate) fn url(&self) -> &str {

@@ -4,6 +4,8 @@
 //! instant, a duration, a name in another case. What only the server knows stays: its status, stored
 //! secrets, and the zone that a job was given by its collection.
 
+use recurrence::WrittenDate;
+use recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
 use super::secrets::is_reference;
@@ -26,62 +28,119 @@ const WHOLE: [&str; 1] = ["schedule"];
 const ANY_CASE: [&str; 8] =
     ["type", "method", "state", "frequency", "retryType", "weekDays", "day", "timeZone"];
 
-/// Compares the properties of a job.
-pub(super) fn difference(wanted: &Map<String, Value>, found: &Map<String, Value>) -> Difference {
-    let mut difference = Difference::default();
-    let mut wanted = wanted.clone();
-    if get(&wanted, "state").is_none() {
-        wanted.insert("state".to_owned(), "enabled".into());
-    }
-    let patch = compare(&wanted, found, "", &mut difference.lines);
-    difference.patch = patch;
-    difference
-}
-
-fn compare(
+/// Compares the properties of a job. A date without an offset is one in the zone.
+pub(super) fn difference(
     wanted: &Map<String, Value>,
     found: &Map<String, Value>,
-    at: &str,
-    lines: &mut Vec<String>,
-) -> Map<String, Value> {
-    let mut patch = Map::new();
-    for (name, value) in wanted {
-        let here = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-        let before = get(found, name);
-        if SERVERS.contains(&name.as_str()) || is_kept(value, before) {
-            continue;
-        }
-        match (value, before) {
-            (Value::Object(value), Some(Value::Object(before)))
-                if !WHOLE.contains(&name.as_str()) && same_type(value, before) =>
-            {
-                let changes = compare(value, before, &here, lines);
-                if !changes.is_empty() {
-                    patch.insert(name.clone(), changes.into());
+    zone: Option<Zone>,
+) -> Difference {
+    let (mut wanted, mut found) = (wanted.clone(), found.clone());
+    let state = get(&found, "state").and_then(Value::as_str);
+    if matches!(state, Some("completed" | "faulted")) {
+        // No file can say that a job is over, and no change brings it back.
+        found.retain(|name, _| !name.eq_ignore_ascii_case("state"));
+        wanted.retain(|name, _| !name.eq_ignore_ascii_case("state"));
+    } else if get(&wanted, "state").is_none() {
+        wanted.insert("state".to_owned(), "enabled".into());
+    }
+    let mut comparison = Comparison { zone, lines: Vec::new() };
+    let patch = comparison.compare(&wanted, &found, "");
+    Difference { patch, lines: comparison.lines }
+}
+
+/// A comparison under way.
+struct Comparison {
+    zone: Option<Zone>,
+    lines: Vec<String>,
+}
+
+impl Comparison {
+    fn compare(
+        &mut self,
+        wanted: &Map<String, Value>,
+        found: &Map<String, Value>,
+        at: &str,
+    ) -> Map<String, Value> {
+        let mut patch = Map::new();
+        for (name, value) in wanted {
+            let here = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+            let before = get(found, name);
+            if SERVERS.contains(&name.as_str()) || is_kept(value, before) {
+                continue;
+            }
+            match (value, before) {
+                (Value::Object(value), Some(Value::Object(before)))
+                    if !WHOLE.contains(&name.as_str()) && self.same_type(value, before) =>
+                {
+                    let changes = self.compare(value, before, &here);
+                    if !changes.is_empty() {
+                        patch.insert(name.clone(), changes.into());
+                    }
+                }
+                (value, Some(before)) if self.same(name, value, before) => {}
+                (Value::Null, None) => {}
+                (value, before) => {
+                    let was = before.map_or_else(|| "-".to_owned(), |value| shown(name, value));
+                    self.lines.push(format!("{here}: {was} -> {}", shown(name, value)));
+                    patch.insert(name.clone(), value.clone());
                 }
             }
-            (value, Some(before)) if same(name, value, before) => {}
-            (Value::Null, None) => {}
-            (value, before) => {
-                let was = before.map_or_else(|| "-".to_owned(), |value| shown(name, value));
-                lines.push(format!("{here}: {was} -> {}", shown(name, value)));
-                patch.insert(name.clone(), value.clone());
+        }
+        for (name, before) in found {
+            if get(wanted, name).is_some() || SERVERS.contains(&name.as_str()) || is_secret(name) {
+                continue;
             }
+            // A job keeps the zone that its collection gave it, and an interval of 1 need not be written.
+            let is_default = name == "interval" && *before == 1;
+            if at == "recurrence" && (name == "timeZone" || is_default) {
+                continue;
+            }
+            let here = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+            self.lines.push(format!("{here}: {} -> -", shown(name, before)));
+            patch.insert(name.clone(), Value::Null);
+        }
+        patch
+    }
+
+    /// An action or an authentication of another type replaces the old one as a whole.
+    fn same_type(&self, wanted: &Map<String, Value>, found: &Map<String, Value>) -> bool {
+        match (get(wanted, "type"), get(found, "type")) {
+            (Some(wanted), Some(found)) => self.same("type", wanted, found),
+            _ => true,
         }
     }
-    for (name, before) in found {
-        if get(wanted, name).is_some() || SERVERS.contains(&name.as_str()) || is_secret(name) {
-            continue;
+
+    /// Whether two values mean the same.
+    fn same(&self, name: &str, wanted: &Value, found: &Value) -> bool {
+        match (wanted, found) {
+            (Value::String(wanted), Value::String(found)) => {
+                wanted == found
+                    || (ANY_CASE.contains(&name) && wanted.eq_ignore_ascii_case(found))
+                    || self.instants(wanted, found)
+                    || span(wanted).zip(span(found)).is_some_and(|(wanted, found)| wanted == found)
+            }
+            (Value::Array(wanted), Value::Array(found)) => {
+                wanted.len() == found.len()
+                    && wanted
+                        .iter()
+                        .zip(found)
+                        .all(|(wanted, found)| self.same(name, wanted, found))
+            }
+            (Value::Object(wanted), Value::Object(found)) => {
+                wanted.len() == found.len()
+                    && wanted.iter().all(|(name, value)| {
+                        get(found, name).is_some_and(|found| self.same(name, value, found))
+                    })
+            }
+            (Value::Number(wanted), Value::Number(found)) => wanted.as_f64() == found.as_f64(),
+            (wanted, found) => wanted == found,
         }
-        // A job keeps the zone that its collection gave it.
-        if at == "recurrence" && name == "timeZone" {
-            continue;
-        }
-        let here = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-        lines.push(format!("{here}: {} -> -", shown(name, before)));
-        patch.insert(name.clone(), Value::Null);
     }
-    patch
+
+    fn instants(&self, wanted: &str, found: &str) -> bool {
+        let wanted = WrittenDate::parse(wanted).and_then(|date| date.instant(self.zone.as_ref()));
+        wanted.ok().zip(read(found)).is_some_and(|(wanted, found)| wanted == found)
+    }
 }
 
 /// Finds a property by its name, in any case.
@@ -97,43 +156,6 @@ fn is_kept(value: &Value, before: Option<&Value>) -> bool {
     let is_stored =
         before.is_none_or(|before| before.as_str().is_some_and(|text| text.contains(WITHHELD)));
     value.as_str() == Some(WITHHELD) || (is_reference(value) && is_stored)
-}
-
-/// An action or an authentication of another type replaces the old one as a whole.
-fn same_type(wanted: &Map<String, Value>, found: &Map<String, Value>) -> bool {
-    match (get(wanted, "type"), get(found, "type")) {
-        (Some(wanted), Some(found)) => same("type", wanted, found),
-        _ => true,
-    }
-}
-
-/// Whether two values mean the same.
-fn same(name: &str, wanted: &Value, found: &Value) -> bool {
-    match (wanted, found) {
-        (Value::String(wanted), Value::String(found)) => {
-            wanted == found
-                || (ANY_CASE.contains(&name) && wanted.eq_ignore_ascii_case(found))
-                || instants(wanted, found)
-                || span(wanted).zip(span(found)).is_some_and(|(wanted, found)| wanted == found)
-        }
-        (Value::Array(wanted), Value::Array(found)) => {
-            wanted.len() == found.len()
-                && wanted.iter().zip(found).all(|(wanted, found)| same(name, wanted, found))
-        }
-        (Value::Object(wanted), Value::Object(found)) => {
-            wanted.len() == found.len()
-                && wanted.iter().all(|(name, value)| {
-                    get(found, name).is_some_and(|found| same(name, value, found))
-                })
-        }
-        (Value::Number(wanted), Value::Number(found)) => wanted.as_f64() == found.as_f64(),
-        // The server answers numbers of headers as text.
-        (wanted, found) => wanted == found,
-    }
-}
-
-fn instants(wanted: &str, found: &str) -> bool {
-    read(wanted).zip(read(found)).is_some_and(|(wanted, found)| wanted == found)
 }
 
 /// The seconds of a duration: `PT1M`, `P1DT2H` or `[d.]hh:mm:ss`.
@@ -188,7 +210,7 @@ mod tests {
 
     fn compared(wanted: Value, found: Value) -> (Value, Vec<String>) {
         let (Value::Object(wanted), Value::Object(found)) = (wanted, found) else { panic!() };
-        let difference = difference(&wanted, &found);
+        let difference = difference(&wanted, &found, Zone::named("Europe/Berlin"));
         (Value::Object(difference.patch), difference.lines)
     }
 
@@ -199,13 +221,20 @@ mod tests {
             "action": {"type": "http", "retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1M"},
                 "request": {"headers": {"Cookie": {"$env": "C"}}, "authentication":
                     {"type": "basic", "username": "u", "password": {"$env": "P"}}}}});
-        let found = json!({"startTime": "2027-01-01T00:00:00Z", "state": "enabled",
+        let found = json!({"startTime": "2026-12-31T23:00:00Z", "state": "enabled",
             "status": {"executionCount": 1},
-            "recurrence": {"frequency": "week", "timeZone": "Europe/Berlin",
+            "recurrence": {"frequency": "week", "interval": 1, "timeZone": "Europe/Berlin",
                 "schedule": {"weekDays": ["monday"], "hours": [9]}},
             "action": {"type": "Http", "retryPolicy": {"retryType": "fixed", "retryInterval": "00:01:00"},
                 "request": {"headers": {"Cookie": "(withheld)"}, "authentication":
                     {"type": "Basic", "username": "u"}}}});
+        assert_eq!(compared(wanted, found), (json!({}), vec![]));
+    }
+
+    #[test]
+    fn a_job_that_is_over_stays_so() {
+        let wanted = json!({"state": "enabled", "startTime": "2027-01-01T00:00:00Z"});
+        let found = json!({"state": "completed", "startTime": "2027-01-01T00:00:00Z"});
         assert_eq!(compared(wanted, found), (json!({}), vec![]));
     }
 

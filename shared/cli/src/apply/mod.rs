@@ -19,13 +19,13 @@ use crate::apply::plan::{Plan, Step, What};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::options::Options;
-use crate::output::ask;
 use crate::output::progress::Progress;
+use crate::output::{ask, plural};
 use crate::work::Work;
 
 /// The arguments of `apply`.
 #[derive(Debug, Args)]
-pub(crate) struct ApplyArgs {
+pub struct ApplyArgs {
     #[command(flatten)]
     files: FilesArgs,
     /// Show what differs, and change nothing
@@ -40,7 +40,7 @@ pub(crate) struct ApplyArgs {
 
 /// The arguments of `diff`.
 #[derive(Debug, Args)]
-pub(crate) struct DiffArgs {
+pub struct DiffArgs {
     #[command(flatten)]
     files: FilesArgs,
     #[command(flatten)]
@@ -76,7 +76,7 @@ impl ApplyArgs {
             return Ok(());
         }
         let question = if plan.deletes() > 0 {
-            format!("Make these changes, and delete {} jobs with their history?", plan.deletes())
+            format!("Make these changes, and delete {} for good?", plural(plan.deletes(), "job"))
         } else {
             "Make these changes?".to_owned()
         };
@@ -135,7 +135,7 @@ fn show(work: &Work, plan: &Plan, is_dry: bool) -> Result<()> {
     }
     let (create, change, delete) = plan.counts();
     let end = match (plan.steps.is_empty(), is_dry) {
-        (true, _) => format!("nothing to do; {} jobs are as the files say", plan.unchanged),
+        (true, _) => format!("nothing to do; {} as the files say", plural(plan.unchanged, "job")),
         (false, true) => {
             format!("{create} to create, {change} to change, {delete} to delete; nothing was done")
         }
@@ -171,14 +171,14 @@ async fn carry_out_step(work: &Work, step: &Step) -> Result<()> {
         What::CreateCollection(path, document) => {
             client.put_collection(path, document, Precondition::New).await?;
         }
-        What::ChangeCollection(path, patch) => {
-            client.patch_collection(path, patch).await?;
+        What::ChangeCollection(path, changes) => {
+            client.patch_collection(path, changes).await?;
         }
         What::CreateJob(path, document) => {
             client.put_job(path, document, Precondition::New).await?;
         }
-        What::ChangeJob(path, patch) => {
-            client.patch_job(path, patch, Precondition::Always).await?;
+        What::ChangeJob(path, changes) => {
+            client.patch_job(path, changes, Precondition::Always).await?;
         }
         What::DeleteJob(path) => match client.delete_job(path).await {
             Err(error) if error.is_not_found() => {}

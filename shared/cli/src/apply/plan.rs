@@ -5,6 +5,7 @@ use std::path::Path;
 
 use client::{CollectionPath, JobPath};
 use recurrence::Timetable;
+use recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
 use super::diff::{Difference, difference};
@@ -12,7 +13,7 @@ use super::files::{WantedCollection, WantedJob};
 use super::secrets;
 use crate::failure::{Failure, Result};
 use crate::masked::masked;
-use crate::work::Work;
+use crate::work::{Work, zone_of, zone_of_collection};
 
 /// What `apply` has to do.
 #[derive(Debug, Default)]
@@ -42,6 +43,20 @@ pub(super) enum What {
     DeleteJob(JobPath),
 }
 
+/// A collection as the server has it: its zone, and its jobs under their names in lower case.
+struct Found {
+    zone: Option<Zone>,
+    jobs: BTreeMap<String, (String, Map<String, Value>)>,
+}
+
+/// A job as its file has it, and as the server has it.
+struct Job<'a> {
+    path: &'a JobPath,
+    wanted: &'a WantedJob,
+    before: Option<Map<String, Value>>,
+    zone: Option<Zone>,
+}
+
 impl Step {
     pub(super) fn name(&self, work: &Work) -> String {
         match &self.what {
@@ -66,9 +81,9 @@ impl Step {
     pub(super) fn json(&self, work: &Work) -> Value {
         let (action, document) = match &self.what {
             What::CreateCollection(_, document) => ("createCollection", Some(document)),
-            What::ChangeCollection(_, patch) => ("changeCollection", Some(patch)),
+            What::ChangeCollection(_, changes) => ("changeCollection", Some(changes)),
             What::CreateJob(_, document) => ("createJob", Some(document)),
-            What::ChangeJob(_, patch) => ("changeJob", Some(patch)),
+            What::ChangeJob(_, changes) => ("changeJob", Some(changes)),
             What::DeleteJob(_) => ("deleteJob", None),
         };
         json!({"action": action, "name": self.name(work), "document": document.map(masked)})
@@ -86,12 +101,13 @@ impl Plan {
         let mut plan = Self::default();
         let mut deletions = Vec::new();
         for collection in wanted {
-            let mut found = plan.collection(work, collection).await?;
+            let Found { zone, jobs: mut found } = plan.collection(work, collection).await?;
             for (name, job) in &collection.jobs {
+                let file = job.file.clone();
                 let path = collection.path.job(name.as_str());
                 let before = found.remove(&name.to_lowercase()).map(|(_, job)| job);
-                plan.job(work, &path, job, before, send_secrets)
-                    .map_err(|failure| named(failure, &job.file, name))?;
+                let job = Job { path: &path, wanted: job, before, zone };
+                plan.job(work, job, send_secrets).map_err(|failure| named(failure, &file, name))?;
             }
             for (_, (name, _)) in found {
                 let path = collection.path.job(name);
@@ -119,23 +135,21 @@ impl Plan {
         (count("+"), count("~"), count("-"))
     }
 
-    /// Adds the changes of a collection, and returns its jobs under their names in lower case.
-    async fn collection(
-        &mut self,
-        work: &Work,
-        wanted: &WantedCollection,
-    ) -> Result<BTreeMap<String, (String, Map<String, Value>)>> {
+    /// Adds the changes of a collection, and returns what it has.
+    async fn collection(&mut self, work: &Work, wanted: &WantedCollection) -> Result<Found> {
         let path = &wanted.path;
+        let own = wanted.properties.as_ref().and_then(zone_of_collection);
         let found = match work.client().collection(path).await {
             Err(error) if error.is_not_found() => {
                 let properties = wanted.properties.clone().unwrap_or_default();
                 let document = json!({ "properties": properties });
                 let what = What::CreateCollection(path.clone(), document);
                 self.steps.push(Step { what, lines: vec!["collection".to_owned()] });
-                return Ok(BTreeMap::new());
+                return Ok(Found { zone: own, jobs: BTreeMap::new() });
             }
             found => found?.value,
         };
+        let zone = own.or_else(|| zone_of_collection(&found.properties.rest));
         if let Some(properties) = &wanted.properties {
             let mut before = found.properties.rest;
             before.insert("state".to_owned(), found.properties.state.into());
@@ -143,9 +157,9 @@ impl Plan {
             let mut wanted = properties.clone();
             wanted.entry("state").or_insert_with(|| "Enabled".into());
             before.retain(|name, _| wanted.keys().any(|key| key.eq_ignore_ascii_case(name)));
-            let Difference { patch, lines } = difference(&wanted, &before);
-            if !patch.is_empty() {
-                let what = What::ChangeCollection(path.clone(), json!({ "properties": patch }));
+            let Difference { patch: changes, lines } = difference(&wanted, &before, None);
+            if !changes.is_empty() {
+                let what = What::ChangeCollection(path.clone(), json!({ "properties": changes }));
                 self.steps.push(Step { what, lines });
             }
         }
@@ -157,44 +171,39 @@ impl Plan {
                 jobs.insert(name.to_lowercase(), (name, job.value.properties));
             }
         }
-        Ok(jobs)
+        Ok(Found { zone, jobs })
     }
 
-    fn job(
-        &mut self,
-        work: &Work,
-        path: &JobPath,
-        wanted: &WantedJob,
-        before: Option<Map<String, Value>>,
-        send_secrets: bool,
-    ) -> Result<()> {
+    fn job(&mut self, work: &Work, job: Job<'_>, send_secrets: bool) -> Result<()> {
+        let Job { path, wanted, before, zone } = job;
         let document = Value::Object(wanted.properties.clone());
         secrets::check(&document, "")?;
         let resolved = |value: &Value| secrets::resolved(value, &wanted.file, &work.environment);
         let Some(before) = before else {
-            let sentence = sentence(work, &wanted.properties)?;
+            let sentence = sentence(work, &wanted.properties, zone)?;
             let what = What::CreateJob(path.clone(), json!({ "properties": resolved(&document)? }));
             self.steps.push(Step { what, lines: vec![sentence] });
             return Ok(());
         };
-        let Difference { mut patch, mut lines } = difference(&wanted.properties, &before);
+        let Difference { patch: mut changes, mut lines } =
+            difference(&wanted.properties, &before, zone_of(&before).or(zone));
         if send_secrets && let Some(sent) = only_secrets(&document) {
             lines.push("the secrets are sent".to_owned());
-            let mut all = Value::Object(patch);
+            let mut all = Value::Object(changes);
             merge(&mut all, sent);
-            patch = all.as_object().cloned().unwrap_or_default();
+            changes = all.as_object().cloned().unwrap_or_default();
         }
-        if patch.is_empty() {
+        if changes.is_empty() {
             self.unchanged += 1;
             return Ok(());
         }
-        let timing = patch.contains_key("recurrence") || patch.contains_key("startTime");
+        let timing = changes.contains_key("recurrence") || changes.contains_key("startTime");
         if timing {
             // A change of timing without a start would run at once.
-            lines.push(format!("fires: {}", sentence(work, &wanted.properties)?));
+            lines.push(format!("fires: {}", sentence(work, &wanted.properties, zone)?));
         }
-        let patch = resolved(&Value::Object(patch))?;
-        let what = What::ChangeJob(path.clone(), json!({ "properties": patch }));
+        let changes = resolved(&Value::Object(changes))?;
+        let what = What::ChangeJob(path.clone(), json!({ "properties": changes }));
         self.steps.push(Step { what, lines });
         Ok(())
     }
@@ -206,15 +215,19 @@ fn named(failure: Failure, file: &Path, job: &str) -> Failure {
 }
 
 /// When a job fires, in words. A job without a start is refused: it would run at once.
-fn sentence(work: &Work, properties: &Map<String, Value>) -> Result<String> {
+/// A job without a zone is in that of its collection.
+fn sentence(work: &Work, properties: &Map<String, Value>, zone: Option<Zone>) -> Result<String> {
     if !properties.contains_key("startTime") {
         return Err(Failure::refused("'startTime' is missing, so the job would run at once")
             .hint("add a date, such as \"startTime\": \"2027-01-01\""));
     }
-    let timing: Map<String, Value> = ["startTime", "recurrence"]
+    let mut timing: Map<String, Value> = ["startTime", "recurrence"]
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
         .collect();
+    if let (Some(zone), Some(Value::Object(recurrence))) = (zone, timing.get_mut("recurrence")) {
+        recurrence.entry("timeZone").or_insert_with(|| zone.name().into());
+    }
     let timetable = Timetable::from_json_text(&Value::Object(timing).to_string(), work.now());
     timetable.map(|timetable| timetable.sentence()).map_err(|refused| {
         let detail = refused.detail();

@@ -14,7 +14,7 @@ use crate::output::table::Table;
 
 /// The arguments of `context`.
 #[derive(Debug, Args)]
-pub(crate) struct ContextArgs {
+pub struct ContextArgs {
     #[command(subcommand)]
     command: ContextCommand,
     #[command(flatten)]

@@ -22,7 +22,7 @@ const TOKEN_BYTES_MAX: u64 = 16 * 1024;
 
 /// The arguments of `login`.
 #[derive(Debug, Args)]
-pub(crate) struct LoginArgs {
+pub struct LoginArgs {
     /// Name of the context to make or to change
     #[arg(default_value = NAME_DEFAULT)]
     name: String,
@@ -135,7 +135,7 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 
 /// The arguments of `logout`.
 #[derive(Debug, Args)]
-pub(crate) struct LogoutArgs {
+pub struct LogoutArgs {
     /// Context whose token is deleted [default: the current one]
     name: Option<String>,
     #[command(flatten)]
@@ -155,7 +155,7 @@ impl LogoutArgs {
         let path = token_file(&config, &name);
         match std::fs::remove_file(&path) {
             Ok(()) => {
-                screen.note(&format!("deleted {}; the context '{name}' stays", path.display()))
+                screen.note(&format!("deleted {}; the context '{name}' stays", path.display()));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 screen.note(&format!("context '{name}' has no token here"));

@@ -38,11 +38,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Finds out which server to talk to. Nothing is sent.
-    pub(crate) fn open(options: &Options, environment: &Environment) -> Result<Self> {
-        Self::with_limits(options, environment, Limits::default())
-    }
-
-    pub(crate) fn with_limits(
+    pub(crate) fn open(
         options: &Options,
         environment: &Environment,
         limits: Limits,

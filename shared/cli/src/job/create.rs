@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
 use super::schedule::ScheduleArgs;
-use crate::failure::{Failure, NOT_FOUND, Result};
+use crate::failure::{FAILED, Failure, NOT_ALLOWED, NOT_FOUND, Result};
 use crate::input;
 use crate::masked::masked;
-use crate::work::{Work, zone_of};
+use crate::work::{Work, is_collection_missing, no_collection, zone_of, zone_of_collection};
 
 /// The arguments of `job create`.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(crate) struct CreateArgs {
 
 pub(super) async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let jobs = jobs(work, args, &path)?;
+    let jobs = jobs(work, args, &path).await?;
     if jobs.len() > 1 {
         work.screen.note(
             "the expression means a day of the month or a day of the week, which is a job for each; \
@@ -66,7 +66,7 @@ pub(super) async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
 }
 
 /// The jobs to create: their paths and properties.
-fn jobs(
+async fn jobs(
     work: &Work,
     args: &CreateArgs,
     path: &JobPath,
@@ -83,7 +83,17 @@ fn jobs(
         }
         return Ok(vec![(path.clone(), properties)]);
     }
-    let timings = args.schedule.timings(work.now())?;
+    let schedule = match zoned(work, &args.schedule, &path.collection).await {
+        // What is only shown needs no server, and no collection that exists.
+        Err(failure)
+            if args.dry_run && matches!(failure.code, FAILED | NOT_FOUND | NOT_ALLOWED) =>
+        {
+            work.screen.note("the zone of the collection is not known: times are in UTC");
+            args.schedule.clone()
+        }
+        schedule => schedule?,
+    };
+    let timings = schedule.timings(work.now())?;
     let is_one = timings.len() == 1;
     let jobs = timings.iter().enumerate().map(|(n, timing)| {
         let mut properties = properties.clone();
@@ -93,6 +103,33 @@ fn jobs(
         (path.collection.job(name), properties)
     });
     Ok(jobs.collect())
+}
+
+/// The options with the zone of the collection, if they name none: a person means the clock that the
+/// collection names, and is told so before the job is made.
+async fn zoned(
+    work: &Work,
+    schedule: &ScheduleArgs,
+    path: &CollectionPath,
+) -> Result<ScheduleArgs> {
+    let mut schedule = schedule.clone();
+    // What is wrong with the options is said before the server is asked.
+    schedule.timings(work.now())?;
+    if schedule.zone.is_none() {
+        match work.client().collection(path).await {
+            Ok(found) => {
+                let zone = zone_of_collection(&found.value.properties.rest);
+                schedule.zone = zone.map(|zone| zone.name().to_owned());
+            }
+            Err(error) if is_collection_missing(&error) => {
+                if !work.defaults().is_default_collection(path) {
+                    return Err(no_collection(work, path));
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(schedule)
 }
 
 /// The properties of the job without its timing: those of the file, with the options on top.
@@ -163,6 +200,11 @@ fn preview(work: &Work, path: &JobPath, document: &Value, timetable: &Timetable)
     work.screen.line(&first)
 }
 
+/// Creates a job that must not exist yet, and the default collection if that is missing.
+pub(crate) async fn put_new(work: &Work, path: &JobPath, document: &Value) -> Result<String> {
+    put(work, path, document, Precondition::New).await
+}
+
 /// Creates the job, and the default collection if that is what is missing.
 async fn put(
     work: &Work,
@@ -189,16 +231,6 @@ async fn put(
     }
 }
 
-fn is_collection_missing(error: &client::Error) -> bool {
-    error.refusal().is_some_and(|refusal| refusal.code == "ResourceNotFound")
-}
-
-fn no_collection(work: &Work, path: &CollectionPath) -> Failure {
-    let name = work.defaults().short_collection(path);
-    Failure::new(NOT_FOUND, format!("there is no collection '{name}'"))
-        .hint(format!("`minutehand collection create {name}` makes it"))
-}
-
 async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {
     let made = work.client().put_collection(path, &json!({}), Precondition::New).await;
     match made {
@@ -213,7 +245,7 @@ async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {
 }
 
 /// Says what the server has understood.
-async fn describe(work: &Work, path: &JobPath) -> Result<()> {
+pub(super) async fn describe(work: &Work, path: &JobPath) -> Result<()> {
     let job = work.client().describe(path).await?.value;
     let name = work.defaults().short_job(path);
     work.screen.line(&format!("created {name}: {}", job.sentence))?;

@@ -82,7 +82,7 @@ pub(super) async fn edit(work: &Work, args: &EditArgs) -> Result<()> {
 
 fn without_remarks(text: &str) -> String {
     let lines = text.lines().skip_while(|line| line.trim_start().starts_with(REMARK));
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 fn draft(work: &Work) -> Result<Draft> {

@@ -5,9 +5,9 @@ use client::{Job, Listed};
 use recurrence::Timetable;
 use serde_json::{Map, Value};
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output::table::Table;
-use crate::work::{Work, zone_of};
+use crate::work::{Work, is_collection_missing, no_collection, zone_of};
 
 /// How many jobs are listed if nothing else is asked for.
 const LIMIT_DEFAULT: usize = 500;
@@ -61,12 +61,7 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let listing = work.client().jobs(&path, state.as_deref());
     let read = if whole { usize::MAX } else { limit.saturating_add(1) };
     let listed = listing.up_to(read).await.map_err(|error| {
-        let missing = error.refusal().is_some_and(|refusal| refusal.code == "ResourceNotFound");
-        if missing && args.collection.is_none() {
-            Failure::from(error).hint("`minutehand job create` makes it with its first job")
-        } else {
-            error.into()
-        }
+        if is_collection_missing(&error) { no_collection(work, &path) } else { error.into() }
     })?;
     let mut jobs: Vec<Listed<Job>> = listed;
     if args.failing {

@@ -2,6 +2,7 @@
 
 mod action;
 pub(crate) use action::is_credential;
+mod copy;
 mod create;
 mod days;
 mod delete;
@@ -25,7 +26,7 @@ use crate::work::Work;
 
 /// The arguments of `job`.
 #[derive(Debug, Args)]
-pub(crate) struct JobArgs {
+pub struct JobArgs {
     #[command(subcommand)]
     command: JobCommand,
     #[command(flatten)]
@@ -56,6 +57,8 @@ enum JobCommand {
     /// Create a job
     #[command(after_long_help = CREATE_EXAMPLES)]
     Create(Box<create::CreateArgs>),
+    /// Create a job as another one is, under another name
+    Copy(copy::CopyArgs),
     /// Change properties of a job: state=disabled recurrence.interval=2
     Set(set::SetArgs),
     /// Change a job in an editor
@@ -86,6 +89,7 @@ impl JobArgs {
             JobCommand::List(args) => list::list(&work, &args).await,
             JobCommand::Show(args) => show::show(&work, &args).await,
             JobCommand::Create(args) => create::create(&work, &args).await,
+            JobCommand::Copy(args) => copy::copy(&work, &args).await,
             JobCommand::Set(args) => set::set(&work, &args).await,
             JobCommand::Edit(args) => edit::edit(&work, &args).await,
             JobCommand::Enable(args) => switch::switch(&work, &args, true).await,

@@ -24,12 +24,16 @@ pub(crate) struct NextArgs {
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
     /// Number of occurrences
-    #[arg(long, value_name = "N", default_value_t = 10,
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(COUNT_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
     count: u32,
     /// Show times in this zone [default: that of the job]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
+}
+
+fn count(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| (1..=COUNT_MAX).contains(count));
+    count.ok_or_else(|| format!("give a number from 1 to {COUNT_MAX}"))
 }
 
 pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {

@@ -188,8 +188,7 @@ impl ScheduleArgs {
     ) -> Result<Timing> {
         let days = match (&self.on, self.daily, every) {
             (Some(on), _, _) => Days::parse(on)?,
-            (None, true, _) => Days::Daily,
-            (None, false, Some(Every { unit: "day", .. })) => Days::Daily,
+            (None, true, _) | (None, false, Some(Every { unit: "day", .. })) => Days::Daily,
             (None, false, Some(Every { unit: unit @ ("minute" | "hour"), .. })) => {
                 return Err(Failure::refused(format!(
                     "--every with {unit}s and --at exclude each other: an interval has no time of \

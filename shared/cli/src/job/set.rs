@@ -23,14 +23,14 @@ pub(crate) struct SetArgs {
 
 pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let mut patch = Value::Object(Map::new());
+    let mut changes = Value::Object(Map::new());
     for change in &args.changes {
-        add(&mut patch, change)?;
+        add(&mut changes, change)?;
     }
-    let patch = json!({ "properties": patch });
-    let changed = work.client().patch_job(&path, &patch, Precondition::Always).await?;
+    let changes = json!({ "properties": changes });
+    let answer = work.client().patch_job(&path, &changes, Precondition::Always).await?;
     if let Some(json) = &work.json {
-        return json.document(&work.screen, &changed.text);
+        return json.document(&work.screen, &answer.text);
     }
     let job = work.client().describe(&path).await?.value;
     let name = work.defaults().short_job(&path);
@@ -43,7 +43,7 @@ pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
 }
 
 /// Adds a change to a merge patch.
-fn add(patch: &mut Value, change: &str) -> Result<()> {
+fn add(changes: &mut Value, change: &str) -> Result<()> {
     let refused = |why: &str| Failure::refused(format!("'{change}': {why}"));
     let (path, text) = change
         .split_once('=')
@@ -60,7 +60,7 @@ fn add(patch: &mut Value, change: &str) -> Result<()> {
         }
         None => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
     };
-    let mut at = patch;
+    let mut at = changes;
     for name in path.split('.') {
         if name.is_empty() {
             return Err(refused("the property is missing"));
@@ -81,16 +81,16 @@ fn add(patch: &mut Value, change: &str) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn patch(changes: &[&str]) -> Result<Value> {
-        let mut patch = json!({});
-        changes.iter().try_for_each(|change| add(&mut patch, change))?;
-        Ok(patch)
+    fn merged(arguments: &[&str]) -> Result<Value> {
+        let mut merged = json!({});
+        arguments.iter().try_for_each(|argument| add(&mut merged, argument))?;
+        Ok(merged)
     }
 
     #[test]
     fn changes_become_a_merge_patch() {
         assert_eq!(
-            patch(&[
+            merged(&[
                 "state=disabled",
                 "recurrence.interval=2",
                 "recurrence.schedule.hours=[8]",
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn a_secret_is_never_an_argument() {
         let message =
-            patch(&["action.request.authentication.password=hunter2"]).unwrap_err().message;
+            merged(&["action.request.authentication.password=hunter2"]).unwrap_err().message;
         assert!(message.contains("password=@FILE") && !message.contains("hunter2"), "{message}");
-        assert!(patch(&["state"]).unwrap_err().message.contains("like state=disabled"));
-        assert!(patch(&["=1"]).unwrap_err().message.contains("the property is missing"));
+        assert!(merged(&["state"]).unwrap_err().message.contains("like state=disabled"));
+        assert!(merged(&["=1"]).unwrap_err().message.contains("the property is missing"));
     }
 }

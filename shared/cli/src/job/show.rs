@@ -77,10 +77,10 @@ fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryPrope
 fn counters(job: &Description) -> String {
     let mut text = format!("{} attempts, {} failed", job.executions, job.failures);
     if job.faulted > 0 {
-        text.push_str(&format!("; {} occurrences failed for good", job.faulted));
+        text.extend([format!("; {} occurrences failed for good", job.faulted)]);
     }
     if job.skipped > 0 {
-        text.push_str(&format!("; {} skipped", job.skipped));
+        text.extend([format!("; {} skipped", job.skipped)]);
     }
     text
 }

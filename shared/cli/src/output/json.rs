@@ -75,8 +75,9 @@ fn is_optional(document: &Value, field: &str) -> bool {
 }
 
 fn unknown(field: &str, document: &Value) -> Failure {
-    let names: Vec<&str> =
+    let mut names: Vec<&str> =
         document.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
+    names.sort_unstable();
     Failure::refused(format!("--json: there is no field '{field}'; use {}", names.join(", ")))
 }
 

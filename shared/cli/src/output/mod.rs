@@ -6,3 +6,8 @@ pub(crate) mod progress;
 pub(crate) mod screen;
 pub(crate) mod table;
 pub(crate) mod times;
+
+/// A number of things: `1 job`, `2 jobs`.
+pub(crate) fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { format!("{count} {thing}") } else { format!("{count} {thing}s") }
+}

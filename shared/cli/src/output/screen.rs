@@ -14,6 +14,7 @@ const WIDTH_MIN: usize = 20;
 
 /// Where a command prints, and how.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub(crate) struct Screen {
     pub(crate) layout: Layout,
     colors: bool,
@@ -51,6 +52,7 @@ impl Screen {
     }
 
     /// Prints an answer.
+    #[expect(clippy::unused_self, reason = "a command prints where its screen is")]
     pub(crate) fn print(&self, text: &str) -> Result<()> {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -65,12 +67,26 @@ impl Screen {
         self.print(&format!("{text}\n"))
     }
 
+    /// Empties the terminal.
+    pub(crate) fn clear(&self) -> Result<()> {
+        self.print("\u{1b}[H\u{1b}[2J")
+    }
+
+    /// A line that fits the terminal.
+    pub(crate) fn cut(&self, line: &str) -> String {
+        match self.layout {
+            Layout::Terminal { width } => console::truncate_str(line, width, "…").into_owned(),
+            Layout::Pipe { .. } => line.to_owned(),
+        }
+    }
+
     pub(crate) fn table(&self, table: &Table) -> Result<()> {
         let dimmed = |text: &str| self.dim(text);
         self.print(&table.text(self.layout, &dimmed))
     }
 
     /// Says something that is not the answer.
+    #[expect(clippy::unused_self, reason = "a command prints where its screen is")]
     pub(crate) fn note(&self, text: &str) {
         // If standard error cannot be written, there is no other place to report it.
         let _ = writeln!(io::stderr().lock(), "{text}");

@@ -54,7 +54,7 @@ impl Table {
 
     fn aligned(&self, width: usize, dimmed: &dyn Fn(&str) -> String) -> String {
         let titles: Vec<String> = self.titles.iter().map(|&title| title.to_owned()).collect();
-        let mut widths: Vec<usize> = titles.iter().map(|title| title.len()).collect();
+        let mut widths: Vec<usize> = titles.iter().map(String::len).collect();
         for row in &self.rows {
             for (most, cell) in widths.iter_mut().zip(row) {
                 *most = measure_text_width(&one_line(cell)).max(*most);
