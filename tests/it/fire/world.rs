@@ -15,6 +15,7 @@ use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::work_item::{JobRef, encode_waiting};
 use embedded::Store;
@@ -592,5 +593,10 @@ pub(super) fn short(at: DateTime<Utc>) -> String {
 }
 
 fn manage_settings() -> ManageSettings {
-    ManageSettings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false }
+    ManageSettings {
+        region: "local".to_owned(),
+        plan_limits: PlanLimits::On,
+        has_aws: false,
+        own: OwnResources::default(),
+    }
 }
