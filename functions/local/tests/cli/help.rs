@@ -18,7 +18,7 @@ fn helps(columns: usize) -> String {
         below.reverse();
         waiting.extend(below);
         let name = path.join(" ");
-        all.push_str(&format!("=== minutehand {name}\n{help}\n"));
+        all.extend([format!("=== minutehand {name}\n{help}\n")]);
     }
     all
 }
