@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::beat::beat;
 use super::build_info::BUILD;
+use super::console::with_console;
 use super::expire::expire;
 use super::files::FileShares;
 use super::http::{ServerTls, listen, prepare_tls};
@@ -153,7 +154,7 @@ fn start_api(
         Some(_) => (Scheme::Https, "https"),
         None => (Scheme::Http, "http"),
     };
-    let api = rest::router(Rest {
+    let api = with_console(rest::router(Rest {
         manage: parts.manage(&settings),
         clock: parts.clock.clone(),
         ids: parts.ids.clone(),
@@ -162,7 +163,7 @@ fn start_api(
         build: build_info(),
         readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
-    });
+    }));
     let address = listener.local_addr().context("cannot read the listening address")?;
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);

@@ -1,0 +1,56 @@
+// History records grouped by occurrence, and the letter of each occurrence's mark.
+import type { Attempt } from './api';
+
+export interface Occurred {
+  /** When it was due; for a run on demand, when it was asked for. */
+  due: number;
+  attempts: Attempt['properties'][];
+  errorAction: Attempt['properties'] | null;
+  letter: string;
+}
+
+const at = (text: string | undefined) => (text === undefined ? NaN : Date.parse(text));
+const isError = (one: Attempt['properties']) => /error/i.test(one.actionName ?? '');
+const hasFailed = (one: Attempt['properties']) => /fail/i.test(one.status ?? '');
+
+/** How much later than due an attempt may begin before it counts as late. */
+const LATE_MS = 1_000;
+
+/** Groups attempts by the occurrence that they belong to, newest first. */
+export function occurrences(all: Attempt[]): Occurred[] {
+  const groups = new Map<string, Attempt['properties'][]>();
+  for (const { properties: one } of all) {
+    const key = one.expectedExecutionTime ?? one.startTime ?? '';
+    const group = groups.get(key);
+    if (group) group.push(one);
+    else groups.set(key, [one]);
+  }
+  return [...groups].map(([key, group]) => {
+    group.sort((a, b) => at(a.startTime) - at(b.startTime));
+    const attempts = group.filter((one) => !isError(one));
+    const errorAction = group.find(isError) ?? null;
+    return { due: at(key), attempts, errorAction, letter: letter(at(key), attempts, errorAction) };
+  }).sort((a, b) => b.due - a.due);
+}
+
+function letter(due: number, attempts: Attempt['properties'][], errorAction: Attempt['properties'] | null): string {
+  const last = attempts.at(-1);
+  if (!last || hasFailed(last)) return errorAction && !hasFailed(errorAction) ? 'e' : 'f';
+  if (attempts.length > 1) return 'r';
+  return at(last.startTime) - due > LATE_MS ? 'l' : 'o';
+}
+
+/** How long an occurrence took, from its first attempt to the end of its last. */
+export function took(one: Occurred): number {
+  const ends = [...one.attempts, ...(one.errorAction ? [one.errorAction] : [])].map((it) => at(it.endTime));
+  return Math.max(...ends) - at(one.attempts[0]?.startTime);
+}
+
+export const lateBy = (one: Occurred) => at(one.attempts[0]?.startTime) - one.due;
+export const failed = hasFailed;
+
+/** The first line of a message, without the words that every message of its kind begins with. */
+export function gist(message: string | undefined): string {
+  const line = (message ?? '').split('\n')[0] ?? '';
+  return line.replace(/^\w+ Action - /, '').replace(/^Response from host '[^']*': /, '');
+}
