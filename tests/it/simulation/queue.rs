@@ -157,6 +157,10 @@ impl World {
         let faults = self.faults();
         for message in messages {
             if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
+                if let WorkItem::Attempt { job, attempt } = &message.work_item {
+                    let id = format!("{}.{}", job.uid, attempt.id());
+                    *self.vanished.lock().unwrap().entry(id).or_default() += 1;
+                }
                 continue;
             }
             let copies = 1 + u32::from(self.time.chance().happens(faults.doubled));
