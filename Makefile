@@ -22,7 +22,11 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
+<<<<<<< HEAD
 .PHONY: help tools run fmt check test e2e monitoring ci simulate judge prove endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
+=======
+.PHONY: help tools run fmt check test convert e2e monitoring ci simulate endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
+>>>>>>> main
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +87,9 @@ test: ## every test: the examples in the documentation, the official Azure clien
 e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
 	@.ci/timed e2e tests/e2e/run
 	@.ci/timed local-lambda tests/e2e/watch --check
+
+convert: ## crontabs of Debian's packages, schedules of boto3, a template of the CDK: converted to jobs
+	@.ci/timed convert tests/convert/run
 
 monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's Prometheus
 	@.ci/timed monitoring tests/monitoring/run
