@@ -101,7 +101,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 35] = [
+    pub(super) const ALL: [Self; 44] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -130,7 +130,16 @@ impl Mutation {
         Self::RetryTimerGone,
         Self::NoFenceRecord,
         Self::TimersStay,
-        Self::NeverDeleted,
+        Self::ForgetsEvicted,
+        Self::PresumesEvicted,
+        Self::VerdictLate,
+        Self::NeverHeals,
+        Self::LeftOutIsSilent,
+        Self::NeverExpires,
+        Self::TimerExpiresFirst,
+        Self::SwitchStays,
+        Self::NoRecount,
+        Self::RecountAtOnce,
         Self::NoWait,
         Self::NoFence,
         Self::AheadStands,
