@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.41ad49789d45.css",
-        bytes: include_bytes!("../dist/app.41ad49789d45.css"),
-        gzip: include_bytes!("../dist/app.41ad49789d45.css.gz"),
+        name: "app.d38de2d96d29.css",
+        bytes: include_bytes!("../dist/app.d38de2d96d29.css"),
+        gzip: include_bytes!("../dist/app.d38de2d96d29.css.gz"),
         content_type: "text/css; charset=utf-8",
-        etag: "\"41ad49789d45889aff656131749b683d\"",
+        etag: "\"d38de2d96d298a3683eda9f2eba7a369\"",
         is_hashed: true,
     },
     File {
-        name: "app.4c8b2c36f59f.js",
-        bytes: include_bytes!("../dist/app.4c8b2c36f59f.js"),
-        gzip: include_bytes!("../dist/app.4c8b2c36f59f.js.gz"),
+        name: "app.e7e85f362411.js",
+        bytes: include_bytes!("../dist/app.e7e85f362411.js"),
+        gzip: include_bytes!("../dist/app.e7e85f362411.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"4c8b2c36f59f79d291bcab279bfdac04\"",
+        etag: "\"e7e85f36241170724e46d617b97642e6\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"0dbe3de8eced6efaa19c390122711a38\"",
+        etag: "\"bc76b9be9e6ef48fc9372a74234459ba\"",
         is_hashed: false,
     },
     File {

@@ -135,6 +135,57 @@ export interface Check {
   };
 }
 
+/** A job as a list shows it. */
+export interface Row {
+  name: string;
+  state: string;
+  sentence: string;
+  zone: string | null;
+  next: string | null;
+  executions: number;
+  failures: number;
+  faulted: number;
+  target: string;
+  /** One letter an occurrence, the newest last, where the server keeps it. */
+  recent: string | null;
+}
+
+export interface Why {
+  at: string;
+  verdict: string;
+  sentence: string;
+  near: { before: string | null; after: string | null };
+  evidence: { at: string; kind: string; text: string }[];
+}
+
+export interface Entry {
+  at: string;
+  who: string;
+  requestId: string;
+  operation: string;
+  job: string | null;
+  names: string[];
+  change: unknown;
+  undo: unknown;
+}
+
+export interface ConvertedJob {
+  name: string;
+  line?: number;
+  path?: string;
+  state: string;
+  sentence: string;
+  next: string | null;
+  document: { properties: JobProperties };
+  secrets: { pointer: string; variable: string; isGiven: boolean }[];
+}
+
+export interface Converted {
+  found: number;
+  jobs: ConvertedJob[];
+  problems: { kind: string; line?: number; path?: string; job: string | null; why: string; remedy: string }[];
+}
+
 export interface Page<T> {
   items: T[];
   /** Where the next page begins; `null` after the last. */
@@ -254,6 +305,24 @@ async function page<T>(path: string, query: string, from: string | null): Promis
   return { items: answer.value, next };
 }
 
+const ownCollection = (place: Place, collection: string) =>
+  `/minutehand/v1/subscriptions/${enc(place.subscription)}/resourceGroups/${enc(place.group)}` +
+  `/jobCollections/${enc(collection)}`;
+
+const WORDS = ['name', 'state', 'sentence', 'zone', 'next', 'target', 'recent'] as const;
+const NUMBERS = ['executions', 'failures', 'faulted'] as const;
+
+/** Rows come as arrays, whose columns are named once: a column that is not there is empty. */
+function rowsOf(columns: string[], items: unknown[][]): Row[] {
+  const place = new Map(columns.map((name, index) => [name, index]));
+  const value = (item: unknown[], name: string) => item[place.get(name) ?? -1];
+  return items.map((item) => {
+    const words = WORDS.map((name) => [name, value(item, name) ?? null]);
+    const numbers = NUMBERS.map((name) => [name, Number(value(item, name) ?? 0)]);
+    return Object.fromEntries([...words, ...numbers]) as Row;
+  });
+}
+
 export const api = {
   async me(): Promise<Me> {
     const sent = Date.now();
@@ -284,8 +353,38 @@ export const api = {
   async deleteCollection(place: Place, name: string) {
     await send('DELETE', `${collectionPath(place, name)}?${VERSION}`);
   },
-  jobs: (place: Place, collection: string, from: string | null, top: number) =>
-    page<Job>(`${collectionPath(place, collection)}/jobs`, `&$top=${top}`, from),
+  async rows(place: Place, collection: string, prefix: string, limit: number, from: string | null): Promise<Page<Row>> {
+    const query = new URLSearchParams({ limit: String(limit) });
+    if (prefix) query.set('prefix', prefix);
+    if (from !== null) query.set('position', from);
+    const answer = await json<{ columns: string[]; items: unknown[][]; position: string | null }>(
+      'GET',
+      `${ownCollection(place, collection)}/rows?${query}`,
+    );
+    return { items: rowsOf(answer.columns, answer.items), next: answer.position };
+  },
+  why: (place: Place, collection: string, job: string, at: string) =>
+    json<Why>('GET', `${ownPath(place, collection, job)}/why?at=${enc(at)}`),
+  convert: (body: unknown) => json<Converted>('POST', '/minutehand/v1/convert', body),
+  async hasJob(place: Place, collection: string, job: string): Promise<boolean> {
+    try {
+      await send('GET', `${jobPath(place, collection, job)}?${VERSION}`);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof ApiError && thrown.status === 404) return false;
+      throw thrown;
+    }
+  },
+  async journal(place: Place, collection: string, job: string, from: string | null): Promise<Page<Entry>> {
+    const query = new URLSearchParams();
+    if (job) query.set('job', job);
+    if (from !== null) query.set('position', from);
+    const answer = await json<{ items: Entry[]; position: string | null }>(
+      'GET',
+      `${ownCollection(place, collection)}/journal?${query}`,
+    );
+    return { items: answer.items, next: answer.position };
+  },
   putJob: (place: Place, collection: string, job: string, properties: unknown) =>
     json<Job>('PUT', `${jobPath(place, collection, job)}?${VERSION}`, { properties }),
   patchJob: (place: Place, collection: string, job: string, properties: unknown) =>

@@ -1,7 +1,7 @@
 // A job's document and what a form shows of it. Both are one: what the form does not know stays as it is.
 import type { Document, JobProperties } from './api';
 
-export type Often = 'once' | 'minute' | 'hour' | 'day' | 'week' | 'month';
+export type Often = 'once' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 
 export const OFTEN: readonly (readonly [Often, string])[] = [
   ['once', 'Once'],
@@ -10,6 +10,7 @@ export const OFTEN: readonly (readonly [Often, string])[] = [
   ['day', 'Day'],
   ['week', 'Week'],
   ['month', 'Month'],
+  ['year', 'Year'],
 ];
 
 export const WEEK_DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
@@ -50,7 +51,8 @@ const TAKES: Record<Often, string[]> = {
   hour: ['minutes'],
   day: ['hours', 'minutes'],
   week: ['hours', 'minutes', 'weekDays'],
-  month: ['hours', 'minutes', 'monthDays', 'monthlyOccurrences'],
+  month: ['hours', 'minutes', 'monthDays', 'monthlyOccurrences', 'months'],
+  year: ['hours', 'minutes', 'monthDays', 'monthlyOccurrences', 'months'],
 };
 
 export function withOften(document: Document, to: Often): Document {
@@ -99,13 +101,15 @@ export function withTimes(document: Document, written: string): { document: Docu
   return { document: next, problem: null };
 }
 
-/** The days that are chosen of a part of the schedule. */
-export function days(document: Document, part: 'weekDays' | 'monthDays'): (string | number)[] {
+type DayPart = 'weekDays' | 'monthDays' | 'months';
+
+/** The days or months that are chosen of a part of the schedule. */
+export function days(document: Document, part: DayPart): (string | number)[] {
   const value = at(document, `recurrence.schedule.${part}`);
   return (Array.isArray(value) ? value : []) as (string | number)[];
 }
 
-export function toggleDay(document: Document, part: 'weekDays' | 'monthDays', day: string | number): Document {
+export function toggleDay(document: Document, part: DayPart, day: string | number): Document {
   const same = (one: string | number) => String(one).toLowerCase() === String(day).toLowerCase();
   const old = days(document, part);
   const next = old.some(same) ? old.filter((one) => !same(one)) : [...old, day];

@@ -13,6 +13,7 @@ import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui
 const REST_MS = 150;
 /** How long before a screen reader hears the new sentence. */
 const SPEAK_MS = 500;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];
 
 const EXAMPLE: JobProperties = {
@@ -236,7 +237,7 @@ interface FormProps {
   collection: string;
 }
 
-const ONE_OF: Record<Often, string> = { once: '', minute: 'minutes', hour: 'hours', day: 'days', week: 'weeks', month: 'months' };
+const ONE_OF: Record<Often, string> = { once: '', minute: 'minutes', hour: 'hours', day: 'days', week: 'weeks', month: 'months', year: 'years' };
 
 function Form(given: FormProps) {
   return (
@@ -269,7 +270,8 @@ function When({ properties, change, of }: FormProps) {
     if (to === 'once' || to === 'minute' || to === 'hour') setWritten('');
   };
   const zones = useLoad('zones', api.zones, null);
-  const hasDays = kind === 'week' || kind === 'month';
+  const isLong = kind === 'month' || kind === 'year';
+  const hasDays = kind === 'week' || isLong;
   return (
     <fieldset class="step"><legend class="hd"><i>1</i> When</legend>
       <Choice label="How often" value={kind} options={OFTEN} onChange={turn} />
@@ -294,7 +296,11 @@ function When({ properties, change, of }: FormProps) {
         <Days label="Days of the week" problem={of('recurrence.schedule.weekDays')} all={WEEK_DAYS.map((day) => [day, day.slice(0, 3)])}
           chosen={days(properties, 'weekDays')} onToggle={(day) => change(toggleDay(properties, 'weekDays', day))} />
       )}
-      {kind === 'month' && (
+      {kind === 'year' && (
+        <Days label="Months" problem={of('recurrence.schedule.months')} all={MONTHS.map((month, place) => [place + 1, month])}
+          chosen={days(properties, 'months')} onToggle={(month) => change(toggleDay(properties, 'months', month))} />
+      )}
+      {isLong && (
         <Days label="Days of the month" problem={of('recurrence.schedule.monthDays')}
           all={[...Array.from({ length: 31 }, (_, day) => [day + 1, String(day + 1)] as [number, string]), [-1, 'last']]}
           chosen={days(properties, 'monthDays')} onToggle={(day) => change(toggleDay(properties, 'monthDays', day))} />

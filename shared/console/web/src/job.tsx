@@ -10,6 +10,7 @@ import { civil, grouped, isoSpan, parts, shownZone, span, until, withOffset } fr
 import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 import { target } from './jobs';
+import { Ask } from './why';
 
 /** How many marks of the past the tape shows. */
 const TAPE = 44;
@@ -44,6 +45,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
     s: () => may('write') && job.data && !isOver && void turn(),
     y: () => void navigator.clipboard.writeText(`minutehand job show ${collection}/${name}`).then(
       () => say('The command is copied.'), () => say('The browser did not allow copying.')),
+    w: () => document.querySelector<HTMLInputElement>('.why input')?.focus(),
     Escape: () => go(inPlace('jobs', collection)),
   });
   const all = occurrences(history.data?.items ?? []);
@@ -80,6 +82,10 @@ export function JobPage({ collection, name }: { collection: string; name: string
           <div class="grid two">
             <History of={history} all={all} job={job.data} />
             <div class="grid">
+              <section class="sheet" aria-labelledby="why">
+                <header><h2 id="why">Why did it not fire?</h2></header>
+                <Ask collection={collection} name={name} zone={job.data.properties.recurrence?.timeZone as string | undefined} />
+              </section>
               <section class="sheet nx" aria-labelledby="next">
                 <header><h2 id="next">Next ten</h2><span class="r">{zoneName(job.data)}</span></header>
                 <Panel of={coming} rows={4}>{(data) => <Next data={data} zone={zoneOf(job.data as Description)} />}</Panel>
@@ -214,7 +220,7 @@ function Occurrence({ one, zone, isOpen, onToggle }: { one: Occurred; zone: stri
         </td>
         <td class="nowrap"><b>{due}</b></td>
         <td class="nowrap muted">{Number.isFinite(late) ? `+${span(Math.max(0, late))}` : '—'}</td>
-        <td class="nowrap"><State kind={isBad ? 'bad' : one.letter === 'l' ? 'late' : 'on'}>{one.attempts.length}{isBad && one.attempts.length > 1 ? ', all failed' : isBad ? ' failed' : ''}</State></td>
+        <td class="nowrap"><State kind={isBad ? 'bad' : one.letter === 'l' ? 'late' : one.letter === 's' ? 'off' : 'on'}>{one.letter === 's' ? 'none' : one.attempts.length}{isBad && one.attempts.length > 1 ? ', all failed' : isBad ? ' failed' : ''}</State></td>
         <td class={isBad ? 'bad' : ''}>{gist(last?.message)}{one.errorAction && `; error action ${failed(one.errorAction) ? 'failed' : 'succeeded'}`}</td>
         <td class="num muted nowrap">{Number.isFinite(duration) ? span(duration) : '—'}</td>
       </tr>
@@ -309,6 +315,7 @@ function What({ job, collection, name }: { job: Description; collection: string;
         {request?.body && <><dt>Sends</dt><dd><pre>{request.body}</pre></dd></>}
         <dt>Retries</dt><dd>{retries}</dd>
         <dt>If it fails</dt><dd>{error ? target({ properties: { action: error } }) : 'nothing more'}</dd>
+        <dt>Changes</dt><dd><a href={`${inPlace('journal', collection)}?job=${encodeURIComponent(name)}`}>Journal</a></dd>
         <dt>Since</dt><dd>{stateWord(job.state)} since {withOffset(Date.parse(job.since), zoneOf(job))}</dd>
       </dl>
     </section>

@@ -1,11 +1,11 @@
 // The jobs of a collection, of which only those in view are in the page.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, api, type Description, type Job, lastName } from './api';
+import { ApiError, api, type Job, type Page, type Row as JobRow } from './api';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, inPlace, may, place, route, say, setQuery, tick, zoneChoice } from './state';
 import { grouped, parts, shownZone, until } from './time';
-import { Confirm, Crumbs, ErrorPanel, Key, Skeleton, State, stateOf, stateWord, Title } from './ui';
+import { Confirm, Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
 
 const ROW = 44;
 /** How many jobs a request asks for: few at first, so that there is something to see. */
@@ -19,35 +19,36 @@ const AT_ONCE = 8;
 const FILTERS = ['all', 'on', 'off', 'failing', 'over'] as const;
 type Filter = (typeof FILTERS)[number];
 
-function fits(job: Job, filter: Filter): boolean {
-  const state = stateOf(job.properties.state);
+function fits(job: JobRow, filter: Filter): boolean {
+  const state = stateOf(job.state);
   if (filter === 'all') return true;
   if (filter === 'failing') return state === 'on' && isFailing(job);
   if (filter === 'over') return state === 'done' || state === 'bad';
   return state === filter;
 }
 
-/** Attempts have failed, and none of the last succeeded, as far as the counters can say. */
-const isFailing = ({ properties: { status } }: Job) =>
-  (status?.failureCount ?? 0) > 0 && (status?.failureCount === status?.executionCount || (status?.faultedCount ?? 0) > 0);
+/** The last occurrence failed for good; where the server does not keep outcomes, all attempts did. */
+function isFailing({ recent, failures, executions }: JobRow): boolean {
+  return recent ? /[fe]$/.test(recent) : failures > 0 && failures === executions;
+}
 
 /** Reads all jobs, page after page, and says after each how far it is. */
 function useJobs(collection: string) {
-  const [jobs, setJobs] = useState<Job[]>([]);
+  const [jobs, setJobs] = useState<JobRow[]>([]);
   const [state, setState] = useState<{ whole: boolean; error: ApiError | null }>({ whole: false, error: null });
   const [round, setRound] = useState(0);
   const key = `${place.value.subscription}/${place.value.group}/${collection}`;
   useEffect(() => {
     let isOver = false;
-    const found: Job[] = [];
+    const found: JobRow[] = [];
     setJobs([]);
     setState({ whole: false, error: null });
     (async () => {
       let from: string | null = null;
       try {
         do {
-          const page: { items: Job[]; next: string | null } =
-            await api.jobs(place.value, collection, from, found.length === 0 ? FIRST : MORE);
+          const page: Page<JobRow> =
+            await api.rows(place.value, collection, '', found.length === 0 ? FIRST : MORE, from);
           if (isOver) return;
           found.push(...page.items);
           from = page.next;
@@ -60,7 +61,7 @@ function useJobs(collection: string) {
     })();
     return () => { isOver = true; };
   }, [key, round]);
-  const replace = (name: string, job: Job | null) =>
+  const replace = (name: string, job: JobRow | null) =>
     setJobs((old) => old.flatMap((one) => (one.name === name ? (job ? [job] : []) : [one])));
   return { jobs, ...state, replace, reload: () => setRound((was) => was + 1) };
 }
@@ -75,7 +76,7 @@ export function Jobs({ collection }: { collection: string }) {
     const isInside = text.startsWith('*');
     const wanted = text.replaceAll('*', '');
     return jobs.filter((job) => {
-      const own = lastName(job.name).toLowerCase();
+      const own = job.name.toLowerCase();
       return fits(job, filter) && (isInside ? own.includes(wanted) : own.startsWith(wanted));
     });
   }, [jobs, name, filter]);
@@ -97,6 +98,7 @@ export function Jobs({ collection }: { collection: string }) {
           </div>
         </div>
         <div class="acts">
+          <a class="btn" href={inPlace('journal', collection)}>Journal</a>
           {may('write') && <a class="btn go" href={inPlace('new', collection)}>New job <Key>n</Key></a>}
         </div>
       </div>
@@ -142,55 +144,14 @@ function EmptyJobs({ collection }: { collection: string }) {
   );
 }
 
-/** Descriptions of the rows in view: the sentence and the next occurrence, as the server says them. */
-function useDescriptions(collection: string, names: string[]) {
-  const [held, setHeld] = useState(new Map<string, Description>());
-  const asked = useRef(new Set<string>());
-  const wanted = names.join('/');
-  useEffect(() => {
-    let isOver = false;
-    const left = names.filter((name) => !asked.current.has(name));
-    const timer = setTimeout(() => {
-      const next = async (): Promise<void> => {
-        const name = isOver ? undefined : left.shift();
-        if (name === undefined) return;
-        asked.current.add(name);
-        try {
-          const found = await api.describe(place.value, collection, name);
-          if (!isOver) setHeld((old) => new Map(old).set(name, found));
-        } catch {
-          // The row shows what the list knows; it is asked again when it comes into view again.
-          asked.current.delete(name);
-        }
-        return next();
-      };
-      for (let lane = 0; lane < 4; lane += 1) void next();
-    }, 80);
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-      for (const name of left) asked.current.delete(name);
-    };
-  }, [collection, wanted]);
-  const forget = (name: string) => {
-    asked.current.delete(name);
-    setHeld((old) => {
-      const next = new Map(old);
-      next.delete(name);
-      return next;
-    });
-  };
-  return { held, forget };
-}
-
 interface GridProps {
   collection: string;
-  shown: Job[];
+  shown: JobRow[];
   total: number;
   whole: boolean;
   error: ApiError | null;
   onRetry: () => void;
-  onReplace: (name: string, job: Job | null) => void;
+  onReplace: (name: string, job: JobRow | null) => void;
 }
 
 function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: GridProps) {
@@ -212,7 +173,6 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
   const first = Math.max(0, Math.floor(top / ROW) - 3);
   const last = Math.min(shown.length, Math.ceil((top + tall) / ROW) + 3);
   const rows = shown.slice(first, last);
-  const { held, forget } = useDescriptions(collection, rows.map((job) => lastName(job.name)));
 
   const reach = (row: number) => {
     const next = Math.max(0, Math.min(shown.length - 1, row));
@@ -225,7 +185,8 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
     }
   };
   const current = shown[at];
-  const open = (job: Job) => go(inPlace('job', collection, lastName(job.name)));
+  const hasMarks = shown.some((job) => job.recent !== null);
+  const open = (job: JobRow) => go(inPlace('job', collection, job.name));
   const choose = (from: number, to: number) => setChosen((old) => {
     const next = new Set(old);
     const isRange = from !== to;
@@ -251,36 +212,38 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
     else if (event.key === 'Enter') open(current);
     else if (event.key === 'x') { choose(at, at); setAnchor(at); }
     else if (event.key === 'X') choose(anchor ?? at, at);
-    else if (event.key === 'e' && writes) go(inPlace('edit', collection, lastName(current.name)));
+    else if (event.key === 'w') go(inPlace('why', collection, current.name));
+    else if (event.key === 'e' && writes) go(inPlace('edit', collection, current.name));
     else if (event.key === 'r' && may('run')) { setChosen(new Set([current.name])); setAsking('run'); }
     else if (event.key === 's' && writes) {
       setChosen(new Set([current.name]));
-      setAsking(stateOf(current.properties.state) === 'on' ? 'off' : 'on');
+      setAsking(stateOf(current.state) === 'on' ? 'off' : 'on');
     } else if (event.key === 'y') {
-      navigator.clipboard.writeText(`minutehand job show ${collection}/${lastName(current.name)}`).then(
+      navigator.clipboard.writeText(`minutehand job show ${collection}/${current.name}`).then(
         () => say('The command is copied.'), () => say('The browser did not allow copying.'));
     } else if (event.key === 'Escape') setChosen(new Set());
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const act = async (job: Job, what: NonNullable<typeof asking>) => {
-    const name = lastName(job.name);
+  const act = async (job: JobRow, what: NonNullable<typeof asking>) => {
+    const { name } = job;
     if (what === 'run') await api.run(place.value, collection, name);
     else if (what === 'delete') {
       await api.deleteJob(place.value, collection, name);
-      onReplace(job.name, null);
+      onReplace(name, null);
     } else {
       const state = what === 'on' ? 'Enabled' : 'Disabled';
-      onReplace(job.name, await api.patchJob(place.value, collection, name, { state }));
+      const { properties } = await api.patchJob(place.value, collection, name, { state });
+      const next = properties.status?.nextExecutionTime ?? null;
+      onReplace(name, { ...job, state: properties.state ?? state, next });
     }
-    forget(name);
   };
   return (
-    <section class="sheet list" aria-label="Jobs">
+    <section class={`sheet list${hasMarks ? ' marked' : ''}`} aria-label="Jobs">
       <div class="wide">
         <div class="vhead" aria-hidden="true">
-          <span /><span><b>Name ↑</b></span><span>When</span><span>Next</span><span class="num">Attempts</span><span />
+          <span /><span><b>Name ↑</b></span><span>When</span>{hasMarks && <span>Last 20</span>}<span>Next</span><span class="num">Attempts</span><span />
         </div>
         <div ref={view} class="view" role="grid" tabIndex={0} aria-label={`Jobs of ${collection}`}
           aria-rowcount={shown.length} aria-multiselectable="true" onKeyDown={pressed}
@@ -290,7 +253,7 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
           <div class="pad" role="presentation" style={{ height: `${shown.length * ROW}px` }}>
             {rows.map((job, offset) => (
               <Row key={job.name} job={job} row={first + offset} isCurrent={first + offset === at}
-                isChosen={chosen.has(job.name)} about={held.get(lastName(job.name))} collection={collection}
+                isChosen={chosen.has(job.name)} collection={collection} hasMarks={hasMarks}
                 onChoose={() => { setAt(first + offset); choose(first + offset, first + offset); setAnchor(first + offset); }}
                 onRun={() => { setChosen(new Set([job.name])); setAsking('run'); }} />
             ))}
@@ -327,41 +290,39 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
   );
 }
 
-function Row({ job, row, isCurrent, isChosen, about, collection, onChoose, onRun }: {
-  job: Job;
+function Row({ job, row, isCurrent, isChosen, hasMarks, collection, onChoose, onRun }: {
+  job: JobRow;
   row: number;
   isCurrent: boolean;
   isChosen: boolean;
-  about: Description | undefined;
+  hasMarks: boolean;
   collection: string;
   onChoose: () => void;
   onRun: () => void;
 }) {
   tick.value;
   zoneChoice.value;
-  const name = lastName(job.name);
-  const { status, recurrence } = job.properties;
-  const state = stateOf(job.properties.state);
+  const { name, next, failures } = job;
+  const state = stateOf(job.state);
   const kind = state === 'on' && isFailing(job) ? 'bad' : state;
-  const next = about?.next ?? status?.nextExecutionTime;
-  const zone = shownZone(recurrence?.timeZone as string | undefined);
+  const zone = shownZone(job.zone ?? undefined);
   const when = next ? parts(Date.parse(next), zone) : null;
-  const failures = status?.failureCount ?? 0;
   return (
     <div class={`row${isChosen ? ' chosen' : ''}`} role="row" id={`row-${row}`} aria-rowindex={row + 1}
       aria-selected={isChosen} data-current={isCurrent || undefined} style={{ top: `${row * ROW}px` }}>
       <span role="gridcell"><input type="checkbox" tabIndex={-1} checked={isChosen} onChange={onChoose} aria-label={`Choose ${name}`} /></span>
       <span role="gridcell" class="nm">
-        <State kind={kind}><span class="vh">{kind === 'bad' ? 'failing' : stateWord(job.properties.state)}</span>
+        <State kind={kind}><span class="vh">{kind === 'bad' ? 'failing' : stateWord(job.state)}</span>
           <a tabIndex={-1} href={inPlace('job', collection, name)}>{name}</a></State>
-        <small>{target(job)}</small>
+        <small>{job.target}</small>
       </span>
-      <span role="gridcell" class="st">{about?.sentence ?? ''}</span>
+      <span role="gridcell" class="st">{job.sentence}</span>
+      {hasMarks && <span role="gridcell"><Marks letters={(job.recent ?? '').slice(-20)} /></span>}
       <span role="gridcell" class="nx">
         {next && when ? <><b>{until(Date.parse(next))}</b><small>{when.day} {when.time} {when.offset}</small></> : <span class="faint">—</span>}
       </span>
       <span role="gridcell" class="num">
-        {grouped(status?.executionCount ?? 0)}
+        {grouped(job.executions)}
         {failures > 0 && <small class="bad">{grouped(failures)} failed</small>}
       </span>
       <span role="gridcell" class="go">
@@ -393,8 +354,8 @@ const VERBS = {
 /** Does something to many jobs, some at once. Those that fail stay chosen, with their reasons. */
 function Bulk({ what, jobs, act, onLeft, onClose }: {
   what: keyof typeof VERBS;
-  jobs: Job[];
-  act: (job: Job, what: keyof typeof VERBS) => Promise<void>;
+  jobs: JobRow[];
+  act: (job: JobRow, what: keyof typeof VERBS) => Promise<void>;
   onLeft: (names: string[]) => void;
   onClose: () => void;
 }) {
@@ -404,7 +365,7 @@ function Bulk({ what, jobs, act, onLeft, onClose }: {
   const isStopped = useRef(false);
   useEffect(() => () => { isStopped.current = true; }, []);
   const [verb, text] = VERBS[what];
-  const one = wanted.length === 1 ? lastName(wanted[0]?.name ?? '') : null;
+  const one = wanted.length === 1 ? wanted[0]?.name ?? '' : null;
   const run = async () => {
     setDone(0);
     const left = wanted.slice();

@@ -5,6 +5,8 @@ import { api, clockOffset, isRefused, takeToken, token } from './api';
 import { Collections } from './collections';
 import { EditJob, NewJob } from './editor';
 import { JobPage } from './job';
+import { Import } from './import';
+import { Journal } from './journal';
 import { Jobs } from './jobs';
 import { useKeys } from './keys';
 import { useLoad } from './load';
@@ -13,11 +15,14 @@ import { SignIn } from './signin';
 import { go, guard, inPlace, link, me, place, route, said, theme, tick } from './state';
 import { mine, now, parts } from './time';
 import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
+import { WhyPage } from './why';
 
 takeToken();
 
 const PAGES = [
   ['collections', 'Collections', 'g c'],
+  ['why', 'Why not?', 'g w'],
+  ['import', 'Import', 'g i'],
   ['settings', 'Settings', 'g s'],
 ] as const;
 
@@ -42,6 +47,8 @@ function App() {
     '/': () => finding.current?.focus(),
     '?': () => setHelps(true),
     'g c': () => go(inPlace('collections')),
+    'g w': () => go(inPlace('why')),
+    'g i': () => go(inPlace('import')),
     'g s': () => go(link('settings')),
   });
   return (
@@ -89,9 +96,12 @@ function current() {
   if (first === undefined || (first === 'in' && (page === 'collections' || page === undefined))) {
     return { section: 'collections', title: 'Collections', body: <Collections /> };
   }
+  if (first === 'in' && page === 'why') return { section: 'why', title: 'Why not?', body: <WhyPage key={`${collection}/${job}`} /> };
+  if (first === 'in' && page === 'import') return { section: 'import', title: 'Import', body: <Import /> };
   if (first === 'in' && collection) {
     const section = 'collections';
     if (page === 'jobs') return { section, title: collection, body: <Jobs key={collection} collection={collection} /> };
+    if (page === 'journal') return { section, title: `Journal of ${collection}`, body: <Journal key={collection} collection={collection} /> };
     if (page === 'new') return { section, title: 'New job', body: <NewJob collection={collection} /> };
     if (page === 'job' && job) return { section, title: job, body: <JobPage key={`${collection}/${job}`} collection={collection} name={job} /> };
     if (page === 'edit' && job) return { section, title: `Edit ${job}`, body: <EditJob key={`${collection}/${job}`} collection={collection} name={job} /> };
@@ -152,8 +162,8 @@ function ThemeButton() {
 }
 
 const HELP = [
-  ['/', 'go to a collection or a job'], ['g c', 'collections'], ['g s', 'settings'], ['n', 'new'],
-  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'],
+  ['/', 'go to a collection or a job'], ['g c', 'collections'], ['g w', 'why not'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
+  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before, after'],
   ['r', 'run now'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
   ['Ctrl /', 'form or JSON'], ['Esc', 'back'], ['?', 'these keys'],
 ] as const;

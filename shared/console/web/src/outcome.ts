@@ -11,6 +11,7 @@ export interface Occurred {
 
 const at = (text: string | undefined) => (text === undefined ? NaN : Date.parse(text));
 const isError = (one: Attempt['properties']) => /error/i.test(one.actionName ?? '');
+const isSkipped = (one: Attempt['properties']) => /skip/i.test(one.status ?? '');
 const hasFailed = (one: Attempt['properties']) => /fail/i.test(one.status ?? '');
 
 /** How much later than due an attempt may begin before it counts as late. */
@@ -35,6 +36,7 @@ export function occurrences(all: Attempt[]): Occurred[] {
 
 function letter(due: number, attempts: Attempt['properties'][], errorAction: Attempt['properties'] | null): string {
   const last = attempts.at(-1);
+  if (last && isSkipped(last)) return 's';
   if (!last || hasFailed(last)) return errorAction && !hasFailed(errorAction) ? 'e' : 'f';
   if (attempts.length > 1) return 'r';
   return at(last.startTime) - due > LATE_MS ? 'l' : 'o';
