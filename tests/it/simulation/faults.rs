@@ -23,10 +23,12 @@ use ports::{
     StoreError, Timers,
 };
 use recurrence::Timetable;
+use serde_json::json;
 
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::queue::QueuePort;
+use super::tally::Fault;
 use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
@@ -71,10 +73,12 @@ impl StorePort {
         self.process.pause(2_000, 15_000).await;
         let faults = self.world.faults();
         if self.chance(faults.throttled) {
+            self.process.time().tally.note(Fault::Throttled);
             return Err(StoreError::Throttled("the simulation says so".into()));
         }
         let mut answer = perform();
         if self.chance(faults.lost) {
+            self.process.time().tally.note(Fault::AnswerLost);
             self.process.pause(SECOND / 10, SECOND / 10 + 1).await;
             if repeats {
                 answer = perform();
@@ -82,6 +86,7 @@ impl StorePort {
         }
         self.process.pause(2_000, 15_000).await;
         if self.chance(faults.lost / 10) {
+            self.process.time().tally.note(Fault::AnswerLost);
             // The second answer is lost, too.
             return Err(StoreError::Unavailable("the simulation lost the answer".into()));
         }
@@ -90,6 +95,18 @@ impl StorePort {
 
     fn chance(&self, in_a_million: u64) -> bool {
         self.process.time().chance().happens(in_a_million)
+    }
+
+    /// Logs a sign of life: what gave it, and when by its clock.
+    fn log_beat(&self, of: PulseOf, pulse: &Pulse, is_kept: bool) {
+        let Some(beat_at) = pulse.beat_at.filter(|_| is_kept) else { return };
+        self.world.log.note(|| {
+            let of = match of {
+                PulseOf::Sweepers => "sweepers",
+                PulseOf::Workers => "workers",
+            };
+            json!({"e": "beat", "of": of, "at": self.world.time.now(), "clock": micros(beat_at)})
+        });
     }
 
     /// The store beneath the faults.
@@ -161,6 +178,7 @@ impl StorePort {
             let Claim { job, attempt, .. } = claim;
             let id = format!("{}.{}", job.uid, attempt.id());
             self.world.recorded(&id, micros(record.ended_at), &self.process);
+            self.world.log_row(&self.process, job, (attempt, record));
             if self.is(Mutation::FinalOnLast) && record.outcome == Outcome::Succeeded {
                 self.end_with(&job.uid, attempt);
             }
@@ -250,11 +268,21 @@ impl Collections for StorePort {
     }
 
     async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::create(self.inner(), collection))).await
+        let create = || {
+            let saved = now(Collections::create(self.inner(), collection))?;
+            self.world.log_collection(&self.process, saved, collection, false);
+            Ok(saved)
+        };
+        self.op(false, create).await
     }
 
     async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::replace(self.inner(), collection))).await
+        let replace = || {
+            let saved = now(Collections::replace(self.inner(), collection))?;
+            self.world.log_collection(&self.process, saved, collection, false);
+            Ok(saved)
+        };
+        self.op(false, replace).await
     }
 
     async fn delete(
@@ -262,7 +290,12 @@ impl Collections for StorePort {
         collection: &CollectionRecord,
         at: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::delete(self.inner(), collection, at))).await
+        let delete = || {
+            let saved = now(Collections::delete(self.inner(), collection, at))?;
+            self.world.log_collection(&self.process, saved, collection, true);
+            Ok(saved)
+        };
+        self.op(false, delete).await
     }
 }
 
@@ -287,13 +320,23 @@ impl Jobs for StorePort {
     async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes } = save;
         let save = || SaveJob { collection, job, timer_changes };
-        self.op(false, || now(Jobs::create(self.inner(), save(), jobs_max))).await
+        let create = || {
+            let saved = now(Jobs::create(self.inner(), save(), jobs_max))?;
+            self.world.log_job(&self.process, saved, (collection, job), false);
+            Ok(saved)
+        };
+        self.op(false, create).await
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let (job, timer_changes) = self.mistaken(save.job, save.timer_changes);
-        let save = || SaveJob { collection: save.collection, job: &job, timer_changes };
-        self.op(false, || now(Jobs::replace(self.inner(), save()))).await
+        let saving = || SaveJob { collection: save.collection, job: &job, timer_changes };
+        let replace = || {
+            let saved = now(Jobs::replace(self.inner(), saving()))?;
+            self.world.log_job(&self.process, saved, (save.collection, &job), false);
+            Ok(saved)
+        };
+        self.op(false, replace).await
     }
 
     async fn delete(
@@ -301,7 +344,12 @@ impl Jobs for StorePort {
         collection: &CollectionRecord,
         job: &JobRecord,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(Jobs::delete(self.inner(), collection, job))).await
+        let delete = || {
+            let saved = now(Jobs::delete(self.inner(), collection, job))?;
+            self.world.log_job(&self.process, saved, (collection, job), true);
+            Ok(saved)
+        };
+        self.op(false, delete).await
     }
 }
 
@@ -446,7 +494,12 @@ impl Pulses for StorePort {
         if forgets {
             pulse.outages.clear();
         }
-        self.op(true, || now(self.inner().beat(of, as_read, &pulse))).await
+        let beat = || {
+            let is_kept = now(self.inner().beat(of, as_read, &pulse))?;
+            self.log_beat(of, &pulse, is_kept);
+            Ok(is_kept)
+        };
+        self.op(true, beat).await
     }
 }
 

@@ -27,6 +27,7 @@ use ports::{
 };
 
 use super::mutation::Mutation;
+use super::tally::Fault;
 use super::time::{SECOND, Time};
 
 /// Few, as each costs a question in every pass.
@@ -204,6 +205,9 @@ impl Memory {
         let Staleness { slow, slow_max } = *self.staleness.lock().unwrap();
         let mut chance = self.time.chance();
         let is_slow = chance.happens(slow);
+        if is_slow {
+            self.time.tally.note(Fault::IndexLate);
+        }
         let lag = chance.between(0, if is_slow { slow_max } else { SECOND / 2 });
         drop(chance);
         let history = tables.index.entry(key).or_default();

@@ -82,6 +82,45 @@ pub(super) enum Mutation {
 }
 
 impl Mutation {
+    /// All of them.
+    pub(super) const ALL: [Self; 35] = [
+        Self::LostClaimAcks,
+        Self::LeaseOverVisibility,
+        Self::KeyByStart,
+        Self::DoneAcks,
+        Self::StaleFirst,
+        Self::OneTimer,
+        Self::FinalOnLast,
+        Self::BlindSettle,
+        Self::NoSettleTimer,
+        Self::ErrorNeedsEnabled,
+        Self::GenerationRestarts,
+        Self::NoExecGap,
+        Self::PulseForgets,
+        Self::LateIsOutage,
+        Self::GapByIdle,
+        Self::SweepCollapsesAll,
+        Self::CheckThenClaim,
+        Self::PlainAdd,
+        Self::Seen8,
+        Self::EnableFromCursor,
+        Self::EditRestarts,
+        Self::SkipDisabled,
+        Self::OwedByNominal,
+        Self::AdvanceFirst,
+        Self::UnconditionalAdvance,
+        Self::RetryTimerGone,
+        Self::NoFenceRecord,
+        Self::TimersStay,
+        Self::NeverDeleted,
+        Self::NoWait,
+        Self::NoFence,
+        Self::AheadStands,
+        Self::NoRetries,
+        Self::NoNotices,
+        Self::NoticeOfEveryFailure,
+    ];
+
     /// The scenario that shows it, if the others hardly do.
     pub(super) const fn shows_in(self) -> Option<Scenario> {
         match self {

@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 
 use super::faults::Store;
 use super::judge::{Later, Run};
+use super::log::Log;
 use super::memory::Memory;
 use super::mutation::Mutation;
+use super::tally::{Fault, Tally};
 use super::time::{SECOND, instant};
 use super::world::{Faults, World};
 
@@ -46,7 +48,7 @@ pub(super) enum Scenario {
 
 /// A request to the API.
 #[derive(Debug, Clone)]
-enum Request {
+pub(super) enum Request {
     Put {
         collection: &'static str,
         job: &'static str,
@@ -96,7 +98,7 @@ pub(super) struct Outage {
 
 /// What an outage is.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Workers,
     Sweepers,
     Both,
@@ -109,6 +111,24 @@ pub(super) fn play(seed: u64, scenario: Scenario, mutation: Option<Mutation>) ->
     play_on(seed, scenario, mutation, |memory| memory.clone())
 }
 
+/// Plays a seed to its end, and writes its log.
+pub(super) fn play_logged(
+    seed: u64,
+    scenario: Scenario,
+    mutation: Option<Mutation>,
+) -> (Run, String) {
+    let world = World::new(seed, mutation, Log::on(), |memory| memory.clone());
+    let run = play_in(&world, scenario);
+    (run, world.log.take())
+}
+
+/// Plays a seed to its end, and tells what went wrong in it.
+pub(super) fn play_counted(seed: u64, scenario: Scenario) -> (Run, Tally) {
+    let world = World::new(seed, None, Log::default(), |memory| memory.clone());
+    let run = play_in(&world, scenario);
+    (run, world.time.tally.clone())
+}
+
 /// Plays a seed over the given store.
 pub(super) fn play_on(
     seed: u64,
@@ -116,7 +136,11 @@ pub(super) fn play_on(
     mutation: Option<Mutation>,
     store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
 ) -> Run {
-    let world = World::new(seed, mutation, store);
+    play_in(&World::new(seed, mutation, Log::default(), store), scenario)
+}
+
+fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
+    let world = world.clone();
     let span = HOUR * world.time.chance().pick(&[1, 2]);
     let mut play = Play { world, scenario, span, outage: None };
     play.begin();
@@ -124,9 +148,11 @@ pub(super) fn play_on(
     let quiet = Faults { skew: play.world.faults().skew, ..Faults::default() };
     play.world.set_faults(quiet);
     play.world.time.run(play.span + TAIL);
+    play.world.log_end("end");
     let mut run = Run::of(&play.world, scenario, play.span, play.outage);
     if scenario == Scenario::Gone {
         play.sleep();
+        play.world.log_end("later");
         run.later = Some(Later::of(&play.world));
     }
     play.world.time.end();
@@ -135,6 +161,7 @@ pub(super) fn play_on(
 
 impl Play {
     fn begin(&mut self) {
+        self.world.log_start(self.scenario);
         self.ticks();
         for collection in COLLECTIONS {
             // Before the first fault.
@@ -181,7 +208,7 @@ impl Play {
             vanished: 0,
             stalls: 0,
         };
-        self.world.set_faults(match self.scenario {
+        let faults = match self.scenario {
             Scenario::Lossy => Faults { vanished: 20_000, ..faults },
             Scenario::Harsh => Faults {
                 crashes: 7 * faults.crashes,
@@ -196,7 +223,9 @@ impl Play {
                 ..faults
             },
             Scenario::Mixed | Scenario::Outage | Scenario::Gone => faults,
-        });
+        };
+        self.world.set_faults(faults);
+        self.world.log_faults(faults);
     }
 
     fn pick<T: Copy>(&self, among: &[T]) -> T {
@@ -347,6 +376,7 @@ impl Play {
             let world = self.world.clone();
             self.world.time.spawn(&self.world.keeper, async move {
                 world.time.until(at).await;
+                world.log_outage(kind, is_down);
                 let (workers, sweepers) = (&world.are_workers_down, &world.are_sweepers_down);
                 match kind {
                     Kind::Workers => workers.store(is_down, Relaxed),
@@ -370,6 +400,7 @@ impl Play {
         self.world.time.spawn(&self.world.keeper, async move {
             world.time.until(at).await;
             let process = world.process();
+            world.log_request(&process, &request);
             let manage = world.manage(&process);
             world.time.spawn(&process, async move {
                 // The client does not retry. The judge sees in the store how the request ended.
@@ -391,8 +422,10 @@ impl Play {
                 let mut passes = 1;
                 if world.time.chance().happens(faults.lost_ticks) {
                     passes = 0;
+                    world.time.tally.note(Fault::TickLost);
                 } else if world.time.chance().happens(faults.doubled_ticks) {
                     passes = 2;
+                    world.time.tally.note(Fault::TickDoubled);
                 }
                 if world.are_sweepers_down.load(Relaxed) {
                     passes = 0;

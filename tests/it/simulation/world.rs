@@ -17,13 +17,14 @@ use domain::firing::may_start;
 use domain::job::JobState;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
-use domain::work_item::WorkItem;
+use domain::work_item::{JobRef, WorkItem};
 use ports::store::PulseOf;
 use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
 use testkit::services::{fire_ports, manage_ports};
 
 use super::chance::Chance;
 use super::faults::{Store, StorePort};
+use super::log::{Log, described};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
 use super::queue::{QueuePort, Sender, Sqs};
@@ -78,6 +79,7 @@ pub(super) struct World {
     pub(super) memory: Arc<Memory>,
     pub(super) store: Arc<dyn Store>,
     pub(super) mutation: Option<Mutation>,
+    pub(super) log: Log,
     pub(super) sqs: Mutex<Sqs>,
     /// Never dies.
     pub(super) keeper: Arc<Process>,
@@ -109,6 +111,7 @@ impl World {
     pub(super) fn new(
         seed: u64,
         mutation: Option<Mutation>,
+        log: Log,
         store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
     ) -> Arc<Self> {
         let time = Time::of(seed);
@@ -120,6 +123,7 @@ impl World {
             memory,
             time,
             mutation,
+            log,
             sqs: Mutex::default(),
             faults: Mutex::default(),
             fires: Mutex::default(),
@@ -369,6 +373,29 @@ impl World {
     }
 }
 
+impl SimulatedTarget {
+    /// Logs a call, or its answer.
+    fn note(&self, what: &str, context: &AttemptContext, attempt: &Attempt, outcome: Outcome) {
+        self.world.log.note(|| {
+            let job = JobRef {
+                uid: context.job_uid.clone(),
+                collection_uid: context.collection_uid.clone(),
+                key: context.job.clone(),
+            };
+            let mut line = described(&job, attempt);
+            line["e"] = what.into();
+            line["at"] = self.world.time.now().into();
+            line["clock"] = self.process.clock().into();
+            line["worker"] = self.process.id.into();
+            line["expected"] = micros(context.expected_at).into();
+            if what == "answer" {
+                line["ok"] = (outcome == Outcome::Succeeded).into();
+            }
+            line
+        });
+    }
+}
+
 #[async_trait]
 impl ActionSender for SimulatedTarget {
     async fn send(
@@ -393,6 +420,7 @@ impl ActionSender for SimulatedTarget {
         };
         self.world.fires.lock().unwrap().push(fire);
         let (outcome, took) = self.world.outcome(context);
+        self.note("call", context, &attempt, outcome);
         // The worker may die as soon as the target works, and when the target has answered.
         let begun = async {
             let time = self.process.time();
@@ -405,6 +433,7 @@ impl ActionSender for SimulatedTarget {
             self.process.stall().await;
         }
         self.process.may_die().await;
+        self.note("answer", context, &attempt, outcome);
         self.process.may_die().await;
         Ok(ActionOutcome { outcome, message: String::new() })
     }
