@@ -9,14 +9,14 @@ use app::fire::StoreOfFiring;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
-use domain::firing::{Outage, Pulse};
+use domain::firing::{LeftOut, Outage, Pulse};
 use domain::job::{JobState, Switch};
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
-    Recorded, ResourceGroup, SaveJob, Saved,
+    Recorded, Recount, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
@@ -25,6 +25,7 @@ use ports::{
 use recurrence::Timetable;
 use serde_json::json;
 
+use super::earlier::read_early;
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::queue::QueuePort;
@@ -33,9 +34,16 @@ use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
 /// A store that implements all of its ports.
-pub(super) trait Store: StoreOfFiring + Collections + Jobs {}
+pub(super) trait Store: StoreOfFiring + Collections + Jobs {
+    /// Removes what has expired.
+    fn remove_expired(&self, now: DateTime<Utc>);
+}
 
-impl<S: StoreOfFiring + Collections + Jobs> Store for S {}
+impl Store for Memory {
+    fn remove_expired(&self, now: DateTime<Utc>) {
+        Self::remove_expired(self, now);
+    }
+}
 
 /// The store of one process.
 pub(super) struct StorePort {
@@ -51,6 +59,8 @@ pub(super) struct StorePort {
     pub(super) claimed: Mutex<HashMap<String, u64>>,
     /// Whether a mutation found an attempt to have ended.
     pub(super) found_ended: AtomicBool,
+    /// Whether the process runs an earlier version.
+    pub(super) is_early: bool,
 }
 
 impl StorePort {
@@ -161,6 +171,11 @@ impl StorePort {
             return Ok(snapshot);
         }
         let mut snapshot = read()?;
+        if self.is_early
+            && let Some(snapshot) = &mut snapshot
+        {
+            read_early(Arc::make_mut(snapshot));
+        }
         if let Some(generation) = self.claimed.lock().unwrap().remove(&job.uid)
             && let Some(snapshot) = &mut snapshot
         {
@@ -173,6 +188,11 @@ impl StorePort {
     }
 
     fn record_now(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        let record = &match self.world.mutation {
+            Some(Mutation::VerdictLate) => Record { then: None, ..record.clone() },
+            _ if self.is_early => Record { then: None, ..record.clone() },
+            _ => record.clone(),
+        };
         let recorded = now(self.inner().record(claim, record))?;
         if recorded == Recorded::Kept {
             let Claim { job, attempt, .. } = claim;
@@ -200,9 +220,18 @@ impl StorePort {
     }
 
     pub(super) fn finish_as(&self, job_uid: &str, generation: u64, state: JobState) {
-        let delete_at = instant(self.process.clock()) + TimeDelta::days(60);
-        let job_uid = job_uid.to_owned();
-        self.memory().finish_now(&Finish { job_uid, generation, state, delete_at });
+        let expires_at = instant(self.process.clock()) + TimeDelta::days(60);
+        let tables = self.memory().tables();
+        let found = tables.timers.get(job_uid).map(|item| JobRef {
+            uid: job_uid.to_owned(),
+            collection_uid: item.collection_uid.clone(),
+            key: item.key.clone(),
+        });
+        let Some(job) = found else { return };
+        let name = (job.collection_uid.clone(), job.key.clone());
+        let version = tables.jobs.get(&name).map_or(0, |it| it.version);
+        drop(tables);
+        self.memory().finish_now(&Finish { job, version, generation, state, expires_at });
     }
 
     /// What a mutation makes of a change of a job.
@@ -312,20 +341,53 @@ impl Jobs for StorePort {
     async fn list(
         &self,
         collection_uid: &str,
+        at: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.op(true, || now(Jobs::list(self.inner(), collection_uid, page.clone()))).await
+        self.op(true, || now(Jobs::list(self.inner(), collection_uid, at, page.clone()))).await
     }
 
-    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+        at: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes } = save;
         let save = || SaveJob { collection, job, timer_changes };
         let create = || {
-            let saved = now(Jobs::create(self.inner(), save(), jobs_max))?;
+            let saved = now(Jobs::create(self.inner(), save(), jobs_max, at))?;
             self.world.log_job(&self.process, saved, (collection, job), false);
             Ok(saved)
         };
         self.op(false, create).await
+    }
+
+    async fn count(
+        &self,
+        collection: &CollectionRecord,
+        at: DateTime<Utc>,
+    ) -> Result<Option<Recount>, StoreError> {
+        let counted = self.op(true, || now(Jobs::count(self.inner(), collection, at))).await?;
+        let is_blind = self.is(Mutation::NoRecount);
+        Ok(counted.map(|it| if is_blind { Recount { jobs: it.as_read, ..it } } else { it }))
+    }
+
+    async fn correct_count(
+        &self,
+        collection: &CollectionRecord,
+        recount: Recount,
+    ) -> Result<Saved, StoreError> {
+        let correct = || {
+            let recount = if self.is(Mutation::RecountAtOnce) {
+                let as_it_is = now(Jobs::count(self.inner(), collection, DateTime::UNIX_EPOCH))?;
+                as_it_is.map_or(recount, |it| Recount { jobs: recount.jobs, ..it })
+            } else {
+                recount
+            };
+            now(self.inner().correct_count(collection, recount))
+        };
+        self.op(true, correct).await
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
@@ -384,8 +446,23 @@ impl Timers for StorePort {
         answers
     }
 
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+        let expire = || match self.world.mutation {
+            _ if self.is_early => Ok(true),
+            Some(Mutation::NeverExpires) => Ok(true),
+            Some(Mutation::TimerExpiresFirst) => now(self.inner().finish(finish)),
+            _ => now(self.inner().expire_definition(finish)),
+        };
+        self.op(true, expire).await
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        self.op(true, || now(self.inner().finish(finish))).await
+        let end = || match self.world.mutation {
+            _ if self.is_early => Ok(self.memory().finish_early(finish)),
+            Some(Mutation::TimerExpiresFirst) => now(self.inner().expire_definition(finish)),
+            _ => now(self.inner().finish(finish)),
+        };
+        self.op(true, end).await
     }
 }
 
@@ -397,6 +474,28 @@ impl History for StorePort {
         page: PageRequest,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         self.op(true, || now(History::list(self.inner(), job_uid, page.clone()))).await
+    }
+
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        let found =
+            self.op(true, || now(self.inner().attempts_between(job_uid, from, until))).await?;
+        if self.is(Mutation::NeverHeals) {
+            return Err(StoreError::Unavailable("nothing is healed".into()));
+        }
+        Ok(found)
+    }
+
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        self.op(true, || now(self.inner().list_left_out(job_uid, page.clone()))).await
     }
 }
 
@@ -412,6 +511,10 @@ impl Attempts for StorePort {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.op(true, || self.record_now(claim, record)).await
+    }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        self.op(true, || now(self.inner().leave_out(job_uid, left_out))).await
     }
 }
 
@@ -460,7 +563,29 @@ impl Snapshots for StorePort {
 #[async_trait]
 impl Counters for StorePort {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
-        self.op(true, || now(self.inner().add(update))).await
+        let add = || {
+            if self.is_early {
+                Ok(self.memory().count_early(update))
+            } else {
+                now(self.inner().add(update))
+            }
+        };
+        self.op(true, add).await
+    }
+
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        if self.is(Mutation::ForgetsEvicted) {
+            return Ok(false);
+        }
+        if self.is(Mutation::PresumesEvicted) {
+            return Ok(true);
+        }
+        self.op(true, || now(self.inner().is_evicted(job_uid, attempt, ended_at))).await
     }
 }
 
@@ -520,10 +645,6 @@ impl RetryTimers for StorePort {
 
 #[async_trait]
 impl Removal for StorePort {
-    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        self.op(false, || now(self.inner().delete_finished(job, generation))).await
-    }
-
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.op(true, || now(self.inner().purge(collection_uid))).await
     }

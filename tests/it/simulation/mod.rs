@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `time` | the clock, tasks that wait for it, processes that die where they wait |
 //! | `memory`, `removal` | the store, with an index that may be minutes late |
+//! | `earlier` | what an earlier version does in it |
 //! | `faults` | the way to it: slow, busy, answers lost after the write |
 //! | `queue` | SQS: messages that come twice, late, in any order, and go to the dead letters |
 //! | `world` | targets, and the processes around the services |
@@ -22,6 +23,7 @@
 
 mod chance;
 mod doctored;
+mod earlier;
 mod faults;
 mod judge;
 mod log;
@@ -56,6 +58,8 @@ fn scenario(seed: u64) -> Scenario {
         2 => Scenario::Gone,
         6 => Scenario::Lossy,
         10 => Scenario::Harsh,
+        13 => Scenario::Upgrade,
+        14 => Scenario::Burst,
         _ => Scenario::Mixed,
     }
 }
@@ -142,6 +146,8 @@ mutations! {
     check_then_claim: CheckThenClaim,
     plain_add: PlainAdd,
     seen_8: Seen8,
+    forgets_evicted: ForgetsEvicted,
+    presumes_evicted: PresumesEvicted,
     enable_from_cursor: EnableFromCursor,
     edit_restarts: EditRestarts,
     skip_disabled: SkipDisabled,
@@ -151,10 +157,17 @@ mutations! {
     retry_timer_gone: RetryTimerGone,
     no_fence_record: NoFenceRecord,
     timers_stay: TimersStay,
-    never_deleted: NeverDeleted,
+    never_expires: NeverExpires,
+    timer_expires_first: TimerExpiresFirst,
+    switch_stays: SwitchStays,
+    no_recount: NoRecount,
+    recount_at_once: RecountAtOnce,
     no_wait: NoWait,
     no_fence: NoFence,
     ahead_stands: AheadStands,
+    verdict_late: VerdictLate,
+    left_out_is_silent: LeftOutIsSilent,
+    never_heals: NeverHeals,
     no_retries: NoRetries,
     no_notices: NoNotices,
     notice_of_every_failure: NoticeOfEveryFailure,

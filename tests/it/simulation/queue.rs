@@ -163,6 +163,10 @@ impl World {
         for message in messages {
             self.log_message("sent", &message.work_item);
             if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
+                if let WorkItem::Attempt { job, attempt } = &message.work_item {
+                    let id = format!("{}.{}", job.uid, attempt.id());
+                    *self.vanished.lock().unwrap().entry(id).or_default() += 1;
+                }
                 self.time.tally.note(Fault::MessageLost);
                 self.log_message("lost", &message.work_item);
                 continue;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Stop, Sweeper, Unbounded,
+    Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed, Stop, Sweeper,
+    Unbounded,
 };
 use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
@@ -32,6 +33,11 @@ use super::time::{Process, ProcessClock, SECOND, Time, micros};
 
 /// Pages of a pass under way at once: all shards.
 const PAGES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
+/// The versions that run: the new one, both, or an earlier one.
+pub(super) const NEW: u64 = 0;
+pub(super) const BOTH: u64 = 1;
+pub(super) const EARLIER: u64 = 2;
 
 /// How often things go wrong, in a million times.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,6 +93,12 @@ pub(super) struct World {
     pub(super) fires: Mutex<Vec<Fire>>,
     /// Runs that were accepted: when, of which job, and as which execution.
     pub(super) runs: Mutex<Vec<(i64, String, String)>>,
+    /// Which versions run.
+    pub(super) versions: AtomicU64,
+    /// How often a message of an attempt was lost.
+    pub(super) vanished: Mutex<BTreeMap<String, u32>>,
+    /// Refusals of jobs for which there was room.
+    pub(super) refusals: Mutex<Vec<String>>,
     ids: AtomicU64,
     pub(super) are_workers_down: AtomicBool,
     pub(super) are_sweepers_down: AtomicBool,
@@ -128,6 +140,9 @@ impl World {
             faults: Mutex::default(),
             fires: Mutex::default(),
             runs: Mutex::default(),
+            versions: AtomicU64::new(NEW),
+            vanished: Mutex::default(),
+            refusals: Mutex::default(),
             ids: AtomicU64::new(0),
             are_workers_down: AtomicBool::new(false),
             are_sweepers_down: AtomicBool::new(false),
@@ -187,7 +202,24 @@ impl World {
             prefetched: Mutex::default(),
             claimed: Mutex::default(),
             found_ended: AtomicBool::new(false),
+            is_early: self.is_early(process),
         })
+    }
+
+    /// Whether sweepers send again what the queue has lost: not where one process is alone. Healing
+    /// makes up for what a timer leaves out that moves on wherever it is.
+    pub(super) fn heals(&self) -> bool {
+        !self.memory.is_alone() && self.mutation != Some(Mutation::UnconditionalAdvance)
+    }
+
+    /// Whether a process runs an earlier version: half of them do while a version is rolled out, and
+    /// all of them after it was rolled back.
+    fn is_early(&self, process: &Process) -> bool {
+        match self.versions.load(Relaxed) {
+            NEW => false,
+            BOTH => process.id.is_multiple_of(2),
+            _ => true,
+        }
     }
 
     fn queue_port(self: &Arc<Self>, process: &Arc<Process>, sender: Sender) -> Arc<QueuePort> {
@@ -222,10 +254,19 @@ impl World {
         let queue = self.queue_port(&process, Sender::Sweeper);
         let store = self.store_port(&process, &queue);
         let clock = self.clock(&process);
-        let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone());
+        let dispatcher = Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone());
+        let healer = Healer {
+            history: store.clone(),
+            snapshots: store.clone(),
+            pulses: store.clone(),
+            queue,
+            clock: clock.clone(),
+        };
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
             .with_concurrent_pages(PAGES_AT_ONCE);
+        let heals = self.heals() && !self.is_early(&process);
+        let sweeper = if heals { sweeper.with_healer(healer) } else { sweeper };
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
         self.time.spawn(&process, async move {
             let over = clock.wait(PASS_MAX.to_std().unwrap());
