@@ -63,9 +63,11 @@ test('another frequency keeps the parts of the schedule that it takes', () => {
   assert.deepEqual(documents.withOften(month, 'once'), {});
 });
 
-test('a change says what is new, and null for what is gone', () => {
-  const from = { state: 'enabled', startTime: 'x', action: { type: 'Http' }, status: { n: 1 } };
-  assert.deepEqual(documents.changes(from, { state: 'enabled', action: { type: 'Https' }, status: { n: 2 } }), { startTime: null, action: { type: 'Https' } });
+test('a change says what is new, null for what is gone, and nothing of what stays', () => {
+  const from = { state: 'enabled', startTime: 'x', action: { type: 'Http', request: { uri: 'a', authentication: { type: 'Basic', username: 'u' } } } };
+  const to = { state: 'enabled', action: { type: 'Http', request: { uri: 'b', authentication: { type: 'Basic', username: 'u' } } } };
+  assert.deepEqual(documents.changes(from, to), { startTime: null, action: { request: { uri: 'b' } } });
+  assert.deepEqual(documents.changes({ recurrence: { schedule: { hours: [1], minutes: [2] } } }, { recurrence: { schedule: { hours: [3] } } }), { recurrence: { schedule: { hours: [3], minutes: null } } });
 });
 
 test('a refused property is found in the text', () => {

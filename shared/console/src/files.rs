@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.e7e85f362411.js",
-        bytes: include_bytes!("../dist/app.e7e85f362411.js"),
-        gzip: include_bytes!("../dist/app.e7e85f362411.js.gz"),
+        name: "app.da3bdad562c1.js",
+        bytes: include_bytes!("../dist/app.da3bdad562c1.js"),
+        gzip: include_bytes!("../dist/app.da3bdad562c1.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"e7e85f36241170724e46d617b97642e6\"",
+        etag: "\"da3bdad562c1115547c0981d816a5770\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"bc76b9be9e6ef48fc9372a74234459ba\"",
+        etag: "\"934a895da0a4ff9bca74f0aae41c648e\"",
         is_hashed: false,
     },
     File {

@@ -116,12 +116,20 @@ export function toggleDay(document: Document, part: DayPart, day: string | numbe
   return put(document, `recurrence.schedule.${part}`, next.length === 0 ? undefined : next);
 }
 
-/** What a PATCH has to say so that one document becomes another: `null` removes. */
+const isObject = (value: unknown): value is Document =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/**
+ * What a PATCH has to say so that one document becomes another: `null` removes. What is the same is not
+ * sent, so secrets, which no answer contains, stay as they are.
+ */
 export function changes(from: Document, to: Document): Document {
   const changed: Document = {};
   for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
-    if (name === 'status' || JSON.stringify(from[name]) === JSON.stringify(to[name])) continue;
-    changed[name] = to[name] === undefined ? null : to[name];
+    const [old, next] = [from[name], to[name]];
+    if (JSON.stringify(old) === JSON.stringify(next)) continue;
+    if (next === undefined) changed[name] = null;
+    else changed[name] = isObject(old) && isObject(next) ? changes(old, next) : next;
   }
   return changed;
 }

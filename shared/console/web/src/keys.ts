@@ -1,4 +1,4 @@
-// Keys. A single letter acts only outside fields, and only if that is wanted in the settings.
+// Keys. They act outside fields, all but those with Ctrl; single letters only if the settings allow them.
 import { useEffect, useRef } from 'preact/hooks';
 import { singleKeys } from './state';
 
@@ -25,7 +25,8 @@ export function useKeys(actions: Actions) {
       const isControl = event.ctrlKey || event.metaKey;
       const name = isControl ? `Ctrl+${event.key}` : event.key;
       const isLetter = !isControl && event.key.length === 1;
-      if (isLetter && (isTyping(event.target) || singleKeys.value === 'off')) return;
+      if (!isControl && isTyping(event.target)) return;
+      if (isLetter && singleKeys.value === 'off') return;
       const pair = first && Date.now() - first.at < PAIR_MS ? `${first.key} ${name}` : null;
       const action = (pair && current.current[pair]) || (pair ? undefined : current.current[name]);
       if (!action) {
