@@ -28,7 +28,7 @@ const freePort = () => new Promise((resolve, reject) => {
 });
 
 /** Starts a server with everything in memory. */
-export async function startServer({ args = ['--clock-start', CLOCK_START], token = randomBytes(16).toString('hex') } = {}) {
+export async function startServer({ args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex') } = {}) {
   const port = await freePort();
   const listen = `127.0.0.1:${port}`;
   const auth = token === null ? ['--no-auth'] : ['--token', token];

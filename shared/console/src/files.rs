@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.d38de2d96d29.css",
-        bytes: include_bytes!("../dist/app.d38de2d96d29.css"),
-        gzip: include_bytes!("../dist/app.d38de2d96d29.css.gz"),
-        content_type: "text/css; charset=utf-8",
-        etag: "\"d38de2d96d298a3683eda9f2eba7a369\"",
+        name: "app.12d95cbf0c42.js",
+        bytes: include_bytes!("../dist/app.12d95cbf0c42.js"),
+        gzip: include_bytes!("../dist/app.12d95cbf0c42.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"12d95cbf0c42ab35b2cc777b589ff87c\"",
         is_hashed: true,
     },
     File {
-        name: "app.da3bdad562c1.js",
-        bytes: include_bytes!("../dist/app.da3bdad562c1.js"),
-        gzip: include_bytes!("../dist/app.da3bdad562c1.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"da3bdad562c1115547c0981d816a5770\"",
+        name: "app.519b7dc00b42.css",
+        bytes: include_bytes!("../dist/app.519b7dc00b42.css"),
+        gzip: include_bytes!("../dist/app.519b7dc00b42.css.gz"),
+        content_type: "text/css; charset=utf-8",
+        etag: "\"519b7dc00b4249accab4251c07419bb5\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"934a895da0a4ff9bca74f0aae41c648e\"",
+        etag: "\"7f761778f8dbf4ccd483bbff8a8cea88\"",
         is_hashed: false,
     },
     File {

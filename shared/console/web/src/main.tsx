@@ -72,10 +72,10 @@ function App() {
           </div>
         </header>
         <div>
-          <div class="top">
+          <section class="top" aria-label="Go to, and the clock">
             <Find field={finding} />
             <Clock isLive={loaded.error === null} />
-          </div>
+          </section>
           <main id="main" tabIndex={-1}>
             {loaded.error && loaded.error.status === 0 && <ErrorPanel error={loaded.error} retryAt={loaded.retryAt} onRetry={loaded.reload} />}
             {isRefused.value && me.value === null ? <Skeleton rows={6} /> : page.body}
