@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.12d95cbf0c42.js",
-        bytes: include_bytes!("../dist/app.12d95cbf0c42.js"),
-        gzip: include_bytes!("../dist/app.12d95cbf0c42.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"12d95cbf0c42ab35b2cc777b589ff87c\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.519b7dc00b42.css",
         bytes: include_bytes!("../dist/app.519b7dc00b42.css"),
         gzip: include_bytes!("../dist/app.519b7dc00b42.css.gz"),
         content_type: "text/css; charset=utf-8",
         etag: "\"519b7dc00b4249accab4251c07419bb5\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.be57fa67ba85.js",
+        bytes: include_bytes!("../dist/app.be57fa67ba85.js"),
+        gzip: include_bytes!("../dist/app.be57fa67ba85.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"be57fa67ba858aad48eb7de82297332f\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"7f761778f8dbf4ccd483bbff8a8cea88\"",
+        etag: "\"45116fb99b4812200559b7f848e616a3\"",
         is_hashed: false,
     },
     File {

@@ -111,14 +111,16 @@ export interface Preview {
   perYear: number;
   smallestGap: string | null;
   firesOnSave: boolean;
-  clockChanges: { at: string; kind: string; text: string }[];
+  /** The next occurrences that a clock change moves or doubles, each with its note. */
+  clockChanges: Occurrence[];
 }
 
 export interface Coming {
   sentence: string;
   occurrences: Occurrence[];
   ends: boolean;
-  clockChanges: { at: string; kind: string; text: string }[];
+  /** The next occurrences that a clock change moves or doubles, each with its note. */
+  clockChanges: Occurrence[];
 }
 
 export interface Check {

@@ -536,7 +536,7 @@ function Meaning({ asked, problem, isExample, zone, isEdit }: {
           </table>
           <p class="faint pad">
             {preview.occurrences.length === 0 ? 'It never fires.' : `${grouped(preview.perYear)} a year${preview.smallestGap ? `, never two closer than ${isoSpan(preview.smallestGap)}` : ''}.`}
-            {preview.clockChanges.slice(0, 3).map((one) => <span key={one.at} class="note line">▲ {civil(Date.parse(one.at), 'UTC')} UTC: {one.text}</span>)}
+            {preview.clockChanges.slice(0, 3).map((one) => <span key={one.at} class="note line">▲ {dayOf(one.local)}: {one.note?.text}</span>)}
           </p>
         </>
       )}

@@ -285,7 +285,7 @@ function Next({ data, zone }: { data: Awaited<ReturnType<typeof api.coming>>; zo
           );
         })}
         {data.clockChanges.slice(0, 2).map((change) => (
-          <tr key={change.at}><td colSpan={4} class="note">▲ {civil(Date.parse(change.at), zone)}: {change.text}</td></tr>
+          <tr key={change.at}><td colSpan={4} class="note">▲ {civil(Date.parse(change.at), zone)}: {change.note?.text}</td></tr>
         ))}
       </tbody>
     </table>
