@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.519b7dc00b42.css",
-        bytes: include_bytes!("../dist/app.519b7dc00b42.css"),
-        gzip: include_bytes!("../dist/app.519b7dc00b42.css.gz"),
-        content_type: "text/css; charset=utf-8",
-        etag: "\"519b7dc00b4249accab4251c07419bb5\"",
+        name: "app.8fab0d375232.js",
+        bytes: include_bytes!("../dist/app.8fab0d375232.js"),
+        gzip: include_bytes!("../dist/app.8fab0d375232.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"8fab0d3752325332ea71e36500862992\"",
         is_hashed: true,
     },
     File {
-        name: "app.be57fa67ba85.js",
-        bytes: include_bytes!("../dist/app.be57fa67ba85.js"),
-        gzip: include_bytes!("../dist/app.be57fa67ba85.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"be57fa67ba858aad48eb7de82297332f\"",
+        name: "app.fbef62452073.css",
+        bytes: include_bytes!("../dist/app.fbef62452073.css"),
+        gzip: include_bytes!("../dist/app.fbef62452073.css.gz"),
+        content_type: "text/css; charset=utf-8",
+        etag: "\"fbef624520736470672515dc180fd48f\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"45116fb99b4812200559b7f848e616a3\"",
+        etag: "\"a52bf1b112e6870795b58b2d55f79242\"",
         is_hashed: false,
     },
     File {

@@ -222,6 +222,7 @@ export function takeToken() {
   if (!found?.[1]) return;
   history.replaceState(null, '', location.pathname);
   signIn(decodeURIComponent(found[1]), false);
+  dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
 async function send(method: string, path: string, body?: unknown, etag?: string): Promise<Response> {
@@ -241,10 +242,7 @@ async function send(method: string, path: string, body?: unknown, etag?: string)
   } catch {
     throw new ApiError(0, 'Unreachable', 'The server cannot be reached.', null, null, null);
   }
-  if (response.ok) {
-    isRefused.value = false;
-    return response;
-  }
+  if (response.ok) return response;
   if (response.status === 401) isRefused.value = true;
   throw await refusal(response);
 }

@@ -108,10 +108,10 @@ function Row({ one, onChange }: { one: Collection; onChange: () => void }) {
       <td>
         {may('write') && (
           <div class="acts end">
-            <button type="button" class="btn sm" onClick={() => setAsking('switch')} aria-label={`Switch ${one.name} ${isOn ? 'off' : 'on'}`}>
-              {isOn ? 'Switch off…' : 'Switch on…'}
+            <button type="button" class="btn sm" onClick={() => setAsking('switch')}>
+              {isOn ? 'Switch off…' : 'Switch on…'}<span class="vh"> {one.name}</span>
             </button>
-            <button type="button" class="btn sm" onClick={() => setAsking('delete')} aria-label={`Delete ${one.name}`}>Delete…</button>
+            <button type="button" class="btn sm" onClick={() => setAsking('delete')}>Delete…<span class="vh"> {one.name}</span></button>
           </div>
         )}
         {asking === 'switch' && (

@@ -4,7 +4,7 @@ import { api, asCurl, type Attempt, type Description } from './api';
 import { useLoad } from './load';
 import { useKeys } from './keys';
 import { asError } from './load';
-import { failed, gist, lateBy, occurrences, type Occurred, took } from './outcome';
+import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } from './outcome';
 import { go, inPlace, may, place, say, tick, zoneChoice } from './state';
 import { civil, grouped, isoSpan, parts, shownZone, span, until, withOffset } from './time';
 import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, Panel, State, stateOf, stateWord, Title } from './ui';
@@ -133,13 +133,13 @@ function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming:
   return (
     <section class="sheet tape" aria-labelledby="tape">
       <h2 id="tape" class="vh">Tape: what happened, now, and what comes</h2>
-      <div class="scrolls" tabIndex={0} role="group" aria-labelledby="tape">
+      <div class="scrolls" tabIndex={0} role="group" aria-labelledby="tape"><div class="past">
         <Marks letters={letters} wide={10} gap={3} tall={38} />
         <div class="lab">
           <span>{first ? civil(first.due, zone) : 'It has not run yet.'}</span>
           <span>{coming.length > 0 && `to ${civil(coming.at(-1) ?? 0, zone)}`}</span>
         </div>
-      </div>
+      </div></div>
       <div class="nextup">
         {next === null ? <b class="faint">nothing is due</b> : (
           <><span>next</span><b>{until(next)}</b><span>{withOffset(next, zone)}</span></>
@@ -254,14 +254,17 @@ function clock(text: string | undefined, zone: string): string {
   return `${it.time}:${it.seconds}.${String(at % 1_000).padStart(3, '0')}`;
 }
 
-/** A message with its body on lines of its own, if that is JSON. */
+/** A message with its headers and its body on lines of their own; a body of JSON is indented. */
 function message(text: string | undefined): string {
-  const [head = '', body] = (text ?? '').split(/^Body: /m);
-  if (body === undefined) return head;
+  const { head, headers, body } = messageParts(text);
+  return [head, headers, indented(body)].filter(Boolean).join('\n\n');
+}
+
+function indented(body: string): string {
   try {
-    return `${head}Body: ${JSON.stringify(JSON.parse(body), null, 2)}`;
+    return JSON.stringify(JSON.parse(body), null, 2);
   } catch {
-    return `${head}Body: ${body}`;
+    return body;
   }
 }
 
@@ -284,7 +287,7 @@ function Next({ data, zone }: { data: Awaited<ReturnType<typeof api.coming>>; zo
             </tr>
           );
         })}
-        {data.clockChanges.slice(0, 2).map((change) => (
+        {data.clockChanges.filter((change) => data.occurrences.every((one) => one.at !== change.at)).slice(0, 2).map((change) => (
           <tr key={change.at}><td colSpan={4} class="note">▲ {civil(Date.parse(change.at), zone)}: {change.note?.text}</td></tr>
         ))}
       </tbody>

@@ -243,7 +243,7 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
     <section class={`sheet list${hasMarks ? ' marked' : ''}`} aria-label="Jobs">
       <div class="wide">
         <div class="vhead" aria-hidden="true">
-          <span /><span><b>Name ↑</b></span><span>When</span>{hasMarks && <span>Last 20</span>}<span>Next</span><span class="num">Attempts</span><span />
+          <span /><span><b>Name ↑</b></span><span>When</span>{hasMarks && <span>Last 20</span>}<span class="h-nx">Next</span><span class="num">Attempts</span><span />
         </div>
         <div ref={view} class="view" role="grid" tabIndex={0} aria-label={`Jobs of ${collection}`}
           aria-rowcount={shown.length} aria-multiselectable="true" onKeyDown={pressed}
@@ -317,7 +317,7 @@ function Row({ job, row, isCurrent, isChosen, hasMarks, collection, onChoose, on
         <small>{job.target}</small>
       </span>
       <span role="gridcell" class="st">{job.sentence}</span>
-      {hasMarks && <span role="gridcell"><Marks letters={(job.recent ?? '').slice(-20)} /></span>}
+      {hasMarks && <span role="gridcell" class="mk"><Marks letters={(job.recent ?? '').slice(-20)} /></span>}
       <span role="gridcell" class="nx">
         {next && when ? <><b>{until(Date.parse(next))}</b><small>{when.day} {when.time} {when.offset}</small></> : <span class="faint">—</span>}
       </span>

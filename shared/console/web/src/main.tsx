@@ -18,6 +18,7 @@ import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
 
 takeToken();
+addEventListener('hashchange', takeToken, true);
 
 const PAGES = [
   ['collections', 'Collections', 'g c'],
@@ -57,9 +58,9 @@ function App() {
       <div class="app">
         <header class="rail" aria-label="Pages">
           <a class="brand" href={inPlace('collections')}><Mark />Minutehand</a>
-          <a class="ctx" href={link('settings')} aria-label={`${place.value.subscription} / ${place.value.group}: change`}>
+          <a class="ctx" href={link('settings')}>
             <b>{place.value.subscription} / {place.value.group}</b>
-            <span>{me.value ? `${me.value.home}, ${me.value.region}` : location.host}</span>
+            <span>{me.value?.home === 'aws' ? `AWS ${me.value.region}` : location.host}<span class="vh">: change</span></span>
           </a>
           <nav aria-label="Main">
             {PAGES.map(([key, label]) => (

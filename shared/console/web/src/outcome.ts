@@ -51,8 +51,26 @@ export function took(one: Occurred): number {
 export const lateBy = (one: Occurred) => at(one.attempts[0]?.startTime) - one.due;
 export const failed = hasFailed;
 
-/** The first line of a message, without the words that every message of its kind begins with. */
+/** What stands between the parts of a message about an answer. */
+const HEADERS = ' Response Headers: ';
+const BODY = ' Body: ';
+
+/** A message in its parts, each without what all messages of its kind begin with. */
+export function messageParts(message: string | undefined): { head: string; headers: string; body: string } {
+  const [head = '', rest = ''] = cut(message ?? '', HEADERS);
+  const [headers = '', body = ''] = cut(rest, BODY);
+  return { head, headers: headers.trim(), body };
+}
+
+function cut(text: string, mark: string): [string, string] {
+  const place = text.indexOf(mark);
+  return place < 0 ? [text, ''] : [text.slice(0, place), text.slice(place + mark.length)];
+}
+
+/** What a message says in a line: of an answer its status, `Service Unavailable`. */
 export function gist(message: string | undefined): string {
-  const line = (message ?? '').split('\n')[0] ?? '';
-  return line.replace(/^\w+ Action - /, '').replace(/^Response from host '[^']*': /, '');
+  const { head } = messageParts(message);
+  const status = /^Http Action - Response from host '[^']*': '(\w+)'$/.exec(head)?.[1];
+  if (status) return status.replace(/([a-z])([A-Z])/g, '$1 $2');
+  return (head.split('\n')[0] ?? '').replace(/^\w+ Action - /, '');
 }
