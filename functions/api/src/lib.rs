@@ -75,7 +75,8 @@ impl Function {
         let ports = ManagePorts {
             collections: store.clone(),
             jobs: store.clone(),
-            history: store,
+            history: store.clone(),
+            browse: store,
             queue,
             dispatcher,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
@@ -99,6 +100,7 @@ impl Function {
             build: build_info(),
             readiness: Arc::new(()),
             metrics: None,
+            home: rest::Home::Aws,
         });
         Self { router, clock, tally, table: settings.table }
     }

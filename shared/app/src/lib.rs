@@ -9,6 +9,7 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    CollectionView, Condition, Etag, Etags, ExecutionView, JobDescription, JobStatus, JobView,
-    Manage, ManagePorts, ManageSettings, PutOutcome,
+    AcceptedCheck, CheckedAs, CheckedChange, CollectionView, Coming, Condition, Etag, Etags,
+    ExecutionView, JobCheck, JobDescription, JobStatus, JobView, Manage, ManagePorts,
+    ManageSettings, PutOutcome,
 };

@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use serde_json::Value;
 
 use crate::Rest;
+use crate::access::Caller;
 use crate::answer::Answer;
 use crate::durations::Client;
 use crate::failure::Failure;
@@ -28,6 +29,8 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     /// The JSON object in the body; null if the route ignores the body.
     pub(crate) body: Value,
+    /// The sender of the request.
+    pub(crate) caller: Caller,
 }
 
 impl Call {

@@ -20,8 +20,8 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Whether the request needs no token.
     pub(crate) is_public: bool,
-    /// Whether a token with the scope `run` is enough, although the request is no reading one.
-    is_run: bool,
+    /// The smallest scope of a token that allows the request, if its method does not tell.
+    own_scope: Option<Scope>,
     pub(crate) version: Version,
     pub(crate) body: Body,
     pub(crate) handler: &'static dyn Handler,
@@ -53,7 +53,7 @@ impl Route {
             method,
             path,
             is_public: false,
-            is_run: false,
+            own_scope: None,
             version: Version::Required,
             body: Body::Ignored,
             handler,
@@ -66,7 +66,13 @@ impl Route {
     }
 
     const fn with_scope_run(mut self) -> Self {
-        self.is_run = true;
+        self.own_scope = Some(Scope::Run);
+        self
+    }
+
+    /// A request that changes nothing, although it is a POST.
+    const fn reading(mut self) -> Self {
+        self.own_scope = Some(Scope::Read);
         self
     }
 
@@ -82,13 +88,13 @@ impl Route {
 
     /// The smallest scope of a token that allows the request.
     pub(crate) fn scope(&self) -> Scope {
-        if self.method.is_safe() {
-            Scope::Read
-        } else if self.is_run {
-            Scope::Run
-        } else {
-            Scope::All
-        }
+        let by_method = if self.method.is_safe() { Scope::Read } else { Scope::All };
+        self.own_scope.unwrap_or(by_method)
+    }
+
+    /// Whether it is one of Minutehand's own operations.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.path.starts_with(v1::PREFIX)
     }
 }
 
@@ -120,8 +126,24 @@ macro_rules! job {
     };
 }
 
+macro_rules! ours {
+    ($rest:literal) => {
+        concat!("/minutehand/v1", $rest)
+    };
+}
+
+macro_rules! our_job {
+    ($rest:literal) => {
+        concat!(
+            "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
+            "jobCollections/{jobCollectionName}/jobs/{jobName}",
+            $rest
+        )
+    };
+}
+
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 22] = [
+pub(crate) static ROUTES: [Route; 28] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -157,14 +179,16 @@ pub(crate) static ROUTES: [Route; 22] = [
     delete(job!(""), &jobs::delete),
     post(job!("/run"), &jobs::run).with_scope_run(),
     get(job!("/history"), &history::list),
-    get(
-        concat!(
-            "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
-            "jobCollections/{jobCollectionName}/jobs/{jobName}"
-        ),
-        &v1::get_job,
-    )
-    .any_version(),
+    get(ours!("/me"), &|call: Call| ready(v1::me(&call))).any_version(),
+    get(ours!("/zones"), &|call: Call| ready(v1::zones(&call))).any_version(),
+    get(ours!("/subscriptions"), &v1::subscriptions).any_version(),
+    post(ours!("/preview"), &|call: Call| ready(v1::preview(&call)))
+        .any_version()
+        .with_body()
+        .reading(),
+    get(our_job!(""), &v1::get_job).any_version(),
+    get(our_job!("/next"), &v1::next).any_version(),
+    post(our_job!("/check"), &v1::check).any_version().with_body().reading(),
 ];
 
 /// Paths that jobs do not have although collections do, each with the state that a PATCH sets.

@@ -17,7 +17,7 @@ use ports::ErrorType;
 use serde_json::Value;
 
 use crate::Rest;
-use crate::access::Scope;
+use crate::access::{Caller, Principal, Scope};
 use crate::answer::{Answer, guid};
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
@@ -87,14 +87,17 @@ async fn answer(
     check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
-    let scope = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
-        Scope::Read
+    let caller = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
+        Caller { principal: Principal::Nobody, scope: Scope::Read }
     } else {
         let access = rest.access.read().unwrap_or_else(PoisonError::into_inner);
         access.check(&head.headers)?
     };
+    // A gateway that has checked the sender names it.
+    let principal = head.extensions.get::<Principal>().cloned().unwrap_or(caller.principal);
+    let caller = Caller { principal, ..caller };
     let (route, path) = found?;
-    scope.check(route.scope())?;
+    caller.scope.check(route.scope())?;
     let query = Query::parse(head.uri.query());
     match route.version {
         Version::Required => query.check_api_version()?,
@@ -105,7 +108,9 @@ async fn answer(
         route::Body::Required => parse_object(&body)?,
         route::Body::Ignored => Value::Null,
     };
-    route.handler.call(Call { rest, head, path, query, body }).await
+    let answer = route.handler.call(Call { rest, head, path, query, body, caller }).await;
+    // Clients of Azure know no targets.
+    answer.map_err(|failure| if route.is_ours() { failure } else { failure.without_target() })
 }
 
 /// Refuses a request without exactly one `Host`: a proxy in front may route it by another name.

@@ -70,6 +70,7 @@ impl Collections for DynamoStore {
         let items = vec![
             item(|it| Ok(it.put(put?)))?,
             item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
+            item(|it| Ok(it.put(registration(&self.table.name, record)?)))?,
         ];
         self.table.save(items).await
     }
@@ -110,6 +111,8 @@ impl Collections for DynamoStore {
         let items = vec![
             item(|it| Ok(it.update(update?)))?,
             item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
+            // Earlier versions created collections without this one.
+            item(|it| Ok(it.put(registration(&self.table.name, record)?)))?,
         ];
         self.table.save(items).await
     }
@@ -163,6 +166,15 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     Put::builder().table_name(table).set_item(Some(item)).build()
 }
 
+/// The entry of a collection's subscription among the subscriptions in use.
+fn registration(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
+    let subscription = &record.place.subscription;
+    let item = ItemBuilder::at(keys::registration(subscription))
+        .text("subscription", subscription.as_str())
+        .done();
+    Put::builder().table_name(table).set_item(Some(item)).build()
+}
+
 /// The path of a collection, by its switch. Earlier versions stored only its key, in lower case.
 pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<String, StoreError> {
     match switch.optional_text("path")? {
@@ -188,7 +200,7 @@ fn write(record: &CollectionRecord) -> Item {
         .done()
 }
 
-fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
+pub(crate) fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
     let reader = Reader::new(item);
     let segment = |name: &str| {
         PathSegment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))

@@ -242,7 +242,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .done()
 }
 
-fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
+pub(crate) fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
     let reader = Reader::new(definition);
     Ok(JobRecord {
         uid: reader.text("uid")?.to_owned(),

@@ -7,14 +7,14 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal` | one trait of [`ports::store`] each |
+//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
 //! |---|---|---|
-//! | create a collection | name, switch | it does not exist |
-//! | replace a collection | name, switch | the version and the number of jobs that were read |
+//! | create a collection | name, switch, subscription in use | it does not exist |
+//! | replace a collection | name, switch, subscription in use | the version and the number of jobs that were read |
 //! | delete a collection | name, switch, purge timer | the version that was read |
 //! | create a job | definition, timer, the collection's count | it does not exist; the collection has the version that was read, and is not full |
 //! | replace a job | definition, timer | the version that was read, and the generation if the timing changes |
@@ -39,6 +39,7 @@
 mod attempt_key;
 mod attempts;
 mod batching;
+mod browse;
 mod collections;
 mod counters;
 mod definitions;

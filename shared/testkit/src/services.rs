@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::refusal::Refusal;
 use ports::{
-    ActionSender, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource, Jobs,
-    SealError, Sealer, Timers,
+    ActionSender, Browse, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource,
+    Jobs, SealError, Sealer, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, and events are
@@ -28,14 +28,15 @@ pub fn manage_ports<S>(
     clock: Arc<dyn Clock>,
 ) -> ManagePorts
 where
-    S: Collections + Jobs + History + Timers + 'static,
+    S: Browse + Collections + Jobs + History + Timers + 'static,
 {
     let events = Arc::new(());
     let dispatcher = Dispatcher::new(store.clone(), queue.clone(), events, clock.clone());
     ManagePorts {
         collections: store.clone(),
         jobs: store.clone(),
-        history: store,
+        history: store.clone(),
+        browse: store,
         queue,
         dispatcher,
         sealer: Arc::new(PlainSealer),

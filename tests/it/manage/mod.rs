@@ -7,4 +7,5 @@ mod history;
 mod jobs;
 mod races;
 mod restart;
+mod units;
 mod world;

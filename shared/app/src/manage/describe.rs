@@ -69,7 +69,7 @@ impl<'a> Facts<'a> {
         next_occurrence(&self.standing(), self.timer.counters.last_execution_at, now)
     }
 
-    fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {
+    pub(super) fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {
         not_firing(&self.standing(), self.timer.counters.last_execution_at, now)
     }
 }
@@ -86,8 +86,7 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<JobDescription, AppError> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (collection, job) = self.browsed_job(place, collection, name).await?;
         let now = self.ports.clock.now();
         let (anchor, sentence) = timing_in_words(&job, now);
         let facts = Facts::of(&collection, &job);

@@ -93,8 +93,7 @@ impl Manage {
             let collection = self.parent(place, collection).await?;
             let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
             self.check_job_condition(name, found.as_ref())?;
-            let body = self.with_unsent(body.clone(), found.as_ref(), &collection).await?;
-            let wanted = accept(&body, collection.collection.definition.plan)?;
+            let wanted = self.wanted_by_put(&collection, found.as_ref(), &body).await?;
             let (put, saved) = match found {
                 Some(old) => {
                     let before = shown_definition(&old.uid, &old.document)?;
@@ -127,19 +126,7 @@ impl Manage {
             let collection = self.parent(place, collection).await?;
             let old = self.job(&collection, name).await?;
             self.check_job_condition(name, Some(&old))?;
-            let sealer = self.ports.sealer.as_ref();
-            let whole =
-                whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
-            let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
-            let mut shown = whole.clone();
-            withhold(&mut shown);
-            let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
-            keep_secrets(&mut merged, Some(&whole))?;
-            if !names_time_zone(&patch) {
-                let zone = collection.collection.definition.time_zone();
-                add_time_zone(&mut merged, Some(&whole), zone);
-            }
-            let wanted = accept(&merged, collection.collection.definition.plan)?;
+            let (before, wanted) = self.wanted_by_patch(&collection, &old, &patch).await?;
             self.replace_job(&collection, old, &before, wanted).await
         })
         .await
@@ -196,6 +183,38 @@ impl Manage {
         let message = message(&collection, &job, what);
         self.ports.queue.send(&[message], now).await?;
         Ok(())
+    }
+
+    /// The job that the body of a PUT describes.
+    pub(super) async fn wanted_by_put(
+        &self,
+        collection: &CollectionRecord,
+        found: Option<&JobRecord>,
+        body: &Value,
+    ) -> Result<JobDefinition, AppError> {
+        let body = self.with_unsent(body.clone(), found, collection).await?;
+        Ok(accept(&body, collection.collection.definition.plan)?)
+    }
+
+    /// A stored job, and the job that a PATCH makes of it.
+    pub(super) async fn wanted_by_patch(
+        &self,
+        collection: &CollectionRecord,
+        old: &JobRecord,
+        patch: &Value,
+    ) -> Result<(JobDefinition, JobDefinition), AppError> {
+        let sealer = self.ports.sealer.as_ref();
+        let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
+        let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
+        let mut shown = whole.clone();
+        withhold(&mut shown);
+        let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
+        keep_secrets(&mut merged, Some(&whole))?;
+        let definition = &collection.collection.definition;
+        if !names_time_zone(patch) {
+            add_time_zone(&mut merged, Some(&whole), definition.time_zone());
+        }
+        Ok((before, accept(&merged, definition.plan)?))
     }
 
     /// The body of a PUT with what the client left as it is or cannot send: secrets that are withheld,
@@ -293,7 +312,7 @@ impl Manage {
     }
 
     /// Checks everything except the timetable, and opens certificates.
-    fn check(
+    pub(super) fn check(
         &self,
         collection: &CollectionRecord,
         wanted: &mut JobDefinition,
@@ -414,7 +433,7 @@ fn view_with_next(
 }
 
 /// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.
-fn allowed_timetable(
+pub(super) fn allowed_timetable(
     limits: &JobLimits,
     timing: &Timing,
     wanted: &JobDefinition,
@@ -455,7 +474,7 @@ fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {
     }
 }
 
-fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
+pub(super) fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
     if !job.timer.state.is_final() {
         return Ok(());
     }

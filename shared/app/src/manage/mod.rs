@@ -13,7 +13,10 @@
 //! | its occurrences within the horizon are sent | messages that a sweep will send again | workers count each occurrence once |
 //! | the timer moves on, if it is still the one that was written | nothing | |
 
+mod browse;
+mod check;
 mod collections;
+mod coming;
 mod condition;
 mod describe;
 mod history;
@@ -27,12 +30,15 @@ use domain::name::{Name, PathSegment};
 use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
-    CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs, Sealer,
+    Browse, CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs,
+    Sealer,
 };
 
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
+pub use check::{AcceptedCheck, CheckedAs, CheckedChange, JobCheck};
+pub use coming::Coming;
 pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;
@@ -50,6 +56,8 @@ pub struct ManagePorts {
     pub jobs: Arc<dyn Jobs>,
     /// Reads what jobs have done.
     pub history: Arc<dyn History>,
+    /// Reads for people, as the store was a moment ago.
+    pub browse: Arc<dyn Browse>,
     /// The queue that occurrences are sent to.
     pub queue: Arc<dyn DispatchQueue>,
     /// Dispatches occurrences that are due soon, as a sweep does.
@@ -90,6 +98,12 @@ impl Manage {
     #[must_use]
     pub fn new(ports: ManagePorts, settings: ManageSettings) -> Self {
         Self { ports, settings, condition: Condition::default() }
+    }
+
+    /// The settings of the installation.
+    #[must_use]
+    pub const fn settings(&self) -> &ManageSettings {
+        &self.settings
     }
 
     /// Checks that the store answers and that its disk accepts writes.

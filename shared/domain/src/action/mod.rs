@@ -120,6 +120,10 @@ macro_rules! action_types {
             /// The names of all types, as answered.
             pub const TYPES: &'static [&'static str] = &[$(<$kind as ActionType>::TYPE),*];
 
+            /// Each type, and whether it is a service of AWS.
+            const SERVICES: &'static [(&'static str, bool)] =
+                &[$((<$kind as ActionType>::TYPE, <$kind as ActionType>::IS_AWS)),*];
+
             /// The properties that hold the payloads of all types, in the order of the types.
             const PROPERTIES: &'static [&'static str] = &[$(<$kind as ActionType>::PROPERTY),*];
 
@@ -279,6 +283,11 @@ impl Target {
     #[must_use]
     pub fn origin(&self) -> String {
         format!("{} {}", self.property(), self.destination())
+    }
+
+    /// The names of the types that an installation offers.
+    pub fn offered(has_aws: bool) -> impl Iterator<Item = &'static str> {
+        Self::SERVICES.iter().filter(move |(_, is_aws)| has_aws || !is_aws).map(|(name, _)| *name)
     }
 
     /// The property that holds the payload of a type, whose name is given in any case.

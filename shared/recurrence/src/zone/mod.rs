@@ -13,6 +13,7 @@ mod posix;
 mod tzif;
 mod windows;
 
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use posix::YearlyChange;
 use tzif::Tzif;
 
@@ -109,6 +110,30 @@ impl Zone {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns the first instant after another one at which the clock changes, or `None` if it never
+    /// changes again.
+    ///
+    /// ```
+    /// use minutehand_recurrence::{format_instant, zone::Zone, WrittenDate};
+    ///
+    /// let at = WrittenDate::parse("2027-01-01").unwrap().instant(None).unwrap();
+    /// let change = Zone::named("Europe/Berlin").unwrap().next_change(at).unwrap();
+    /// assert_eq!(format_instant(change), "2027-03-28T01:00:00Z");
+    /// assert_eq!(Zone::named("UTC").unwrap().next_change(at), None);
+    /// ```
+    #[must_use]
+    pub fn next_change(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        DateTime::from_timestamp(self.segment_at(after.timestamp()).end, 0)
+    }
+
+    /// Returns the civil time of an instant, and its offset from UTC.
+    #[must_use]
+    pub fn local(&self, instant: DateTime<Utc>) -> (NaiveDateTime, TimeDelta) {
+        let offset = TimeDelta::seconds(self.offset_at(instant.timestamp()));
+        let utc = instant.naive_utc();
+        (utc.checked_add_signed(offset).unwrap_or(utc), offset)
     }
 
     /// Returns whether the clock of the zone shows UTC at every instant.

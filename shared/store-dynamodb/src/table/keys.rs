@@ -110,6 +110,14 @@ pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
     key(executions(job_uid), attempt)
 }
 
+/// The partition of the subscriptions in use.
+pub(crate) const REGISTRY: &str = "I";
+
+/// A subscription among those in use.
+pub(crate) fn registration(subscription: &PathSegment) -> Key {
+    key(REGISTRY.to_owned(), subscription.key())
+}
+
 /// The pulses of sweepers and workers.
 pub(crate) fn pulse() -> Key {
     key("W".to_owned(), "pulse")

@@ -34,6 +34,8 @@ pub enum MeteredCall {
     Remove,
     /// Giving signs of life.
     Beat,
+    /// Reading for people.
+    Browse,
 }
 
 impl MeteredCall {
@@ -50,7 +52,7 @@ impl MeteredCall {
             | Self::Retries
             | Self::Remove
             | Self::Beat => true,
-            Self::Due | Self::Snapshot | Self::ListRetries | Self::History => false,
+            Self::Due | Self::Snapshot | Self::ListRetries | Self::History | Self::Browse => false,
         }
     }
 }

@@ -106,6 +106,7 @@ impl Api {
             },
             readiness: troubles.clone(),
             metrics,
+            home: minutehand_rest::Home::Machine,
         });
         Self { troubles, history, queue, store, router, runtime }
     }

@@ -1,0 +1,50 @@
+//! Reads for people: eventually consistent, each counted by the meter.
+
+use async_trait::async_trait;
+use domain::name::{Name, PathSegment};
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
+use ports::{Browse, StoreError};
+
+use crate::store::DynamoStore;
+use crate::table::item::{Item, Reader};
+use crate::table::{List, keys};
+use crate::{collections, jobs};
+
+#[async_trait]
+impl Browse for DynamoStore {
+    async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
+        let list = List::new(keys::REGISTRY.to_owned(), "").for_people();
+        let page = list.page(&self.table, page).await?;
+        let items = page.items.iter().map(read_subscription).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    async fn collection(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        let found = self.table.browse(keys::collection(place, name)).await?;
+        found.as_ref().map(collections::read).transpose()
+    }
+
+    async fn job(
+        &self,
+        collection_uid: &str,
+        name: &Name,
+    ) -> Result<Option<JobRecord>, StoreError> {
+        let Some(definition) = self.table.browse(keys::job(collection_uid, name)).await? else {
+            return Ok(None);
+        };
+        let uid = Reader::new(&definition).text("uid")?;
+        // A job whose timer is not there is being created or deleted.
+        let timer = self.table.browse(keys::timer(uid)).await?;
+        timer.map(|timer| jobs::read(&definition, &timer)).transpose()
+    }
+}
+
+fn read_subscription(item: &Item) -> Result<PathSegment, StoreError> {
+    let reader = Reader::new(item);
+    PathSegment::new(reader.text("subscription")?)
+        .map_err(|error| reader.corrupt("subscription", &error.message))
+}
