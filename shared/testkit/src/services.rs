@@ -14,29 +14,31 @@ use app::ManagePorts;
 use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
 use ports::{
     ActionSender, Browse, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource,
     Jobs, SealError, Sealer, Timers,
 };
 
-/// The ports of `Manage`. Secrets are not encrypted, certificates are refused, and events are
-/// dropped.
+/// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
+/// reads for people fail.
 pub fn manage_ports<S>(
     store: Arc<S>,
     queue: Arc<dyn DispatchQueue>,
     clock: Arc<dyn Clock>,
 ) -> ManagePorts
 where
-    S: Browse + Collections + Jobs + History + Timers + 'static,
+    S: Collections + Jobs + History + Timers + 'static,
 {
     let events = Arc::new(());
     let dispatcher = Dispatcher::new(store.clone(), queue.clone(), events, clock.clone());
     ManagePorts {
         collections: store.clone(),
         jobs: store.clone(),
-        history: store.clone(),
-        browse: store,
+        history: store,
+        browse: Arc::new(NothingToBrowse),
         queue,
         dispatcher,
         sealer: Arc::new(PlainSealer),
@@ -80,6 +82,39 @@ impl CountedIds {
 impl IdSource for CountedIds {
     fn new_id(&self) -> String {
         format!("id{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Fails every read for people: for tests that make none.
+#[derive(Debug, Clone, Copy)]
+pub struct NothingToBrowse;
+
+impl NothingToBrowse {
+    fn fail<T>() -> Result<T, StoreError> {
+        Err(StoreError::Refused("this test does not browse".into()))
+    }
+}
+
+#[async_trait]
+impl Browse for NothingToBrowse {
+    async fn subscriptions(&self, _page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
+        Self::fail()
+    }
+
+    async fn collection(
+        &self,
+        _place: &ResourceGroup,
+        _name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        Self::fail()
+    }
+
+    async fn job(
+        &self,
+        _collection_uid: &str,
+        _name: &Name,
+    ) -> Result<Option<JobRecord>, StoreError> {
+        Self::fail()
     }
 }
 

@@ -456,6 +456,14 @@ impl World {
         self.manage.list_jobs(&place, &named("jc"), page()).await.unwrap();
     }
 
+    /// Reads all that tools for people read.
+    pub(super) async fn browse(&self) {
+        let page = PageRequest { from: None, items_max: 100 };
+        let found = self.manage.list_subscriptions(page).await.unwrap();
+        assert_eq!(found.items.len(), 1);
+        self.manage.coming(&place(), &named("jc"), &named("off"), None, 1).await.unwrap();
+    }
+
     pub(super) async fn view(&self, name: &str) -> JobView {
         self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap()
     }
@@ -552,6 +560,7 @@ fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Serv
         dispatcher: dispatcher.clone(),
         sealer: ports.sealer.clone(),
         ids: ports.ids.clone(),
+        browse: dynamo.clone(),
         ..manage_ports(dynamo.clone(), queue, clock.clone())
     };
     let settings = FireSettings { is_alone, ..FireSettings::default() };

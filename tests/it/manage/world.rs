@@ -108,7 +108,8 @@ pub(super) fn manage(
     sealer: Arc<AesSealer>,
 ) -> Manage {
     let certificates = Arc::new(Opener);
-    let ports = ManagePorts { sealer, certificates, ..manage_ports(store, queue, clock) };
+    let browse = store.clone();
+    let ports = ManagePorts { sealer, certificates, browse, ..manage_ports(store, queue, clock) };
     let settings =
         ManageSettings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
     Manage::new(ports, settings)

@@ -82,6 +82,7 @@ impl Api {
                 troubles: troubles.clone(),
             }),
             history: history.clone(),
+            browse: store.clone(),
             certificates: Arc::new(KnownCertificate(now())),
             disk: troubles.clone(),
             ids: ids.clone(),
