@@ -17,6 +17,7 @@ pub mod failure_event;
 pub mod firing;
 pub mod ids;
 pub mod job;
+pub mod journal;
 mod json;
 pub mod location;
 pub mod message;

@@ -132,18 +132,24 @@ macro_rules! ours {
     };
 }
 
-macro_rules! our_job {
+macro_rules! our_collection {
     ($rest:literal) => {
         concat!(
             "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
-            "jobCollections/{jobCollectionName}/jobs/{jobName}",
+            "jobCollections/{jobCollectionName}",
             $rest
         )
     };
 }
 
+macro_rules! our_job {
+    ($rest:literal) => {
+        concat!(our_collection!("/jobs/{jobName}"), $rest)
+    };
+}
+
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 28] = [
+pub(crate) static ROUTES: [Route; 29] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -186,6 +192,7 @@ pub(crate) static ROUTES: [Route; 28] = [
         .any_version()
         .with_body()
         .reading(),
+    get(our_collection!("/journal"), &v1::journal).any_version(),
     get(our_job!(""), &v1::get_job).any_version(),
     get(our_job!("/next"), &v1::next).any_version(),
     post(our_job!("/check"), &v1::check).any_version().with_body().reading(),

@@ -35,7 +35,8 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let request_id = guid(&rest.ids.new_id());
     let found = find_route(&head.method, head.uri.path());
     let route = found.as_ref().ok().map(|(route, _)| route.path);
-    let answering = Box::pin(answer(Arc::clone(&rest), Arc::clone(&head), found, body));
+    let sent = Sent { head: Arc::clone(&head), body, request_id: request_id.clone() };
+    let answering = Box::pin(answer(Arc::clone(&rest), found, sent));
     let answer = match catch_panics(answering, &request_id).await {
         Ok(answer) => answer,
         Err(failure) => {
@@ -78,12 +79,19 @@ async fn catch_panics(
     .await
 }
 
+/// A request as it was sent, and its id.
+struct Sent {
+    head: Arc<Parts>,
+    body: Body,
+    request_id: String,
+}
+
 async fn answer(
     rest: Arc<Rest>,
-    head: Arc<Parts>,
     found: Result<(&'static Route, Captured), Failure>,
-    body: Body,
+    sent: Sent,
 ) -> Result<Answer, Failure> {
+    let Sent { head, body, request_id } = sent;
     check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
@@ -108,7 +116,8 @@ async fn answer(
         route::Body::Required => parse_object(&body)?,
         route::Body::Ignored => Value::Null,
     };
-    let answer = route.handler.call(Call { rest, head, path, query, body, caller }).await;
+    let answer =
+        route.handler.call(Call { rest, head, path, query, body, caller, request_id }).await;
     // Clients of Azure know no targets.
     answer.map_err(|failure| if route.is_ours() { failure } else { failure.without_target() })
 }

@@ -1,6 +1,7 @@
 //! Reads for people: eventually consistent, each counted by the meter.
 
 use async_trait::async_trait;
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
 use ports::{Browse, StoreError};
@@ -8,7 +9,7 @@ use ports::{Browse, StoreError};
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader};
 use crate::table::{List, keys};
-use crate::{collections, jobs};
+use crate::{collections, jobs, journal};
 
 #[async_trait]
 impl Browse for DynamoStore {
@@ -40,6 +41,17 @@ impl Browse for DynamoStore {
         // A job whose timer is not there is being created or deleted.
         let timer = self.table.browse(keys::timer(uid)).await?;
         timer.map(|timer| jobs::read(&definition, &timer)).transpose()
+    }
+
+    async fn journal(
+        &self,
+        collection_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<JournalEntry>, StoreError> {
+        let list = List::new(keys::journal(collection_uid), "").for_people();
+        let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
+        let items = page.items.iter().map(journal::read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
     }
 }
 

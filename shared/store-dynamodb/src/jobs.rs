@@ -3,11 +3,13 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use domain::job::{JobCounters, JobState};
+use domain::journal::JournalEntry;
 use domain::name::Name;
 use domain::timing::Timing;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
 use ports::{Collections, Jobs, StoreError};
 
+use crate::journal;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
 use crate::table::{Consistency, List, keys, transact_item as item};
@@ -63,11 +65,13 @@ impl Jobs for DynamoStore {
             .expression_attribute_values(":version", number(save.collection.version))
             .expression_attribute_values(":max", number(jobs_max.unwrap_or(u32::MAX)))
             .build();
-        let items = vec![
+        let mut items = vec![
             item(|it| Ok(it.update(count?)))?,
             item(|it| Ok(it.put(definition?)))?,
             item(|it| Ok(it.put(timer?)))?,
         ];
+        let uid = &save.collection.collection.uid;
+        items.extend(journal::put(&self.table.name, uid, save.entry)?);
         let Some(failed) = self.table.transact(items).await? else {
             return Ok(Saved::Kept);
         };
@@ -103,15 +107,17 @@ impl Jobs for DynamoStore {
         } else {
             version_update(&self.table.name, job)
         }?;
-        self.table
-            .save(vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?])
-            .await
+        let mut items = vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?];
+        let uid = &save.collection.collection.uid;
+        items.extend(journal::put(&self.table.name, uid, save.entry)?);
+        self.table.save(items).await
     }
 
     async fn delete(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         let definition = Delete::builder()
             .table_name(&self.table.name)
@@ -125,11 +131,12 @@ impl Jobs for DynamoStore {
             .set_key(Some(key(keys::timer(&job.uid))))
             .build();
         let count = count(&self.table.name, collection, -1, "uid = :uid").build();
-        let items = vec![
+        let mut items = vec![
             item(|it| Ok(it.delete(definition?)))?,
             item(|it| Ok(it.delete(timer?)))?,
             item(|it| Ok(it.update(count?)))?,
         ];
+        items.extend(journal::put(&self.table.name, &collection.collection.uid, entry)?);
         self.table.save(items).await
     }
 }

@@ -20,6 +20,8 @@
 //! | replace a job | definition, timer | the version that was read, and the generation if the timing changes |
 //! | delete a job | definition, timer, the collection's count | the version that was read |
 //!
+//! Each of these transactions also puts the change's entry in the journal of the collection.
+//!
 //! Each step of a firing changes one item, so there is nothing to repair between two items either.
 //! Such changes come in groups; see [`Groups`].
 //!
@@ -45,6 +47,7 @@ mod counters;
 mod definitions;
 mod expired;
 mod jobs;
+mod journal;
 mod message;
 mod prefetched;
 mod pulses;

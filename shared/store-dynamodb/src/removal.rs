@@ -65,7 +65,7 @@ impl Removal for DynamoStore {
         // If a condition failed, the job is gone, or has not finished.
         self.table
             .transact_for(
-                Some(MeteredCall::Remove),
+                MeteredCall::Remove,
                 vec![
                     item(|it| Ok(it.delete(timer?)))?,
                     item(|it| Ok(it.delete(definition?)))?,

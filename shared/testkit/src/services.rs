@@ -14,6 +14,7 @@ use app::ManagePorts;
 use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
@@ -114,6 +115,14 @@ impl Browse for NothingToBrowse {
         _collection_uid: &str,
         _name: &Name,
     ) -> Result<Option<JobRecord>, StoreError> {
+        Self::fail()
+    }
+
+    async fn journal(
+        &self,
+        _collection_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<JournalEntry>, StoreError> {
         Self::fail()
     }
 }

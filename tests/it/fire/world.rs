@@ -462,6 +462,8 @@ impl World {
         let found = self.manage.list_subscriptions(page).await.unwrap();
         assert_eq!(found.items.len(), 1);
         self.manage.coming(&place(), &named("jc"), &named("off"), None, 1).await.unwrap();
+        let page = PageRequest { from: None, items_max: 100 };
+        self.manage.list_journal(&place(), &named("jc"), page).await.unwrap();
     }
 
     pub(super) async fn view(&self, name: &str) -> JobView {

@@ -5,6 +5,7 @@ mod collections;
 mod documents;
 mod history;
 mod jobs;
+mod journal;
 mod races;
 mod restart;
 mod units;

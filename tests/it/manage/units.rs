@@ -9,7 +9,6 @@ use super::api::{COLLECTION, api, ask};
 use super::world::World;
 
 const NOW: &str = "2027-03-01T12:00:00Z";
-const SUBSCRIPTION: &str = "/minutehand/v1/subscriptions/s";
 const JOBS: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs";
 
 /// A world with a collection and a daily job of about 600 bytes.
@@ -64,6 +63,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("GET /subscriptions", "GET", "/minutehand/v1/subscriptions".to_owned(), ""),
         ("POST /preview", "POST", "/minutehand/v1/preview".to_owned(), preview),
         ("GET J", "GET", format!("{JOBS}/j"), ""),
+        ("GET C/journal", "GET", JOBS.replace("/jobs", "/journal"), ""),
         ("GET J/next", "GET", format!("{JOBS}/j/next"), ""),
         ("POST J/check", "POST", format!("{JOBS}/j/check"), &job("PUT")),
     ] {
@@ -71,5 +71,25 @@ async fn every_operation_consumes_what_the_documentation_says() {
         println!("figure: {operation}: {units} read units");
         assert_eq!(units.to_string(), documented(operation), "{operation}");
     }
-    assert!(SUBSCRIPTION.starts_with("/minutehand"));
+}
+
+#[tokio::test]
+async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() {
+    let (world, api) = world().await;
+    let path = |name: &str| format!("{COLLECTION}/jobs/{name}");
+    for (what, method, name, body, status, units) in [
+        // Two units each for definition, timer, count and entry, and one for the index.
+        ("create", "PUT", "k", job("GET"), 201, 9.0),
+        ("replace", "PUT", "k", job("PUT"), 200, 6.0),
+        // The timer is taken out of the index.
+        ("switch off", "PATCH", "k", r#"{"properties":{"state":"disabled"}}"#.to_owned(), 200, 7.0),
+        ("delete", "DELETE", "k", String::new(), 200, 8.0),
+    ] {
+        drop(world.meter.take());
+        let (answered, text) = ask(&api, method, &path(name), &body).await;
+        assert_eq!(answered, status, "{text}");
+        let found = world.meter.take()[&MeteredCall::Change].units;
+        println!("figure: {what}: {found} write units");
+        assert!((found - units).abs() < f64::EPSILON, "{what}: {found}");
+    }
 }

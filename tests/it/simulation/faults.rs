@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::{Outage, Pulse};
 use domain::job::{JobState, Switch};
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use ports::store::{
@@ -249,20 +250,29 @@ impl Collections for StorePort {
         self.op(true, ask).await
     }
 
-    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::create(self.inner(), collection))).await
+    async fn create(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        self.op(false, || now(Collections::create(self.inner(), collection, entry))).await
     }
 
-    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::replace(self.inner(), collection))).await
+    async fn replace(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        self.op(false, || now(Collections::replace(self.inner(), collection, entry))).await
     }
 
     async fn delete(
         &self,
         collection: &CollectionRecord,
         at: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::delete(self.inner(), collection, at))).await
+        self.op(false, || now(Collections::delete(self.inner(), collection, at, entry))).await
     }
 }
 
@@ -285,14 +295,15 @@ impl Jobs for StorePort {
     }
 
     async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
-        let SaveJob { collection, job, timer_changes } = save;
-        let save = || SaveJob { collection, job, timer_changes };
+        let SaveJob { collection, job, timer_changes, entry } = save;
+        let save = || SaveJob { collection, job, timer_changes, entry };
         self.op(false, || now(Jobs::create(self.inner(), save(), jobs_max))).await
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let (job, timer_changes) = self.mistaken(save.job, save.timer_changes);
-        let save = || SaveJob { collection: save.collection, job: &job, timer_changes };
+        let save =
+            || SaveJob { collection: save.collection, job: &job, timer_changes, entry: save.entry };
         self.op(false, || now(Jobs::replace(self.inner(), save()))).await
     }
 
@@ -300,8 +311,9 @@ impl Jobs for StorePort {
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(Jobs::delete(self.inner(), collection, job))).await
+        self.op(false, || now(Jobs::delete(self.inner(), collection, job, entry))).await
     }
 }
 

@@ -147,7 +147,8 @@ impl Manage {
             let collection = self.parent(place, collection).await?;
             let job = self.job(&collection, name).await?;
             self.check_job_condition(name, Some(&job))?;
-            match self.ports.jobs.delete(&collection, &job).await? {
+            let entry = self.job_entry(&job.name, Some(&job.document), None, false);
+            match self.ports.jobs.delete(&collection, &job, Some(&entry)).await? {
                 Saved::Kept => Ok(Some(())),
                 Saved::Stale | Saved::Full => Ok(None),
             }
@@ -261,7 +262,8 @@ impl Manage {
         let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
         let timer = timer(&wanted, timing, &timetable, JobCounters::default(), now);
         let job = JobRecord { uid, name: name.clone(), document: shown, sealed, version: 1, timer };
-        let save = SaveJob { collection, job: &job, timer_changes: true };
+        let entry = self.job_entry(name, None, Some(&job.document), job.sealed.is_some());
+        let save = SaveJob { collection, job: &job, timer_changes: true, entry: Some(&entry) };
         match self.ports.jobs.create(save, limits.jobs_max()).await? {
             Saved::Kept => {
                 self.dispatch_soon(collection, &job).await;
@@ -297,8 +299,11 @@ impl Manage {
         };
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&old.uid, &document).await?;
+        // A PUT does not open the secrets before it, so they count as others.
+        let writes_secrets = sealed.is_some() && before.action != wanted.action;
+        let entry = self.job_entry(&old.name, Some(&old.document), Some(&shown), writes_secrets);
         let job = JobRecord { document: shown, sealed, timer, ..old };
-        let save = SaveJob { collection, job: &job, timer_changes };
+        let save = SaveJob { collection, job: &job, timer_changes, entry: Some(&entry) };
         match self.ports.jobs.replace(save).await? {
             Saved::Kept => {
                 if timer_changes {

@@ -21,6 +21,7 @@ mod condition;
 mod describe;
 mod history;
 mod jobs;
+mod journal;
 mod secrets;
 mod view;
 
@@ -42,6 +43,7 @@ pub use coming::Coming;
 pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;
+pub use journal::Author;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
 
 /// How often a change is attempted while concurrent changes come first.
@@ -91,13 +93,14 @@ pub struct Manage {
     ports: ManagePorts,
     settings: ManageSettings,
     condition: Condition,
+    author: Author,
 }
 
 impl Manage {
     /// A service over these ports.
     #[must_use]
     pub fn new(ports: ManagePorts, settings: ManageSettings) -> Self {
-        Self { ports, settings, condition: Condition::default() }
+        Self { ports, settings, condition: Condition::default(), author: Author::default() }
     }
 
     /// The settings of the installation.

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 
 use super::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, StoreError};
@@ -21,4 +22,11 @@ pub trait Browse: Send + Sync {
     /// Finds a job by its name.
     async fn job(&self, collection_uid: &str, name: &Name)
     -> Result<Option<JobRecord>, StoreError>;
+
+    /// Lists the entries of a collection's journal, the newest first. Some of them may have expired.
+    async fn journal(
+        &self,
+        collection_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<JournalEntry>, StoreError>;
 }

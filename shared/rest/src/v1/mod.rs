@@ -8,6 +8,7 @@
 mod check;
 mod installation;
 mod job;
+mod journal;
 mod list;
 mod occurrences;
 mod parameters;
@@ -24,6 +25,7 @@ use crate::call::etags;
 pub(crate) use check::check;
 pub(crate) use installation::{me, subscriptions, zones};
 pub(crate) use job::get_job;
+pub(crate) use journal::journal;
 pub(crate) use occurrences::next;
 pub(crate) use preview::preview;
 

@@ -110,6 +110,24 @@ pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
     key(executions(job_uid), attempt)
 }
 
+/// The journal of a collection.
+pub(crate) fn journal(collection_uid: &str) -> String {
+    format!("L#{collection_uid}")
+}
+
+/// An entry of a journal: in the order of time, and each request has its own.
+pub(crate) fn journal_entry(
+    collection_uid: &str,
+    ticks: i64,
+    job_key: &str,
+    request_id: &str,
+) -> Key {
+    /// Flipping this bit makes signed numbers sort as unsigned ones.
+    const SIGN: u64 = 1 << 63;
+    let at = ticks.cast_unsigned() ^ SIGN;
+    key(journal(collection_uid), format!("{at:016x}.{job_key}.{request_id}"))
+}
+
 /// The partition of the subscriptions in use.
 pub(crate) const REGISTRY: &str = "I";
 

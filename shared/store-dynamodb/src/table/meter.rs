@@ -36,6 +36,8 @@ pub enum MeteredCall {
     Beat,
     /// Reading for people.
     Browse,
+    /// Changing collections and jobs.
+    Change,
 }
 
 impl MeteredCall {
@@ -51,7 +53,8 @@ impl MeteredCall {
             | Self::Finish
             | Self::Retries
             | Self::Remove
-            | Self::Beat => true,
+            | Self::Beat
+            | Self::Change => true,
             Self::Due | Self::Snapshot | Self::ListRetries | Self::History | Self::Browse => false,
         }
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
 use minutehand_rest::Readiness;
@@ -91,29 +92,38 @@ impl Collections for TroubledCollections {
         self.inner.list(subscription, group, page).await
     }
 
-    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         if self.troubles.check()? {
             return Ok(Saved::Stale);
         }
-        self.inner.create(collection).await
+        self.inner.create(collection, entry).await
     }
 
-    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn replace(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         if self.troubles.check()? {
             return Ok(Saved::Stale);
         }
-        self.inner.replace(collection).await
+        self.inner.replace(collection, entry).await
     }
 
     async fn delete(
         &self,
         collection: &CollectionRecord,
         now: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         if self.troubles.check()? {
             return Ok(Saved::Stale);
         }
-        self.inner.delete(collection, now).await
+        self.inner.delete(collection, now, entry).await
     }
 }
 
