@@ -17,7 +17,6 @@ const SIGN: u64 = 1 << 63;
 /// An attempt as text.
 pub(crate) fn attempt_key(attempt: &Attempt) -> String {
     let Attempt { generation, occurrence, role, number, .. } = attempt;
-    let nominal = ticks(occurrence.nominal_at()).cast_unsigned() ^ SIGN;
     let what = match occurrence {
         Occurrence::Scheduled { .. } => "s".to_owned(),
         Occurrence::Run { run_id, .. } => format!("r{run_id}"),
@@ -28,7 +27,14 @@ pub(crate) fn attempt_key(attempt: &Attempt) -> String {
         Role::Notice => 'f',
     };
     let (generation, number) = (sorted(*generation), sorted((*number).into()));
-    format!("{nominal:016x}.{generation}.{what}.{role}{number}")
+    let nominal = of_instant(occurrence.nominal_at());
+    format!("{nominal}{generation}.{what}.{role}{number}")
+}
+
+/// The beginning of every attempt of an instant.
+pub(crate) fn of_instant(nominal_at: DateTime<Utc>) -> String {
+    let nominal = ticks(nominal_at).cast_unsigned() ^ SIGN;
+    format!("{nominal:016x}.")
 }
 
 /// Reads an attempt. It is due at the instant of its occurrence, unless another due time is given.

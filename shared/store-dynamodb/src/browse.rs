@@ -1,15 +1,23 @@
 //! Reads for people: eventually consistent, each counted by the meter.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
+use ports::store::{
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+};
 use ports::{Browse, StoreError};
 
+use crate::attempt_key::of_instant;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader};
 use crate::table::{List, keys};
-use crate::{collections, jobs, journal};
+use crate::{attempts, collections, jobs, journal, pulses};
+
+/// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
+/// the action, the error action and the notice.
+const ATTEMPTS_MAX: u32 = 100;
 
 #[async_trait]
 impl Browse for DynamoStore {
@@ -41,6 +49,22 @@ impl Browse for DynamoStore {
         // A job whose timer is not there is being created or deleted.
         let timer = self.table.browse(keys::timer(uid)).await?;
         timer.map(|timer| jobs::read(&definition, &timer)).transpose()
+    }
+
+    async fn attempts(
+        &self,
+        job_uid: &str,
+        nominal_at: DateTime<Utc>,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        let list = List::new(keys::executions(job_uid), of_instant(nominal_at)).for_people();
+        let page = PageRequest { from: None, items_max: ATTEMPTS_MAX };
+        let page = list.page(&self.table, page).await?;
+        page.items.iter().map(attempts::read).collect()
+    }
+
+    async fn pulses(&self) -> Result<PulseRecord, StoreError> {
+        let item = self.table.browse(keys::pulse()).await?;
+        item.map_or(Ok(PulseRecord::default()), |item| pulses::read_both(&item))
     }
 
     async fn journal(

@@ -13,11 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use app::ManagePorts;
 use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
+use ports::store::{
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+};
 use ports::{
     ActionSender, Browse, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource,
     Jobs, SealError, Sealer, Timers,
@@ -115,6 +118,18 @@ impl Browse for NothingToBrowse {
         _collection_uid: &str,
         _name: &Name,
     ) -> Result<Option<JobRecord>, StoreError> {
+        Self::fail()
+    }
+
+    async fn attempts(
+        &self,
+        _job_uid: &str,
+        _nominal_at: DateTime<Utc>,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        Self::fail()
+    }
+
+    async fn pulses(&self) -> Result<PulseRecord, StoreError> {
         Self::fail()
     }
 

@@ -463,6 +463,7 @@ impl World {
         assert_eq!(found.items.len(), 1);
         self.manage.coming(&place(), &named("jc"), &named("off"), None, 1).await.unwrap();
         let page = PageRequest { from: None, items_max: 100 };
+        self.manage.explain(&place(), &named("jc"), &named("off"), self.now()).await.unwrap();
         self.manage.list_journal(&place(), &named("jc"), page).await.unwrap();
     }
 

@@ -130,7 +130,7 @@ fn timing_in_words(job: &JobRecord, now: DateTime<Utc>) -> (Option<DateTime<Utc>
 }
 
 /// Since when a job has its state and its timing.
-fn since(timer: &TimerRecord) -> DateTime<Utc> {
+pub(super) fn since(timer: &TimerRecord) -> DateTime<Utc> {
     let finished_at = timer.due_at.and_then(|due_at| due_at.checked_sub_signed(KEPT_FOR));
     finished_at.filter(|_| timer.state.is_final()).unwrap_or(timer.timing.since)
 }

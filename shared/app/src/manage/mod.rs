@@ -24,6 +24,7 @@ mod jobs;
 mod journal;
 mod secrets;
 mod view;
+mod why;
 
 use std::sync::Arc;
 
@@ -45,6 +46,7 @@ pub use describe::JobDescription;
 pub use jobs::PutOutcome;
 pub use journal::Author;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
+pub use why::Explanation;
 
 /// How often a change is attempted while concurrent changes come first.
 const CHANGE_ATTEMPTS_MAX: usize = 20;

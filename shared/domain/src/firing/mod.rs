@@ -15,6 +15,7 @@ mod next_step;
 mod outage;
 mod places;
 mod plan;
+mod why;
 
 pub use finish_check::{
     FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
@@ -25,3 +26,4 @@ pub use next_step::{NO_RETRY_FOLLOWS, NextStep, OnFailure, is_final_failure, nex
 pub use outage::{OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
+pub use why::{Why, WhyFacts, occurrence_before, why};

@@ -1,8 +1,12 @@
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 
-use super::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup, StoreError};
+use super::{
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    StoreError,
+};
 
 /// Reads for people and their tools: as the store was a moment ago, at half the price.
 ///
@@ -22,6 +26,16 @@ pub trait Browse: Send + Sync {
     /// Finds a job by its name.
     async fn job(&self, collection_uid: &str, name: &Name)
     -> Result<Option<JobRecord>, StoreError>;
+
+    /// Reads the attempts of a job at the occurrences and runs of one instant, at most a hundred.
+    async fn attempts(
+        &self,
+        job_uid: &str,
+        nominal_at: DateTime<Utc>,
+    ) -> Result<Vec<HistoryEntry>, StoreError>;
+
+    /// Reads the pulses of sweepers and workers.
+    async fn pulses(&self) -> Result<PulseRecord, StoreError>;
 
     /// Lists the entries of a collection's journal, the newest first. Some of them may have expired.
     async fn journal(

@@ -13,6 +13,7 @@ mod list;
 mod occurrences;
 mod parameters;
 mod preview;
+mod why;
 
 use app::Etags;
 use axum::http::header::IF_NONE_MATCH;
@@ -28,6 +29,7 @@ pub(crate) use job::get_job;
 pub(crate) use journal::journal;
 pub(crate) use occurrences::next;
 pub(crate) use preview::preview;
+pub(crate) use why::why;
 
 /// The beginning of every path of these operations.
 pub(crate) const PREFIX: &str = "/minutehand/v1/";
