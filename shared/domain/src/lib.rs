@@ -22,6 +22,7 @@ mod json;
 pub mod location;
 pub mod message;
 pub mod name;
+pub mod own;
 pub mod plan;
 pub mod preview;
 pub mod recently_counted;

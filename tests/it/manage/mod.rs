@@ -9,4 +9,5 @@ mod journal;
 mod races;
 mod restart;
 mod units;
+mod why;
 mod world;
