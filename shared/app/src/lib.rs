@@ -10,6 +10,6 @@ mod manage;
 pub use error::AppError;
 pub use manage::{
     AcceptedCheck, Author, CheckedAs, CheckedChange, CollectionView, Coming, Condition, Etag,
-    Etags, ExecutionView, Explanation, JobCheck, JobDescription, JobStatus, JobView, Manage,
-    ManagePorts, ManageSettings, PutOutcome,
+    Etags, ExecutionView, Explanation, JobCheck, JobDescription, JobRow, JobStatus, JobView,
+    Manage, ManagePorts, ManageSettings, PutOutcome,
 };

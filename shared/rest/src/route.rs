@@ -149,7 +149,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 30] = [
+pub(crate) static ROUTES: [Route; 31] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -193,6 +193,7 @@ pub(crate) static ROUTES: [Route; 30] = [
         .with_body()
         .reading(),
     get(our_collection!("/journal"), &v1::journal).any_version(),
+    get(our_collection!("/rows"), &v1::rows).any_version(),
     get(our_job!(""), &v1::get_job).any_version(),
     get(our_job!("/next"), &v1::next).any_version(),
     get(our_job!("/why"), &v1::why).any_version(),

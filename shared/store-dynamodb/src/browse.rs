@@ -12,7 +12,7 @@ use ports::{Browse, StoreError};
 use crate::attempt_key::of_instant;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader};
-use crate::table::{List, keys};
+use crate::table::{Consistency, List, keys};
 use crate::{attempts, collections, jobs, journal, pulses};
 
 /// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
@@ -49,6 +49,17 @@ impl Browse for DynamoStore {
         // A job whose timer is not there is being created or deleted.
         let timer = self.table.browse(keys::timer(uid)).await?;
         timer.map(|timer| jobs::read(&definition, &timer)).transpose()
+    }
+
+    async fn jobs(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        let begins = keys::jobs_beginning(prefix);
+        let list = List::new(keys::inside(collection_uid), begins).for_people();
+        self.with_timers(list.page(&self.table, page).await?, Consistency::Eventual).await
     }
 
     async fn attempts(

@@ -12,7 +12,7 @@ use ports::{Collections, Jobs, StoreError};
 use crate::journal;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
-use crate::table::{Consistency, List, keys, transact_item as item};
+use crate::table::{Consistency, List, MeteredCall, keys, transact_item as item};
 use crate::timers::read_state;
 
 #[async_trait]
@@ -39,19 +39,7 @@ impl Jobs for DynamoStore {
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
         let list = List::new(keys::inside(collection_uid), keys::JOBS);
-        let page = list.page(&self.table, page).await?;
-        let definitions = page.items;
-        let uids = definitions.iter().map(|definition| Reader::new(definition).text("uid"));
-        let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
-        let timers = self.table.get_many(None, Consistency::Strong, wanted?).await?;
-        let mut items = Vec::new();
-        for definition in &definitions {
-            // A job whose timer is gone was deleted between the two reads.
-            if let Some(timer) = timers.get(&keys::timer(Reader::new(definition).text("uid")?)) {
-                items.push(read(definition, timer)?);
-            }
-        }
-        Ok(Page { items, next: page.next })
+        self.with_timers(list.page(&self.table, page).await?, Consistency::Strong).await
     }
 
     async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
@@ -138,6 +126,29 @@ impl Jobs for DynamoStore {
         ];
         items.extend(journal::put(&self.table.name, &collection.collection.uid, entry)?);
         self.table.save(items).await
+    }
+}
+
+impl DynamoStore {
+    /// The jobs of a page of definitions, with their timers.
+    pub(crate) async fn with_timers(
+        &self,
+        page: Page<Item>,
+        consistency: Consistency,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        let definitions = page.items;
+        let uids = definitions.iter().map(|definition| Reader::new(definition).text("uid"));
+        let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
+        let call = (consistency == Consistency::Eventual).then_some(MeteredCall::Browse);
+        let timers = self.table.get_many(call, consistency, wanted?).await?;
+        let mut items = Vec::new();
+        for definition in &definitions {
+            // A job whose timer is gone was deleted between the two reads.
+            if let Some(timer) = timers.get(&keys::timer(Reader::new(definition).text("uid")?)) {
+                items.push(read(definition, timer)?);
+            }
+        }
+        Ok(Page { items, next: page.next })
     }
 }
 

@@ -121,6 +121,15 @@ impl Browse for NothingToBrowse {
         Self::fail()
     }
 
+    async fn jobs(
+        &self,
+        _collection_uid: &str,
+        _prefix: &str,
+        _page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        Self::fail()
+    }
+
     async fn attempts(
         &self,
         _job_uid: &str,

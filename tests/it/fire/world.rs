@@ -466,6 +466,8 @@ impl World {
         self.manage.coming(&place(), &named("jc"), &named("off"), None, 1).await.unwrap();
         let page = PageRequest { from: None, items_max: 100 };
         self.manage.explain(&place(), &named("jc"), &named("off"), self.now()).await.unwrap();
+        let all = PageRequest { from: None, items_max: 100 };
+        self.manage.list_rows(&place(), &named("jc"), "f", all).await.unwrap();
         self.manage.list_journal(&place(), &named("jc"), page).await.unwrap();
     }
 

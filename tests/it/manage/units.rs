@@ -64,6 +64,7 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("POST /preview", "POST", "/minutehand/v1/preview".to_owned(), preview),
         ("GET J", "GET", format!("{JOBS}/j"), ""),
         ("GET C/journal", "GET", JOBS.replace("/jobs", "/journal"), ""),
+        ("GET C/rows", "GET", JOBS.replace("/jobs", "/rows"), ""),
         ("GET J/next", "GET", format!("{JOBS}/j/next"), ""),
         ("GET J/why?at=", "GET", format!("{JOBS}/j/why?at=2027-03-02T09:00"), ""),
         ("POST J/check", "POST", format!("{JOBS}/j/check"), &job("PUT")),

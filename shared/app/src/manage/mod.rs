@@ -40,6 +40,7 @@ use ports::{
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
+pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedAs, CheckedChange, JobCheck};
 pub use coming::Coming;
 pub use condition::{Condition, Etag, Etags};

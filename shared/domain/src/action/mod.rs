@@ -31,6 +31,7 @@ pub use sqs::Sqs;
 pub use storage_queue::StorageQueue;
 
 use serde_json::Value;
+use url::Url;
 
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
@@ -283,6 +284,20 @@ impl Target {
     #[must_use]
     pub fn origin(&self) -> String {
         format!("{} {}", self.property(), self.destination())
+    }
+
+    /// What it calls, in a few words without secrets: the method and host of a request, the account,
+    /// namespace or service of a message.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Http(request) | Self::Https(request) => {
+                let url = Url::parse(&request.uri).ok();
+                let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+                format!("{} {host}", request.method.to_uppercase())
+            }
+            other => other.destination(),
+        }
     }
 
     /// The names of the types that an installation offers.

@@ -27,6 +27,14 @@ pub trait Browse: Send + Sync {
     async fn job(&self, collection_uid: &str, name: &Name)
     -> Result<Option<JobRecord>, StoreError>;
 
+    /// Lists the jobs of a collection whose names begin with a prefix, by name and in any case.
+    async fn jobs(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError>;
+
     /// Reads the attempts of a job at the occurrences and runs of one instant, at most a hundred.
     async fn attempts(
         &self,

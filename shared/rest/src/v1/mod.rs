@@ -13,6 +13,7 @@ mod list;
 mod occurrences;
 mod parameters;
 mod preview;
+mod rows;
 mod why;
 
 use app::Etags;
@@ -29,6 +30,7 @@ pub(crate) use job::get_job;
 pub(crate) use journal::journal;
 pub(crate) use occurrences::next;
 pub(crate) use preview::preview;
+pub(crate) use rows::rows;
 pub(crate) use why::why;
 
 /// The beginning of every path of these operations.

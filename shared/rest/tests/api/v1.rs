@@ -278,3 +278,58 @@ fn a_token_that_only_reads_may_preview_and_check() {
     assert_eq!(send("POST", &format!("{COLLECTIONS}/C1/jobs/J1/check"), "{}"), 404);
     assert_eq!(send("GET", "/minutehand/v1/me", ""), 200);
 }
+
+#[test]
+fn rows_are_short_and_found_by_the_beginning_of_their_names() {
+    let api = Api::with_collection();
+    for (name, state) in
+        [("a1", "enabled"), ("B1", "enabled"), ("b2", "disabled"), ("c", "enabled")]
+    {
+        let body = JOB.replace(
+            r#""action""#,
+            &format!(r#""startTime":"2027-01-01","state":"{state}","action""#),
+        );
+        assert_eq!(api.put(&format!("/C1/jobs/{name}"), &body).status, 201);
+    }
+    let rows = |query: &str| job(&api, "GET", &format!("/C1/rows{query}"), "").json();
+    let names = |rows: &Value| -> Vec<String> {
+        rows["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row[0].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let all = rows("");
+    assert_eq!(names(&all), ["a1", "B1", "b2", "c"]);
+    assert_eq!((&all["position"], &all["lookedAt"]), (&Value::Null, &json!(4)));
+    assert_eq!(all["columns"].as_array().unwrap().len(), all["items"][0].as_array().unwrap().len());
+    assert_eq!(
+        all["items"][0],
+        json!([
+            "a1",
+            "enabled",
+            "once at 2027-01-01 00:00 UTC",
+            null,
+            "2027-01-01T00:00:00Z",
+            null,
+            0,
+            0,
+            0,
+            0,
+            "Http",
+            "GET example.org"
+        ])
+    );
+    assert_eq!(names(&rows("?prefix=B")), ["B1", "b2"]);
+    assert_eq!(names(&rows("?prefix=b&state=Disabled")), ["b2"]);
+    let first = rows("?limit=3");
+    assert_eq!(names(&first), ["a1", "B1", "b2"]);
+    let position = first["position"].as_str().unwrap();
+    assert_eq!(names(&rows(&format!("?position={position}"))), ["c"]);
+    job(&api, "GET", "/C1/rows?state=on", "").fails(
+        400,
+        "BadRequest",
+        "'state' is 'on'; use one of enabled, disabled, completed, faulted.",
+    );
+}

@@ -66,6 +66,11 @@ pub(crate) fn job_of_key(collection_uid: &str, name_key: &str) -> Key {
     key(inside(collection_uid), format!("{JOBS}{name_key}"))
 }
 
+/// The beginning of the sort keys of jobs whose names begin with a prefix, in any case.
+pub(crate) fn jobs_beginning(prefix: &str) -> String {
+    format!("{JOBS}{}", prefix.to_ascii_lowercase())
+}
+
 /// The prefix of the sort key of every job.
 pub(crate) const JOBS: &str = "J#";
 
