@@ -9,7 +9,7 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    AcceptedCheck, CheckedAs, CheckedChange, CollectionView, Coming, Condition, Etag, Etags,
+    AcceptedCheck, CheckedChange, CheckedRequest, CollectionView, Coming, Condition, Etag, Etags,
     ExecutionView, JobCheck, JobDescription, JobStatus, JobView, Manage, ManagePorts,
-    ManageSettings, PutOutcome,
+    ManageSettings, PutOutcome, WantedOccurrences,
 };

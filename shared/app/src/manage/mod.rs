@@ -37,8 +37,8 @@ use ports::{
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
-pub use check::{AcceptedCheck, CheckedAs, CheckedChange, JobCheck};
-pub use coming::Coming;
+pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
+pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;
