@@ -9,7 +9,7 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    AcceptedCheck, Author, CheckedAs, CheckedChange, CollectionView, Coming, Condition, Etag,
+    AcceptedCheck, Author, CheckedChange, CheckedRequest, CollectionView, Coming, Condition, Etag,
     Etags, ExecutionView, Explanation, JobCheck, JobDescription, JobRow, JobStatus, JobView,
-    Manage, ManagePorts, ManageSettings, PutOutcome,
+    Manage, ManagePorts, ManageSettings, PutOutcome, WantedOccurrences,
 };

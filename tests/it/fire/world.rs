@@ -8,7 +8,9 @@ use app::fire::{
     DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed,
     RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
 };
-use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
+use app::{
+    AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings, WantedOccurrences,
+};
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Occurrence, Outcome, Role};
@@ -463,7 +465,8 @@ impl World {
         let page = PageRequest { from: None, items_max: 100 };
         let found = self.manage.list_subscriptions(page).await.unwrap();
         assert_eq!(found.items.len(), 1);
-        self.manage.coming(&place(), &named("jc"), &named("off"), None, 1).await.unwrap();
+        let wanted = WantedOccurrences { from: None, max: 1 };
+        self.manage.coming(&place(), &named("jc"), &named("off"), wanted).await.unwrap();
         let page = PageRequest { from: None, items_max: 100 };
         self.manage.explain(&place(), &named("jc"), &named("off"), self.now()).await.unwrap();
         let all = PageRequest { from: None, items_max: 100 };

@@ -23,13 +23,13 @@ const COMPARED_FOR: TimeDelta = TimeDelta::days(30);
 /// The most occurrences that are compared on each side.
 const COMPARED_MAX: usize = 100;
 
-/// The request that would make the change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckedAs {
+/// The request that would make the change, with its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckedRequest {
     /// A PUT: the body is the whole job.
-    Put,
+    Put(Value),
     /// A PATCH: the body is a merge patch.
-    Patch,
+    Patch(Value),
 }
 
 /// What a change would do.
@@ -80,12 +80,11 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
-        checked_as: CheckedAs,
-        body: Value,
+        request: CheckedRequest,
     ) -> Result<JobCheck, AppError> {
         let collection = self.browsed_parent(place, collection).await?;
         let found = self.ports.browse.job(&collection.collection.uid, name).await?;
-        match self.checked(&collection, name, found, checked_as, body).await {
+        match self.checked(&collection, name, found, request).await {
             Ok(accepted) => Ok(JobCheck::Accepted(Box::new(accepted))),
             Err(AppError::Refused(refusal)) => Ok(JobCheck::Refused(refusal)),
             Err(error) => Err(error),
@@ -97,17 +96,19 @@ impl Manage {
         collection: &CollectionRecord,
         name: &Name,
         found: Option<JobRecord>,
-        checked_as: CheckedAs,
-        body: Value,
+        request: CheckedRequest,
     ) -> Result<AcceptedCheck, AppError> {
-        let body = canonical_names(body, JOB)?;
-        let (before, mut wanted) = match (&found, checked_as) {
-            (Some(old), CheckedAs::Patch) => {
-                let (before, wanted) = self.wanted_by_patch(collection, old, &body).await?;
+        let (before, mut wanted) = match (&found, request) {
+            (Some(old), CheckedRequest::Patch(patch)) => {
+                let patch = canonical_names(patch, JOB)?;
+                let (before, wanted) = self.wanted_by_patch(collection, old, &patch).await?;
                 (Some(before), wanted)
             }
-            (None, CheckedAs::Patch) => return Err(AppError::NoJob { name: name.to_string() }),
-            (old, CheckedAs::Put) => {
+            (None, CheckedRequest::Patch(_)) => {
+                return Err(AppError::NoJob { name: name.to_string() });
+            }
+            (old, CheckedRequest::Put(body)) => {
+                let body = canonical_names(body, JOB)?;
                 let wanted = self.wanted_by_put(collection, old.as_ref(), &body).await?;
                 let before = old.as_ref().map(|old| shown_definition(&old.uid, &old.document));
                 (before.transpose()?, wanted)

@@ -12,6 +12,15 @@ use super::describe::Facts;
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
+/// The occurrences that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WantedOccurrences {
+    /// Only those at or after this instant; `None` is now.
+    pub from: Option<DateTime<Utc>>,
+    /// The most of them.
+    pub max: usize,
+}
+
 /// The coming occurrences of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coming {
@@ -26,7 +35,7 @@ pub struct Coming {
 }
 
 impl Manage {
-    /// The occurrences of a job at or after an instant, at most `max` of them.
+    /// The coming occurrences of a job.
     ///
     /// # Errors
     ///
@@ -36,8 +45,7 @@ impl Manage {
         place: &ResourceGroup,
         collection: &Name,
         name: &Name,
-        from: Option<DateTime<Utc>>,
-        max: usize,
+        wanted: WantedOccurrences,
     ) -> Result<Coming, AppError> {
         let (collection, job) = self.browsed_job(place, collection, name).await?;
         let now = self.ports.clock.now();
@@ -49,9 +57,9 @@ impl Manage {
         let is_over = job.timer.state.is_final() || timing.is_over(&definition);
         // What is due at once is still to come, even if its instant has just passed.
         let next = facts.next_occurrence(now).unwrap_or(now);
-        let first = timetable.at_or_after(from.unwrap_or(next)).filter(|_| !is_over);
+        let first = timetable.at_or_after(wanted.from.unwrap_or(next)).filter(|_| !is_over);
         let mut coming = std::iter::successors(first, |at| timetable.after(*at));
-        let occurrences = coming.by_ref().take(max).collect();
+        let occurrences = coming.by_ref().take(wanted.max).collect();
         Ok(Coming { timetable, occurrences, ends: coming.next().is_none(), not_firing })
     }
 }

@@ -41,8 +41,8 @@ use crate::error::AppError;
 use crate::fire::Dispatcher;
 
 pub use browse::JobRow;
-pub use check::{AcceptedCheck, CheckedAs, CheckedChange, JobCheck};
-pub use coming::Coming;
+pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
+pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;

@@ -188,9 +188,10 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     if record.outcome == Outcome::Succeeded {
         let started_at = record.started_at;
         let is_late = started_at - facts.at > LATE;
-        return Some(match is_late {
-            true => Why::FiredLate { started_at, number },
-            false => Why::Fired { started_at, number },
+        return Some(if is_late {
+            Why::FiredLate { started_at, number }
+        } else {
+            Why::Fired { started_at, number }
         });
     }
     let error = of(Role::Error).max_by_key(|(attempt, _)| (attempt.generation, attempt.number));

@@ -1,6 +1,6 @@
 //! `POST J/check`: whether a PUT or PATCH of a job would be accepted, and what it would do.
 
-use app::{AcceptedCheck, CheckedAs, CheckedChange, JobCheck};
+use app::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
 use domain::document::Durations;
@@ -20,10 +20,11 @@ use crate::query::shown;
 /// Checks the body of a PUT, or with `as=patch` of a PATCH. A body that would be refused is answered
 /// with 200, so that a client need not tell a bad job from a bad request.
 pub(crate) async fn check(call: Call) -> Result<Answer, Failure> {
-    let checked_as = match Parameters::of(&call, &["as"])?.text("as") {
-        None => CheckedAs::Put,
-        Some(text) if text.eq_ignore_ascii_case("put") => CheckedAs::Put,
-        Some(text) if text.eq_ignore_ascii_case("patch") => CheckedAs::Patch,
+    let body = call.body.clone();
+    let request = match Parameters::of(&call, &["as"])?.text("as") {
+        None => CheckedRequest::Put(body),
+        Some(text) if text.eq_ignore_ascii_case("put") => CheckedRequest::Put(body),
+        Some(text) if text.eq_ignore_ascii_case("patch") => CheckedRequest::Patch(body),
         Some(text) => {
             let text = shown(text);
             return Err(Failure::invalid(format!("'as' is {text}; use put or patch.")));
@@ -31,9 +32,7 @@ pub(crate) async fn check(call: Call) -> Result<Answer, Failure> {
     };
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let durations = call.client().durations(Position::Alone);
-    let body = call.body.clone();
-    let manage = &call.rest.manage;
-    let checked = manage.check_job(&place, &collection, &name, checked_as, body).await?;
+    let checked = call.rest.manage.check_job(&place, &collection, &name, request).await?;
     let document = match checked {
         JobCheck::Refused(refusal) => refused(&refusal, &call.body),
         JobCheck::Accepted(accepted) => document(&accepted, durations),

@@ -1,5 +1,6 @@
 //! Occurrences with their civil time and notes: of a stored job, and of a preview.
 
+use app::WantedOccurrences;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::preview::{Note, clock_changes, hours_and_minutes, note};
 use recurrence::zone::Zone;
@@ -24,10 +25,11 @@ const CLOCK_CHANGES_MAX: usize = 2;
 pub(crate) async fn next(call: Call) -> Result<Answer, Failure> {
     let parameters = Parameters::of(&call, &["from", "count", "zone"])?;
     let from = parameters.instant("from")?;
-    let count = parameters.number("count", 1..=OCCURRENCES_MAX, OCCURRENCES)?;
+    let max = parameters.number("count", 1..=OCCURRENCES_MAX, OCCURRENCES)?;
     let zone = parameters.text("zone").map(named_zone).transpose()?;
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
-    let coming = call.rest.manage.coming(&place, &collection, &name, from, count).await?;
+    let wanted = WantedOccurrences { from, max };
+    let coming = call.rest.manage.coming(&place, &collection, &name, wanted).await?;
     let now = call.rest.clock.now();
     let shown = Shown { timetable: &coming.timetable, zone };
     let document = json!({
