@@ -4,7 +4,7 @@ The emulator has no auto scaling, VPC or recursion guard, so the checks here rea
 each value of a parameter, and what it would not.
 """
 
-import cfnlint.core
+import boto3
 import cfnlint.decode
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
@@ -29,7 +29,8 @@ class Transformed:
             if resource["Type"] == "AWS::Serverless::Function":
                 resource["Properties"]["CodeUri"] = f"s3://bucket/{name}"
         # The values are put in afterwards, as CloudFormation does.
-        translated = Translator({}, Parser()).translate(plain(template), {})
+        session = boto3.Session(region_name="us-east-1")
+        translated = Translator({}, Parser(), boto_session=session).translate(plain(template), {})
         self.conditions = translated["Conditions"]
         self.resources = {
             name: self.value(resource.get("Properties", {}))

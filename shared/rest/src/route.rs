@@ -11,7 +11,10 @@ use crate::access::Scope;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
-use crate::{arm, collections, health, history, jobs, metrics, openapi, v1};
+use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, v1};
+
+/// The maximum size of the body of a request, unless its route says more.
+const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -24,6 +27,8 @@ pub(crate) struct Route {
     own_scope: Option<Scope>,
     pub(crate) version: Version,
     pub(crate) body: Body,
+    /// The maximum size of the body.
+    pub(crate) body_bytes_max: usize,
     pub(crate) handler: &'static dyn Handler,
 }
 
@@ -56,6 +61,7 @@ impl Route {
             own_scope: None,
             version: Version::Required,
             body: Body::Ignored,
+            body_bytes_max: BODY_BYTES_MAX,
             handler,
         }
     }
@@ -84,6 +90,12 @@ impl Route {
     const fn with_body(mut self) -> Self {
         self.body = Body::Required;
         self
+    }
+
+    /// A body that may be longer than those of other requests: it has a file.
+    const fn with_file(mut self) -> Self {
+        self.body_bytes_max = convert::BODY_BYTES_MAX;
+        self.with_body()
     }
 
     /// The smallest scope of a token that allows the request.
@@ -149,7 +161,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 31] = [
+pub(crate) static ROUTES: [Route; 32] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -198,6 +210,10 @@ pub(crate) static ROUTES: [Route; 31] = [
     get(our_job!("/next"), &v1::next).any_version(),
     get(our_job!("/why"), &v1::why).any_version(),
     post(our_job!("/check"), &v1::check).any_version().with_body().reading(),
+    post(ours!("/convert"), &|call: Call| ready(convert::convert(&call)))
+        .any_version()
+        .with_file()
+        .reading(),
 ];
 
 /// Paths that jobs do not have although collections do, each with the state that a PATCH sets.
