@@ -11,5 +11,5 @@ pub use error::AppError;
 pub use manage::{
     AcceptedCheck, Author, CheckedChange, CheckedRequest, CollectionView, Coming, Condition, Etag,
     Etags, ExecutionView, Explanation, JobCheck, JobDescription, JobRow, JobStatus, JobView,
-    Manage, ManagePorts, ManageSettings, PutOutcome, WantedOccurrences,
+    LeftOutView, Manage, ManagePorts, ManageSettings, PutOutcome, WantedOccurrences,
 };

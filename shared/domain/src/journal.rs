@@ -36,7 +36,7 @@ pub struct JournalEntry {
     /// changed.
     pub job: Option<Name>,
     /// What changed.
-    pub difference: Difference,
+    pub difference: DocumentChange,
 }
 
 impl JournalEntry {
@@ -101,7 +101,7 @@ impl Operation {
 
 /// What changed between two documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct DocumentChange {
     /// The paths of the properties that changed, at most three names deep.
     pub names: Vec<String>,
     /// The patches there and back; `None` if they are too long.
@@ -126,7 +126,7 @@ pub fn difference(
     before: Option<&Value>,
     after: Option<&Value>,
     writes_secrets: bool,
-) -> (Operation, Difference) {
+) -> (Operation, DocumentChange) {
     let nothing = Value::Object(Map::new());
     let (old, new) = (before.unwrap_or(&nothing), after.unwrap_or(&nothing));
     let mut names = Vec::new();
@@ -142,7 +142,7 @@ pub fn difference(
     };
     let bytes = patches.there.to_string().len() + patches.back.to_string().len();
     let patches = (bytes <= PATCHES_BYTES_MAX).then_some(patches);
-    (operation, Difference { names, patches })
+    (operation, DocumentChange { names, patches })
 }
 
 /// The name that stands for all secrets of a document.

@@ -9,9 +9,9 @@ use ports::store::{
 };
 use ports::{Browse, StoreError};
 
-use crate::attempt_key::of_instant;
+use crate::attempt_key::nominal_key;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, Reader};
+use crate::table::item::{Item, Reader, number};
 use crate::table::{Consistency, List, keys};
 use crate::{attempts, collections, jobs, journal, pulses};
 
@@ -55,10 +55,12 @@ impl Browse for DynamoStore {
         &self,
         collection_uid: &str,
         prefix: &str,
+        now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
         let begins = keys::jobs_beginning(prefix);
         let list = List::new(keys::inside(collection_uid), begins).for_people();
+        let list = List { alive_at: Some(number(now.timestamp())), ..list };
         self.with_timers(list.page(&self.table, page).await?, Consistency::Eventual).await
     }
 
@@ -67,7 +69,7 @@ impl Browse for DynamoStore {
         job_uid: &str,
         nominal_at: DateTime<Utc>,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
-        let list = List::new(keys::executions(job_uid), of_instant(nominal_at)).for_people();
+        let list = List::new(keys::executions(job_uid), nominal_key(nominal_at)).for_people();
         let page = PageRequest { from: None, items_max: ATTEMPTS_MAX };
         let page = list.page(&self.table, page).await?;
         page.items.iter().map(attempts::read).collect()

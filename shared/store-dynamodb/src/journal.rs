@@ -2,7 +2,7 @@
 //! stored without the other.
 
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
-use domain::journal::{Difference, JOURNAL_KEPT_FOR, JournalEntry, Operation, Patches};
+use domain::journal::{DocumentChange, JournalEntry, Operation, Patches};
 use domain::name::Name;
 use domain::tick;
 use ports::StoreError;
@@ -64,6 +64,6 @@ pub(crate) fn read(item: &Item) -> Result<JournalEntry, StoreError> {
         request_id: reader.text("request_id")?.to_owned(),
         operation,
         job: job.map_err(|error| reader.corrupt("job", &error.message))?,
-        difference: Difference { names, patches },
+        difference: DocumentChange { names, patches },
     })
 }

@@ -23,7 +23,7 @@ use ports::store::{
 };
 use ports::{
     ActionSender, Browse, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource,
-    Jobs, SealError, Sealer, Timers,
+    Jobs, SealError, Sealer, StoreError, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
@@ -125,6 +125,7 @@ impl Browse for NothingToBrowse {
         &self,
         _collection_uid: &str,
         _prefix: &str,
+        _now: DateTime<Utc>,
         _page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
         Self::fail()

@@ -47,8 +47,14 @@ async fn execute(world: &World, nominal_at: &str, number: u32, outcome: Option<O
     let request = ClaimRequest { claim: claim.clone(), now: started_at };
     assert_eq!(store.claim(&request).await.unwrap(), Claimed::Won);
     if let Some(outcome) = outcome {
-        let record =
-            Record { started_at, ended_at, outcome, message: "m".to_owned(), repeat_count: 1 };
+        let record = Record {
+            started_at,
+            ended_at,
+            outcome,
+            message: "m".to_owned(),
+            repeat_count: 1,
+            then: None,
+        };
         assert_eq!(store.record(&claim, &record).await.unwrap(), Recorded::Kept);
     }
 }

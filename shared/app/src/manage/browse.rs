@@ -47,8 +47,8 @@ impl Manage {
         page: PageRequest,
     ) -> Result<Page<JobRow>, AppError> {
         let collection = self.browsed_parent(place, collection).await?;
-        let page = self.ports.browse.jobs(&collection.collection.uid, prefix, page).await?;
         let now = self.ports.clock.now();
+        let page = self.ports.browse.jobs(&collection.collection.uid, prefix, now, page).await?;
         let rows = page.items.iter().map(|job| row(&collection, job, now));
         Ok(Page { items: rows.collect(), next: page.next })
     }
@@ -87,6 +87,8 @@ impl Manage {
     ) -> Result<(CollectionRecord, JobRecord), AppError> {
         let collection = self.browsed_parent(place, collection).await?;
         let job = self.ports.browse.job(&collection.collection.uid, name).await?;
+        let now = self.ports.clock.now();
+        let job = job.filter(|job| job.expires_at.is_none_or(|at| at > now));
         let job = job.ok_or_else(|| AppError::NoJob { name: name.to_string() })?;
         Ok((collection, job))
     }

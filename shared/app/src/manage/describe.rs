@@ -99,7 +99,7 @@ impl Manage {
             uid: job.uid.clone(),
             anchor,
             sentence,
-            since: since(&job.timer),
+            since: since(&job),
             counters: job.timer.counters,
             next_at,
             not_firing,
@@ -130,9 +130,15 @@ fn timing_in_words(job: &JobRecord, now: DateTime<Utc>) -> (Option<DateTime<Utc>
 }
 
 /// Since when a job has its state and its timing.
-pub(super) fn since(timer: &TimerRecord) -> DateTime<Utc> {
-    let finished_at = timer.due_at.and_then(|due_at| due_at.checked_sub_signed(KEPT_FOR));
-    finished_at.filter(|_| timer.state.is_final()).unwrap_or(timer.timing.since)
+pub(super) fn since(job: &JobRecord) -> DateTime<Utc> {
+    finished_at(job).unwrap_or(job.timer.timing.since)
+}
+
+/// When a job finished, if it did.
+pub(super) fn finished_at(job: &JobRecord) -> Option<DateTime<Utc>> {
+    // An earlier version kept a finished job in the index of timers, to delete it.
+    let gone_at = job.expires_at.or(job.timer.due_at).filter(|_| job.timer.state.is_final());
+    gone_at.and_then(|gone_at| gone_at.checked_sub_signed(KEPT_FOR))
 }
 
 /// Since when a collection has its state, as far as that is known.

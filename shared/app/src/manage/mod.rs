@@ -47,7 +47,7 @@ pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;
 pub use journal::Author;
-pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
+pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 pub use why::Explanation;
 
 /// How often a change is attempted while concurrent changes come first.

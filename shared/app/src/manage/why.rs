@@ -1,7 +1,9 @@
 //! Why an occurrence of a job did not fire, or that it did.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, KEPT_FOR, Record};
+use domain::attempt::{Attempt, Record};
 use domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
 use domain::name::Name;
 use domain::refusal::Refusal;
@@ -10,7 +12,7 @@ use ports::store::{HistoryEntry, ResourceGroup};
 use recurrence::Rule;
 
 use super::Manage;
-use super::describe::since;
+use super::describe::{finished_at, since};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -58,8 +60,6 @@ impl Manage {
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
         let pulses = self.ports.browse.pulses().await?;
-        let is_final = job.timer.state.is_final();
-        let finished_at = job.timer.due_at.and_then(|due_at| due_at.checked_sub_signed(KEPT_FOR));
         let policy = definition.action.action.retry_policy.as_ref();
         let is_on = collection.collection.definition.state.is_on();
         let facts = WhyFacts {
@@ -67,7 +67,7 @@ impl Manage {
             now,
             state: job.timer.state,
             since: timing.since,
-            finished_at: finished_at.filter(|_| is_final),
+            finished_at: finished_at(&job),
             timetable: &timetable,
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
             collection_on_since: is_on.then_some(collection.on_since),
@@ -78,12 +78,14 @@ impl Manage {
         };
         let outages = facts.outages.into_iter().flatten();
         let around = outages.filter(|outage| (outage.from..=outage.until).contains(&at)).copied();
+        // Sweepers and workers are often away together.
+        let outages: BTreeMap<_, _> = around.map(|it| ((it.from, it.until), it)).collect();
         Ok(Explanation {
             why: why(&facts),
             before: occurrence_before(&timetable, at),
             after: timetable.after(at),
-            outages: around.collect(),
-            since: since(&job.timer),
+            outages: outages.into_values().collect(),
+            since: since(&job),
             attempts,
         })
     }

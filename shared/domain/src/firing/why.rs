@@ -8,7 +8,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use recurrence::Timetable;
 
-use super::next_step::{NextStep, OnFailure, next_step};
+use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
 use super::outage::Outage;
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
@@ -197,8 +197,12 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     let error = of(Role::Error).max_by_key(|(attempt, _)| (attempt.generation, attempt.number));
     // A change of the timing drops the retries that are pending, and so does the end of the job.
     let goes_on = error.is_none() && record.ended_at >= facts.since && !facts.state.is_final();
-    let none = OnFailure::default();
-    if let NextStep::Retry(next) = next_step(last, record, facts.retries, none, TimeDelta::MAX)
+    let policy = FollowPolicy {
+        retries: facts.retries,
+        on_failure: OnFailure::default(),
+        horizon: TimeDelta::MAX,
+    };
+    if let NextStep::Retry(next) = next_step(last, record, policy)
         && goes_on
     {
         return Some(Why::Retrying { number: next.number, due_at: next.due_at });
@@ -314,7 +318,7 @@ mod tests {
 
     fn ended(at: DateTime<Utc>, outcome: Outcome) -> Option<Record> {
         let (message, repeat_count) = ("secret".to_owned(), 1);
-        Some(Record { started_at: at, ended_at: at, outcome, message, repeat_count })
+        Some(Record { started_at: at, ended_at: at, outcome, message, repeat_count, then: None })
     }
 
     type Change = fn(&mut WhyFacts<'_>);

@@ -27,11 +27,13 @@ pub trait Browse: Send + Sync {
     async fn job(&self, collection_uid: &str, name: &Name)
     -> Result<Option<JobRecord>, StoreError>;
 
-    /// Lists the jobs of a collection whose names begin with a prefix, by name and in any case.
+    /// Lists the jobs of a collection that have not expired and whose names begin with a prefix, by
+    /// name and in any case.
     async fn jobs(
         &self,
         collection_uid: &str,
         prefix: &str,
+        now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError>;
 

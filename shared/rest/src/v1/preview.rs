@@ -1,6 +1,6 @@
 //! `POST /minutehand/v1/preview`: when a job would fire. Nothing is read or stored.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Months, Utc};
 use domain::preview::{NoTiming, WrittenTiming};
 use domain::refusal::Refusal;
 use recurrence::{WrittenDate, nearest};
@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::failure::Failure;
 
 /// The time over which `perYear` counts.
-const YEAR: TimeDelta = TimeDelta::days(365);
+const YEAR: Months = Months::new(12);
 /// The properties of the body: a job or its timing, and how to show it.
 const PROPERTIES: [&str; 6] = ["properties", "recurrence", "startTime", "from", "count", "zone"];
 
@@ -38,7 +38,7 @@ pub(crate) fn preview(call: &Call) -> Result<Answer, Failure> {
     let timetable = timetable.map_err(|refused| in_properties(refused.into(), is_whole))?;
     let mut coming = timetable.iter();
     let occurrences: Vec<DateTime<Utc>> = coming.by_ref().take(count).collect();
-    let year_later = from.checked_add_signed(YEAR).unwrap_or(DateTime::<Utc>::MAX_UTC);
+    let year_later = from.checked_add_months(YEAR).unwrap_or(DateTime::<Utc>::MAX_UTC);
     let shown = Shown { timetable: &timetable, zone };
     let document = json!({
         "sentence": timetable.sentence(),

@@ -82,10 +82,10 @@ fn a_preview_says_when_a_job_would_fire() {
             "firesOnSave": false,
             "disabled": false,
             "clockChanges": [
+                {"at": "2027-10-31T00:30:00Z", "local": "2027-10-31T00:30:00", "offset": "+00:00",
+                 "note": {"kind": "firstOfTwo", "text": "the first of two 02:30"}},
                 {"at": "2030-03-31T01:30:00Z", "local": "2030-03-31T01:30:00", "offset": "+00:00",
                  "note": {"kind": "moved", "text": "the clock skips 02:30: moved to 03:30"}},
-                {"at": "2032-10-31T00:30:00Z", "local": "2032-10-31T00:30:00", "offset": "+00:00",
-                 "note": {"kind": "firstOfTwo", "text": "the first of two 02:30"}},
             ],
             "rule": post(&api, "/preview", &body).json()["rule"],
         })
