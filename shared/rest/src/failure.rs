@@ -92,6 +92,8 @@ pub(crate) struct Failure {
     pub(crate) code: ErrorCode,
     /// What to change, for people. It reveals nothing about the implementation.
     pub(crate) message: String,
+    /// The path of the property to change, in the body.
+    pub(crate) target: Option<String>,
     /// The methods that the path supports; empty unless the method is the problem.
     pub(crate) allow: Vec<Method>,
     /// The internal error: for the log, never for the answer.
@@ -101,7 +103,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure with a code and a message only.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), allow: Vec::new(), cause: None }
+        Self { code, message: message.into(), target: None, allow: Vec::new(), cause: None }
     }
 
     /// A failure that the client cannot repair.
@@ -114,6 +116,11 @@ impl Failure {
     /// A missing or invalid value in the request.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Refusal::invalid(message).into()
+    }
+
+    /// The same failure without the property to change.
+    pub(crate) fn without_target(self) -> Self {
+        Self { target: None, ..self }
     }
 
     /// A path without a route.
@@ -129,7 +136,8 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::new(ErrorCode::Refused(refusal.code), refusal.message)
+        let Refusal { code, message, target } = refusal;
+        Self { target, ..Self::new(ErrorCode::Refused(code), message) }
     }
 }
 
