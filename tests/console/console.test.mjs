@@ -234,6 +234,49 @@ describe('flows', () => {
     assert.equal(properties.action.request.body, ODD);
   });
 
+  using('a line of cron becomes the recurrence', place('new', 'empty'), async (page) => {
+    await page.getByRole('tab', { name: 'From a cron line' }).click();
+    await page.getByLabel('Minute, hour, day, month, day of the week').fill('*/20 8-17 * * 1-5');
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.getByTestId('sentence').getByText('Monday').waitFor();
+    await page.getByRole('tab', { name: 'From a cron line' }).click();
+    await page.getByLabel('Minute, hour, day, month, day of the week').fill('61 * * * *');
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.locator('.err').or(page.getByRole('alert')).first().waitFor();
+  });
+
+  using('a job is duplicated without its secrets, with an action after its failure', place('new', 'billing'), async (page) => {
+    await page.getByLabel('URL').fill('https://example.com/secret');
+    await page.getByLabel('Authentication').selectOption('Basic');
+    await page.getByLabel('User', { exact: true }).fill('web');
+    await page.getByLabel('Password', { exact: true }).fill('hidden');
+    await page.getByRole('button', { name: 'perform another action' }).click();
+    await page.getByLabel('URL').last().fill('https://example.com/failed');
+    await page.getByLabel('Name in billing').fill('twin');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await heading(page, 'twin');
+    await page.getByText('POST example.com').last().waitFor();
+    await page.getByRole('link', { name: 'Duplicate' }).click();
+    await page.getByText('Passwords and tokens of twin are not copied: enter them again.').waitFor();
+    assert.equal(await page.getByLabel('User', { exact: true }).inputValue(), 'web');
+    assert.equal(await page.getByLabel('Password', { exact: true }).inputValue(), '');
+    await server.call('DELETE', server.jobPath('billing', 'twin'));
+  });
+
+  using('older attempts are read on demand', place('job', 'billing', 'odd'), async (page) => {
+    await instead(page, '/history', async (route) => {
+      const answer = await (await route.fetch()).json();
+      if (!route.request().url().includes('skiptoken')) return route.fulfill({ json: { ...answer, nextLink: 'https://elsewhere.example/?$skiptoken=abc' } });
+      const properties = { startTime: '2027-03-01T07:30:00Z', endTime: '2027-03-01T07:30:01Z', expectedExecutionTime: '2027-03-01T07:30:00Z', actionName: 'MainAction', status: 'Completed', message: "Http Action - Response from host 'h': 'OK' Response Headers:  Body: " };
+      return route.fulfill({ json: { value: [{ name: 'billing/odd/old', properties }] } });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Older' }).click();
+    await page.getByRole('button', { name: /^What happened at Mon 1 Mar/ }).waitFor();
+    await page.getByRole('button', { name: 'Older' }).waitFor({ state: 'detached' });
+  });
+
   using('a switch is turned, and a job deleted by typing its name', place('job', 'billing', 'tenant-00'), async (page) => {
     await page.getByRole('switch').click();
     await page.getByText(/The job is disabled since/).waitFor();
@@ -320,19 +363,17 @@ describe('accessibility', () => {
     settings: '#/settings',
   };
   for (const [name, path] of Object.entries(pages)) {
-    for (const colorScheme of ['light', 'dark']) {
-      using(`${name}, ${colorScheme}`, path, async (page) => {
-        await page.getByRole('heading', { level: 1 }).or(page.getByRole('alert')).first().waitFor();
-        await page.waitForLoadState('networkidle');
-        assert.deepEqual(await axe(page), []);
-      }, { colorScheme });
-    }
-    using(`${name}: no second scroll bar at 320 px`, path, async (page) => {
+    using(`${name}: light, dark, and 320 px wide without a second scroll bar`, path, async (page) => {
       await page.getByRole('heading', { level: 1 }).or(page.getByRole('alert')).first().waitFor();
       await page.waitForLoadState('networkidle');
+      for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await axe(page), [], colorScheme);
+      }
+      await page.setViewportSize({ width: 320, height: 700 });
       const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(over <= 0, `${over} px too wide`);
-    }, { viewport: { width: 320, height: 700 } });
+    });
   }
   for (const colorScheme of ['light', 'dark']) {
     using(`sign-in, ${colorScheme}`, '', async (page) => {

@@ -13,7 +13,7 @@ for (let n = 0; n < 6; n += 1) {
   await server.run('billing', 'fx-rates');
   if (n > 3) await server.run('billing', 'invoice-export');
 }
-const pages = { collections: place('collections'), jobs: place('jobs', 'billing'), job: place('job', 'billing', 'invoice-export'), new: place('new', 'reports') };
+const pages = { collections: place('collections'), jobs: place('jobs', 'billing'), job: place('job', 'billing', 'invoice-export'), new: place('new', 'reports'), why: `${place('why', 'billing', 'invoice-export')}?at=2027-03-14T06:30:00Z`, journal: place('journal', 'billing'), import: place('import'), settings: '#/settings' };
 for (const [name, path] of Object.entries(pages)) {
   for (const colorScheme of ['light', 'dark']) {
     for (const width of [1280, 390]) {

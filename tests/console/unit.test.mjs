@@ -104,3 +104,14 @@ test('occurrences come newest first, each once', () => {
   const all = [attempt('2027-01-02T00:00:00Z', T, 'completed'), attempt(T, T, 'failed'), attempt('2027-01-03T00:00:00Z', T, 'completed'), attempt(T, T, 'completed')];
   assert.deepEqual(outcomes.occurrences(all).map((one) => new Date(one.due).getUTCDate()), [3, 2, 1]);
 });
+
+for (const [message, head, headers, body, said] of [
+  ["Http Action - Response from host 'h': 'ServiceUnavailable' Response Headers: A: 1\r\nB: 2\r\n Body: {\"a\":1}", "Http Action - Response from host 'h': 'ServiceUnavailable'", 'A: 1\r\nB: 2', '{"a":1}', 'Service Unavailable'],
+  ["Http Action - Response from host 'h': 'OK' Response Headers:  Body: ", "Http Action - Response from host 'h': 'OK'", '', '', 'OK'],
+  ["Http Action - Request to host 'h' failed: timeout", "Http Action - Request to host 'h' failed: timeout", '', '', "Request to host 'h' failed: timeout"],
+]) {
+  test(`a message says ${said}`, () => {
+    assert.deepEqual(outcomes.messageParts(message), { head, headers, body });
+    assert.equal(outcomes.gist(message), said);
+  });
+}

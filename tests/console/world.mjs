@@ -61,6 +61,7 @@ export async function startServer({ args = ['--clock-start', CLOCK_START, '--all
     call,
     putCollection: (name, properties = {}) => call('PUT', collection(name), { properties }),
     putJob: (name, job, properties) => call('PUT', `${collection(name)}/jobs/${job}`, { properties }),
+    jobPath: (name, job) => `${collection(name)}/jobs/${job}`,
     run: (name, job) => call('POST', `${collection(name)}/jobs/${job}/run`),
     job: async (name, job) => (await call('GET', `${collection(name)}/jobs/${job}`)).json(),
     log: () => log,

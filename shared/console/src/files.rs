@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.8fab0d375232.js",
-        bytes: include_bytes!("../dist/app.8fab0d375232.js"),
-        gzip: include_bytes!("../dist/app.8fab0d375232.js.gz"),
+        name: "app.15e5555c6e59.js",
+        bytes: include_bytes!("../dist/app.15e5555c6e59.js"),
+        gzip: include_bytes!("../dist/app.15e5555c6e59.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"8fab0d3752325332ea71e36500862992\"",
+        etag: "\"15e5555c6e59d4f45a11996ef7dc6a0a\"",
         is_hashed: true,
     },
     File {
-        name: "app.fbef62452073.css",
-        bytes: include_bytes!("../dist/app.fbef62452073.css"),
-        gzip: include_bytes!("../dist/app.fbef62452073.css.gz"),
+        name: "app.50277d668baf.css",
+        bytes: include_bytes!("../dist/app.50277d668baf.css"),
+        gzip: include_bytes!("../dist/app.50277d668baf.css.gz"),
         content_type: "text/css; charset=utf-8",
-        etag: "\"fbef624520736470672515dc180fd48f\"",
+        etag: "\"50277d668baf77b01f0041be466f51a7\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"a52bf1b112e6870795b58b2d55f79242\"",
+        etag: "\"40d9bc50771af36ce9d00c199acc69b8\"",
         is_hashed: false,
     },
     File {

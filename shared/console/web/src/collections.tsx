@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { api, type Collection } from './api';
 import { asError, useLoad } from './load';
-import { useKeys } from './keys';
+import { useKeys, useListKeys } from './keys';
 import { go, inPlace, may, place, route, say, setQuery } from './state';
 import { grouped } from './time';
 import { Confirm, Dialog, ErrorPanel, Field, Key, Panel, State, stateOf, stateWord, Title } from './ui';
@@ -64,6 +64,7 @@ function Empty({ onNew }: { onNew: () => void }) {
 
 function List({ all, filter, onChange }: { all: Collection[]; filter: string; onChange: () => void }) {
   const shown = all.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
+  useListKeys('.coll td:first-child a');
   const off = all.filter((one) => stateOf(one.properties.state) !== 'on').length;
   return (
     <>

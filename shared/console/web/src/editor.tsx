@@ -1,10 +1,10 @@
 // A new job, or a change of one: what is said on the left, what it means on the right.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, api, asCurl, type Check, type JobProperties, type Preview } from './api';
+import { ApiError, api, asArm, asCommand, asCurl, type Check, type Converted, type Document, type JobProperties, type Preview } from './api';
 import { at, changes, days, type Often, OFTEN, lineOf, often, put, text, times, toggleDay, WEEK_DAYS, withOften, withoutSecrets, withTimes } from './document';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
-import { go, guard, inPlace, place, say, tick } from './state';
+import { go, guard, inPlace, place, route, say, tick } from './state';
 import { civil, grouped, isoSpan, mine, parts, until } from './time';
 import { capital } from './job';
 import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui';
@@ -25,6 +25,8 @@ const draftKey = (collection: string, name: string | null) =>
   `minutehand.draft.${place.value.subscription}/${place.value.group}/${collection}/${name ?? ''}`;
 
 export function NewJob({ collection }: { collection: string }) {
+  const from = route.value.query.get('from');
+  if (from) return <Duplicate key={from} collection={collection} from={from} />;
   const kept = sessionStorage.getItem(draftKey(collection, null));
   let first = EXAMPLE;
   let name = '';
@@ -34,6 +36,24 @@ export function NewJob({ collection }: { collection: string }) {
     sessionStorage.removeItem(draftKey(collection, null));
   }
   return <Editor key={collection} collection={collection} first={first} startName={name} old={null} />;
+}
+
+/** A new job that begins as another one. No answer of the server holds a secret, so none is copied. */
+function Duplicate({ collection, from }: { collection: string; from: string }) {
+  const loaded = useLoad(
+    `duplicate ${place.value.subscription}/${place.value.group}/${collection}/${from}`,
+    () => api.describe(place.value, collection, from),
+    null,
+  );
+  return (
+    <Panel of={loaded} rows={8}>
+      {(job) => {
+        const { status: _, state: __, ...properties } = job.properties;
+        const secrets = /"(authentication|queueMessage)"/.test(JSON.stringify(properties));
+        return <Editor collection={collection} first={properties} startName="" old={null} note={secrets ? `Passwords and tokens of ${from} are not copied: enter them again.` : null} />;
+      }}
+    </Panel>
+  );
 }
 
 export function EditJob({ collection, name }: { collection: string; name: string }) {
@@ -52,8 +72,8 @@ export function EditJob({ collection, name }: { collection: string; name: string
   );
 }
 
-type Tab = 'form' | 'json' | 'curl';
-const TABS: readonly (readonly [Tab, string])[] = [['form', 'Form'], ['json', 'JSON'], ['curl', 'As curl']];
+type Tab = 'form' | 'json' | 'cron' | 'as';
+const TABS: readonly (readonly [Tab, string])[] = [['form', 'Form'], ['json', 'JSON'], ['cron', 'From a cron line'], ['as', 'As curl, CLI, ARM']];
 
 interface Asked {
   preview: Preview | null;
@@ -89,7 +109,9 @@ function useMeaning(collection: string, name: string, properties: JobProperties,
   return asked;
 }
 
-function Editor({ collection, first, startName, old }: {
+function Editor({ collection, first, startName, old, note = null }: {
+  /** What has to be said first. */
+  note?: string | null;
   collection: string;
   first: JobProperties;
   startName: string;
@@ -184,6 +206,7 @@ function Editor({ collection, first, startName, old }: {
           <button type="button" class="btn go" disabled={isSaving || !name || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl ⏎</Key></button>
         </div>
       </div>
+      {note && <p class="notice" role="status">{note}</p>}
       {refused && <ErrorPanel error={refused} />}
       <div class="grid wiz">
         <div class="sheet">
@@ -191,13 +214,8 @@ function Editor({ collection, first, startName, old }: {
           <div role="tabpanel" id="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === 'form' && <Form properties={properties} change={change} of={of} name={name} setName={old ? null : setName} collection={collection} />}
             {tab === 'json' && <Json json={json} onWrite={writeJson} problem={jsonProblem ?? problem?.message ?? null} line={problem?.target && jsonProblem === null ? lineOf(json, problem.target) : null} />}
-            {tab === 'curl' && (
-              <div class="step">
-                <pre class="code" tabIndex={0}>{asCurl(place.value, collection, name || 'NAME', withoutSecrets(properties))}</pre>
-                <p class="acts"><Copy text={() => asCurl(place.value, collection, name || 'NAME', withoutSecrets(properties))} /></p>
-                <p class="faint">Secrets are left out, and the token comes from the shell's environment.</p>
-              </div>
-            )}
+            {tab === 'cron' && <Cron zone={text(properties, 'recurrence.timeZone')} onTake={(recurrence) => { change({ ...properties, recurrence }); show('form'); }} />}
+            {tab === 'as' && <Elsewhere collection={collection} name={name || 'NAME'} properties={withoutSecrets(properties) as JobProperties} />}
           </div>
         </div>
         <Meaning asked={asked} problem={problem?.message ?? null} isExample={!isChanged && !old} zone={text(properties, 'recurrence.timeZone')} isEdit={old !== null} />
@@ -374,71 +392,125 @@ function Days({ label, all, chosen, problem, onToggle }: {
   );
 }
 
-function Act({ properties, change, of }: FormProps) {
-  const type = text(properties, 'action.type') || 'Https';
-  const isHttp = /^https?$/i.test(type);
-  const set = (path: string, value: unknown) => change(put(properties, path, value));
-  const turn = (to: string) => {
-    if (to === 'StorageQueue') {
-      change({ ...properties, action: { type: to, queueMessage: { storageAccount: '', queueName: '', sasToken: '', message: '' } } });
-    } else if (isHttp) set('action.type', to);
-    else change({ ...properties, action: { type: to, request: { method: 'POST', uri: '' } } });
-  };
-  const headers = at(properties, 'action.request.headers') as Record<string, string> | undefined;
+function Act(given: FormProps) {
   return (
     <fieldset class="step"><legend class="hd"><i>2</i> What</legend>
-      {isHttp || type === 'StorageQueue'
-        ? <Choice label="Type of action" value={type} options={[['Https', 'HTTPS'], ['Http', 'HTTP'], ['StorageQueue', 'Storage queue']]} onChange={turn} />
-        : <p>The action is of type <b>{type}</b>. <span class="muted">Its properties are in the tab JSON.</span></p>}
-      {isHttp && (
-        <>
-          <div class="row2 whole">
-            <Field label="Method" problem={of('action.request.method')}>
-              {(field) => (
-                <select {...field} class="i" value={text(properties, 'action.request.method').toUpperCase() || 'GET'} onChange={(event) => set('action.request.method', event.currentTarget.value)}>
-                  {METHODS.map((one) => <option key={one}>{one}</option>)}
-                </select>
-              )}
-            </Field>
-            <Field label="URL" problem={of('action.request.uri') ?? of('action.type')}>
-              {(field) => <input {...field} class={`i${field['aria-invalid'] ? ' bad' : ''}`} spellcheck={false} value={text(properties, 'action.request.uri')} onInput={(event) => set('action.request.uri', event.currentTarget.value)} />}
-            </Field>
-          </div>
-          <div class="row2 whole">
-            <Field label="Headers, one a line" problem={of('action.request.headers')}>
-              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} placeholder="Content-Type: application/json" onChange={(event) => set('action.request.headers', readHeaders(event.currentTarget.value))}>{Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`).join('\n')}</textarea>}
-            </Field>
-            <Field label="Body" problem={of('action.request.body')}>
-              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} value={text(properties, 'action.request.body')} onInput={(event) => set('action.request.body', event.currentTarget.value || undefined)} />}
-            </Field>
-          </div>
-        </>
-      )}
-      {type === 'StorageQueue' && (
-        <div class="row2 whole">
-          {QUEUE.map(([part, label]) => {
-            const value = text(properties, `action.queueMessage.${part}`);
-            const write = (event: { currentTarget: HTMLInputElement }) => set(`action.queueMessage.${part}`, event.currentTarget.value);
-            return (
-              <Field key={part} label={label} problem={of(`action.queueMessage.${part}`)}>
-                {(field) => (part === 'sasToken'
-                  ? <input {...field} class="i" type="password" autocomplete="off" value={value} onInput={write} />
-                  : <input {...field} class="i" autocomplete="off" spellcheck={false} value={value} onInput={write} />)}
-              </Field>
-            );
-          })}
-        </div>
-      )}
+      <Action {...given} base="action" label="Type of action" />
     </fieldset>
   );
 }
 
-const QUEUE = [
+/** An action: that of the job, or that after its failure. */
+function Action({ properties, change, of, base, label }: FormProps & { base: string; label: string }) {
+  const type = text(properties, `${base}.type`) || 'Https';
+  const isHttp = /^https?$/i.test(type);
+  const set = (path: string, value: unknown) => change(put(properties, `${base}.${path}`, value));
+  const turn = (to: string) => {
+    const old = at(properties, base) as Document | undefined;
+    const rest = old ? { retryPolicy: old.retryPolicy, errorAction: old.errorAction } : {};
+    if (to === 'StorageQueue') {
+      change(put(properties, base, { ...rest, type: to, queueMessage: { storageAccount: '', queueName: '', sasToken: '', message: '' } }));
+    } else if (isHttp) set('type', to);
+    else change(put(properties, base, { ...rest, type: to, request: { method: 'POST', uri: '' } }));
+  };
+  const headers = at(properties, `${base}.request.headers`) as Record<string, string> | undefined;
+  return (
+    <>
+      {isHttp || type === 'StorageQueue'
+        ? <Choice label={label} value={type} options={[['Https', 'HTTPS'], ['Http', 'HTTP'], ['StorageQueue', 'Storage queue']]} onChange={turn} />
+        : <p>The action is of type <b>{type}</b>. <span class="muted">Its properties are in the tab JSON.</span></p>}
+      {isHttp && (
+        <>
+          <div class="row2 whole">
+            <Field label="Method" problem={of(`${base}.request.method`)}>
+              {(field) => (
+                <select {...field} class="i" value={text(properties, `${base}.request.method`).toUpperCase() || 'GET'} onChange={(event) => set('request.method', event.currentTarget.value)}>
+                  {METHODS.map((one) => <option key={one}>{one}</option>)}
+                </select>
+              )}
+            </Field>
+            <Field label="URL" problem={of(`${base}.request.uri`) ?? of(`${base}.type`)}>
+              {(field) => <input {...field} class={`i${field['aria-invalid'] ? ' bad' : ''}`} spellcheck={false} value={text(properties, `${base}.request.uri`)} onInput={(event) => set('request.uri', event.currentTarget.value)} />}
+            </Field>
+          </div>
+          <div class="row2 whole">
+            <Field label="Headers, one a line" problem={of(`${base}.request.headers`)}>
+              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} placeholder="Content-Type: application/json" onChange={(event) => set('request.headers', readHeaders(event.currentTarget.value))}>{Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`).join('\n')}</textarea>}
+            </Field>
+            <Field label="Body" problem={of(`${base}.request.body`)}>
+              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} value={text(properties, `${base}.request.body`)} onInput={(event) => set('request.body', event.currentTarget.value || undefined)} />}
+            </Field>
+          </div>
+          <Authentication properties={properties} change={change} of={of} base={`${base}.request.authentication`} />
+        </>
+      )}
+      {type === 'StorageQueue' && <Parts properties={properties} change={change} of={of} base={`${base}.queueMessage`} parts={QUEUE} />}
+    </>
+  );
+}
+
+/** A field each for the properties at a path; a secret is not shown. */
+function Parts({ properties, change, of, base, parts }: Pick<FormProps, 'properties' | 'change' | 'of'> & {
+  base: string;
+  parts: readonly Part[];
+}) {
+  return (
+    <div class="row2 whole even">
+      {parts.map(([part, label, isSecret]) => {
+        const path = `${base}.${part}`;
+        const value = text(properties, path);
+        const write = (event: { currentTarget: HTMLInputElement }) => change(put(properties, path, event.currentTarget.value));
+        return (
+          <Field key={part} label={label} problem={of(path)}>
+            {(field) => (isSecret
+              ? <input {...field} class="i" type="password" autocomplete="off" value={value} onInput={write} />
+              : <input {...field} class="i" autocomplete="off" spellcheck={false} value={value} onInput={write} />)}
+          </Field>
+        );
+      })}
+    </div>
+  );
+}
+
+/** The name of a property, its label, and whether it is a secret. */
+type Part = readonly [string, string, boolean?];
+
+const AUTHENTICATIONS: Record<string, readonly Part[]> = {
+  Basic: [['username', 'User'], ['password', 'Password', true]],
+  ClientCertificate: [['pfx', 'Certificate and key, as PFX in Base64', true], ['password', 'Password of the PFX', true]],
+  ActiveDirectoryOAuth: [['tenant', 'Tenant'], ['audience', 'Audience'], ['clientId', 'Client id'], ['secret', 'Secret', true]],
+};
+const AUTHENTICATION_NAMES: readonly (readonly [string, string])[] = [
+  ['', 'none'], ['Basic', 'Basic'], ['ClientCertificate', 'Client certificate'], ['ActiveDirectoryOAuth', 'OAuth'],
+];
+
+function Authentication({ properties, change, of, base }: Pick<FormProps, 'properties' | 'change' | 'of'> & { base: string }) {
+  const type = text(properties, `${base}.type`);
+  const known = AUTHENTICATION_NAMES.find(([one]) => one.toLowerCase() === type.toLowerCase())?.[0] ?? type;
+  const parts = AUTHENTICATIONS[known];
+  return (
+    <>
+      <div class="row2">
+        <Field label="Authentication" problem={of(base)}>
+          {(field) => (
+            <select {...field} class="i" value={known} onChange={(event) => change(put(properties, base, event.currentTarget.value ? { type: event.currentTarget.value } : undefined))}>
+              {AUTHENTICATION_NAMES.map(([value, name]) => <option key={value} value={value}>{name}</option>)}
+              {!AUTHENTICATION_NAMES.some(([value]) => value === known) && <option>{known}</option>}
+            </select>
+          )}
+        </Field>
+      </div>
+      {parts && <Parts properties={properties} change={change} of={of} base={base} parts={parts} />}
+    </>
+  );
+}
+
+const QUEUE: readonly Part[] = [
   ['storageAccount', 'Storage account'],
   ['queueName', 'Queue'],
-  ['sasToken', 'SAS token'],
+  ['sasToken', 'SAS token', true],
   ['message', 'Message'],
-] as const;
+];
 
 function readHeaders(written: string): Record<string, string> | undefined {
   const entries = written.split('\n').filter((line) => line.includes(':')).map((line) => {
@@ -448,7 +520,9 @@ function readHeaders(written: string): Record<string, string> | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-function Fails({ properties, change, of }: FormProps) {
+function Fails(given: FormProps) {
+  const { properties, change, of } = given;
+  const hasError = at(properties, 'action.errorAction') !== undefined;
   const set = (path: string, value: unknown) => change(put(properties, path, value));
   const isNone = /none/i.test(text(properties, 'action.retryPolicy.retryType'));
   const count = text(properties, 'action.retryPolicy.retryCount');
@@ -467,6 +541,10 @@ function Fails({ properties, change, of }: FormProps) {
           </Field>
         </div>
       )}
+      <p class="then">When the last attempt has failed</p>
+      <Choice label="When the last attempt has failed" value={hasError ? 'call' : 'nothing'} options={[['nothing', 'do nothing more'], ['call', 'perform another action']]}
+        onChange={(to) => set('action.errorAction', to === 'call' ? { type: 'Https', request: { method: 'POST', uri: '' } } : undefined)} />
+      {hasError && <div class="inner"><Action {...given} base="action.errorAction" label="Type of the other action" /></div>}
     </fieldset>
   );
 }
@@ -479,6 +557,62 @@ function Json({ json, onWrite, problem, line }: { json: string; onWrite: (text: 
       <textarea aria-label="The job as JSON" spellcheck={false} rows={Math.max(18, count)} value={json} aria-invalid={problem !== null}
         aria-describedby={problem ? 'json-problem' : undefined} onInput={(event) => onWrite(event.currentTarget.value)} />
       {problem && <p class="err" id="json-problem"><span aria-hidden="true">◆</span>{line !== null && `Line ${line}: `}{problem}</p>}
+    </div>
+  );
+}
+
+/** Asks the server what a line of a crontab means, and takes its recurrence over. */
+function Cron({ zone, onTake }: { zone: string; onTake: (recurrence: Document) => void }) {
+  const [line, setLine] = useState('');
+  const [found, setFound] = useState<Converted | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const read = async (event: Event) => {
+    event.preventDefault();
+    setError(null);
+    setFound(null);
+    // A command has to stand there, and becomes an action that is not taken over.
+    const text = `${line.trim()} command`;
+    try {
+      setFound(await api.convert({ format: 'crontab', text, template: 'https://example.com/?{command}', ...(zone && { timeZone: zone }) }));
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  };
+  return (
+    <div class="step">
+      <form class="row2" onSubmit={read}>
+        <Field label="Minute, hour, day, month, day of the week">
+          {(field) => <input {...field} class="i mono" required placeholder="*/15 8-17 * * 1-5" spellcheck={false} value={line} onInput={(event) => setLine(event.currentTarget.value)} />}
+        </Field>
+        <button type="submit" class="btn">Read it</button>
+      </form>
+      {error && <ErrorPanel error={error} />}
+      {found?.problems.map((one, row) => <p key={row} class="err"><span aria-hidden="true">◆</span>{one.why} {one.remedy}</p>)}
+      {found && found.jobs.length > 1 && <p class="muted">Cron means either of two things here, so it takes a job for each.</p>}
+      {found?.jobs.map((job) => (
+        <p key={job.name} class="row2"><span class="voice">{capital(job.sentence)}</span>
+          <button type="button" class="btn sm" onClick={() => onTake(job.document.properties.recurrence ?? {})}>Take it</button></p>
+      ))}
+    </div>
+  );
+}
+
+/** The job for other tools. */
+function Elsewhere({ collection, name, properties }: { collection: string; name: string; properties: JobProperties }) {
+  const forms: [string, string][] = [
+    ['curl', asCurl(place.value, collection, name, properties)],
+    ['The command line', asCommand(place.value, collection, name, properties)],
+    ['A resource of an ARM template', asArm(collection, name, properties)],
+  ];
+  return (
+    <div class="step">
+      {forms.map(([title, written]) => (
+        <section key={title} aria-label={title}>
+          <p class="acts"><b>{title}</b><Copy text={() => written} /></p>
+          <pre class="code" tabIndex={0} role="group" aria-label={title}>{written}</pre>
+        </section>
+      ))}
+      <p class="faint">Secrets are left out. The token for curl comes from the shell's environment.</p>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // A job: what it says, what happened, what comes, and why it does not fire.
-import { useState } from 'preact/hooks';
-import { api, asCurl, type Attempt, type Description } from './api';
+import { useRef, useState } from 'preact/hooks';
+import { api, asCurl, type Attempt, type Description, type Page } from './api';
 import { useLoad } from './load';
 import { useKeys } from './keys';
 import { asError } from './load';
@@ -21,6 +21,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
   const key = `${place.value.subscription}/${place.value.group}/${collection}/${name}`;
   const job = useLoad(`job ${key}`, () => api.describe(place.value, collection, name));
   const history = useLoad(`history ${key}`, () => api.history(place.value, collection, name, null));
+  const older = useOlder(collection, name, history.data);
   const coming = useLoad(`next ${key}`, () => api.coming(place.value, collection, name), 30);
   const [asking, setAsking] = useState<'run' | 'delete' | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
@@ -48,7 +49,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
     w: () => document.querySelector<HTMLInputElement>('.why input')?.focus(),
     Escape: () => go(inPlace('jobs', collection)),
   });
-  const all = occurrences(history.data?.items ?? []);
+  const all = occurrences(older.attempts);
   return (
     <>
       <div class="head">
@@ -66,7 +67,8 @@ export function JobPage({ collection, name }: { collection: string; name: string
               )
               : <State kind={stateOf(job.data.state)}>{stateWord(job.data.state)}</State>}
             {may('run') && <button type="button" class="btn" onClick={() => setAsking('run')}>Run now</button>}
-            {may('write') && <a class="btn" href={inPlace('edit', collection, name)}>Edit <Key>e</Key></a>}
+            {may('write') && <a class="btn" href={inPlace('edit', collection, name)}>{isOver ? 'Look at it' : 'Edit'} <Key>e</Key></a>}
+            {may('write') && <a class="btn" href={`${inPlace('new', collection)}?from=${encodeURIComponent(name)}`}>{isOver ? 'Create anew' : 'Duplicate'}</a>}
             {may('write') && <button type="button" class="btn" onClick={() => setAsking('delete')}>Delete…</button>}
           </div>
         )}
@@ -80,7 +82,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
         <>
           <Tape job={job.data} all={all} coming={coming.data?.occurrences.map((one) => Date.parse(one.at)) ?? []} />
           <div class="grid two">
-            <History of={history} all={all} job={job.data} />
+            <History of={history} older={older} all={all} job={job.data} />
             <div class="grid">
               <section class="sheet" aria-labelledby="why">
                 <header><h2 id="why">Why did it not fire?</h2></header>
@@ -119,6 +121,27 @@ export function JobPage({ collection, name }: { collection: string; name: string
   );
 }
 
+/** All attempts that were read: the newest, which are read again and again, and older ones on demand. */
+function useOlder(collection: string, name: string, first: Page<Attempt> | null) {
+  const kept = useRef(new Map<string, Attempt>());
+  const [next, setNext] = useState<string | null | undefined>(undefined);
+  const [error, setError] = useState<ApiError | null>(null);
+  for (const one of first?.items ?? []) kept.current.set(one.name, one);
+  const from = next === undefined ? (first?.next ?? null) : next;
+  return { attempts: [...kept.current.values()], error, more: from === null ? null : () => void read(from) };
+
+  async function read(position: string) {
+    setError(null);
+    try {
+      const page = await api.history(place.value, collection, name, position);
+      for (const one of page.items) kept.current.set(one.name, one);
+      setNext(page.next);
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  }
+}
+
 export const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 const zoneOf = (job: Description) => shownZone(job.properties.recurrence?.timeZone as string | undefined);
 const zoneName = (job: Description) => zoneOf(job).replaceAll('_', ' ');
@@ -149,8 +172,9 @@ function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming:
   );
 }
 
-function History({ of, all, job }: {
-  of: ReturnType<typeof useLoad<{ items: Attempt[]; next: string | null }>>;
+function History({ of, older, all, job }: {
+  of: ReturnType<typeof useLoad<Page<Attempt>>>;
+  older: ReturnType<typeof useOlder>;
   all: Occurred[];
   job: Description;
 }) {
@@ -193,6 +217,8 @@ function History({ of, all, job }: {
             </div>
           )}
       </Panel>
+      {older.error && <ErrorPanel error={older.error} />}
+      {older.more && <p class="none"><button type="button" class="btn sm" onClick={older.more}>Older</button></p>}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 // Who changed what: the changes of a collection and its jobs, the newest first.
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, api, type Entry } from './api';
+import { useListKeys } from './keys';
 import { asError } from './load';
 import { inPlace, place, route, setQuery, zoneChoice } from './state';
 import { shownZone, withOffset } from './time';
@@ -37,6 +38,7 @@ export function Journal({ collection }: { collection: string }) {
   const [written, setWritten] = useState(job);
   const { entries, next, error, more, again } = useEntries(collection, job);
   zoneChoice.value;
+  useListKeys('.changes [aria-expanded]');
   return (
     <>
       <div class="head">
@@ -52,7 +54,7 @@ export function Journal({ collection }: { collection: string }) {
         <section class="sheet empty"><p class="voice">No changes{job && ` of ${job}`} yet.</p>{next && <p><button type="button" class="btn" onClick={more}>Look further back</button></p>}</section>
       )}
       {entries && entries.length > 0 && (
-        <section class="sheet scrolls" aria-label="Changes" tabIndex={0}>
+        <section class="sheet scrolls changes" aria-label="Changes" tabIndex={0}>
           <table>
             <thead><tr><th>When</th><th>Who</th><th>What</th><th>Properties</th></tr></thead>
             <tbody>{entries.map((one) => <Change key={`${one.at} ${one.requestId}`} one={one} collection={collection} />)}</tbody>

@@ -43,3 +43,13 @@ export function useKeys(actions: Actions) {
     return () => removeEventListener('keydown', pressed);
   }, []);
 }
+
+/** Moves the focus along the parts of a list with `j` and `k`; `Enter` does what the part does. */
+export function useListKeys(selector: string) {
+  const move = (step: number) => {
+    const all = [...document.querySelectorAll<HTMLElement>(selector)];
+    const here = all.indexOf(document.activeElement as HTMLElement);
+    all[Math.max(0, Math.min(all.length - 1, here + step))]?.focus();
+  };
+  useKeys({ j: () => move(1), k: () => move(-1) });
+}
