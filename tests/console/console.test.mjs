@@ -1,7 +1,7 @@
 // The console in a browser, against a real server: pages, flows, states, security, accessibility.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { axe, closeBrowser, daily, open, place, startServer, startTarget } from './world.mjs';
+import { axe, closeBrowser, daily, open, place, startBridge, startServer, startTarget } from './world.mjs';
 
 const ODD = '<img src=x onerror=alert(1)>';
 let server;
@@ -337,6 +337,32 @@ describe('flows', () => {
     await page.getByRole('group', { name: 'Keys of one letter' }).getByRole('button', { name: 'off' }).click();
     await page.keyboard.press('?');
     assert.equal(await page.getByRole('dialog').count(), 0);
+  });
+});
+
+describe('the console of any server, on this machine', () => {
+  test('the link opens it, and the token of the server is not in the browser', async () => {
+    const bridge = await startBridge(server);
+    const tab = await open({ url: bridge.url, token: server.token }, new URL(bridge.link).hash, { signedIn: false });
+    await tab.page.getByRole('link', { name: 'billing' }).click();
+    await tab.page.getByRole('grid').waitFor();
+    const kept = await tab.page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML]));
+    assert.ok(!kept.includes(server.token));
+    await tab.close();
+    await bridge.stop();
+  });
+
+  test('what only reads offers nothing else', async () => {
+    const bridge = await startBridge(server, '--read-only');
+    const tab = await open({ url: bridge.url, token: null }, new URL(bridge.link).hash, { signedIn: false });
+    await tab.page.getByRole('link', { name: 'billing' }).waitFor();
+    await tab.page.getByRole('button', { name: 'New collection' }).waitFor({ state: 'detached' });
+    await tab.page.goto(`${bridge.url}/console/${place('job', 'billing', 'odd')}`);
+    await tab.page.getByText('Every day at').first().waitFor();
+    assert.equal(await tab.page.getByRole('button', { name: 'Run now' }).count(), 0);
+    assert.equal(await tab.page.getByRole('link', { name: 'Edit' }).count(), 0);
+    await tab.close();
+    await bridge.stop();
   });
 });
 

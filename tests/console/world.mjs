@@ -27,12 +27,12 @@ const freePort = () => new Promise((resolve, reject) => {
   });
 });
 
-/** Starts a server with everything in memory. */
-export async function startServer({ args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex') } = {}) {
+/** Starts a server, with everything in memory unless a directory is given. */
+export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex') } = {}) {
   const port = await freePort();
   const listen = `127.0.0.1:${port}`;
   const auth = token === null ? ['--no-auth'] : ['--token', token];
-  const process_ = spawn(process.env.MINUTEHAND_BINARY, ['serve', '--memory', '--listen', listen, ...auth, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const process_ = spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', listen, ...auth, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   for (const stream of [process_.stdout, process_.stderr]) stream.on('data', (data) => { log += data; });
   await new Promise((resolve, reject) => {
@@ -64,6 +64,7 @@ export async function startServer({ args = ['--clock-start', CLOCK_START, '--all
     jobPath: (name, job) => `${collection(name)}/jobs/${job}`,
     run: (name, job) => call('POST', `${collection(name)}/jobs/${job}/run`),
     job: async (name, job) => (await call('GET', `${collection(name)}/jobs/${job}`)).json(),
+    history: async (name, job) => ({ items: (await (await call('GET', `${collection(name)}/jobs/${job}/history`)).json()).value }),
     log: () => log,
     stop: () => new Promise((resolve) => {
       process_.once('exit', resolve);
@@ -72,17 +73,36 @@ export async function startServer({ args = ['--clock-start', CLOCK_START, '--all
   };
 }
 
-/** A target of jobs: it answers with the status that stands in the path, and counts. */
+/** Starts `minutehand console` for a server, and returns the link that it prints. */
+export async function startBridge(server, ...args) {
+  const process_ = spawn(process.env.MINUTEHAND_BINARY, ['console', ...args], {
+    env: { MINUTEHAND_URL: server.url, MINUTEHAND_TOKEN: server.token, HOME: '/nonexistent' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const link = await new Promise((resolve, reject) => {
+    process_.once('exit', (code) => reject(new Error(`minutehand console ended with ${code}`)));
+    process_.stdout.once('data', (data) => resolve(/^console: (\S+)/.exec(data)[1]));
+  });
+  const stop = () => new Promise((resolve) => {
+    process_.removeAllListeners('exit');
+    process_.once('exit', resolve);
+    process_.kill('SIGTERM');
+  });
+  return { link, url: new URL(link).origin, stop };
+}
+
+/** A target of jobs: it answers with the status that stands in the path, unless another is set. */
 export async function startTarget() {
   const seen = [];
+  const answers = new Map();
   const server = createServer((request, response) => {
     request.resume();
     seen.push(request.url);
-    response.statusCode = Number(/\d{3}/.exec(request.url)?.[0] ?? 200);
+    response.statusCode = answers.get(request.url) ?? Number(/\d{3}/.exec(request.url)?.[0] ?? 200);
     response.end('{"said":"hello"}');
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${server.address().port}`, seen, stop: () => new Promise((resolve) => server.close(resolve)) };
+  return { url: `http://127.0.0.1:${server.address().port}`, seen, answers, stop: () => new Promise((resolve) => server.close(resolve)) };
 }
 
 export const daily = (uri, more = {}) => ({

@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.50277d668baf.css",
-        bytes: include_bytes!("../dist/app.50277d668baf.css"),
-        gzip: include_bytes!("../dist/app.50277d668baf.css.gz"),
+        name: "app.2b7a7ce03688.css",
+        bytes: include_bytes!("../dist/app.2b7a7ce03688.css"),
+        gzip: include_bytes!("../dist/app.2b7a7ce03688.css.gz"),
         content_type: "text/css; charset=utf-8",
-        etag: "\"50277d668baf77b01f0041be466f51a7\"",
+        etag: "\"2b7a7ce036880ac1a3ad52651de880f0\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"40d9bc50771af36ce9d00c199acc69b8\"",
+        etag: "\"1bbab7b9a589344c0c265a6d141aa74f\"",
         is_hashed: false,
     },
     File {
