@@ -202,8 +202,8 @@ pub fn clock_changes(
         let first = change.checked_sub_signed(NEAR_A_CHANGE)?.max(from);
         let last = change.checked_add_signed(NEAR_A_CHANGE)?;
         let near = std::iter::successors(timetable.at_or_after(first), |at| timetable.after(*at));
-        let near = near.take(NEAR_A_CHANGE_MAX).take_while(|at| *at <= last);
-        near.filter_map(|at| Some((at, note_of_change(timetable, at)?))).next()
+        let mut near = near.take(NEAR_A_CHANGE_MAX).take_while(|at| *at <= last);
+        near.find_map(|at| Some((at, note_of_change(timetable, at)?)))
     });
     affected.take(max).collect()
 }

@@ -97,7 +97,7 @@ pub(crate) struct Failure {
     /// The methods that the path supports; empty unless the method is the problem.
     pub(crate) allow: Vec<Method>,
     /// The internal error: for the log, never for the answer.
-    pub(crate) cause: Option<AppError>,
+    pub(crate) cause: Option<Box<AppError>>,
 }
 
 impl Failure {
@@ -110,7 +110,7 @@ impl Failure {
     pub(crate) fn internal(cause: Option<AppError>) -> Self {
         let message = "The service failed. Its log gives the reason under the id in \
                        'x-ms-request-id'.";
-        Self { cause, ..Self::new(ErrorCode::InternalError, message) }
+        Self { cause: cause.map(Box::new), ..Self::new(ErrorCode::InternalError, message) }
     }
 
     /// A missing or invalid value in the request.
@@ -130,7 +130,7 @@ impl Failure {
 
     /// A service that is needed, and not available at the moment.
     fn unavailable(message: &str, cause: AppError) -> Self {
-        Self { cause: Some(cause), ..Self::new(ErrorCode::ServiceUnavailable, message) }
+        Self { cause: Some(Box::new(cause)), ..Self::new(ErrorCode::ServiceUnavailable, message) }
     }
 }
 

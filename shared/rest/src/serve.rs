@@ -170,7 +170,7 @@ fn log_cause(failure: &Failure, request_id: &str) {
     tracing::error!(
         error_type = %ErrorType::RequestFailed,
         code = failure.code.as_str(),
-        error = ports::chain(cause),
+        error = ports::chain(cause.as_ref()),
         request.id = request_id,
         "request failed"
     );

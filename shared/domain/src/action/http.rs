@@ -227,7 +227,7 @@ fn check_uri(uri: &str, fields: &Fields<'_>, https_only: bool) -> Result<(), Ref
         // The message does not repeat the URL: it may contain a password.
         let path = fields.path("uri");
         return Err(Refusal::about(
-            &path,
+            path,
             "contains a user name; use 'authentication' of type 'Basic' instead.",
         ));
     }
@@ -238,7 +238,7 @@ fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal
     let n = headers.len();
     if n > HEADERS_MAX {
         return Err(Refusal::about(
-            &path,
+            path,
             format!("has {n} headers; at most {HEADERS_MAX} are allowed."),
         ));
     }
@@ -246,7 +246,7 @@ fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal
         headers.iter().map(|(name, value)| name.chars().count() + value.chars().count()).sum();
     if chars > HEADER_CHARS_MAX {
         return Err(Refusal::about(
-            &path,
+            path,
             format!(
                 "has {chars} characters in names and values; at most {HEADER_CHARS_MAX} are \
              allowed."
@@ -259,7 +259,7 @@ fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal
         // A server and a proxy before it could each read another one of them.
         if let Some(first) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) {
             return Err(Refusal::about(
-                &path,
+                path,
                 format!(
                     "has the header '{first}' twice, the second time as '{name}'; keep one. \
                  Names of headers match in any case."

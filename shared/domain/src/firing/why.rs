@@ -313,12 +313,12 @@ mod tests {
 
     fn attempt(number: u32, role: Role) -> Attempt {
         let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: at("05T09:00") });
-        Attempt { number, role, ..first }
+        Attempt { role, number, ..first }
     }
 
-    fn ended(at: DateTime<Utc>, outcome: Outcome) -> Option<Record> {
+    fn ended(at: DateTime<Utc>, outcome: Outcome) -> Record {
         let (message, repeat_count) = ("secret".to_owned(), 1);
-        Some(Record { started_at: at, ended_at: at, outcome, message, repeat_count, then: None })
+        Record { started_at: at, ended_at: at, outcome, message, repeat_count, then: None }
     }
 
     type Change = fn(&mut WhyFacts<'_>);
@@ -348,9 +348,9 @@ mod tests {
         use Outcome::{Failed, Succeeded};
         let main = |number, second: i64, outcome| {
             let at = at("05T09:00") + TimeDelta::seconds(second);
-            (attempt(number, Role::Main), ended(at, outcome))
+            (attempt(number, Role::Main), Some(ended(at, outcome)))
         };
-        let error = |outcome| (attempt(0, Role::Error), ended(at("05T09:20"), outcome));
+        let error = |outcome| (attempt(0, Role::Error), Some(ended(at("05T09:20"), outcome)));
         let at9 = |second| at("05T09:00") + TimeDelta::seconds(second);
         let failed = |attempts, second, error_action| Why::Failed {
             ended_at: at9(second),
@@ -381,13 +381,11 @@ mod tests {
         // Attempts at other occurrences and runs are no answer.
         let mut other = attempt(0, Role::Main);
         other.occurrence = Occurrence::Run { asked_at: at("05T09:00"), run_id: "r".to_owned() };
-        assert_eq!(ask(&[(other, ended(at9(0), Succeeded))], |_| {}), Why::Lost);
+        assert_eq!(ask(&[(other, Some(ended(at9(0), Succeeded)))], |_| {}), Why::Lost);
     }
 
     #[test]
     fn without_an_attempt_there_is_a_reason() {
-        const OUTAGES: fn() -> [Outage; 1] =
-            || [Outage { from: at("05T08:00"), until: at("06T10:00") }];
         let cases: [(&str, Change, Why); 17] = [
             ("due just now", |it| it.now = at("05T09:30"), Why::Waiting),
             ("no sweeper since", |it| it.beats[0] = Some(at("05T09:10")), Why::Waiting),
@@ -448,8 +446,12 @@ mod tests {
         for (name, change, expected) in cases {
             assert_eq!(ask(&[], change), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn an_outage_explains_all_but_its_last_occurrence() {
         let timetable = daily();
-        let outages = OUTAGES();
+        let outages = [Outage { from: at("05T08:00"), until: at("06T10:00") }];
         let base = WhyFacts {
             at: at("05T09:00"),
             now: at("06T12:00"),

@@ -82,6 +82,6 @@ pub(crate) async fn subscriptions(call: Call) -> Result<Answer, Failure> {
     let request = PageRequest { from, items_max: SUBSCRIPTIONS_MAX };
     let found = call.rest.manage.list_subscriptions(request).await?;
     let looked_at = found.items.len();
-    let items = found.items.iter().map(|name| json!({"name": name.as_str()})).collect();
-    Ok(tagged(&page(items, found.next.as_deref(), looked_at), &call.head.headers))
+    let items: Vec<_> = found.items.iter().map(|name| json!({"name": name.as_str()})).collect();
+    Ok(tagged(&page(&items, found.next.as_deref(), looked_at), &call.head.headers))
 }

@@ -40,7 +40,7 @@ pub(crate) async fn journal(call: Call) -> Result<Answer, Failure> {
             break;
         }
     }
-    Ok(tagged(&page(items, from.as_deref(), looked_at), &call.head.headers))
+    Ok(tagged(&page(&items, from.as_deref(), looked_at), &call.head.headers))
 }
 
 fn document(entry: &JournalEntry) -> Value {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::query::write_position;
 
 /// A page of a list. `looked_at` counts what was read for it, which a filter may have left out.
-pub(crate) fn page(items: Vec<Value>, next: Option<&str>, looked_at: usize) -> Value {
+pub(crate) fn page(items: &[Value], next: Option<&str>, looked_at: usize) -> Value {
     json!({
         "items": items,
         "position": next.map(write_position),
