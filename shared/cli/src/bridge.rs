@@ -6,6 +6,7 @@
 //! secret is worth nothing once it has ended. The name in `Host` has to be that of the address:
 //! otherwise a foreign name that leads to this machine would make a foreign page one of ours.
 
+use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,10 +96,14 @@ struct Bridge {
 
 /// A secret that cannot be guessed.
 fn secret() -> Result<String> {
-    let mut bytes = [0; 32];
+    let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::failed(format!("the system has no randomness: {error}")))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
+        // A string takes every text.
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
 }
 
 async fn serve(listener: TcpListener, bridge: Arc<Bridge>) -> Result<()> {
@@ -134,7 +139,7 @@ async fn connection(socket: TcpStream, bridge: Arc<Bridge>) {
 impl Bridge {
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        let answered = match self.refusal(&head.headers, &head.method, head.uri.path()) {
+        let answered = match self.passage(&head.headers, &head.method, head.uri.path()) {
             Ok(Passage::File(file)) => {
                 return file.map(|bytes| Full::new(Bytes::from_static(bytes)));
             }
@@ -153,7 +158,7 @@ impl Bridge {
     }
 
     /// What becomes of a request, before its body is read.
-    fn refusal(
+    fn passage(
         &self,
         headers: &HeaderMap,
         method: &Method,

@@ -140,6 +140,7 @@ fn names(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -231,7 +232,10 @@ mod tests {
 
     fn hash(bytes: &[u8]) -> String {
         let hash: [u8; 32] = Sha256::digest(bytes).into();
-        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.iter().fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").unwrap();
+            text
+        })
     }
 
     #[test]
