@@ -35,7 +35,7 @@ const CONNECTIONS_MAX: usize = 64;
 /// The most bytes of a call's body: the servers take less.
 const BODY_BYTES_MAX: usize = 4 << 20;
 /// How long the head of a request may take, and so how long a connection may be idle.
-const HEAD_MAX: Duration = Duration::from_secs(60);
+const HEAD_MAX: Duration = Duration::from_mins(1);
 /// The pause after the system could not accept a connection, for example for lack of file handles.
 const REFUSED_PAUSE: Duration = Duration::from_millis(200);
 /// What the paths of the API begin with.

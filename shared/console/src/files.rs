@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.15e5555c6e59.js",
-        bytes: include_bytes!("../dist/app.15e5555c6e59.js"),
-        gzip: include_bytes!("../dist/app.15e5555c6e59.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"15e5555c6e59d4f45a11996ef7dc6a0a\"",
+        name: "app.20a5a981da1d.css",
+        bytes: include_bytes!("../dist/app.20a5a981da1d.css"),
+        gzip: include_bytes!("../dist/app.20a5a981da1d.css.gz"),
+        content_type: "text/css; charset=utf-8",
+        etag: "\"20a5a981da1d096d798b623004d8f2b9\"",
         is_hashed: true,
     },
     File {
-        name: "app.2b7a7ce03688.css",
-        bytes: include_bytes!("../dist/app.2b7a7ce03688.css"),
-        gzip: include_bytes!("../dist/app.2b7a7ce03688.css.gz"),
-        content_type: "text/css; charset=utf-8",
-        etag: "\"2b7a7ce036880ac1a3ad52651de880f0\"",
+        name: "app.73e1ca85d8c0.js",
+        bytes: include_bytes!("../dist/app.73e1ca85d8c0.js"),
+        gzip: include_bytes!("../dist/app.73e1ca85d8c0.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"73e1ca85d8c05c1add01fc992ee832a7\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"1bbab7b9a589344c0c265a6d141aa74f\"",
+        etag: "\"6ec6d660a3e9de188d20be53140bcadc\"",
         is_hashed: false,
     },
     File {

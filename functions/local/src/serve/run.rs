@@ -156,7 +156,7 @@ fn start_api(
         None => (Scheme::Http, "http"),
     };
     let manage = parts.manage(&settings);
-    let (access, made) = access(settings.auth, parts.dir.as_ref(), tasks)?;
+    let Tokens { access, made } = tokens(settings.auth, parts.dir.as_ref(), tasks)?;
     let api = with_console(rest::router(Rest {
         manage,
         clock: parts.clock.clone(),
@@ -243,13 +243,15 @@ fn console_line(scheme: &str, address: SocketAddr, made: Option<&str>) -> String
     format!("console: {scheme}://{host}/console/{token}")
 }
 
-/// The tokens that give access, and the one that this start has made. A token file is watched for
-/// changes from here on.
-fn access(
-    auth: Auth,
-    dir: Option<&embedded::DataDir>,
-    tasks: &mut Tasks,
-) -> Result<(Arc<RwLock<Access>>, Option<Zeroizing<String>>)> {
+/// The tokens that give access.
+struct Tokens {
+    access: Arc<RwLock<Access>>,
+    /// The one that this start has made.
+    made: Option<Zeroizing<String>>,
+}
+
+/// The tokens that give access. A token file is watched for changes from here on.
+fn tokens(auth: Auth, dir: Option<&embedded::DataDir>, tasks: &mut Tasks) -> Result<Tokens> {
     let mut made = None;
     let access = match auth {
         Auth::Open => Access::ThisMachine,
@@ -264,10 +266,10 @@ fn access(
             let (file, access) = TokenFile::open(path)?;
             let access = Arc::new(RwLock::new(access));
             tasks.start("tokens", |stop| file.watch(access.clone(), stop));
-            return Ok((access, None));
+            return Ok(Tokens { access, made });
         }
     };
-    Ok((Arc::new(RwLock::new(access)), made))
+    Ok(Tokens { access: Arc::new(RwLock::new(access)), made })
 }
 
 fn build_info() -> BuildInfo {

@@ -16,13 +16,14 @@ const HELD_MAX = 100_000;
 /** How many requests run at once when something is done to many jobs. */
 const AT_ONCE = 8;
 
-const FILTERS = ['all', 'on', 'off', 'failing', 'over'] as const;
+const FILTERS = ['all', 'on', 'off', 'failed', 'over'] as const;
+const FILTER_NAMES: Record<Filter, string> = { all: 'All', on: 'On', off: 'Off', failed: 'Failed before', over: 'Over' };
 type Filter = (typeof FILTERS)[number];
 
 function fits(job: JobRow, filter: Filter): boolean {
   const state = stateOf(job.state);
   if (filter === 'all') return true;
-  if (filter === 'failing') return state === 'on' && isFailing(job);
+  if (filter === 'failed') return job.failures > 0;
   if (filter === 'over') return state === 'done' || state === 'bad';
   return state === filter;
 }
@@ -115,7 +116,7 @@ export function Jobs({ collection }: { collection: string }) {
               {FILTERS.map((one) => (
                 <button key={one} type="button" class="chip" aria-pressed={one === filter}
                   onClick={() => setQuery({ state: one === 'all' ? null : one })}>
-                  {one[0]?.toUpperCase()}{one.slice(1)} <b>{grouped(counts[one] ?? 0)}</b>
+                  {FILTER_NAMES[one]} <b>{grouped(counts[one] ?? 0)}</b>
                 </button>
               ))}
             </div>

@@ -1,7 +1,7 @@
 // Why an occurrence did not fire: the server's sentence, and what it rests on.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, api, type Why } from './api';
-import { asError } from './load';
+import { asError, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, inPlace, link, place, route } from './state';
 import { shownZone, withOffset } from './time';
@@ -70,6 +70,14 @@ export function WhyPage() {
   const [, , , , collection, job] = route.value.parts;
   const at = route.value.query.get('at') ?? '';
   const [written, setWritten] = useState(collection && job ? `${collection}/${job}` : '');
+  const described = useLoad(
+    `why ${place.value.subscription}/${place.value.group}/${collection}/${job}`,
+    async () => (collection && job ? api.describe(place.value, collection, job) : null),
+    null,
+  );
+  // The answer about a job that is gone says so itself.
+  const isReady = described.data !== null || described.error !== null;
+  const zone = described.data?.properties.recurrence?.timeZone as string | undefined;
   const submit = (event: Event) => {
     event.preventDefault();
     const [first = '', second = ''] = written.split('/').map((part) => part.trim());
@@ -85,10 +93,10 @@ export function WhyPage() {
           </Field>
           <button type="submit" class="btn">Choose</button>
         </form>
-        {collection && job && (
+        {collection && job && isReady && (
           <>
             <h2><a href={inPlace('job', collection, job)}>{collection} / {job}</a></h2>
-            <Ask key={`${collection}/${job}`} collection={collection} name={job} first={at}
+            <Ask key={`${collection}/${job}`} collection={collection} name={job} first={at} zone={zone}
               onAsked={(instant) => history.replaceState(null, '', `${link('in', place.value.subscription, place.value.group, 'why', collection, job)}?at=${encodeURIComponent(instant)}`)} />
           </>
         )}
