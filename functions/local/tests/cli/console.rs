@@ -55,10 +55,10 @@ impl Console {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(!line.contains(token), "{line}");
-        let link = line.trim_end().strip_prefix("console: http://").unwrap();
+        let mut printed = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut printed).unwrap();
+        assert!(!printed.contains(token), "{printed}");
+        let link = printed.trim_end().strip_prefix("console: http://").unwrap();
         let (address, secret) = link.split_once("/console/#token=").unwrap();
         Self { child, address: address.parse().unwrap(), secret: secret.to_owned() }
     }
