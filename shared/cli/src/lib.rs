@@ -24,6 +24,7 @@ mod instant;
 mod job;
 mod man;
 mod masked;
+mod mcp;
 mod options;
 mod output;
 mod reference;
@@ -86,6 +87,9 @@ pub enum Command {
     Logout(context::login::LogoutArgs),
     /// Choose, list, add and remove contexts
     Context(context::command::ContextArgs),
+    /// Offer jobs as tools to an assistant, by the Model Context Protocol
+    #[command(after_long_help = MCP)]
+    Mcp(mcp::McpArgs),
     /// Send any request, with the token of the context
     Api(api::ApiArgs),
     /// Print the completion script of a shell
@@ -111,6 +115,14 @@ files name only.
 A secret is a reference, never a value: {\"$env\": \"NAME\"} or {\"$file\": \"path\"}, relative to the \
 file. It is sent when its job is created; --send-secrets sends those of all jobs again.";
 
+const MCP: &str = "\
+An assistant starts the command and talks to it on standard input and output. Its configuration names \
+the command:
+  {\"mcpServers\": {\"minutehand\": {\"command\": \"minutehand\", \"args\": [\"mcp\"]}}}
+
+It lists and shows jobs, their history, and when a job would fire. With --allow-writes it creates, \
+changes, runs and deletes jobs, too. A token with scope=read keeps it from that, whatever it is told.";
+
 const COMPLETIONS: &str = "\
 To complete in every new shell, add one line to its start-up file:
   bash        source <(minutehand completions bash)           in ~/.bashrc
@@ -134,6 +146,7 @@ impl Command {
             Self::Login(args) => Some(args.options()),
             Self::Logout(args) => Some(args.options()),
             Self::Context(args) => Some(args.options()),
+            Self::Mcp(args) => Some(args.options()),
             Self::Api(args) => Some(args.options()),
             Self::Completions(_) | Self::Man(_) => None,
         }
@@ -195,6 +208,7 @@ async fn carry_out(
         }
         Command::Logout(args) => args.run(&screen(args.options()), &environment),
         Command::Context(args) => args.run(&screen(args.options()), &environment),
+        Command::Mcp(args) => args.run(environment).await,
         Command::Api(args) => args.run(environment).await,
         Command::Completions(args) => args.run(&environment),
         Command::Man(args) => args.run(program),

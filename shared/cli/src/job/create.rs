@@ -107,7 +107,7 @@ async fn jobs(
 
 /// The options with the zone of the collection, if they name none: a person means the clock that the
 /// collection names, and is told so before the job is made.
-async fn zoned(
+pub(crate) async fn zoned(
     work: &Work,
     schedule: &ScheduleArgs,
     path: &CollectionPath,

@@ -1,9 +1,10 @@
 //! `job`: creates, shows, changes, runs and deletes jobs.
 
 mod action;
-pub(crate) use action::is_credential;
+pub(crate) use action::{ActionArgs, is_credential};
 mod copy;
 mod create;
+pub(crate) use create::{put_new, zoned};
 mod days;
 mod delete;
 mod edit;

@@ -49,6 +49,11 @@ pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {
     if let (None, [why, ..]) = (&job.next, &job.not_firing[..]) {
         work.screen.note(&format!("it does not fire: {}", why.message));
     }
+    if let Some(count) = job.properties.get("recurrence").and_then(|rule| rule.get("count")) {
+        // The document does not say how many of them have run.
+        work.screen
+            .note(&format!("the job ends after {count} occurrences in all, those before included"));
+    }
     let timetable = timetable(&answer.text, &job.properties, work.now())?;
     let occurrences: Vec<DateTime<Utc>> =
         std::iter::successors(timetable.at_or_after(from), |at| timetable.after(*at))
