@@ -11,6 +11,7 @@ use domain::work_item::{JobRef, WorkItem, decode, encode};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::mutation::Mutation;
+use super::tally::Fault;
 use super::time::{Process, SECOND, micros};
 use super::world::World;
 
@@ -93,6 +94,7 @@ impl QueuePort {
         let faults = self.world.faults();
         let chance = |in_a_million| self.process.time().chance().happens(in_a_million);
         if chance(faults.throttled) {
+            self.process.time().tally.note(Fault::Throttled);
             return Err(QueueError::Unavailable("the simulation says so".into()));
         }
         if self.sender == Sender::Api {
@@ -100,11 +102,13 @@ impl QueuePort {
         }
         self.world.keep(messages, self.process.clock());
         if chance(faults.lost) {
+            self.process.time().tally.note(Fault::AnswerLost);
             self.process.pause(SECOND / 10, SECOND / 10 + 1).await;
             self.world.keep(messages, self.process.clock());
         }
         self.process.pause(2_000, 15_000).await;
         if chance(faults.lost / 10) {
+            self.process.time().tally.note(Fault::AnswerLost);
             return Err(QueueError::Unavailable("the simulation lost the answer".into()));
         }
         Ok(())
@@ -148,6 +152,7 @@ impl World {
             {
                 let id = format!("{}.{}", job.uid, attempt.id());
                 self.runs.lock().unwrap().push((self.time.now(), job.uid.clone(), id));
+                self.log_message("accepted", &message.work_item);
             }
         }
     }
@@ -156,13 +161,26 @@ impl World {
     fn keep(self: &Arc<Self>, messages: &[QueueMessage], clock: i64) {
         let faults = self.faults();
         for message in messages {
+            self.log_message("sent", &message.work_item);
             if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
+                if let WorkItem::Attempt { job, attempt } = &message.work_item {
+                    let id = format!("{}.{}", job.uid, attempt.id());
+                    *self.vanished.lock().unwrap().entry(id).or_default() += 1;
+                }
+                self.time.tally.note(Fault::MessageLost);
+                self.log_message("lost", &message.work_item);
                 continue;
             }
             let copies = 1 + u32::from(self.time.chance().happens(faults.doubled));
+            if copies > 1 {
+                self.time.tally.note(Fault::MessageDoubled);
+            }
             let delay = ((micros(message.due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
             for _ in 0..copies {
                 let is_late = self.time.chance().happens(faults.late);
+                if is_late {
+                    self.time.tally.note(Fault::MessageLate);
+                }
                 let late = if is_late { 20 * SECOND } else { SECOND / 5 };
                 let visible_at = self.time.now() + delay + self.time.chance().between(0, late);
                 let work_item = encode(&message.work_item);
@@ -235,6 +253,10 @@ impl World {
         let Kept { work_item, visible_at, receives } = message.clone();
         if receives > receives_max {
             sqs.messages.remove(&id);
+            self.time.tally.note(Fault::DeadLetter);
+            for work_item in decode(&work_item).unwrap() {
+                self.log_message("dead", &work_item);
+            }
             sqs.dead.push(work_item);
             return None;
         }
@@ -246,7 +268,9 @@ impl World {
 
     /// A worker is done with a message; some deletions do not reach every copy.
     pub(super) fn acknowledge(&self, id: u64) {
-        if !self.time.chance().happens(self.faults().doubled / 5) {
+        if self.time.chance().happens(self.faults().doubled / 5) {
+            self.time.tally.note(Fault::DeletionLost);
+        } else {
             self.sqs.lock().unwrap().messages.remove(&id);
         }
     }

@@ -24,7 +24,7 @@ use ports::store::PageRequest;
 use ports::{Clock, ErrorType, Timers};
 
 use super::spans;
-use super::{DispatchReport, Dispatcher, Heartbeat};
+use super::{DispatchReport, Dispatcher, Healer, Heartbeat};
 use crate::error::AppError;
 
 /// Timers of a page.
@@ -38,6 +38,7 @@ pub struct Sweeper {
     heartbeat: Arc<Heartbeat>,
     clock: Arc<dyn Clock>,
     concurrent_pages: NonZeroUsize,
+    healer: Option<Healer>,
 }
 
 /// The result of a pass.
@@ -94,7 +95,8 @@ impl Sweeper {
         heartbeat: Arc<Heartbeat>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { timers, dispatcher, heartbeat, clock, concurrent_pages: NonZeroUsize::MIN }
+        let concurrent_pages = NonZeroUsize::MIN;
+        Self { timers, dispatcher, heartbeat, clock, concurrent_pages, healer: None }
     }
 
     /// Sets how many pages are processed concurrently, each of another shard. The number of
@@ -102,6 +104,12 @@ impl Sweeper {
     #[must_use]
     pub fn with_concurrent_pages(self, concurrent_pages: NonZeroUsize) -> Self {
         Self { concurrent_pages, ..self }
+    }
+
+    /// Sends occurrences again that a queue has lost.
+    #[must_use]
+    pub fn with_healer(self, healer: Healer) -> Self {
+        Self { healer: Some(healer), ..self }
     }
 
     /// Dispatches every timer that is due or due soon. After the time of a pass it begins no further
@@ -197,11 +205,15 @@ impl Sweeper {
         let ShardCursor { reached, pages, turn, shard, from } = cursor;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.timers.due(shard, until, request).await?;
-        let dispatched = match page.items.as_slice() {
+        let reached = page.items.last().map_or(reached, |last| Some(last.due_at));
+        let due = match &self.healer {
+            Some(healer) => healer.heal(page.items).await,
+            None => page.items,
+        };
+        let dispatched = match due.as_slice() {
             [] => DispatchReport::default(),
             due => self.dispatcher.dispatch(due, outages).await?,
         };
-        let reached = page.items.last().map_or(reached, |last| Some(last.due_at));
         let next = page.next.map(|from| ShardCursor {
             reached,
             pages: pages.saturating_add(1),
