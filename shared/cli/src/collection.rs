@@ -6,12 +6,13 @@ use serde_json::{Map, Value, json};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
+use crate::input;
 use crate::job::schedule::zone_named;
 use crate::options::Options;
 use crate::output::ask;
 use crate::output::plural;
 use crate::output::table::Table;
-use crate::work::Work;
+use crate::work::{Work, in_collection};
 
 /// The arguments of `collection`.
 #[derive(Debug, Args)]
@@ -63,7 +64,8 @@ struct CreateArgs {
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
     /// Most jobs that it may hold
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
+          allow_negative_numbers = true)]
     max_jobs: Option<u32>,
 }
 
@@ -120,7 +122,7 @@ fn zone(collection: &CollectionDocument) -> Option<&str> {
 
 async fn show(work: &Work, name: &str) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    let answer = work.client().collection(&path).await?;
+    let answer = work.client().collection(&path).await.map_err(in_collection(work, &path))?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }
@@ -171,7 +173,7 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
 
 async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    work.client().switch_collection(&path, on).await?;
+    work.client().switch_collection(&path, on).await.map_err(in_collection(work, &path))?;
     let name = work.defaults().short_collection(&path);
     let says = if on { "is on" } else { "is off: none of its jobs fires" };
     work.screen.line(&format!("{name} {says}"))
@@ -179,7 +181,7 @@ async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
 
 async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    work.client().collection(&path).await?;
+    work.client().collection(&path).await.map_err(in_collection(work, &path))?;
     let name = work.defaults().short_collection(&path);
     ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;
     work.client().delete_collection(&path).await?;

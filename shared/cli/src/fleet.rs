@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::Result;
 use crate::output::times::read;
-use crate::work::Work;
+use crate::work::{Work, in_collection};
 
 /// The most jobs that are read. A larger installation is looked at collection by collection.
 pub(crate) const JOBS_MAX: usize = 50_000;
@@ -36,7 +36,8 @@ impl Fleet {
         let mut found = Vec::new();
         if let Some(name) = collection {
             let path = work.defaults().collection(Some(name))?;
-            let state = work.client().collection(&path).await?.value.properties.state;
+            let found_one = work.client().collection(&path).await;
+            let state = found_one.map_err(in_collection(work, &path))?.value.properties.state;
             found.push((path, state == "Enabled"));
         } else {
             let place = &work.defaults().place;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
-use recurrence::{ClockChange, Timetable};
+use cli::{capitalized, clock_change_text, hours_and_minutes, span_text};
+use recurrence::Timetable;
 
 use super::Preview;
 
@@ -75,21 +76,22 @@ fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelt
     if timetable.at_once() == Some(at) {
         return "* at once: the job has no startTime".to_owned();
     }
-    let (local, offset) = timetable.local(at);
-    match timetable.clock_change(at) {
-        Some(ClockChange::Moved { skipped }) => {
-            format!("* the clock skips {}: moved to {}", time(skipped), time(local))
-        }
-        Some(ClockChange::FirstOfTwo) => format!("* the first of two {}", time(local)),
-        Some(ClockChange::SecondOfTwo) => format!("* the second of two {}", time(local)),
-        None => match offset_before {
-            Some(before) if before != offset => {
-                let (before, now) = (hours_and_minutes(before), hours_and_minutes(offset));
-                format!("* the clock changed from {before} to {now}")
-            }
-            _ => String::new(),
-        },
+    if let Some(text) = clock_change_text(timetable, at) {
+        return format!("* {text}");
     }
+    let (_, offset) = timetable.local(at);
+    match offset_before {
+        Some(before) if before != offset => {
+            let (before, now) = (hours_and_minutes(before), hours_and_minutes(offset));
+            format!("* the clock changed from {before} to {now}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// How long it takes until an occurrence.
+fn until(span: TimeDelta) -> String {
+    if span.is_zero() { "now".to_owned() } else { span_text(span) }
 }
 
 fn write_table(text: &mut String, rows: &[Row]) {
@@ -114,47 +116,7 @@ fn write_table(text: &mut String, rows: &[Row]) {
     }
 }
 
-/// Formats a time span in its two largest units.
-fn until(span: TimeDelta) -> String {
-    let seconds = span.num_seconds();
-    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
-    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
-    let parts = [
-        (days, if days == 1 { "day" } else { "days" }),
-        (hours, "h"),
-        (minutes, "min"),
-        (seconds, "s"),
-    ];
-    let parts: Vec<_> = parts
-        .into_iter()
-        .skip_while(|(n, _)| *n == 0)
-        .take(2)
-        .filter(|(n, _)| *n != 0)
-        .map(|(n, unit)| format!("{n} {unit}"))
-        .collect();
-    if parts.is_empty() { "now".to_owned() } else { parts.join(" ") }
-}
-
-fn hours_and_minutes(offset: TimeDelta) -> String {
-    let seconds = offset.num_seconds();
-    let sign = if seconds < 0 { '-' } else { '+' };
-    let minutes = seconds.abs() / 60;
-    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-}
-
 /// Formats a date and time; fractions of a second only if there are any.
 fn moment(at: NaiveDateTime) -> String {
     at.to_string()
-}
-
-/// Formats a time of day; seconds only if there are any.
-fn time(at: NaiveDateTime) -> String {
-    let text = at.time().to_string();
-    text.strip_suffix(":00").map(ToOwned::to_owned).unwrap_or(text)
-}
-
-fn capitalized(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

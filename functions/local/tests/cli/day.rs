@@ -12,7 +12,7 @@ fn a_job_is_created_without_json_and_says_what_was_understood() {
          --url https://example.com/report --retry 5",
     );
     assert_eq!(made.code, Some(0), "{made:?}");
-    assert_eq!(made.err, "made the collection 'default'\n");
+    assert_eq!(made.err, "created the collection 'default'\n");
     let mut lines = made.out.lines();
     assert_eq!(
         lines.next().unwrap(),

@@ -10,9 +10,11 @@ mod delete;
 mod edit;
 mod history;
 mod list;
+pub(crate) use list::sentence_of;
 mod many;
 mod next;
 mod run;
+pub(crate) use run::run_and_wait;
 pub(crate) mod schedule;
 mod set;
 mod show;
@@ -58,7 +60,7 @@ enum JobCommand {
     /// Create a job
     #[command(after_long_help = CREATE_EXAMPLES)]
     Create(Box<create::CreateArgs>),
-    /// Create a job as another one is, under another name
+    /// Copy a job under another name
     Copy(copy::CopyArgs),
     /// Change properties of a job: state=disabled recurrence.interval=2
     Set(set::SetArgs),

@@ -6,17 +6,18 @@ use clap::Args;
 use client::Precondition;
 use serde_json::{Map, Value, json};
 
+use super::create::say_next;
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::masked::is_secret;
-use crate::work::{Work, zone_of};
+use crate::work::Work;
 
 /// The arguments of `job set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetArgs {
     /// Name of the job, or COLLECTION/JOB
     name: String,
-    /// Properties and their values, as JSON or text; @FILE reads a value, null removes a property
+    /// Property and its new value, as JSON or text: recurrence.interval=2. @FILE reads the value from a file; null removes the property
     #[arg(required = true, value_name = "PROPERTY=VALUE")]
     changes: Vec<String>,
 }
@@ -35,11 +36,7 @@ pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let job = work.client().describe(&path).await?.value;
     let name = work.defaults().short_job(&path);
     work.screen.line(&format!("changed {name}: {}", job.sentence))?;
-    if let Some(next) = &job.next {
-        let times = work.times(zone_of(&job.properties));
-        work.screen.line(&format!("next fires {}, {}", times.written(next), times.away(next)))?;
-    }
-    Ok(())
+    say_next(work, &job, "next fires")
 }
 
 /// Adds a change to a merge patch.
