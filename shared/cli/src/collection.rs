@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::input;
+use crate::job::merge_patch;
 use crate::job::schedule::zone_named;
 use crate::options::Options;
 use crate::output::ask;
@@ -35,6 +36,14 @@ enum CollectionCommand {
     },
     /// Create a collection
     Create(CreateArgs),
+    /// Change properties of a collection: minutehand.timeZone=Europe/Berlin quota.maxJobCount=50
+    Set {
+        /// Name of the collection
+        name: String,
+        /// Property and its new value, as JSON or text; null removes the property
+        #[arg(required = true, value_name = "PROPERTY=VALUE")]
+        changes: Vec<String>,
+    },
     /// Switch a collection on: its jobs fire
     Enable {
         /// Name of the collection
@@ -80,6 +89,7 @@ impl CollectionArgs {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
+            CollectionCommand::Set { name, changes } => set(&work, name, changes).await,
             CollectionCommand::Enable { name } => switch(&work, name, true).await,
             CollectionCommand::Disable { name } => switch(&work, name, false).await,
             CollectionCommand::Delete { name, yes } => delete(&work, name, *yes).await,
@@ -168,6 +178,17 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
                 None => work.screen.line(&format!("created the collection {name}")),
             }
         }
+    }
+}
+
+async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
+    let path = work.defaults().collection(Some(name))?;
+    let changes = merge_patch(changes)?;
+    let changed = work.client().patch_collection(&path, &changes).await;
+    let changed = changed.map_err(in_collection(work, &path))?;
+    match &work.json {
+        Some(json) => json.document(&work.screen, &changed.text),
+        None => work.screen.line(&format!("changed {}", work.defaults().short_collection(&path))),
     }
 }
 

@@ -7,16 +7,13 @@ use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::failure::{ACTION_FAILED, Failure, NOT_ALLOWED, Result};
-use crate::fleet::{Fleet, JOBS_MAX, timetable};
+use crate::fleet::{Fleet, JOBS_MAX, is_late, timetable};
 use crate::options::Options;
 use crate::output::plural;
-use crate::output::times::read;
 use crate::work::Work;
 
 /// How far the clocks may be apart.
 const APART_MAX: TimeDelta = TimeDelta::seconds(1);
-/// How late an occurrence may be before it is reported.
-const LATE_MAX: TimeDelta = TimeDelta::minutes(2);
 /// A job that ends within this time is reported.
 const ENDS_WITHIN: TimeDelta = TimeDelta::days(7);
 /// The most names in one line.
@@ -157,11 +154,8 @@ fn jobs(work: &Work, fleet: &Fleet) -> Vec<Check> {
         "occurrences failed for good",
         "job history NAME --failed",
     ));
-    let late = names(&|job| {
-        let next = job.status().next_execution_time.as_deref().and_then(read);
-        next.is_some_and(|next| next + LATE_MAX < now)
-    });
-    checks.push(judge("late", &late, "none", "due and not begun", "job show NAME"));
+    let late = names(&|job| is_late(job, now));
+    checks.push(judge("late", &late, "none", "due and not begun", "job list --late"));
     let ending = names(&|job| {
         let timetable = timetable(job, now);
         timetable.is_some_and(|it| {

@@ -1,6 +1,6 @@
 //! Many jobs at once, for commands that look at a whole group.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use client::{CollectionPath, Job};
 use recurrence::{Recurrence, Rule, Start, Timetable};
 use serde_json::{Map, Value};
@@ -13,6 +13,9 @@ use crate::work::{Work, in_collection};
 pub(crate) const JOBS_MAX: usize = 50_000;
 /// The most collections that are read.
 const COLLECTIONS_MAX: usize = 10_000;
+
+/// How late an occurrence may be before it is reported.
+const LATE_MAX: TimeDelta = TimeDelta::minutes(2);
 
 /// The jobs of collections.
 #[derive(Debug, Default)]
@@ -65,6 +68,12 @@ impl Fleet {
             .iter()
             .flat_map(|members| members.jobs.iter().map(move |job| (members, job)))
     }
+}
+
+/// Whether the next occurrence of a job has been due for a while and has not begun.
+pub(crate) fn is_late(job: &Job, now: DateTime<Utc>) -> bool {
+    let next = job.status().next_execution_time.as_deref().and_then(read);
+    next.is_some_and(|next| next + LATE_MAX < now)
 }
 
 /// The timetable of a job from now on; `None` if it does not fire.

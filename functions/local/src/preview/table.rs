@@ -91,7 +91,7 @@ fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelt
 
 /// How long it takes until an occurrence.
 fn until(span: TimeDelta) -> String {
-    if span.is_zero() { "now".to_owned() } else { span_text(span) }
+    if span.num_seconds() == 0 { "now".to_owned() } else { span_text(span) }
 }
 
 fn write_table(text: &mut String, rows: &[Row]) {

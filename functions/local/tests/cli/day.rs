@@ -72,7 +72,7 @@ fn a_job_is_listed_switched_run_and_deleted() {
     assert!(history.contains("\tok\tHttp Action - "), "{history}");
     assert_eq!(world.must("job history ops/a --failed"), "");
     let shown = world.must("job show ops/a --ascii");
-    assert!(shown.contains("\nlast      o\nruns      1 attempts, 0 failed\n"), "{shown}");
+    assert!(shown.contains("\nlast      o\nruns      1 attempt, 0 failed\n"), "{shown}");
     let set = world.must("job set ops/a recurrence.interval=2");
     assert!(set.starts_with("changed ops/a: every 2 hours"), "{set}");
 
@@ -84,6 +84,9 @@ fn a_job_is_listed_switched_run_and_deleted() {
     assert_eq!(world.must("collection list"), "ops\ton\tEurope/Berlin\n");
     assert!(world.must("collection disable ops").contains("none of its jobs fires"));
     assert!(world.must("collection show ops").contains("do not fire while it is off"));
+    let set = world.must("collection set ops minutehand.timeZone=Asia/Tokyo quota.maxJobCount=3");
+    assert_eq!(set, "changed ops\n");
+    assert!(world.must("collection show ops").contains("time zone Asia/Tokyo"));
     assert_eq!(world.must("collection delete ops --yes"), "deleted ops\n");
 }
 
@@ -114,6 +117,21 @@ fn a_dry_run_sends_nothing_and_shows_no_secret() {
 }
 
 #[test]
+fn a_list_says_that_there_is_more() {
+    let world = World::new();
+    for name in ["a", "b"] {
+        world.must(&format!("job create {name} --every 1h --url http://a/"));
+    }
+    for (line, lines) in [("job list --limit 1", 1), ("job list --limit 1 --jsonl", 1)] {
+        let listed = world.run(line);
+        assert_eq!(listed.out.lines().count(), lines, "{listed:?}");
+        assert_eq!(listed.err, "only the first 1 job; --all lists every one\n", "{line}");
+    }
+    assert_eq!(world.must("job list --late"), "");
+    assert_eq!(world.run("job list --limit 2").err, "");
+}
+
+#[test]
 fn any_request_can_be_sent() {
     let world = World::new();
     assert_eq!(world.json("api GET /healthz")["status"], "ready");
@@ -132,7 +150,7 @@ fn a_cron_expression_with_two_kinds_of_days_is_two_jobs() {
     let one = world.must("job create a --cron '30 2 * * 1-5' --url http://a/");
     assert!(one.starts_with("created default/a: every week on Monday, Tuesday,"), "{one}");
     let two = world.run("job create b --cron '0 6 1 * mon' --zone Europe/Paris --url http://a/");
-    assert!(two.err.contains("a job for each"), "{two:?}");
+    assert!(two.err.contains("these are two jobs"), "{two:?}");
     assert!(
         two.out.contains("created default/b-1: every month on day 1 at 06:00 Europe/Paris time")
     );

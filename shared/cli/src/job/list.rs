@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::schedule::timetable;
 use crate::failure::Result;
+use crate::fleet::is_late;
 use crate::input;
+use crate::output::plural;
 use crate::output::table::Table;
 use crate::work::{Work, in_collection, zone_of};
 
@@ -24,6 +26,9 @@ pub(crate) struct ListArgs {
     /// Only jobs with occurrences that failed for good
     #[arg(long)]
     failing: bool,
+    /// Only jobs whose next occurrence was due over two minutes ago and has not begun
+    #[arg(long)]
+    late: bool,
     /// Order of the list
     #[arg(long, value_name = "ORDER", default_value = "name")]
     by: Order,
@@ -59,13 +64,16 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let state = args.state.and_then(|state| Some(state.to_possible_value()?.get_name().to_owned()));
     let limit = if args.all { usize::MAX } else { args.limit.unwrap_or(LIMIT_DEFAULT) };
     // An order or a filter of ours is over the whole list, so all of it is read.
-    let whole = args.failing || args.by == Order::Next;
+    let whole = args.failing || args.late || args.by == Order::Next;
     let listing = work.client().jobs(&path, state.as_deref());
     let read = if whole { usize::MAX } else { limit.saturating_add(1) };
     let listed = listing.up_to(read).await.map_err(in_collection(work, &path))?;
     let mut jobs: Vec<Listed<Job>> = listed;
     if args.failing {
         jobs.retain(|job| job.value.status().faulted_count > 0);
+    }
+    if args.late {
+        jobs.retain(|job| is_late(&job.value, work.now()));
     }
     if args.by == Order::Next {
         // Jobs that do not fire come last.
@@ -77,7 +85,9 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let more = jobs.len() > limit;
     jobs.truncate(limit);
     if let Some(json) = &work.json {
-        return json.list(&work.screen, jobs.iter().map(|job| job.text.as_str()));
+        json.list(&work.screen, jobs.iter().map(|job| job.text.as_str()))?;
+        say_cut(work, more, limit);
+        return Ok(());
     }
     let collection = work.defaults().short_collection(&path);
     if jobs.is_empty() {
@@ -85,10 +95,15 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
         return Ok(());
     }
     work.screen.table(&table(work, &jobs))?;
-    if more {
-        work.screen.note(&format!("only the first {limit} jobs; --all lists every one"));
-    }
+    say_cut(work, more, limit);
     Ok(())
+}
+
+fn say_cut(work: &Work, more: bool, limit: usize) {
+    if more {
+        let jobs = plural(limit, "job");
+        work.screen.note(&format!("only the first {jobs}; --all lists every one"));
+    }
 }
 
 fn table(work: &Work, jobs: &[Listed<Job>]) -> Table {

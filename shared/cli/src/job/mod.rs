@@ -17,6 +17,7 @@ mod run;
 pub(crate) use run::run_and_wait;
 pub(crate) mod schedule;
 mod set;
+pub(crate) use set::merge_patch;
 mod show;
 mod switch;
 

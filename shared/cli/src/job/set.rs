@@ -24,11 +24,7 @@ pub(crate) struct SetArgs {
 
 pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let mut changes = Value::Object(Map::new());
-    for change in &args.changes {
-        add(&mut changes, change)?;
-    }
-    let changes = json!({ "properties": changes });
+    let changes = merge_patch(&args.changes)?;
     let answer = work.client().patch_job(&path, &changes, Precondition::Always).await?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
@@ -37,6 +33,13 @@ pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let name = work.defaults().short_job(&path);
     work.screen.line(&format!("changed {name}: {}", job.sentence))?;
     say_next(work, &job, "next fires")
+}
+
+/// The merge patch of a document whose properties change.
+pub(crate) fn merge_patch(changes: &[String]) -> Result<Value> {
+    let mut patch = Value::Object(Map::new());
+    changes.iter().try_for_each(|change| add(&mut patch, change))?;
+    Ok(json!({ "properties": patch }))
 }
 
 /// Adds a change to a merge patch.
