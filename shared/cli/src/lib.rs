@@ -41,7 +41,7 @@ use clap::Subcommand;
 use clap_complete::engine::ArgValueCompleter;
 
 pub use environment::Environment;
-pub use output::times::{capitalized, clock_change_text, hours_and_minutes, span_text};
+pub use output::times::{capitalized, span_text};
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::options::Options;

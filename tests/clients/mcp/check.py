@@ -122,6 +122,8 @@ async def changes(assistant):
     assert changed["state"] == "disabled", changed
     why = await assistant.must("why", name="nightly")
     assert not why["fires"] and why["answer"].startswith("The job is disabled since "), why
+    asked = await assistant.must("why", name="nightly", at="2050-01-01T00:00:00Z")
+    assert asked["verdict"] and asked["sentence"], asked
     # Another schedule leaves nothing of the old one but the time zone.
     changed = await assistant.must(
         "update_job", name="nightly", properties={"state": "enabled"}, every="15m"

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
-use cli::{capitalized, clock_change_text, hours_and_minutes, span_text};
+use cli::{capitalized, span_text};
+use domain::preview::{hours_and_minutes, note};
 use recurrence::Timetable;
 
 use super::Preview;
@@ -70,23 +71,9 @@ fn rows(preview: &Preview) -> Vec<Row> {
     rows
 }
 
-/// Describes why an occurrence is where it is: it is the first one of a job without a `startTime`, or
-/// the clock changed there or since the previous one.
+/// What to know about an occurrence, with a mark.
 fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelta>) -> String {
-    if timetable.at_once() == Some(at) {
-        return "* at once: the job has no startTime".to_owned();
-    }
-    if let Some(text) = clock_change_text(timetable, at) {
-        return format!("* {text}");
-    }
-    let (_, offset) = timetable.local(at);
-    match offset_before {
-        Some(before) if before != offset => {
-            let (before, now) = (hours_and_minutes(before), hours_and_minutes(offset));
-            format!("* the clock changed from {before} to {now}")
-        }
-        _ => String::new(),
-    }
+    note(timetable, at, offset_before).map_or_else(String::new, |note| format!("* {}", note.text))
 }
 
 /// How long it takes until an occurrence.

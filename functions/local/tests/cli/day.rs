@@ -117,6 +117,21 @@ fn a_dry_run_sends_nothing_and_shows_no_secret() {
 }
 
 #[test]
+fn an_occurrence_is_explained() {
+    let world = World::new();
+    world.must("job create a --at 09:00 --on mon --zone Europe/Berlin --url http://a/");
+    let why = world.must("job why a '2051-01-03 09:00'");
+    let lines: Vec<&str> = why.lines().collect();
+    assert_eq!(lines[0], "The recurrence does not yield this instant.", "{why}");
+    assert!(why.contains("Mon 9 Jan 2051 09:00 +01:00\tthe next occurrence\n"), "{why}");
+    assert!(world.must("job why a '2051-01-02 09:00'").starts_with("It is not due yet.\n"));
+    let json = world.json("job why a '2051-01-03 09:00' --json");
+    assert_eq!(json["verdict"], "notScheduled", "{json}");
+    let wrong = world.run("job why a whenever");
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}
+
+#[test]
 fn a_list_says_that_there_is_more() {
     let world = World::new();
     for name in ["a", "b"] {

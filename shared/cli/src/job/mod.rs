@@ -20,6 +20,7 @@ mod set;
 pub(crate) use set::merge_patch;
 mod show;
 mod switch;
+mod why;
 
 use clap::{Args, Subcommand};
 
@@ -80,6 +81,8 @@ enum JobCommand {
     History(history::HistoryArgs),
     /// Show when a job fires next
     Next(next::NextArgs),
+    /// Explain what became of an occurrence: why it fired, or why it did not
+    Why(why::WhyArgs),
 }
 
 impl JobArgs {
@@ -102,6 +105,7 @@ impl JobArgs {
             JobCommand::Delete(args) => delete::delete(&work, &args).await,
             JobCommand::History(args) => history::history(&work, &args).await,
             JobCommand::Next(args) => next::next(&work, &args).await,
+            JobCommand::Why(args) => why::why(&work, &args).await,
         }
     }
 }

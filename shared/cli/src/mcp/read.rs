@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::Named;
 use crate::failure::{Failure, Result};
+use crate::instant;
 use crate::job::schedule::{ScheduleArgs, timetable};
 use crate::job::{sentence_of, zoned};
-use crate::work::{Work, in_collection};
+use crate::work::{Work, in_collection, zone_of};
 
 /// The most items of one answer, all of which an assistant reads.
 const ITEMS_MAX: u32 = 200;
@@ -48,6 +49,17 @@ pub(super) struct History {
     /// At most this many attempts, up to 200 [default: 20]
     #[arg(long, value_parser = items)]
     limit: Option<u32>,
+}
+
+/// The arguments of `why`.
+#[derive(Debug, Args)]
+pub(super) struct Why {
+    #[command(flatten)]
+    job: Named,
+    /// Instant of an occurrence that fired or should have fired; without it, why the job does not
+    /// fire now
+    #[arg(long, allow_hyphen_values = true)]
+    at: Option<String>,
 }
 
 /// The arguments of `preview`.
@@ -123,8 +135,14 @@ pub(super) async fn history(work: &Work, wanted: &History) -> Result<Value> {
     Ok(list("attempts", items.collect::<Result<_>>()?, limit))
 }
 
-pub(super) async fn why(work: &Work, wanted: &Named) -> Result<Value> {
-    let job = work.client().describe(&wanted.path(work)?).await?.value;
+pub(super) async fn why(work: &Work, wanted: &Why) -> Result<Value> {
+    let path = wanted.job.path(work)?;
+    if let Some(at) = &wanted.at {
+        let zone = zone_of(&work.client().job(&path).await?.value.properties);
+        let at = instant::parse(at, zone, work.now())?;
+        return document(&work.client().why(&path, &format_instant(at)).await?.text);
+    }
+    let job = work.client().describe(&path).await?.value;
     let reasons: Vec<&str> = job.not_firing.iter().map(|why| why.message.as_str()).collect();
     let fires = job.next.is_some() && reasons.is_empty();
     let answer = match &job.next {

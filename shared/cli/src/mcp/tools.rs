@@ -91,7 +91,10 @@ impl Tool {
             Self::JobHistory => {
                 "List the attempts of a job, newest first, with what the target answered."
             }
-            Self::Why => "Explain why a job does not fire, and what to do.",
+            Self::Why => {
+                "Explain what became of an occurrence of a job, or why the job does not fire, and what \
+                 to do."
+            }
             Self::Preview => {
                 "Say in words when a job would fire, and list its first occurrences. Nothing is \
                  created. With neither every nor cron, at needs on, daily or once."
@@ -125,8 +128,9 @@ impl Tool {
         match self {
             Self::ListCollections => command,
             Self::ListJobs => read::Jobs::augment_args(command),
-            Self::GetJob | Self::Why | Self::DeleteJob => arguments::Named::augment_args(command),
+            Self::GetJob | Self::DeleteJob => arguments::Named::augment_args(command),
             Self::JobHistory => read::History::augment_args(command),
+            Self::Why => read::Why::augment_args(command),
             Self::Preview => read::Preview::augment_args(command),
             Self::CreateJob => {
                 write::Create::augment_args(command).mut_arg("url", |url| url.required(true))

@@ -80,8 +80,7 @@ pub fn span_text(span: TimeDelta) -> String {
 }
 
 /// Formats an offset from UTC: `+02:00`.
-#[must_use]
-pub fn hours_and_minutes(offset: TimeDelta) -> String {
+pub(crate) fn hours_and_minutes(offset: TimeDelta) -> String {
     let seconds = offset.num_seconds();
     let sign = if seconds < 0 { '-' } else { '+' };
     let minutes = seconds.abs() / 60;
@@ -89,8 +88,7 @@ pub fn hours_and_minutes(offset: TimeDelta) -> String {
 }
 
 /// What the clock of the zone does at an occurrence, if it does anything.
-#[must_use]
-pub fn clock_change_text(timetable: &Timetable, at: DateTime<Utc>) -> Option<String> {
+pub(crate) fn clock_change_text(timetable: &Timetable, at: DateTime<Utc>) -> Option<String> {
     let local = time_of_day(timetable.local(at).0);
     Some(match timetable.clock_change(at)? {
         ClockChange::Moved { skipped } => {
