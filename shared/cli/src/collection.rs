@@ -182,13 +182,15 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
 }
 
 async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
-    let path = work.defaults().collection(Some(name))?;
-    let changes = merge_patch(changes)?;
-    let changed = work.client().patch_collection(&path, &changes).await;
-    let changed = changed.map_err(in_collection(work, &path))?;
+    let collection = work.defaults().collection(Some(name))?;
+    let patch = merge_patch(changes)?;
+    let answer = work.client().patch_collection(&collection, &patch).await;
+    let answer = answer.map_err(in_collection(work, &collection))?;
     match &work.json {
-        Some(json) => json.document(&work.screen, &changed.text),
-        None => work.screen.line(&format!("changed {}", work.defaults().short_collection(&path))),
+        Some(json) => json.document(&work.screen, &answer.text),
+        None => {
+            work.screen.line(&format!("changed {}", work.defaults().short_collection(&collection)))
+        }
     }
 }
 

@@ -28,13 +28,16 @@ pub(crate) fn read(text: &str) -> Result<Value, Unsayable> {
     }
 }
 
+/// An object, and where it is in the file.
+pub(crate) type PlacedObject<'a> = (&'a Map<String, Value>, SourcePlace);
+
 /// The objects of a value, each with its place: the value itself, or what is in its arrays, however
 /// deep. `unknown` is the refusal of any other value.
 pub(crate) fn objects(
     value: &Value,
     place: SourcePlace,
     unknown: fn() -> Unsayable,
-) -> Result<Vec<(&Map<String, Value>, SourcePlace)>, Unsayable> {
+) -> Result<Vec<PlacedObject<'_>>, Unsayable> {
     match value {
         Value::Object(object) => Ok(vec![(object, place)]),
         Value::Array(list) => {

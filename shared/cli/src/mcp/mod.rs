@@ -89,7 +89,7 @@ impl ServerHandler for Assistant {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(
-            tools::offered(self.allow_writes).map(|tool| tool.description()).collect(),
+            tools::offered(self.allow_writes).map(tools::Tool::description).collect(),
         ))
     }
 

@@ -81,8 +81,8 @@ pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
         return Err(no_secrets(work, &path, "PROPERTY"));
     }
     if !wanted.schedule.is_any_given() {
-        let patch = json!({ "properties": changes });
-        work.client().patch_job(&path, &patch, Precondition::Always).await?;
+        let changes = json!({ "properties": changes });
+        work.client().patch_job(&path, &changes, Precondition::Always).await?;
         return described(work, &path).await;
     }
     if changes.contains_key("recurrence") || changes.contains_key("startTime") {

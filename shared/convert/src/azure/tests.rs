@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::testing::{options, problems};
-use crate::{Conversion, ConvertOptions, SourceFormat, SourcePlace, convert};
+use crate::{Conversion, SourceFormat, convert};
 
 fn converted(document: &Value) -> Conversion {
     convert(SourceFormat::Azure, &document.to_string(), &options()).unwrap()

@@ -2,7 +2,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::testing::{options, problems};
-use crate::{Conversion, ConvertOptions, ConvertedJob, SourceFormat, SourcePlace, convert};
+use crate::{Conversion, ConvertedJob, SourceFormat, SourcePlace, convert};
 
 fn schedule(expression: &str, more: Value) -> Value {
     let mut schedule = json!({
