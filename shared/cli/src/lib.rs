@@ -10,6 +10,7 @@
 
 mod api;
 mod apply;
+mod bridge;
 mod calendar;
 mod collection;
 mod completions;
@@ -97,6 +98,8 @@ pub enum Command {
     Mcp(mcp::McpArgs),
     /// Send any request, with the token of the context
     Api(api::ApiArgs),
+    /// Open the console of a server in a browser on this machine
+    Console(bridge::ConsoleArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = COMPLETIONS)]
     Completions(completions::CompletionsArgs),
@@ -154,6 +157,7 @@ impl Command {
             Self::Context(args) => Some(args.options()),
             Self::Mcp(args) => Some(args.options()),
             Self::Api(args) => Some(args.options()),
+            Self::Console(args) => Some(args.options()),
             Self::Completions(_) | Self::Man(_) => None,
         }
     }
@@ -217,6 +221,7 @@ async fn carry_out(
         Command::Context(args) => args.run(&screen(args.options()), &environment),
         Command::Mcp(args) => args.run(environment).await,
         Command::Api(args) => args.run(environment).await,
+        Command::Console(args) => args.run(environment).await,
         Command::Completions(args) => args.run(&environment),
         Command::Man(args) => args.run(program),
     }
