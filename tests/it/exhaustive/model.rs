@@ -139,8 +139,8 @@ pub(super) struct State {
     counted: Vec<Id>,
     executions: u8,
     failures: u8,
-    /// The final state: whether it is completed.
-    state: Option<bool>,
+    /// The final state, if it has one: whether it is completed.
+    outcome: Option<bool>,
     /// Messages that no worker has.
     queue: Vec<Id>,
     workers: [Option<Worker>; 2],
@@ -199,7 +199,7 @@ impl Model for Firing {
             counted: Vec::new(),
             executions: 0,
             failures: 0,
-            state: None,
+            outcome: None,
             queue: (0..OCCURRENCES).map(first).collect(),
             workers: [None, None],
             left: self.budget,
@@ -295,7 +295,7 @@ impl Model for Firing {
                 }
             }
         }
-        self.judge(last, &mut state);
+        Self::judge(last, &mut state);
         // Which worker is which makes no difference.
         state.workers.sort();
         (state != *last).then_some(state)
@@ -305,10 +305,10 @@ impl Model for Firing {
         vec![
             Property::always("nothing is wrong", |_, state: &State| state.wrong.is_none()),
             Property::sometimes("it completes", |_, state: &State| {
-                state.is_quiet() && state.state == Some(true)
+                state.is_quiet() && state.outcome == Some(true)
             }),
             Property::sometimes("it faults", |_, state: &State| {
-                state.is_quiet() && state.state == Some(false)
+                state.is_quiet() && state.outcome == Some(false)
             }),
         ]
     }
@@ -384,7 +384,7 @@ impl Firing {
                     Some(Step::Claim)
                 }
             }
-            Step::Check if starts(id, state.state) => Some(Step::Act),
+            Step::Check if starts(id, state.outcome) => Some(Step::Act),
             Step::Check => {
                 // Released, as nothing was done.
                 if state.items.get(&id).is_some_and(|it| it.claim == claim && it.record.is_none()) {
@@ -417,7 +417,7 @@ impl Firing {
                 Some(over.map_or(Step::Acknowledge, |state| Step::Finish { state }))
             }
             Step::Finish { state: to } => {
-                state.state.get_or_insert(to);
+                state.outcome.get_or_insert(to);
                 Some(Step::Acknowledge)
             }
             Step::Acknowledge => None,
@@ -465,11 +465,8 @@ impl Firing {
             // Whose claim it was makes no difference any more.
             *item = Item { claim: NO_CLAIM, claims: 0, is_live: false, record: Some(ok) };
         }
-        match item.record {
-            Some(ok) => Some(Step::Follow { ok }),
-            // Another worker has taken it over.
-            None => None,
-        }
+        // Without a record, another worker has taken it over.
+        item.record.map(|ok| Step::Follow { ok })
     }
 
     fn add(&self, state: &mut State, id: Id, ok: bool, as_read: &[Id]) -> Step {
@@ -494,14 +491,14 @@ impl Firing {
     }
 
     /// Finds what is wrong with a state that follows another.
-    fn judge(&self, last: &State, state: &mut State) {
-        let wrong = self.wrong(last, state);
+    fn judge(last: &State, state: &mut State) {
+        let wrong = Self::wrong(last, state);
         if wrong.is_some() {
             state.wrong = wrong;
         }
     }
 
-    fn wrong(&self, last: &State, state: &State) -> Option<&'static str> {
+    fn wrong(last: &State, state: &State) -> Option<&'static str> {
         for worker in 0..state.workers.len() {
             let acts = |of: &State| {
                 let is = of.workers[worker].clone()?;
@@ -533,7 +530,7 @@ impl Firing {
             return Some("more is counted than recorded");
         }
         let ends: Vec<_> = (0..OCCURRENCES).map(|occurrence| ending(state, occurrence)).collect();
-        if state.state.is_some() && ends.contains(&None) {
+        if state.outcome.is_some() && ends.contains(&None) {
             return Some("final too soon");
         }
         if !state.is_quiet() {
@@ -545,7 +542,7 @@ impl Firing {
         if ends.contains(&None) {
             return Some("an occurrence never ends");
         }
-        (state.state != ends.last().copied().flatten()).then_some("another final state")
+        (state.outcome != ends.last().copied().flatten()).then_some("another final state")
     }
 }
 
