@@ -1,5 +1,8 @@
 //! A queue like SQS: messages are delivered twice, late and in any order, are invisible while a
 //! worker has them, and go to the dead letters after too many deliveries.
+//!
+//! Messages are packed as they are for SQS, and read as they are from it. In some runs the processes
+//! are of two versions for a while: old ones send one work item a message, and cannot read packets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Role};
-use domain::work_item::{JobRef, WorkItem, decode, encode};
+use domain::work_item::{JobRef, WorkItem, decode, encode, pack};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::mutation::Mutation;
-use super::time::{Process, SECOND, micros};
+use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
 /// The longest delay of a message.
@@ -30,9 +33,17 @@ pub(super) struct Sqs {
 
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
-    pub(super) work_item: String,
+    pub(super) body: String,
     pub(super) visible_at: i64,
     pub(super) receives: u32,
+}
+
+/// A message that a worker received.
+pub(super) struct Received {
+    pub(super) id: u64,
+    pub(super) receives: u32,
+    /// A packet has several.
+    pub(super) work_items: Vec<WorkItem>,
 }
 
 /// The kind of process that sends.
@@ -88,6 +99,12 @@ impl QueuePort {
         }
     }
 
+    /// Sends a work item of a received message on.
+    pub(super) async fn send_on(&self, work_item: &WorkItem, after: i64) -> Result<(), QueueError> {
+        let due_at = instant(self.process.clock() + after);
+        self.send_batch(&[QueueMessage { work_item: work_item.clone(), due_at }]).await
+    }
+
     async fn send_batch(&self, messages: &[QueueMessage]) -> Result<(), QueueError> {
         self.process.pause(2_000, 15_000).await;
         let faults = self.world.faults();
@@ -98,10 +115,10 @@ impl QueuePort {
         if self.sender == Sender::Api {
             self.world.note_runs(messages);
         }
-        self.world.keep(messages, self.process.clock());
+        self.world.keep(messages, &self.process);
         if chance(faults.lost) {
             self.process.pause(SECOND / 10, SECOND / 10 + 1).await;
-            self.world.keep(messages, self.process.clock());
+            self.world.keep(messages, &self.process);
         }
         self.process.pause(2_000, 15_000).await;
         if chance(faults.lost / 10) {
@@ -132,6 +149,7 @@ impl DispatchQueue for QueuePort {
             self.held_back.lock().unwrap().extend(messages);
             return Ok(());
         }
+        // Work items of one message fail and are lost together.
         for batch in messages.chunks(BATCH_MAX) {
             self.send_batch(batch).await?;
         }
@@ -153,27 +171,37 @@ impl World {
     }
 
     /// Keeps messages, some of them twice, and none of them punctually.
-    fn keep(self: &Arc<Self>, messages: &[QueueMessage], clock: i64) {
+    fn keep(self: &Arc<Self>, messages: &[QueueMessage], process: &Process) {
         let faults = self.faults();
-        for message in messages {
+        let clock = process.clock();
+        for (body, due_at) in self.packed(messages, process) {
             if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
                 continue;
             }
             let copies = 1 + u32::from(self.time.chance().happens(faults.doubled));
-            let delay = ((micros(message.due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
+            let delay = ((micros(due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
             for _ in 0..copies {
                 let is_late = self.time.chance().happens(faults.late);
                 let late = if is_late { 20 * SECOND } else { SECOND / 5 };
                 let visible_at = self.time.now() + delay + self.time.chance().between(0, late);
-                let work_item = encode(&message.work_item);
                 let mut sqs = self.sqs.lock().unwrap();
                 let id = sqs.next;
                 sqs.next += 1;
-                sqs.messages.insert(id, Kept { work_item, visible_at, receives: 0 });
+                sqs.messages.insert(id, Kept { body: body.clone(), visible_at, receives: 0 });
                 drop(sqs);
                 self.poke_at(visible_at + 1_000);
             }
         }
+    }
+
+    /// The bodies of the messages, and when they are due.
+    fn packed(&self, messages: &[QueueMessage], process: &Process) -> Vec<(String, DateTime<Utc>)> {
+        if self.is_old(process) {
+            return messages.iter().map(|it| (encode(&it.work_item), it.due_at)).collect();
+        }
+        let now = instant(process.clock());
+        let packets = pack(messages.iter().map(|it| (&it.work_item, it.due_at)), now);
+        packets.iter().map(|packet| (packet.encode(), packet.due_at)).collect()
     }
 
     pub(super) fn poke_at(self: &Arc<Self>, at: i64) {
@@ -223,7 +251,7 @@ impl World {
         }
     }
 
-    fn receive_one(self: &Arc<Self>, id: u64) -> Option<(u64, WorkItem)> {
+    fn receive_one(self: &Arc<Self>, id: u64) -> Option<Received> {
         let (visibility, receives_max) = match self.mutation {
             Some(Mutation::LeaseOverVisibility) => (95, 3),
             _ => (120, 20),
@@ -232,16 +260,15 @@ impl World {
         let message = sqs.messages.get_mut(&id)?;
         message.receives += 1;
         message.visible_at = self.time.now() + visibility * SECOND;
-        let Kept { work_item, visible_at, receives } = message.clone();
+        let Kept { body, visible_at, receives } = message.clone();
         if receives > receives_max {
             sqs.messages.remove(&id);
-            sqs.dead.push(work_item);
+            sqs.dead.push(body);
             return None;
         }
         drop(sqs);
         self.poke_at(visible_at + 1_000);
-        let [work_item] = decode(&work_item).unwrap().try_into().unwrap();
-        Some((id, work_item))
+        Some(Received { id, receives, work_items: decode(&body).unwrap() })
     }
 
     /// A worker is done with a message; some deletions do not reach every copy.
