@@ -87,6 +87,7 @@ test: ## every test: the examples in the documentation, the official Azure clien
 
 e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
 	@.ci/timed e2e tests/e2e/run
+	@.ci/timed local-lambda tests/e2e/watch --check
 
 monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's Prometheus
 	@.ci/timed monitoring tests/monitoring/run
@@ -159,11 +160,13 @@ image-test: ## the image, run in an empty root; of the newest binary there is
 	@.ci/timed image infra/image/test
 
 deploy: build ## the stack on AWS, as STACK, with PARAMETERS="Name=value …"; infra/README.md lists them
+	@'$(TOOLS)/python' infra/tools/check-account
 	'$(TOOLS)/sam' validate --lint --template infra/template.yaml
 	'$(TOOLS)/sam' build --template infra/template.yaml --build-dir target/sam
 	'$(TOOLS)/sam' deploy --template-file target/sam/template.yaml --stack-name '$(STACK)' --resolve-s3 \
 		--capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
 		--parameter-overrides Architecture=$(ARCHITECTURE) $(PARAMETERS)
+	'$(TOOLS)/python' infra/tools/protect '$(STACK)'
 
-local-lambda: ## cargo lambda watch: the three functions beside an AWS in one process, for tests/events
+local-lambda: ## cargo lambda watch: the three functions beside an AWS in one process; prints events to send
 	@tests/e2e/watch

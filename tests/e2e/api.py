@@ -48,6 +48,14 @@ class Collection:
     def put(self, job, **properties):
         return self._ok("PUT", f"/jobs/{job}", {"properties": properties})
 
+    def refused(self, job, **properties):
+        """Puts a job that has to be refused, and returns the message."""
+        path = f"{self.path}/jobs/{job}?{VERSION}"
+        status, document = self.api.call("PUT", path, {"properties": properties})
+        if status != 400:
+            raise AssertionError(f"PUT {job} was answered {status}: {document}")
+        return document["error"]["message"]
+
     def get(self, job):
         return self._ok("GET", f"/jobs/{job}")["properties"]
 

@@ -22,6 +22,12 @@ from botocore.config import Config
 from botocore.credentials import Credentials
 
 REGION = "us-east-1"
+# The emulator does not place functions in a network, so the names of its parts can be any.
+PRIVATE = {
+    "Targets": "private",
+    "SubnetIds": "subnet-0123456789abcdef0",
+    "SecurityGroupIds": "sg-0123456789abcdef0",
+}
 READY_SECONDS = 60
 STOP_SECONDS = 20
 COMMAND_SECONDS = 300
@@ -45,7 +51,7 @@ class Emulator:
         for name in ["home", "tmp"]:
             shutil.rmtree(self.folder / name, ignore_errors=True)
             (self.folder / name).mkdir(parents=True)
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         # A clean environment, without the user's accounts and settings.
         self.environment = {
@@ -225,7 +231,7 @@ class Stack:
         self.emulator.client("lambda").update_event_source_mapping(UUID=mapping, Enabled=False)
 
 
-def _free_port():
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -28,6 +28,7 @@ def play(stack, target, receivers, token):
     scene.create_without_dispatch()
     scene.create_with_dispatch()
     scene.create_for_aws()
+    yield from scene.refusals()
     yield from scene.watch()
     yield from scene.watch_aws()
     yield from scene.read_back()
@@ -120,6 +121,26 @@ class Scene:
         denied["retryPolicy"] = {"retryType": "None"}
         denied["errorAction"] = self.receivers.send(self.receivers.queue, "error action")
         self.jobs.put("denied", action=denied)
+        uri = "http://127.0.0.1:9001/2018-06-01/runtime/invocation/next"
+        loopback = {"type": "Http", "request": {"method": "GET", "uri": uri}}
+        self.jobs.put("loopback", action={**loopback, "retryPolicy": {"retryType": "None"}})
+
+    def refusals(self):
+        """Jobs that would send to the scheduler itself."""
+        outputs, receivers = self.stack.outputs, self.receivers
+        bus = {"eventBusName": outputs["EventBusName"], "source": "minutehand", "detailType": "Job Faulted"}
+        for name, action in [
+            ("queue", receivers.send(outputs["QueueUrl"], "{}")),
+            ("dead letters", receivers.send(outputs["DeadLettersUrl"], "{}")),
+            ("bus", {"type": "EventBridge", "eventBridgeEvent": {**bus, "detail": "{}"}}),
+            *(
+                (name, {"type": "Lambda", "lambdaInvocation": {"functionName": outputs[name]}})
+                for name in ["ApiFunctionName", "SweeperFunctionName", "ExecutorFunctionName"]
+            ),
+        ]:
+            message = self.jobs.refused("own", action=action)
+            assert "belongs to the scheduler itself" in message, f"{name}: {message}"
+        yield "no job sends to the queues, the bus and the functions of the scheduler"
 
     def watch_aws(self):
         self.calls("/invoked", 1)
@@ -139,6 +160,11 @@ class Scene:
         assert "AccessDenied" in message, message
         equal(list(receive(self.stack.emulator, self.receivers.unlisted)), [], "the messages in the queue that is not listed")
         yield f"a resource that is not listed is denied: {message}"
+
+        self.outcomes("loopback", [("MainAction", "failed", 0)])
+        message = self.jobs.history("loopback")[-1]["message"]
+        assert "never a target on Lambda" in message, message
+        yield "the runtime API of Lambda is not a target"
 
     def outcomes(self, job, expected):
         """Waits until a job's history is as expected. Only failed items have a status."""

@@ -12,6 +12,8 @@ mod aws;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod costs;
+#[cfg(test)]
 mod fire;
 #[cfg(test)]
 mod glossary;

@@ -178,6 +178,9 @@ fn uri(path: &str, query: &str) -> Result<Uri, NotARequest> {
 }
 
 /// Encodes the characters that are invalid in a path.
+///
+/// API Gateway hands a path over decoded, so an escape that is left was encoded twice by the client. It
+/// is read as an escape: of all names only those of subscriptions and resource groups could have it.
 fn encoded_path(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     let mut rest = path;

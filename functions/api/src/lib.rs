@@ -19,7 +19,7 @@ use ports::{Clock, IdSource};
 use queue_sqs::SqsQueue;
 use rest::{BuildInfo, Rest, Scheme};
 use runtime::{PfxReader, RandomIds};
-use runtime_aws::{Tally, print_metrics};
+use runtime_aws::{Tally, counting_throttles, print_metrics};
 use sealer_kms::KmsSealer;
 use store_dynamodb::DynamoStore;
 use tower::ServiceExt;
@@ -66,9 +66,10 @@ impl Function {
         clients: ApiClients,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let store = Arc::new(DynamoStore::new(clients.dynamodb, &settings.table));
-        let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
         let tally = Arc::new(Tally::default());
+        let dynamodb = counting_throttles(&clients.dynamodb, &tally);
+        let store = Arc::new(DynamoStore::new(dynamodb, &settings.table));
+        let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         let dispatcher =
             Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone());
@@ -89,6 +90,7 @@ impl Function {
             region: region.to_owned(),
             plan_limits: settings.plan_limits,
             has_aws: true,
+            own: settings.own,
         };
         let router = rest::router(Rest {
             manage: Manage::new(ports, wanted),

@@ -1,6 +1,7 @@
 //! The API's settings, from environment variables.
 
 use domain::ids;
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use rest::{Access, Token};
 use runtime_aws::Variables;
@@ -13,6 +14,8 @@ pub struct ApiSettings {
     pub queue_url: String,
     /// The KMS key that seals secrets.
     pub key_id: String,
+    /// The installation's own resources, to which no job may send.
+    pub own: OwnResources,
     /// The tokens that give access.
     pub access: Access,
     /// Whether the limits of plans apply.
@@ -35,6 +38,7 @@ impl ApiSettings {
             table: variables.table(),
             queue_url: variables.queue_url(),
             key_id: variables.key_id(),
+            own: variables.own_resources(),
             access: access(variables),
             plan_limits: variables.plan_limits(),
         }
@@ -86,6 +90,7 @@ mod tests {
             ("MINUTEHAND_TABLE", "t"),
             ("MINUTEHAND_QUEUE_URL", "https://sqs.eu-west-1.amazonaws.com/1/q"),
             ("MINUTEHAND_KEY_ID", "k"),
+            ("MINUTEHAND_OWN_ARNS", "arn:aws:sqs:eu-west-1:123456789012:q"),
         ];
         let mut variables = Variables::of(usual.into_iter().chain(more.iter().copied()));
         let settings = ApiSettings::read(&mut variables);

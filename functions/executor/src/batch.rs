@@ -17,7 +17,7 @@ use futures_util::future::join_all;
 use ports::{ActionSender, Clock, EventSink};
 use queue_sqs::{Batch, BatchAnswer, SqsDelivery, SqsQueue, SqsReceipt};
 use runtime::{RandomIds, chain};
-use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
+use runtime_aws::{ErrorType, Metric, Tally, counting_throttles, print_metrics};
 use sealer_kms::KmsSealer;
 use store_dynamodb::{BatchingStore, DynamoStore};
 
@@ -72,6 +72,9 @@ enum Sent {
 impl Function {
     /// Creates the function over these clients. Must be called within a Tokio runtime.
     ///
+    /// Jobs send to AWS in a role of their own, and without one they do not: the executor's
+    /// credentials open the scheduler's own queue and bus.
+    ///
     /// # Errors
     ///
     /// Returns an error if the actions cannot be set up.
@@ -84,7 +87,8 @@ impl Function {
         let region = aws.region.clone();
         let mut wanted = actions::ActionSettings::new(settings.targets);
         wanted.authority.clone_from(&settings.authority);
-        wanted.aws = Some(aws);
+        wanted.aws = settings.actions_role.as_ref().map(|role| aws.in_role(role));
+        wanted.own.clone_from(&settings.own);
         let sender = Arc::new(Actions::new(&wanted)?);
         Ok(Self::with_sender(settings, &region, clients, clock, sender))
     }
@@ -103,7 +107,8 @@ impl Function {
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
         let tally = Arc::new(Tally::default());
         let events: Arc<dyn EventSink> = Arc::new((tally.clone(), bus.clone()));
-        let store = DynamoStore::new(clients.dynamodb, &settings.table);
+        let dynamodb = counting_throttles(&clients.dynamodb, &tally);
+        let store = DynamoStore::new(dynamodb, &settings.table);
         let ports = FirePorts {
             // The messages of a batch read and write together.
             store: FireStore::new(Arc::new(BatchingStore::new(Arc::new(store)))),

@@ -28,7 +28,6 @@ async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(),
         kms: aws_sdk_kms::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };
-    // Actions on AWS use the executor's own credentials.
     let aws = Aws::new(config.endpoint_url(), aws.region.clone(), aws.credentials())?;
     let function = Function::new(&settings, aws, clients, Arc::new(SystemClock))?;
     let function = Arc::new(function);

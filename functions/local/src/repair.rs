@@ -39,11 +39,7 @@ impl fmt::Display for Repaired {
             writeln!(f, "left out: {unreadable} jobs that cannot be read: replace them with PUT")?;
         }
         writeln!(f, "An attempt that has ended is not made again.")?;
-        writeln!(f, "Lost: dead letters, and runs that were asked for and not begun.")?;
-        writeln!(
-            f,
-            "Lost, too: what was under way or waiting for disabled or finished jobs. Ask again."
-        )
+        writeln!(f, "Lost: dead letters, and runs that were asked for and not begun. Ask again.")
     }
 }
 
@@ -74,8 +70,10 @@ async fn run(dir: &DataDir) -> Result<Option<Repaired>> {
     };
     let client = directory.store.client();
     ensure_table(&client, TABLE).await.context("cannot read the store")?;
+    let store = Arc::new(DynamoStore::new(client, TABLE));
     let ports = RepairPorts {
-        store: FireStore::new(Arc::new(DynamoStore::new(client, TABLE))),
+        store: FireStore::new(store.clone()),
+        jobs_at_rest: store,
         queue: Arc::new(directory.queue.clone()),
         clock,
     };

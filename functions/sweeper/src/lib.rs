@@ -16,7 +16,7 @@ use events_eventbridge::Bus;
 use ports::Clock;
 use ports::store::PulseOf;
 use queue_sqs::{IN_FLIGHT_MAX, SqsQueue};
-use runtime_aws::{ErrorType, Metric, Tally, print_metrics};
+use runtime_aws::{ErrorType, Metric, Tally, counting_throttles, print_metrics};
 use serde_json::{Value, json};
 use store_dynamodb::{DynamoStore, SINGLES_IN_FLIGHT_MAX};
 
@@ -78,11 +78,12 @@ impl Function {
     /// The function over these clients.
     #[must_use]
     pub fn new(settings: &SweeperSettings, clients: SweeperClients, clock: Arc<dyn Clock>) -> Self {
-        let store = Arc::new(DynamoStore::new(clients.dynamodb, &settings.table));
+        let tally = Arc::new(Tally::default());
+        let dynamodb = counting_throttles(&clients.dynamodb, &tally);
+        let store = Arc::new(DynamoStore::new(dynamodb, &settings.table));
         let queue = SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone());
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
-        let tally = Arc::new(Tally::default());
         let events = Arc::new((tally.clone(), bus.clone()));
         let dispatcher = Dispatcher::new(store.clone(), Arc::new(queue), events, clock.clone());
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
@@ -138,7 +139,8 @@ impl Function {
 
     fn count(&self, pass: &Pass) {
         let is_whole = pass.failed == 0 && !pass.is_cut;
-        self.tally.add(if is_whole { Metric::Swept } else { Metric::SweepsFailed }, 1);
+        self.tally.add(Metric::Swept, is_whole.into());
+        self.tally.add(Metric::SweepsFailed, u64::from(pass.failed > 0));
         for (metric, n) in [
             (Metric::Timers, pass.dispatched.timers),
             (Metric::Dispatched, pass.dispatched.messages),

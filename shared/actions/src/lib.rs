@@ -109,7 +109,8 @@ impl Actions {
         };
         let aws = AwsSender {
             client: client.clone(),
-            account: settings.aws.as_ref().map(Account::new),
+            account: settings.aws.as_ref().map(|aws| Account::new(aws, &client)),
+            own: settings.own.clone(),
             time_max: limits.total,
         };
         let service_bus = ServiceBusSender {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::firing::limits::ACTION;
+use domain::own::OwnResources;
 use url::Url;
 
 use crate::net::{Endpoint, NetError, Roots, TargetPolicy};
@@ -49,6 +50,8 @@ pub struct ActionSettings {
     pub service_bus_amqp: Option<Endpoint>,
     /// The access to AWS; `None` if there is none.
     pub aws: Option<Aws>,
+    /// The installation's own resources on AWS, to which no job may send.
+    pub own: OwnResources,
     /// The most idle connections that are kept for one target.
     pub idle_connections_max: usize,
     /// The `User-Agent` of requests for which the job sets none.
@@ -68,6 +71,7 @@ impl ActionSettings {
             service_bus: Endpoint::with_suffix(SERVICE_BUS_SUFFIX),
             service_bus_amqp: None,
             aws: None,
+            own: OwnResources::default(),
             idle_connections_max: IDLE_CONNECTIONS_MAX,
             user_agent: concat!("minutehand/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
@@ -83,6 +87,9 @@ pub struct Aws {
     pub region: String,
     /// The credentials with which requests are signed. Their `Debug` output has no secrets.
     pub credentials: SharedCredentialsProvider,
+    /// The ARN of a role that is assumed with these credentials and then signs; `None` to sign with the
+    /// credentials themselves.
+    pub role: Option<String>,
 }
 
 impl Aws {
@@ -100,7 +107,14 @@ impl Aws {
             let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
             url.ok_or_else(|| SettingsError::AwsEndpoint(text.to_owned()))
         });
-        Ok(Self { endpoint: endpoint.transpose()?, region: region.into(), credentials })
+        let endpoint = endpoint.transpose()?;
+        Ok(Self { endpoint, region: region.into(), credentials, role: None })
+    }
+
+    /// The same access in another role.
+    #[must_use]
+    pub fn in_role(self, arn: impl Into<String>) -> Self {
+        Self { role: Some(arn.into()), ..self }
     }
 
     /// Access with fixed keys, and optionally a session token.
@@ -114,7 +128,7 @@ impl Aws {
     ) -> Self {
         let credentials = Credentials::new(id, secret, token, None, "given");
         let credentials = SharedCredentialsProvider::new(credentials);
-        Self { endpoint, region: region.into(), credentials }
+        Self { endpoint, region: region.into(), credentials, role: None }
     }
 }
 

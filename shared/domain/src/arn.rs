@@ -40,8 +40,24 @@ impl Arn {
     /// The region of the resource.
     #[must_use]
     pub fn region(&self) -> &str {
-        // `read` requires a region, so the default is never used.
-        self.0.split(':').nth(3).unwrap_or_default()
+        self.part(3)
+    }
+
+    /// The account of the resource.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        self.part(4)
+    }
+
+    /// The resource within its account, such as `function:reports`.
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        self.part(5)
+    }
+
+    /// `read` requires all six parts, so the default is never used.
+    fn part(&self, n: usize) -> &str {
+        self.0.splitn(6, ':').nth(n).unwrap_or_default()
     }
 }
 

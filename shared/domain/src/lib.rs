@@ -21,6 +21,7 @@ mod json;
 pub mod location;
 pub mod message;
 pub mod name;
+pub mod own;
 pub mod plan;
 pub mod recently_counted;
 pub mod refusal;

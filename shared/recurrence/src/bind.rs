@@ -138,7 +138,8 @@ fn days(frequency: Frequency, interval: i64, civil: &CivilStart, parts: &Parts) 
     let month = Month::containing(civil.date);
     let days_of_month = match parts.days {
         PartDays::MonthDays { from_start, from_end } => {
-            DaysOfMonth::Listed { from_start, from_end }
+            let from_end = u64::from(from_end).reverse_bits();
+            DaysOfMonth::Listed { from_start: from_start.into(), from_end }
         }
         PartDays::NthWeekdays(nth) => DaysOfMonth::Weekdays(WeekdaysOfMonth::new(nth)),
         PartDays::FromStart | PartDays::Weekdays(_) => DaysOfMonth::Clamped(civil.date.day),

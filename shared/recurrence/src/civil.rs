@@ -37,6 +37,19 @@ pub(crate) struct Date {
     pub(crate) day: i64,
 }
 
+impl Date {
+    /// Returns the number of days in the month of the date.
+    pub(crate) const fn length_of_month(self) -> i64 {
+        let Self { year, month, .. } = self;
+        match month {
+            2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+            2 => 28,
+            // Odd months up to July and even ones from August on have 31 days.
+            _ => 0b1_1110 | (month ^ (month >> 3)),
+        }
+    }
+}
+
 /// Returns the number of a day; 1970-01-01 is 0.
 ///
 /// Years start in March, so the leap day is the last day of a year. A search spends most of its time
@@ -81,7 +94,8 @@ const DAYS_BEFORE: i64 = 719_468 + ERAS_BEFORE * 146_097;
 
 /// Returns the weekday of a day number: Monday is 0, Sunday is 6.
 pub(crate) const fn weekday(days: i64) -> i64 {
-    (days + 3).rem_euclid(7)
+    // The number is made positive by whole weeks, because 32 bits without a sign divide fastest.
+    (position(days + 3 + 7 * DAYS_BEFORE) % 7) as i64
 }
 
 /// Returns the number of the week, from Monday, that contains a day; 1970-01-01 is in week 0.
@@ -126,14 +140,7 @@ impl Month {
 
     /// Returns the number of days in the month.
     pub(crate) const fn length(self) -> i64 {
-        match self.of_year() {
-            1 => {
-                let year = self.year();
-                if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) { 29 } else { 28 }
-            }
-            3 | 5 | 8 | 10 => 30,
-            _ => 31,
-        }
+        Date { year: self.year(), month: self.of_year() + 1, day: 1 }.length_of_month()
     }
 }
 

@@ -32,14 +32,14 @@ impl Days {
             Self::Weekly { interval, first, weekdays } => {
                 let week = week_of(day);
                 let active = next_multiple(week - first, interval) + first;
-                let from = if active == week { position(weekday(day)) } else { 0 };
+                let from = if active == week { position(day - week_start(week)) } else { 0 };
                 let weekdays = u64::from(weekdays);
                 match first_from(weekdays, from) {
                     Some(weekday) => week_start(active) + i64::from(weekday),
                     None => week_start(active + interval) + i64::from(weekdays.trailing_zeros()),
                 }
             }
-            Self::Monthly { months, days } => months::next(&months, &days, day)?,
+            Self::Monthly { ref months, ref days } => months::next(months, days, day)?,
         };
         (next <= LAST_DAY).then_some(next)
     }
@@ -63,7 +63,7 @@ impl Days {
                 };
                 before(to) - before(from)
             }
-            Self::Monthly { months, days } => months::count(&months, &days, from, to),
+            Self::Monthly { ref months, ref days } => months::count(months, days, from, to),
         }
     }
 
@@ -78,7 +78,7 @@ impl Days {
                 let within = crate::times::smallest_step(week);
                 within.into_iter().fold(interval * 7 - span, i64::min)
             }
-            Self::Monthly { months, days } => months::smallest_gap(&months, &days),
+            Self::Monthly { ref months, ref days } => months::smallest_gap(months, days),
         }
     }
 }

@@ -10,8 +10,12 @@ use crate::civil::{
     position, weekday,
 };
 
+/// Days of the shortest month: whole weeks.
+const SHORTEST_MONTH: i64 = 28;
 /// The months of four years, after which leap days repeat, except for three in 400 years.
 const FOUR_YEARS: i64 = 48;
+/// The month after the calendar, whose days no search needs.
+const CALENDAR_END_MONTH: Month = Month::containing(Date { year: 10_000, month: 1, day: 1 });
 /// Marks a place from which no step leads to a month that can fire.
 const NEVER: u8 = u8::MAX;
 
@@ -35,20 +39,22 @@ pub(crate) enum Months {
 pub(crate) enum DaysOfMonth {
     /// One day, or the last day of a shorter month.
     Clamped(i64),
-    /// Days counted from the start (bit 0 is the 1st) and from the end (bit 0 is the last).
-    Listed { from_start: u32, from_end: u32 },
+    /// Days counted from the start (bit 0 is the 1st) and from the end (bit 63 is the last).
+    Listed { from_start: u64, from_end: u64 },
     /// Weekdays counted from the start and from the end.
     Weekdays(WeekdaysOfMonth),
 }
 
 /// Weekdays of a month, converted to days.
 ///
-/// `by_first` has one set for each weekday that a month can start with; bit 0 is the 1st. `by_last`
-/// has one for each weekday that it can end with; bit 0 is the last day.
+/// `from_start` has one set for each weekday that a month can begin with; bit 0 is the 1st.
+///
+/// In `from_end` bit 63 is the last day. Its index is that weekday plus the days by which the month is
+/// longer than 28, so that a search needs no second weekday. The last three sets are the first three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WeekdaysOfMonth {
-    by_first: [u32; 7],
-    by_last: [u32; 7],
+    from_start: [u32; 7],
+    from_end: [u64; 10],
     /// The length of the shortest month that can have one of these days.
     shortest: u32,
 }
@@ -126,14 +132,12 @@ impl DaysOfMonth {
     /// Returns the matching days of a month that starts at `first_day`; bit 0 is the 1st.
     fn in_month(&self, first_day: i64, length: i64) -> u64 {
         let all = (1 << length) - 1;
-        let (from_start, from_end) = match *self {
-            Self::Clamped(day) => return 1 << (day.min(length) - 1),
-            Self::Listed { from_start, from_end } => (from_start, from_end),
+        let (from_start, from_end) = match self {
+            Self::Clamped(day) => return 1 << ((*day).min(length) - 1),
+            Self::Listed { from_start, from_end } => (*from_start, *from_end),
             Self::Weekdays(weekdays) => weekdays.in_month(first_day, length),
         };
-        // Bit 0 of `from_end` is the last day of the month, so the set is reversed.
-        let from_end = u64::from(from_end).reverse_bits() >> (64 - length);
-        (u64::from(from_start) | from_end) & all
+        (from_start | from_end >> (64 - length)) & all
     }
 
     /// Returns whether a month of this length can have a matching day.
@@ -141,7 +145,7 @@ impl DaysOfMonth {
         let shortest = match self {
             Self::Clamped(_) => 1,
             Self::Listed { from_start, from_end } => {
-                from_start.trailing_zeros().min(from_end.trailing_zeros()) + 1
+                from_start.trailing_zeros().min(from_end.leading_zeros()) + 1
             }
             Self::Weekdays(weekdays) => weekdays.shortest,
         };
@@ -155,26 +159,34 @@ impl DaysOfMonth {
 
 impl WeekdaysOfMonth {
     pub(crate) fn new(nth: NthWeekdays) -> Self {
-        let mut days = Self { by_first: [0; 7], by_last: [0; 7], shortest: 0 };
-        let edges = (0..).zip(days.by_first.iter_mut().zip(&mut days.by_last));
-        for (edge, (by_first, by_last)) in edges {
-            for (wanted, set) in (0..).zip(nth.0) {
-                // The first such weekday of a month that starts on `edge`, and the last of one that
-                // ends on it.
-                let (first, last): (i64, i64) = (wanted - edge, edge - wanted);
-                *by_first |= every_seventh(set & 31) << first.rem_euclid(7);
-                *by_last |= every_seventh(set >> 5) << last.rem_euclid(7);
+        let mut days = Self { from_start: [0; 7], from_end: [0; 10], shortest: 0 };
+        for (first, set) in (0..).zip(&mut days.from_start) {
+            // The first such weekday of a month that begins with the weekday `first`.
+            for (wanted, numbers) in (0..).zip(nth.0) {
+                let wanted: i64 = wanted - first;
+                *set |= every_seventh(numbers & 31) << wanted.rem_euclid(7);
             }
         }
-        let all = days.by_first.iter().chain(&days.by_last).fold(0, |all, set| all | set);
-        days.shortest = all.trailing_zeros() + 1;
+        for (next, set) in (0..).zip(&mut days.from_end) {
+            // The last such weekday of a month whose following month begins with the weekday `next`.
+            for (wanted, numbers) in (0..).zip(nth.0) {
+                let wanted: i64 = next - 1 - wanted;
+                let from_end = every_seventh(numbers >> 5) << wanted.rem_euclid(7);
+                *set |= u64::from(from_end).reverse_bits();
+            }
+        }
+        let from_start = days.from_start.iter().fold(0, |all, set| all | set);
+        let from_end = days.from_end.iter().fold(0, |all, set| all | set);
+        days.shortest = from_start.trailing_zeros().min(from_end.leading_zeros()) + 1;
         days
     }
 
-    fn in_month(&self, first_day: i64, length: i64) -> (u32, u32) {
-        let by =
-            |sets: &[u32; 7], day| sets.get(position(weekday(day)) as usize).copied().unwrap_or(0);
-        (by(&self.by_first, first_day), by(&self.by_last, first_day + length - 1))
+    fn in_month(&self, first_day: i64, length: i64) -> (u64, u64) {
+        let first = weekday(first_day);
+        let place = |at| position(at) as usize;
+        let from_start = self.from_start.get(place(first)).copied().unwrap_or(0);
+        let from_end = self.from_end.get(place(first + length - SHORTEST_MONTH)).copied();
+        (from_start.into(), from_end.unwrap_or(0))
     }
 }
 
@@ -189,35 +201,23 @@ pub(crate) fn next(months: &Months, days: &DaysOfMonth, day: i64) -> Option<i64>
     let date = date_from_days(day);
     let today = Month::containing(date);
     let mut month = months.next(today)?;
-    if month == today {
-        let (first_day, length) = (day - date.day + 1, month.length());
-        if let Some(found) = first_from(days.in_month(first_day, length), position(date.day - 1)) {
+    let (mut first_day, mut length, mut from) = if month == today {
+        (day - date.day + 1, date.length_of_month(), position(date.day - 1))
+    } else {
+        (month.first_day(), month.length(), 0)
+    };
+    // Bounded: the months that can fire, and their days, repeat after a cycle, and no cycle has more
+    // of them than this.
+    for _ in 0..=CYCLE_MONTHS {
+        if let Some(found) = first_from(days.in_month(first_day, length), from) {
             return Some(first_day + i64::from(found));
         }
-        month = months.after(month)?;
-        if month == today.following() {
-            let first_day = first_day + length;
-            let found = days.in_month(first_day, month.length());
-            if found != 0 {
-                return Some(first_day + i64::from(found.trailing_zeros()));
-            }
-            month = months.after(month)?;
+        let after = months.after(month)?;
+        if after > CALENDAR_END_MONTH {
+            return None;
         }
-    }
-    // Bounded: the search stops at the end of the calendar or after one cycle.
-    let end = Month::containing(Date { year: 10_000, month: 1, day: 1 });
-    let last = end.min(Month(month.0 + months.cycle()));
-    while month <= last {
-        let length = month.length();
-        // Most months of a long search are Februaries without a 29th.
-        if days.fit_in(length) {
-            let first_day = month.first_day();
-            let found = days.in_month(first_day, length);
-            if found != 0 {
-                return Some(first_day + i64::from(found.trailing_zeros()));
-            }
-        }
-        month = months.after(month)?;
+        first_day = if after == month.following() { first_day + length } else { after.first_day() };
+        (month, length, from) = (after, after.length(), 0);
     }
     None
 }

@@ -18,6 +18,14 @@ use crate::zone::{self, Zone};
 /// The maximum number of entries in `weekDays`.
 const WEEK_DAYS_MAX: usize = 7;
 
+/// The parts of a schedule that are lists, as messages name them.
+const MINUTES: &str = "recurrence.schedule.minutes";
+const HOURS: &str = "recurrence.schedule.hours";
+const WEEK_DAYS: &str = "recurrence.schedule.weekDays";
+const MONTH_DAYS: &str = "recurrence.schedule.monthDays";
+const MONTHLY_OCCURRENCES: &str = "recurrence.schedule.monthlyOccurrences";
+const MONTHS: &str = "recurrence.schedule.months";
+
 /// The properties of a job that say when it runs.
 const TIMING_PROPERTIES: [&str; 2] = ["startTime", "recurrence"];
 
@@ -165,14 +173,14 @@ fn read_date(field: &str, json: &Value, zone: Option<&Zone>) -> Result<DateTime<
 }
 
 fn read_frequency(json: Option<&Value>) -> Result<Frequency, Refused> {
-    let names = Frequency::ALL.map(Frequency::name).join(", ");
-    let allowed = format!("use one of {names}");
+    let allowed = || format!("use one of {}", Frequency::ALL.map(Frequency::name).join(", "));
     let Some(json) = json else {
-        return Err(Refused::Missing { field: "recurrence.frequency".to_owned(), allowed });
+        let field = "recurrence.frequency".to_owned();
+        return Err(Refused::Missing { field, allowed: allowed() });
     };
     json.as_str()
         .and_then(Frequency::read)
-        .ok_or_else(|| Refused::not_allowed("recurrence.frequency", json, allowed))
+        .ok_or_else(|| Refused::not_allowed("recurrence.frequency", json, allowed()))
 }
 
 fn read_count(json: &Value) -> Result<u32, Refused> {
@@ -212,13 +220,13 @@ impl Schedule {
                 &["months"],
             ])?;
         Ok(Self {
-            minutes: minutes.map(|json| read_minutes("minutes", 59, json)).transpose()?,
-            hours: hours.map(|json| read_minutes("hours", 23, json)).transpose()?,
+            minutes: minutes.map(|json| read_minutes(MINUTES, 59, json)).transpose()?,
+            hours: hours.map(|json| read_minutes(HOURS, 23, json)).transpose()?,
             week_days: week_days.map(read_week_days).transpose()?,
             month_days: month_days
                 .map(|json| {
-                    let allowed = "use whole numbers from 1 to 31, or from -31 to -1 counted from the end of the month";
-                    list("monthDays", json, allowed, |day| {
+                    let allowed = || "use whole numbers from 1 to 31, or from -31 to -1 counted from the end of the month";
+                    list(MONTH_DAYS, json, allowed, |day| {
                         whole(day, -31..=31).filter(|day| *day != 0)
                     })
                 })
@@ -226,7 +234,7 @@ impl Schedule {
             monthly_occurrences: monthly_occurrences.map(read_occurrences).transpose()?,
             months: months
                 .map(|json| {
-                    list("months", json, "use whole numbers from 1 to 12", |month| {
+                    list(MONTHS, json, || "use whole numbers from 1 to 12", |month| {
                         whole(month, 1..=12)
                     })
                 })
@@ -240,21 +248,22 @@ impl Schedule {
     }
 }
 
-fn read_minutes(name: &str, max: i64, json: &Value) -> Result<Vec<i64>, Refused> {
-    list(name, json, &format!("use whole numbers from 0 to {max}"), |value| whole(value, 0..=max))
+fn read_minutes(field: &str, max: i64, json: &Value) -> Result<Vec<i64>, Refused> {
+    let allowed = || format!("use whole numbers from 0 to {max}");
+    list(field, json, allowed, |value| whole(value, 0..=max))
 }
 
 fn read_week_days(json: &Value) -> Result<Vec<Weekday>, Refused> {
     let allowed = "use up to 7 of monday, tuesday, wednesday, thursday, friday, saturday, sunday";
     if json.as_array().is_some_and(|days| days.len() > WEEK_DAYS_MAX) {
-        return Err(Refused::not_allowed("recurrence.schedule.weekDays", json, allowed));
+        return Err(Refused::not_allowed(WEEK_DAYS, json, allowed));
     }
-    list("weekDays", json, allowed, |day| day.as_str().and_then(Weekday::read))
+    list(WEEK_DAYS, json, || allowed, |day| day.as_str().and_then(Weekday::read))
 }
 
 fn read_occurrences(json: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
-    let field = "recurrence.schedule.monthlyOccurrences";
-    let allowed = "use objects such as {\"day\":\"friday\",\"occurrence\":-1}";
+    let field = MONTHLY_OCCURRENCES;
+    let allowed = || "use objects such as {\"day\":\"friday\",\"occurrence\":-1}";
     let mut read = Vec::new();
     for json in entries(field, json, allowed)? {
         let [day, occurrence] =
@@ -285,16 +294,15 @@ fn read_occurrences(json: &Value) -> Result<Vec<MonthlyOccurrence>, Refused> {
 }
 
 /// Reads a list, or a single value as a list of one; repeated values are removed.
-fn list<T: PartialEq>(
-    name: &str,
+fn list<T: PartialEq, M: Into<String>>(
+    field: &str,
     json: &Value,
-    allowed: &str,
+    allowed: impl Fn() -> M,
     read: impl Fn(&Value) -> Option<T>,
 ) -> Result<Vec<T>, Refused> {
-    let field = format!("recurrence.schedule.{name}");
     let mut values = Vec::new();
-    for entry in entries(&field, json, allowed)? {
-        let value = read(entry).ok_or_else(|| Refused::not_allowed(&field, entry, allowed))?;
+    for entry in entries(field, json, &allowed)? {
+        let value = read(entry).ok_or_else(|| Refused::not_allowed(field, entry, allowed()))?;
         if !values.contains(&value) {
             values.push(value);
         }
@@ -303,9 +311,14 @@ fn list<T: PartialEq>(
 }
 
 /// Returns the entries of a list; a single value is a list of one, and an empty list is refused.
-fn entries<'a>(field: &str, json: &'a Value, allowed: &str) -> Result<&'a [Value], Refused> {
+fn entries<'a, M: Into<String>>(
+    field: &str,
+    json: &'a Value,
+    allowed: impl Fn() -> M,
+) -> Result<&'a [Value], Refused> {
     match json {
         Value::Array(entries) if entries.is_empty() => {
+            let allowed: String = allowed().into();
             Err(Refused::not_allowed(field, "[]", format!("{allowed}, or leave it out")))
         }
         Value::Array(entries) => Ok(entries),

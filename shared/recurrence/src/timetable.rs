@@ -1,9 +1,9 @@
 //! The third form of a rule: compiled with its start.
 
-use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use chrono::{DateTime, Days, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
 use crate::bind::{Bound, bind};
-use crate::civil::{CALENDAR_END, CALENDAR_START, DAY};
+use crate::civil::{CALENDAR_END, CALENDAR_START, DAY, position};
 use crate::error::Refused;
 use crate::instant::{whole_seconds, whole_ticks};
 use crate::kind::Occurrences;
@@ -158,15 +158,16 @@ impl Timetable {
     /// so every search ends.
     #[must_use]
     pub fn at_or_after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.instant(self.next_second(self.second_from(instant))?)
+        self.later(instant, self.next_second(self.second_from(instant))?)
     }
 
     /// Returns the first occurrence after an instant, or `None` if there is none.
     #[must_use]
     pub fn after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let second = self.second_from(instant);
-        let next = if self.instant(second) == Some(instant) { second + 1 } else { second };
-        self.instant(self.next_second(next)?)
+        // The first second whose occurrence would be after the instant.
+        let reached = instant.timestamp_subsec_nanos() >= self.nanos;
+        let second = instant.timestamp() + i64::from(reached);
+        self.later(instant, self.next_second(second)?)
     }
 
     /// Iterates over all occurrences in order.
@@ -351,6 +352,18 @@ impl Timetable {
     fn second_up_to(&self, instant: DateTime<Utc>) -> i64 {
         let earlier = instant.timestamp_subsec_nanos() < self.nanos;
         instant.timestamp() - i64::from(earlier)
+    }
+
+    /// Returns the instant of a second after another instant.
+    ///
+    /// A date is found faster from one that is near it than from the number of its day.
+    fn later(&self, instant: DateTime<Utc>, second: i64) -> Option<DateTime<Utc>> {
+        let (date, time) = (instant.date_naive(), instant.time());
+        let of_day = second - instant.timestamp() + i64::from(time.num_seconds_from_midnight());
+        let days = Days::new(u64::try_from(of_day / DAY).ok()?);
+        let time =
+            NaiveTime::from_num_seconds_from_midnight_opt(position(of_day % DAY), self.nanos);
+        Some(date.checked_add_days(days)?.and_time(time?).and_utc())
     }
 
     pub(crate) fn instant(&self, second: i64) -> Option<DateTime<Utc>> {

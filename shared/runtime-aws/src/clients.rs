@@ -47,6 +47,9 @@ const SERVICES: [(&str, &str); 4] = [
 ];
 
 /// The region, credentials and endpoints for AWS.
+///
+/// The credentials are read once, because Lambda starts a new process before they expire. Where they
+/// rotate within a process, as with `SnapStart` and managed instances, they have to be read again.
 #[derive(Clone)]
 pub struct AwsSettings {
     /// The region, such as `eu-west-1`.

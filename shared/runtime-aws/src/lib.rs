@@ -18,10 +18,12 @@ mod agent;
 mod clients;
 mod metrics;
 mod start;
+mod throttling;
 mod variables;
 
 pub use clients::{AwsSettings, dynamodb_client};
 pub use metrics::{Metric, NAMESPACE, TABLE_DIMENSION, Tally, print_metrics};
 pub use ports::ErrorType;
 pub use start::{Started, report, serve};
+pub use throttling::counting_throttles;
 pub use variables::{PREFIX, Variables};

@@ -3,6 +3,9 @@
 //! Such a line costs as much as any log line and needs no request. The counts of one invocation are
 //! printed in one line at its end; an invocation that counted nothing prints nothing.
 //!
+//! A metric costs by the month, so what needs an operator is one metric, `Trouble`. The line says of
+//! what kind it is, in fields that are no metrics.
+//!
 //! The only dimension is the table, which distinguishes the installations in one account. Each metric is
 //! therefore one time series, whichever function counts it.
 
@@ -21,13 +24,15 @@ pub const NAMESPACE: &str = "Minutehand";
 pub const TABLE_DIMENSION: &str = "Table";
 /// The metric for the delay of each attempt, in milliseconds.
 const LATE_BY: &str = "LateBy";
+/// The metric for everything that needs an operator.
+const TROUBLE: &str = "Trouble";
 /// Limit of values per metric in one line, set by the format.
 const VALUES_MAX: usize = 100;
 
-/// Declares [`Metric`] from one list: each variant is also the metric's name in CloudWatch.
+/// Declares [`Metric`] from one list: each variant is also the name in the log.
 macro_rules! metrics {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
-        /// A metric in CloudWatch that counts something.
+        /// What is counted: a metric in CloudWatch, or a kind of trouble.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Metric {
             $($(#[doc = $doc])+ $name,)+
@@ -37,7 +42,7 @@ macro_rules! metrics {
             /// All metrics, in the order of the enum.
             pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
 
-            /// The name in CloudWatch.
+            /// The name in the log, and in CloudWatch if it is a metric of its own.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -63,20 +68,43 @@ metrics! {
     Finished,
     /// Sweeps that read all shards.
     Swept,
-    /// Sweeps that did not read all shards.
+    /// Sweeps that failed to read a shard. A kind of trouble.
     SweepsFailed,
     /// Timers that sweeps found due.
     Timers,
     /// Messages that sweeps sent to the queue.
     Dispatched,
-    /// Timers with an unreadable timetable.
+    /// Timers with an unreadable timetable. A kind of trouble.
     TimersUnreadable,
-    /// Messages that could not be read.
+    /// Messages that could not be read. A kind of trouble.
     MessagesUnreadable,
     /// Messages that were delivered for the last time and go to the dead-letter queue.
     DeadLetters,
-    /// Events that could not be sent to the event bus.
+    /// Events that could not be sent to the event bus. A kind of trouble.
     EventsLost,
+    /// Requests that the table or its index refused as too many, with all their tries. A kind of
+    /// trouble.
+    Throttled,
+}
+
+impl Metric {
+    /// Whether it is a part of the metric `Trouble`, and no metric of its own.
+    const fn is_trouble(self) -> bool {
+        matches!(
+            self,
+            Self::SweepsFailed
+                | Self::TimersUnreadable
+                | Self::MessagesUnreadable
+                | Self::EventsLost
+                | Self::Throttled
+        )
+    }
+
+    /// The names of all metrics in CloudWatch.
+    pub fn published() -> impl Iterator<Item = &'static str> {
+        let own = Self::ALL.into_iter().filter(|metric| !metric.is_trouble());
+        own.map(Self::name).chain([LATE_BY, TROUBLE])
+    }
 }
 
 /// The counts of one invocation.
@@ -121,26 +149,44 @@ impl Tally {
     /// Returns the lines with everything counted since the last call, and starts again at zero.
     #[must_use]
     pub fn take(&self, table: &str, now: DateTime<Utc>) -> Vec<String> {
-        let counted = Metric::ALL.iter().zip(&self.counts).filter_map(|(metric, count)| {
+        let (mut counted, mut kinds, mut trouble) = (Vec::new(), Vec::new(), 0);
+        for (metric, count) in Metric::ALL.into_iter().zip(&self.counts) {
             let count = count.swap(0, Ordering::Relaxed);
-            (count > 0).then(|| (metric.name(), "Count", json!(count)))
-        });
-        let mut counted: Vec<_> = counted.collect();
+            if count == 0 {
+                continue;
+            }
+            if metric.is_trouble() {
+                kinds.push((metric.name(), json!(count)));
+                trouble += count;
+            } else {
+                counted.push((metric.name(), "Count", json!(count)));
+            }
+        }
+        if trouble > 0 {
+            counted.push((TROUBLE, "Count", json!(trouble)));
+        }
         let late_ms =
             std::mem::take(&mut *self.late_ms.lock().unwrap_or_else(PoisonError::into_inner));
         let mut lines = Vec::new();
         for late_ms in late_ms.chunks(VALUES_MAX) {
             counted.push((LATE_BY, "Milliseconds", json!(late_ms)));
-            lines.push(line(table, now, std::mem::take(&mut counted)));
+            let (counted, kinds) = (std::mem::take(&mut counted), std::mem::take(&mut kinds));
+            lines.push(line(table, now, counted, kinds));
         }
         if !counted.is_empty() {
-            lines.push(line(table, now, counted));
+            lines.push(line(table, now, counted, kinds));
         }
         lines
     }
 }
 
-fn line(table: &str, now: DateTime<Utc>, counted: Vec<(&str, &str, Value)>) -> String {
+/// A line with metrics, and with fields that are none.
+fn line(
+    table: &str,
+    now: DateTime<Utc>,
+    counted: Vec<(&str, &str, Value)>,
+    fields: Vec<(&str, Value)>,
+) -> String {
     let mut line = Map::new();
     let metrics: Vec<Value> =
         counted.iter().map(|(name, unit, _)| json!({"Name": name, "Unit": unit})).collect();
@@ -156,9 +202,8 @@ fn line(table: &str, now: DateTime<Utc>, counted: Vec<(&str, &str, Value)>) -> S
         }),
     );
     line.insert(TABLE_DIMENSION.to_owned(), json!(table));
-    for (name, _, value) in counted {
-        line.insert(name.to_owned(), value);
-    }
+    let counted = counted.into_iter().map(|(name, _, value)| (name, value));
+    line.extend(counted.chain(fields).map(|(name, value)| (name.to_owned(), value)));
     Value::Object(line).to_string()
 }
 
@@ -263,6 +308,31 @@ mod tests {
             })
         );
         assert!(tally.take("jobs", DateTime::UNIX_EPOCH).is_empty(), "each count is printed once");
+    }
+
+    #[test]
+    fn every_kind_of_trouble_is_counted_in_one_metric_and_named_in_its_line() {
+        let tally = Tally::default();
+        let kinds = [
+            (Metric::SweepsFailed, 1),
+            (Metric::TimersUnreadable, 2),
+            (Metric::MessagesUnreadable, 3),
+            (Metric::EventsLost, 4),
+            (Metric::Throttled, 5),
+        ];
+        for (kind, n) in kinds {
+            tally.add(kind, n);
+        }
+        let lines = tally.take("jobs", DateTime::UNIX_EPOCH);
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        let line: Value = serde_json::from_str(line).unwrap();
+        let metrics = &line["_aws"]["CloudWatchMetrics"][0]["Metrics"];
+        assert_eq!(*metrics, json!([{"Name": "Trouble", "Unit": "Count"}]));
+        assert_eq!(line["Trouble"], 15);
+        for (kind, n) in kinds {
+            assert_eq!(line[kind.name()], n, "{kind:?}");
+            assert!(!Metric::published().any(|name| name == kind.name()), "{kind:?}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use runtime::LogLevel;
 
@@ -112,6 +113,26 @@ impl Variables {
     /// The event bus for events about jobs, if there is one.
     pub fn event_bus(&mut self) -> Option<String> {
         self.optional("MINUTEHAND_EVENT_BUS")
+    }
+
+    /// The installation's own resources, to which no job may send. The template cannot name a function
+    /// in its own variables, but Lambda does.
+    pub fn own_resources(&mut self) -> OwnResources {
+        let mut own = OwnResources::default();
+        let name = "MINUTEHAND_OWN_ARNS";
+        let arns = self.required(name, "give the ARNs of the own queues, functions and bus");
+        for arn in arns.split(',').map(str::trim).filter(|arn| !arn.is_empty()) {
+            if !own.add(arn) {
+                self.problem(format!(
+                    "{name} has '{arn}': give ARNs of queues, functions and event buses, separated \
+                     by commas"
+                ));
+            }
+        }
+        if let Some(function) = self.optional("AWS_LAMBDA_FUNCTION_NAME") {
+            own.add_function(&function);
+        }
+        own
     }
 
     /// The KMS key that seals secrets.

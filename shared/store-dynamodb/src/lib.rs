@@ -9,6 +9,7 @@
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
 //! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
+//! | `at_rest`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
@@ -36,6 +37,7 @@
 //! | remove a retry timer | retry timer | none |
 //! | beat | pulse | the last beat is the one that was read |
 
+mod at_rest;
 mod attempt_key;
 mod attempts;
 mod batching;

@@ -3,6 +3,9 @@
 //! A finished job is deleted in one transaction with the count of its collection. A crash leaves the
 //! job stored and counted, or neither. Its timer is due again and asks for the deletion once more.
 //!
+//! A purge does nothing while the collection is there, which is so only if another program sent the
+//! message.
+//!
 //! The jobs of a deleted collection are not counted anywhere. Of each page the timers go first, then
 //! the definitions, by which the next page is found. A crash leaves definitions without timers, and
 //! the purge timer, which asks again. Retry timers and claims find their job gone when they are due.
@@ -77,6 +80,11 @@ impl Removal for DynamoStore {
     }
 
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
+        let switch = keys::switch(collection_uid);
+        if self.table.get_for(Some(MeteredCall::Remove), switch).await?.is_some() {
+            tracing::warn!(collection_uid, "a collection that is there was to be purged; it stays");
+            return Ok(true);
+        }
         let list = List::new(keys::inside(collection_uid), keys::JOBS);
         let page =
             list.page(&self.table, PageRequest { from: None, items_max: PURGED_MAX }).await?;

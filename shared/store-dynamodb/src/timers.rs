@@ -134,28 +134,34 @@ fn read_position(shard: u32, position: &str) -> Result<Item, StoreError> {
 fn read_due(item: &Item) -> Result<Due, StoreError> {
     let reader = Reader::new(item);
     let due_at = reader.ticks("due_at")?;
-    let uid = reader.text("pk")?.strip_prefix(TIMERS);
-    let uid = uid.ok_or_else(|| reader.corrupt("pk", "it is no timer's"))?.to_owned();
-    let job = |uid| -> Result<JobRef, StoreError> {
-        Ok(JobRef {
-            uid,
-            collection_uid: reader.text("collection_uid")?.to_owned(),
-            key: reader.text("job_key")?.to_owned(),
-        })
-    };
     let what = match reader.text("sk")? {
         keys::TIMER => DueTimer::Job(JobTimer {
-            job: job(uid)?,
+            job: read_job(&reader)?,
             state: read_state(&reader)?,
             generation: reader.number("generation")?,
             // Without a timetable nothing can be planned. A job that has finished needs none.
             timetable: reader.optional_text("timetable")?.unwrap_or_default().to_owned(),
             is_spent: reader.is_set("spent")?,
         }),
-        keys::PURGE => DueTimer::Purge { collection_uid: uid },
-        _ => DueTimer::Retry { job: job(uid)?, attempt: read_retry(&reader)? },
+        keys::PURGE => DueTimer::Purge { collection_uid: read_uid(&reader)?.to_owned() },
+        _ => DueTimer::Retry { job: read_job(&reader)?, attempt: read_retry(&reader)? },
     };
     Ok(Due { due_at, what })
+}
+
+/// The job of a timer.
+pub(crate) fn read_job(reader: &Reader<'_>) -> Result<JobRef, StoreError> {
+    Ok(JobRef {
+        uid: read_uid(reader)?.to_owned(),
+        collection_uid: reader.text("collection_uid")?.to_owned(),
+        key: reader.text("job_key")?.to_owned(),
+    })
+}
+
+/// The uid in the key of a timer: of a job or a collection.
+fn read_uid<'a>(reader: &Reader<'a>) -> Result<&'a str, StoreError> {
+    let uid = reader.text("pk")?.strip_prefix(TIMERS);
+    uid.ok_or_else(|| reader.corrupt("pk", "it is no timer's"))
 }
 
 pub(crate) fn read_state(reader: &Reader<'_>) -> Result<JobState, StoreError> {

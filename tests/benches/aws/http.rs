@@ -1,8 +1,8 @@
-//! A server of HTTP/1.1 on loopback, as small as can be: a thread for each connection, a function for
+//! A server of HTTP/1.1 on this machine, as small as can be: a thread for each connection, a function for
 //! all requests. It lives as long as the process.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 
 pub(crate) struct Request {
@@ -24,8 +24,24 @@ impl From<String> for Answer {
     }
 }
 
+/// An address of this machine that is not loopback: on Lambda, loopback is never a target of jobs.
+/// Choosing it sends nothing.
+pub(crate) fn own_address() -> IpAddr {
+    let probe = UdpSocket::bind("0.0.0.0:0").expect("there is a port");
+    probe.connect("192.0.2.200:9").expect("this machine has a network");
+    probe.local_addr().expect("it has an address").ip()
+}
+
+/// Serves on loopback.
 pub(crate) fn serve(answer: impl Fn(Request) -> Answer + Send + Sync + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    serve_on(Ipv4Addr::LOCALHOST.into(), answer)
+}
+
+pub(crate) fn serve_on(
+    address: IpAddr,
+    answer: impl Fn(Request) -> Answer + Send + Sync + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind((address, 0)).expect("there is a port");
     let address = listener.local_addr().expect("it has an address");
     let answer = Arc::new(answer);
     std::thread::spawn(move || {

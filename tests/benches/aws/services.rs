@@ -47,7 +47,7 @@ impl Services {
             }
             answer(&request, &noted)
         });
-        let target = http::serve(|_| Answer::from("done".to_owned()));
+        let target = http::serve_on(http::own_address(), |_| Answer::from("done".to_owned()));
         let plain = |address| format!("http://{address}");
         let dynamodb = dynamodb_client(environment([plain(table), plain(others)]));
         system.block_on(ensure_table(&dynamodb, TABLE)).expect("the table is made");
@@ -86,6 +86,7 @@ fn environment([dynamodb, others]: [String; 2]) -> Vec<(&'static str, String)> {
         ("AWS_LAMBDA_FUNCTION_VERSION", "1".to_owned()),
         ("MINUTEHAND_TABLE", TABLE.to_owned()),
         ("MINUTEHAND_KEY_ID", "key".to_owned()),
+        ("MINUTEHAND_OWN_ARNS", "arn:aws:sqs:eu-west-1:1:q".to_owned()),
         ("MINUTEHAND_AUTH", "iam".to_owned()),
         ("MINUTEHAND_TARGETS", "private".to_owned()),
         ("MINUTEHAND_LOG_LEVEL", "error".to_owned()),

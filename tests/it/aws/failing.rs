@@ -111,3 +111,35 @@ async fn a_throttled_store_is_retried() {
         assert!(world.sweeper.tick().await.is_err());
     }
 }
+
+/// AWS counts them for the table and for its index apart; an alarm would pay for each.
+#[tokio::test]
+async fn requests_that_the_table_refuses_as_too_many_are_trouble_of_each_function() {
+    let cancelled = json!({
+        "__type": "TransactionCanceledException",
+        "CancellationReasons": [{"Code": "ThrottlingError"}],
+    });
+    for (answer, is_trouble) in [
+        (THROTTLED, true),
+        (AwsAnswer::Failed(400, "ProvisionedThroughputExceededException"), true),
+        (AwsAnswer::FailedWith(400, cancelled), true),
+        (AwsAnswer::Failed(400, "ResourceNotFoundException"), false),
+        (AwsAnswer::Failed(500, "InternalServerError"), false),
+    ] {
+        let busy = FakeAws::new({
+            let answer = answer.clone();
+            move |_| answer.clone()
+        });
+        let world = World::on(fake_client!(aws_sdk_dynamodb, busy));
+        world.call("GET", COLLECTION, "").await;
+        let body = r#"{"v":1,"do":"conclude","j":{"u":"u","c":"c","k":"k"},"g":1}"#.to_owned();
+        world.deliver(&[Sent { body, delay: 0 }]).await;
+        let failed = world.sweeper.tick().await;
+        assert!(failed.is_err());
+        for tally in [world.executor.tally(), world.sweeper.tally()] {
+            let counted = world.counted(tally);
+            let throttled = counted["Throttled"].as_u64().unwrap_or_default();
+            assert_eq!(throttled > 0, is_trouble, "{answer:?}: {counted}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{COLLECTION, World};
+use super::world::{COLLECTION, QUEUE, World};
 
 fn fixture(name: &str) -> Value {
     let path = format!("{}/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -64,4 +64,25 @@ async fn the_next_link_has_the_address_of_the_request() {
         let host = "https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com";
         assert!(link.starts_with(&format!("{host}{prefix}{collections}?")), "{link}");
     }
+}
+
+/// A message in the scheduler's queue is work for any job.
+#[tokio::test]
+async fn a_job_that_sends_to_the_schedulers_own_queue_is_refused() {
+    let world = World::new().await;
+    let sqs =
+        |queue: &str| json!({"type": "Sqs", "sqsMessage": {"queueUrl": queue, "message": "m"}});
+    let http = json!({"type": "Http", "request": {"method": "GET", "uri": "http://a.test/"}});
+    let mut on_failure = http.clone();
+    on_failure["errorAction"] = sqs(QUEUE);
+    for (name, action) in [("main", sqs(QUEUE)), ("error", on_failure)] {
+        let path = format!("{COLLECTION}/jobs/{name}");
+        let body = json!({"properties": {"action": action}}).to_string();
+        let (status, document) = world.call("PUT", &path, &body).await;
+        assert_eq!(status, 400, "{document}");
+        let message = document["error"]["message"].as_str().unwrap();
+        assert!(message.contains("belongs to the scheduler itself"), "{message}");
+    }
+    let other = json!({"properties": {"action": sqs(&QUEUE.replace("/q", "/other"))}});
+    assert_eq!(world.put("/jobs/other", &other).await, 201);
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use actions::TargetPolicy;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use embedded::Store;
 use ports::{ActionSender, Clock};
@@ -22,7 +23,7 @@ use testkit::{SetClock, fake_client};
 use super::target::Target;
 
 const TABLE: &str = "jobs";
-const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/1/q";
+pub(super) const QUEUE: &str = "https://sqs.eu-west-1.amazonaws.com/1/q";
 const REGION: &str = "eu-west-1";
 pub(super) const COLLECTION: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
@@ -115,6 +116,7 @@ impl World {
             table: TABLE.to_owned(),
             queue_url: QUEUE.to_owned(),
             key_id: "key".to_owned(),
+            own: own_resources(),
             access: Access::Tokens(vec![Token::with_all_rights(
                 Sha256::digest("open-sesame").into(),
             )]),
@@ -291,6 +293,13 @@ pub(super) fn instant(text: &str) -> DateTime<Utc> {
     recurrence::WrittenDate::parse(text).unwrap().instant(None).unwrap()
 }
 
+/// The queue of [`QUEUE`].
+fn own_resources() -> OwnResources {
+    let mut own = OwnResources::default();
+    assert!(own.add("arn:aws:sqs:eu-west-1:1:q"));
+    own
+}
+
 fn executor_on(
     dynamodb: aws_sdk_dynamodb::Client,
     services: [&FakeAws; 3],
@@ -316,6 +325,8 @@ fn executor_parts(
         queue_url: QUEUE.to_owned(),
         event_bus: Some("bus".to_owned()),
         key_id: "key".to_owned(),
+        own: own_resources(),
+        actions_role: None,
         targets: TargetPolicy::AllowPrivate,
         authority: actions::AUTHORITY.to_owned(),
     };

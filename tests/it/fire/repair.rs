@@ -115,6 +115,31 @@ async fn an_attempt_that_was_under_way_is_made_again_and_only_an_unclaimed_run_i
 }
 
 #[tokio::test]
+async fn what_was_under_way_or_waiting_for_a_job_at_rest_goes_on() {
+    let mut world = World::local("2027-03-01T09:59").await;
+    // A run of a disabled job is under way.
+    world.put("off", json!({"startTime": "2027-06-01T10:00", "state": "Disabled"})).await;
+    world.targets.next("http://off/", &[Kill]);
+    world.call_run("off").await;
+    // The error action of a job that has finished has begun.
+    let err = json!({"type": "Http", "request": {"uri": "http://err/", "method": "GET"}});
+    let never = json!({"retryPolicy": {"retryType": "None"}, "errorAction": err});
+    world.put("over", json!({"startTime": "2027-03-01T10:00", "action": never})).await;
+    world.targets.always("http://over/", Fail);
+    world.targets.next("http://err/", &[Kill]);
+    world.run_until("2027-03-01T10:00:05").await;
+    world.lose_all();
+    world.restart("p2");
+    let report = world.repair().await;
+    assert_eq!((report.occurrences, report.attempts), (0, 3), "two of them were under way");
+    world.run_until("2027-03-01T10:30").await;
+    assert_eq!(world.calls("http://off/").len(), 2);
+    assert_eq!(world.calls("http://err/").len(), 2);
+    assert_eq!(world.calls("http://over/").len(), 1);
+    assert_eq!(world.history("off").await.len(), 1);
+}
+
+#[tokio::test]
 async fn what_has_long_ended_is_not_looked_at_again() {
     let mut world = World::local("2027-03-01T09:59").await;
     world.targets.always("http://j/", Fail);

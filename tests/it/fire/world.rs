@@ -15,6 +15,7 @@ use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::work_item::{JobRef, encode_waiting};
 use embedded::Store;
@@ -376,8 +377,9 @@ impl World {
     /// Sends again what a lost queue must have held.
     pub(super) async fn repair(&self) -> RepairReport {
         let store = FireStore::new(self.dynamo.clone());
+        let jobs_at_rest = self.dynamo.clone();
         let (queue, clock) = (self.transit.clone(), self.clock.clone());
-        app::fire::repair(&RepairPorts { store, queue, clock }).await.unwrap()
+        app::fire::repair(&RepairPorts { store, jobs_at_rest, queue, clock }).await.unwrap()
     }
 
     /// Puts a job whose action calls `http://{name}/`, with these properties beside it.
@@ -591,5 +593,10 @@ pub(super) fn short(at: DateTime<Utc>) -> String {
 }
 
 fn manage_settings() -> ManageSettings {
-    ManageSettings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false }
+    ManageSettings {
+        region: "local".to_owned(),
+        plan_limits: PlanLimits::On,
+        has_aws: false,
+        own: OwnResources::default(),
+    }
 }

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::document::Durations;
 use domain::name::{Name, PathSegment};
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
 use embedded::Store;
@@ -108,8 +109,12 @@ pub(super) fn manage(
 ) -> Manage {
     let certificates = Arc::new(Opener);
     let ports = ManagePorts { sealer, certificates, ..manage_ports(store, queue, clock) };
-    let settings =
-        ManageSettings { region: "local".to_owned(), plan_limits: PlanLimits::On, has_aws: false };
+    let settings = ManageSettings {
+        region: "local".to_owned(),
+        plan_limits: PlanLimits::On,
+        has_aws: false,
+        own: OwnResources::default(),
+    };
     Manage::new(ports, settings)
 }
 

@@ -43,6 +43,9 @@ impl Memory {
 
     pub(super) fn purge_now(&self, collection_uid: &str) -> bool {
         let mut tables = self.tables();
+        if tables.collections.values().any(|it| it.collection.uid == collection_uid) {
+            return true;
+        }
         let of_collection = tables.jobs.iter().filter(|((of, _), _)| of == collection_uid);
         let mut jobs: Vec<_> =
             of_collection.map(|(name, job)| (name.clone(), job.uid.clone())).collect();

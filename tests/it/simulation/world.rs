@@ -15,6 +15,7 @@ use domain::attempt::{Attempt, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
 use domain::firing::may_start;
 use domain::job::JobState;
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::work_item::{PACKET_RECEIVES_MAX, WorkItem};
 use ports::store::PulseOf;
@@ -228,6 +229,7 @@ impl World {
             region: "here".to_owned(),
             plan_limits: PlanLimits::On,
             has_aws: false,
+            own: OwnResources::default(),
         };
         Manage::new(ports, settings)
     }

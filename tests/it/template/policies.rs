@@ -114,26 +114,72 @@ const OF_JOBS: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn only_the_executor_may_send_for_jobs_and_only_to_the_listed_arns() {
+fn only_the_role_for_actions_may_send_for_jobs_and_only_to_the_listed_arns() {
     let template = Template::read();
     let listed = json!({"Fn::Split": [",", {"Ref": "ActionArns"}]});
-    for (function, role) in ROLES {
-        let statements = statements(&template, role);
-        let (of_jobs, others): (Vec<_>, Vec<_>) =
-            statements.into_iter().partition(|it| it.condition.is_some());
-        assert!(others.iter().all(|it| !it.resource.to_string().contains("ActionArns")), "{role}");
-        if function != Function::Executor {
-            assert!(of_jobs.is_empty(), "{role} has a conditional statement");
-            continue;
+    for (_, role) in ROLES {
+        for statement in statements(&template, role) {
+            assert!(!statement.resource.to_string().contains("ActionArns"), "{role}");
         }
-        let [of_jobs] = of_jobs.as_slice() else { panic!("{role} has one statement for jobs") };
-        assert_eq!(of_jobs.actions, OF_JOBS.map(|(_, action)| action));
-        assert_eq!(*of_jobs.resource, listed);
-        // A statement with an empty list of resources would be invalid.
-        assert_eq!(of_jobs.condition, Some("SendsToAws"));
-        let is_given = json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "ActionArns"}, ""]}]});
-        assert_eq!(*template.condition("SendsToAws"), is_given);
     }
+    assert!(template.properties("ActionsRole").get("Policies").is_none());
+    let allowed = statements(&template, "ActionsRole");
+    let [of_jobs] = allowed.as_slice() else { panic!("one statement allows what jobs need") };
+    assert_eq!(of_jobs.actions, OF_JOBS.map(|(_, action)| action));
+    assert_eq!(*of_jobs.resource, listed);
+    // A statement with an empty list of resources would be invalid.
+    assert_eq!(of_jobs.condition, Some("SendsToAws"));
+    assert_eq!(template.resource("ActionsRole")["Condition"], "SendsToAws");
+    let is_given = json!({"Fn::Not": [{"Fn::Equals": [{"Ref": "ActionArns"}, ""]}]});
+    assert_eq!(*template.condition("SendsToAws"), is_given);
+}
+
+#[test]
+fn only_the_executor_may_assume_the_role_for_actions() {
+    let template = Template::read();
+    let trust = &template.properties("ActionsRole")["AssumeRolePolicyDocument"]["Statement"];
+    let [trust] = trust.as_array().unwrap().as_slice() else { panic!("one statement") };
+    assert_eq!(trust["Principal"], json!({"AWS": {"Fn::GetAtt": ["ExecutorRole", "Arn"]}}));
+    let role = json!({"Fn::GetAtt": ["ActionsRole", "Arn"]});
+    for (function, name) in ROLES {
+        let statements = statements(&template, name);
+        let assumes: Vec<_> =
+            statements.iter().filter(|it| it.actions == ["sts:AssumeRole"]).collect();
+        assert_eq!(assumes.len(), usize::from(function == Function::Executor), "{name}");
+        assert!(assumes.iter().all(|it| *it.resource == role), "{name}");
+    }
+    let given = &template.properties("ExecutorFunction")["Environment"]["Variables"]["MINUTEHAND_ACTIONS_ROLE"];
+    assert_eq!(given["Fn::If"], json!(["SendsToAws", role, {"Ref": "AWS::NoValue"}]));
+}
+
+/// Whatever `ActionArns` lists.
+#[test]
+fn jobs_never_send_to_the_queues_functions_and_bus_of_the_scheduler() {
+    let template = Template::read();
+    let denied = denials(&template, "ActionsRole");
+    let [denied] = denied.as_slice() else { panic!("one statement denies") };
+    let with_queue = ["sqs:SendMessage", "lambda:InvokeFunction", "events:PutEvents"];
+    assert_eq!(texts(&denied["Action"]), with_queue);
+    assert_eq!(denied.get("Condition"), None);
+    let denied: BTreeSet<String> =
+        denied["Resource"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let arn = |name: &str| json!({"Fn::GetAtt": [name, "Arn"]}).to_string();
+    let versions = |name: &str| json!({"Fn::Sub": format!("${{{name}.Arn}}:*")}).to_string();
+    let functions = template.resource_names("AWS::Serverless::Function");
+    let mut own: BTreeSet<String> = functions.iter().copied().map(arn).collect();
+    for kind in ["AWS::SQS::Queue", "AWS::Events::EventBus"] {
+        own.extend(template.resource_names(kind).into_iter().map(arn));
+    }
+    let told = own.clone();
+    own.extend(functions.iter().copied().map(versions));
+    assert_eq!(denied, own);
+
+    // What is refused when a job is saved. A function knows its own name.
+    let given = &template.properties("ApiFunction")["Environment"]["Variables"];
+    let given = given["MINUTEHAND_OWN_ARNS"]["Fn::Join"][1].as_array().unwrap();
+    let mut given: BTreeSet<String> = given.iter().map(Value::to_string).collect();
+    given.insert(arn("ApiFunction"));
+    assert_eq!(given, told);
 }
 
 #[test]
@@ -286,23 +332,39 @@ fn matches(pattern: &str, partition: &str) -> bool {
     pattern.strip_suffix('*').unwrap_or(pattern) == partition
 }
 
+/// The statements of a role that allow something, in its own policies and in those that name it.
 fn statements<'a>(template: &'a Template, role: &str) -> Vec<Allows<'a>> {
-    let policies = template.properties(role)["Policies"].as_array().unwrap();
-    let statements =
-        policies.iter().flat_map(|it| it["PolicyDocument"]["Statement"].as_array().unwrap());
-    statements.map(read_with_condition).collect()
+    let all = documents(template, role).into_iter();
+    let allowing = all.filter(|(_, statement)| statement["Effect"] == "Allow");
+    allowing.map(|(condition, statement)| Allows { condition, ..read(statement) }).collect()
 }
 
-/// Reads a statement that may be inside an `Fn::If`.
-fn read_with_condition(statement: &Value) -> Allows<'_> {
-    let Some(choice) = statement.get("Fn::If") else { return read(statement) };
-    assert_eq!(choice[2], json!({"Ref": "AWS::NoValue"}), "{choice}");
-    Allows { condition: choice[0].as_str(), ..read(&choice[1]) }
+/// The statements of a role that deny something.
+fn denials<'a>(template: &'a Template, role: &str) -> Vec<&'a Value> {
+    let all = documents(template, role).into_iter();
+    all.filter(|(_, it)| it["Effect"] == "Deny").map(|(_, statement)| statement).collect()
+}
+
+/// All statements of a role, with the condition under which each one exists.
+fn documents<'a>(template: &'a Template, role: &str) -> Vec<(Option<&'a str>, &'a Value)> {
+    let inside = template.properties(role)["Policies"].as_array().into_iter().flatten();
+    let inside = inside.map(|policy| (None, policy));
+    let apart = template.resource_names("AWS::IAM::Policy").into_iter();
+    let apart = apart.map(|name| template.resource(name));
+    let apart = apart
+        .filter(|policy| policy["Properties"]["Roles"] == json!([{"Ref": role}]))
+        .map(|policy| (policy["Condition"].as_str(), &policy["Properties"]));
+    inside
+        .chain(apart)
+        .flat_map(|(condition, policy)| {
+            let statements = policy["PolicyDocument"]["Statement"].as_array().unwrap().iter();
+            statements.map(move |statement| (condition, statement))
+        })
+        .collect()
 }
 
 /// Reads a statement. An unknown condition is an error, as the test could not judge what it allows.
 fn read(statement: &Value) -> Allows<'_> {
-    assert_eq!(statement["Effect"], "Allow");
     let mut allows = Allows {
         actions: texts(&statement["Action"]),
         resource: &statement["Resource"],

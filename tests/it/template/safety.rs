@@ -128,6 +128,58 @@ fn queues_refuse_unencrypted_transport() {
     assert_eq!(statement["Resource"].as_array().unwrap().len(), queues.len());
 }
 
+#[test]
+fn the_topic_of_alarms_refuses_unencrypted_transport_and_accepts_alarms() {
+    let template = Template::read();
+    let policy = template.properties("AlarmTopicPolicy");
+    assert_eq!(policy["Topics"], json!([{ "Ref": "AlarmTopic" }]));
+    let statements = policy["PolicyDocument"]["Statement"].as_array().unwrap();
+    let [allow, deny] = statements.as_slice() else { panic!("two statements") };
+    assert_eq!(allow["Principal"]["Service"], "cloudwatch.amazonaws.com");
+    assert_eq!(allow["Condition"]["StringEquals"]["aws:SourceAccount"]["Ref"], "AWS::AccountId");
+    assert_eq!(deny["Effect"], "Deny");
+    assert_eq!(deny["Condition"]["Bool"]["aws:SecureTransport"], "false");
+}
+
+/// Ten alarms of one metric each are free in most accounts.
+#[test]
+fn the_alarms_watch_at_most_ten_metrics() {
+    let template = Template::read();
+    let alarms = template.resources("AWS::CloudWatch::Alarm");
+    assert_eq!(alarms.len(), 10);
+    let mut watched = BTreeSet::new();
+    for alarm in alarms {
+        assert!(alarm.get("Metrics").is_none(), "each metric of an expression is charged for");
+        let metric = [&alarm["Namespace"], &alarm["MetricName"], &alarm["Dimensions"]];
+        assert!(watched.insert(json!(metric).to_string()), "{metric:?} is watched twice");
+    }
+    let trouble = template.properties("TroubleAlarm");
+    assert_eq!((&trouble["MetricName"], &trouble["Threshold"]), (&json!("Trouble"), &json!(0)));
+    assert_eq!(trouble["TreatMissingData"], "notBreaching");
+}
+
+/// AWS refuses the reservation in accounts with few concurrent executions.
+#[test]
+fn executions_are_kept_for_the_sweeper_only_if_asked_to() {
+    let template = Template::read();
+    assert_eq!(template.parameter("ReserveForSweeper")["Default"], 0);
+    let none = json!({ "Ref": "AWS::NoValue" });
+    let reserved =
+        &template.properties("SweeperFunction")["ReservedConcurrentExecutions"]["Fn::If"];
+    assert_eq!(*reserved, json!(["ReservesForSweeper", { "Ref": "ReserveForSweeper" }, none]));
+}
+
+/// Lambda's own lines tell the billed time and the used memory.
+#[test]
+fn the_lines_of_lambda_can_be_switched_on() {
+    let template = Template::read();
+    let logging = &template.globals("Function")["LoggingConfig"];
+    assert_eq!(logging["SystemLogLevel"]["Ref"], "SystemLogLevel");
+    let parameter = template.parameter("SystemLogLevel");
+    assert_eq!(parameter["AllowedValues"], json!(["WARN", "INFO"]));
+    assert_eq!(parameter["Default"], "WARN");
+}
+
 /// The names of dashboards are common to all regions of an account.
 #[test]
 fn two_regions_have_two_dashboards() {

@@ -18,6 +18,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
 use domain::name::{Name, PathSegment};
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use embedded::Store;
 use ports::store::{PulseOf, ResourceGroup};
@@ -122,6 +123,7 @@ impl World {
                 region: "local".to_owned(),
                 plan_limits: PlanLimits::Off,
                 has_aws: false,
+                own: OwnResources::default(),
             },
         );
         let ports = FirePorts {

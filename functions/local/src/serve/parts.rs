@@ -8,6 +8,7 @@ use app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Sweeper, Worker,
 };
 use app::{Manage, ManagePorts};
+use domain::own::OwnResources;
 use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use ports::store::PulseOf;
 use ports::{Clock, DispatchQueue, IdSource, Sealer, Timers};
@@ -98,6 +99,7 @@ impl Parts {
             region: REGION.to_owned(),
             plan_limits: settings.plan_limits,
             has_aws: settings.services.aws.is_some(),
+            own: OwnResources::default(),
         };
         Manage::new(ports, settings)
     }

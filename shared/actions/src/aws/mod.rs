@@ -1,4 +1,4 @@
-//! The actions for services of AWS, with the credentials of the process.
+//! The actions for services of AWS, with the credentials of the process or of a role for actions.
 //!
 //! Each service is one file, which implements [`Service`]: the request, and the meaning of the
 //! answer. This module finds the host, signs the request and sends it.
@@ -6,22 +6,25 @@
 //! The requests use the HTTP client of all other actions. Four operations are much less code than
 //! four SDKs, which would be several times the size of the executor.
 //!
-//! A job names a queue, a topic, a function or a bus, but never a host. The region is part of the
-//! name, and the host follows from the region. If the settings name an emulator, it is the host of
-//! all services.
+//! A job names a queue, a topic, a function or a bus, but never a host of its own. The region is part
+//! of the name, and the host follows from the region. Only the URL of a queue may name another host of
+//! SQS. If the settings name an emulator, it is the host of all services.
+//!
+//! The installation's own queues, functions and buses are never targets.
 
 mod event_bridge;
 mod lambda;
+mod role;
 mod sign;
 mod sns;
 mod sqs;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use aws_credential_types::provider::SharedCredentialsProvider;
 use domain::action::Target;
 use domain::arn::{Arn, is_region};
+use domain::own::OwnResources;
+use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use ports::{ActionOutcome, AttemptContext, NotMade};
 use serde_json::Value;
@@ -32,7 +35,8 @@ use crate::net::ResolvedUrl;
 use crate::outcome::{self, ActionFailure, Secrets, printable, status_name};
 use crate::settings::Aws;
 
-use sign::{Scope, Signer};
+use role::Role;
+use sign::{Scope, Signer, Source};
 
 /// The attribute of a message that names the execution.
 const EXECUTION_ATTRIBUTE: &str = "x-ms-scheduler-execution-id";
@@ -47,6 +51,11 @@ pub(crate) trait Service: Sync {
 
     /// The region of the resource.
     fn region(&self, account: &Account) -> Result<String, ActionFailure>;
+
+    /// The host of the service, if the resource names one; otherwise the region tells it.
+    fn host(&self) -> Option<String> {
+        None
+    }
 
     /// The request.
     fn call(&self, context: &AttemptContext) -> ApiCall;
@@ -90,7 +99,11 @@ pub(crate) struct Answer<'a> {
     json: Value,
 }
 
-impl Answer<'_> {
+impl<'a> Answer<'a> {
+    fn read(headers: &'a HeaderMap, text: &'a str) -> Self {
+        Self { headers, text, json: serde_json::from_str(text).unwrap_or_default() }
+    }
+
     fn header(&self, name: &str) -> Option<String> {
         let value = self.headers.get(name)?.to_str().ok()?;
         Some(value.to_owned())
@@ -105,6 +118,8 @@ impl Answer<'_> {
 pub(crate) struct AwsSender {
     pub(crate) client: ServiceClient,
     pub(crate) account: Option<Account>,
+    /// The installation's own resources.
+    pub(crate) own: OwnResources,
     pub(crate) time_max: Duration,
 }
 
@@ -117,6 +132,9 @@ impl AwsSender {
         context: &AttemptContext,
     ) -> Result<ActionOutcome, NotMade> {
         let mut secrets = Secrets::default();
+        if let Err(own) = self.own.check(target) {
+            return outcome::not_sent(target, &ActionFailure::canceled(own.to_string()), &secrets);
+        }
         let limit = self.time_max;
         let sent = tokio::time::timeout(limit, self.request(service, context, &mut secrets)).await;
         match sent.unwrap_or_else(|_| Err(ActionFailure::message_timeout(limit))) {
@@ -139,11 +157,13 @@ impl AwsSender {
         secrets: &mut Secrets,
     ) -> Result<String, ActionFailure> {
         let account = self.account.as_ref().ok_or_else(|| {
-            ActionFailure::canceled("Access to AWS is not configured; see --aws-endpoint.")
+            ActionFailure::canceled(
+                "Access to AWS is not configured; see --aws-endpoint, and ActionArns on AWS.",
+            )
         })?;
         let region = service.region(account)?;
         let ApiCall { path, headers: names, body } = service.call(context);
-        let url = account.url::<S>(&region, &path)?;
+        let url = account.url(service, &region, &path)?;
         let mut headers = HeaderMap::with_capacity(8);
         for (name, value) in names {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -160,19 +180,18 @@ impl AwsSender {
 /// The result of a request, as the message about its success quotes it.
 fn result<S: Service>(service: &S, response: &ServiceResponse) -> Result<String, ActionFailure> {
     let text = String::from_utf8_lossy(&response.body.bytes);
-    let json: Value = serde_json::from_str(&text).unwrap_or_default();
-    let answer = Answer { headers: &response.headers, text: &text, json };
-    let status = status_name(response.status);
     if !response.status.is_success() {
-        return Err(rejected(status, &answer));
+        return Err(rejection(response.status, &response.headers, &text));
     }
-    let id = service.accepted_id(&answer)?;
+    let status = status_name(response.status);
+    let id = service.accepted_id(&Answer::read(&response.headers, &text))?;
     let id = id.map(|id| format!(", as '{id}'")).unwrap_or_default();
     Ok(format!("'{status}'{id}"))
 }
 
 /// The error in the answer of a service. Services use different protocols for it.
-fn rejected(status: String, answer: &Answer<'_>) -> ActionFailure {
+fn rejection(status: StatusCode, headers: &HeaderMap, text: &str) -> ActionFailure {
+    let (status, answer) = (status_name(status), Answer::read(headers, text));
     let kind = answer.header("x-amzn-errortype").or_else(|| answer.field("__type"));
     let kind = kind.or_else(|| element_text(answer.text, "Code")).unwrap_or(status);
     // `com.amazonaws.sqs#QueueDoesNotExist`, `ResourceNotFoundException:http://…`
@@ -186,39 +205,61 @@ fn rejected(status: String, answer: &Answer<'_>) -> ActionFailure {
 pub(crate) struct Account {
     endpoint: Option<Url>,
     region: String,
-    signer: Arc<Signer>,
+    signer: Signer,
 }
 
 impl Account {
-    pub(crate) fn new(settings: &Aws) -> Self {
-        let Aws { endpoint, region, credentials } = settings;
-        let provider: SharedCredentialsProvider = credentials.clone();
-        Self {
-            endpoint: endpoint.clone(),
-            region: region.clone(),
-            signer: Arc::new(Signer::new(provider)),
-        }
+    pub(crate) fn new(settings: &Aws, client: &ServiceClient) -> Self {
+        let Aws { endpoint, region, credentials, role } = settings.clone();
+        let own = Signer::new(Source::Provider(credentials));
+        let signer = match role {
+            None => own,
+            Some(arn) => Signer::new(Source::Role(Role {
+                arn,
+                endpoint: endpoint.clone(),
+                region: region.clone(),
+                signer: Box::new(own),
+                client: client.clone(),
+            })),
+        };
+        Self { endpoint, region, signer }
     }
 
-    /// The URL of a service. A region consists of letters, digits and dashes, so that it cannot lead
-    /// to another host.
-    fn url<S: Service>(&self, region: &str, path: &str) -> Result<Url, ActionFailure> {
-        let base = match &self.endpoint {
-            Some(endpoint) => endpoint.as_str().trim_end_matches('/').to_owned(),
-            None if is_region(region) => {
-                let china = if region.starts_with("cn-") { ".cn" } else { "" };
-                format!("https://{}.{region}.amazonaws.com{china}", S::NAME)
-            }
-            None => String::new(),
-        };
-        Url::parse(&format!("{base}{path}"))
-            .map_err(|_| ActionFailure::canceled(format!("'{region}' is not a region of AWS.")))
+    fn url<S: Service>(&self, service: &S, region: &str, path: &str) -> Result<Url, ActionFailure> {
+        match (&self.endpoint, service.host()) {
+            (None, Some(host)) => parsed(&format!("https://{host}{path}"), region),
+            (endpoint, _) => url_of(endpoint.as_ref(), S::NAME, region, path),
+        }
     }
 
     /// The region of a resource, if it has an ARN; otherwise the region of the account.
     fn region_of(&self, arn: Option<&Arn>) -> String {
         arn.map_or(self.region.as_str(), Arn::region).to_owned()
     }
+}
+
+/// The URL of a service. A region consists of letters, digits and dashes, so that it cannot lead to
+/// another host.
+fn url_of(
+    endpoint: Option<&Url>,
+    service: &str,
+    region: &str,
+    path: &str,
+) -> Result<Url, ActionFailure> {
+    let base = match endpoint {
+        Some(endpoint) => endpoint.as_str().trim_end_matches('/').to_owned(),
+        None if is_region(region) => {
+            let china = if region.starts_with("cn-") { ".cn" } else { "" };
+            format!("https://{service}.{region}.amazonaws.com{china}")
+        }
+        None => String::new(),
+    };
+    parsed(&format!("{base}{path}"), region)
+}
+
+fn parsed(url: &str, region: &str) -> Result<Url, ActionFailure> {
+    Url::parse(url)
+        .map_err(|_| ActionFailure::canceled(format!("'{region}' is not a region of AWS.")))
 }
 
 /// The message group of a FIFO queue or topic. The default is a group for each job, so that the

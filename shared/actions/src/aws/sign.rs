@@ -1,4 +1,5 @@
-//! Signs requests with the credentials of the process, in version 4 of AWS's signatures.
+//! Signs requests with the credentials of the process, or of a role that it assumes, in version 4 of
+//! AWS's signatures.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,6 +13,7 @@ use http::header::{HOST, HeaderName, HeaderValue};
 use tokio::sync::Mutex;
 use url::Position;
 
+use super::role::Role;
 use crate::http::ServiceRequest;
 use crate::net::ResolvedUrl;
 use crate::outcome::{ActionFailure, Secrets};
@@ -24,8 +26,24 @@ const EXPIRY_MARGIN: Duration = Duration::from_mins(5);
 
 /// Signs requests.
 pub(super) struct Signer {
-    provider: SharedCredentialsProvider,
-    cached: Mutex<Option<(Credentials, Instant)>>,
+    source: Source,
+    cached: Mutex<Option<Cached>>,
+}
+
+/// Where credentials come from.
+pub(super) enum Source {
+    /// From the process.
+    Provider(SharedCredentialsProvider),
+    /// From STS, for a role.
+    Role(Role),
+}
+
+/// Credentials, and how long they are used: by a clock that runs evenly, and by the time of the
+/// requests. The first one stands still while Lambda suspends the process.
+struct Cached {
+    credentials: Credentials,
+    until: Instant,
+    expires_at: Option<SystemTime>,
 }
 
 /// The service, the region and the time for which a signature is valid.
@@ -36,8 +54,8 @@ pub(super) struct Scope<'a> {
 }
 
 impl Signer {
-    pub(super) fn new(provider: SharedCredentialsProvider) -> Self {
-        Self { provider, cached: Mutex::new(None) }
+    pub(super) fn new(source: Source) -> Self {
+        Self { source, cached: Mutex::new(None) }
     }
 
     /// Adds the headers of the signature to a request.
@@ -48,7 +66,7 @@ impl Signer {
         secrets: &mut Secrets,
     ) -> Result<(), ActionFailure> {
         let ServiceRequest { to: ResolvedUrl { url, .. }, headers, body } = request;
-        let credentials = self.credentials(scope.now).await?;
+        let credentials = self.credentials(scope.now, secrets).await?;
         secrets.add(credentials.secret_access_key());
         if let Some(token) = credentials.session_token() {
             secrets.add(token);
@@ -86,25 +104,60 @@ impl Signer {
         Ok(())
     }
 
-    async fn credentials(&self, now: DateTime<Utc>) -> Result<Credentials, ActionFailure> {
+    async fn credentials(
+        &self,
+        now: DateTime<Utc>,
+        secrets: &mut Secrets,
+    ) -> Result<Credentials, ActionFailure> {
+        // While one request asks for credentials, the others wait for its answer.
         let mut cached = self.cached.lock().await;
-        let fresh = cached.as_ref().filter(|(_, use_until)| Instant::now() < *use_until);
-        if let Some((credentials, _)) = fresh {
+        let fresh = cached.as_ref().filter(|it| it.is_fresh(system_time(now)));
+        if let Some(Cached { credentials, .. }) = fresh {
             return Ok(credentials.clone());
         }
-        let credentials = self.provider.provide_credentials().await.map_err(|_| {
-            ActionFailure::canceled(
-                "No credentials for AWS are available; see the log of the start-up.",
-            )
-        })?;
-        let left = credentials.expiry().and_then(|end| end.duration_since(system_time(now)).ok());
-        let lifetime = left.map_or(CACHE_TIME, |left| left.saturating_sub(EXPIRY_MARGIN));
-        *cached = Some((credentials.clone(), Instant::now() + lifetime));
+        let credentials = match &self.source {
+            Source::Role(role) => role.assume(now, secrets).await?,
+            Source::Provider(provider) => provider.provide_credentials().await.map_err(|_| {
+                ActionFailure::canceled(
+                    "No credentials for AWS are available; see the log of the start-up.",
+                )
+            })?,
+        };
+        *cached = Some(Cached::new(credentials.clone(), system_time(now)));
         Ok(credentials)
     }
 }
 
-fn system_time(at: DateTime<Utc>) -> SystemTime {
+impl Cached {
+    fn new(credentials: Credentials, now: SystemTime) -> Self {
+        let expires_at = credentials.expiry();
+        let left = expires_at.and_then(|end| end.duration_since(now).ok());
+        let lifetime = left.map_or(CACHE_TIME, |left| left.saturating_sub(EXPIRY_MARGIN));
+        Self { credentials, until: Instant::now() + lifetime, expires_at }
+    }
+
+    fn is_fresh(&self, now: SystemTime) -> bool {
+        let is_valid = self.expires_at.is_none_or(|end| now + EXPIRY_MARGIN < end);
+        is_valid && Instant::now() < self.until
+    }
+}
+
+pub(super) fn system_time(at: DateTime<Utc>) -> SystemTime {
     let millis = u64::try_from(at.timestamp_millis()).unwrap_or_default();
     SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_that_expired_while_the_process_was_suspended_are_not_used() {
+        let now = SystemTime::UNIX_EPOCH;
+        let hour = Duration::from_hours(1);
+        let cached = Cached::new(Credentials::new("i", "s", None, Some(now + hour), "test"), now);
+        assert!(cached.is_fresh(now));
+        assert!(cached.is_fresh(now + hour - EXPIRY_MARGIN - Duration::from_secs(1)));
+        assert!(!cached.is_fresh(now + hour - EXPIRY_MARGIN));
+    }
 }

@@ -11,22 +11,37 @@ use super::{
 };
 use crate::outcome::ActionFailure;
 
+/// The beginning of a host whose cryptography follows FIPS 140.
+const FIPS: &str = "sqs-fips.";
+
+/// What hosts of SQS end with. The last two are also reached over IPv6.
+const HOST_SUFFIXES: [&str; 4] =
+    [".amazonaws.com", ".amazonaws.com.cn", ".api.aws", ".api.amazonwebservices.com.cn"];
+
+/// The host of SQS when it had one region.
+const OLDEST_HOST: &str = "queue.amazonaws.com";
+const OLDEST_REGION: &str = "us-east-1";
+
 impl Service for Sqs {
     const NAME: &'static str = "sqs";
 
     /// The region in the queue's URL. The URL of an emulator's queue may have none.
     fn region(&self, account: &Account) -> Result<String, ActionFailure> {
-        let named = Url::parse(&self.queue_url).ok().and_then(|url| match url.host() {
-            Some(Host::Domain(host)) => region_of_host(host).map(str::to_owned),
-            Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => None,
-        });
-        match named {
-            Some(region) => Ok(region),
+        match named_host(&self.queue_url).as_deref().and_then(region_of_host) {
+            Some(region) => Ok(region.to_owned()),
             None if account.endpoint.is_some() => Ok(account.region.clone()),
             None => Err(ActionFailure::canceled(
                 "The queue's URL is not one of SQS: its host is not sqs.{region}.amazonaws.com.",
             )),
         }
+    }
+
+    /// A host of FIPS or of IPv6, which the job asks for on purpose. All others are the host of the
+    /// region by another name.
+    fn host(&self) -> Option<String> {
+        let host = named_host(&self.queue_url)?;
+        let is_wanted = host.starts_with(FIPS) || !host.contains(".amazonaws.");
+        Some(host).filter(|host| is_wanted && region_of_host(host).is_some())
     }
 
     fn call(&self, context: &AttemptContext) -> ApiCall {
@@ -65,10 +80,24 @@ impl Service for Sqs {
     }
 }
 
-/// The region in `sqs.{region}.amazonaws.com`, or in the old form `{region}.queue.amazonaws.com`.
+/// The host in the URL of a queue.
+fn named_host(queue_url: &str) -> Option<String> {
+    let url = Url::parse(queue_url).ok()?;
+    match url.host()? {
+        Host::Domain(host) => Some(host.to_owned()),
+        Host::Ipv4(_) | Host::Ipv6(_) => None,
+    }
+}
+
+/// The region in `sqs.{region}.amazonaws.com`, in `sqs-fips.…`, in the forms for IPv6, or in the old
+/// form `{region}.queue.amazonaws.com`.
 fn region_of_host(host: &str) -> Option<&str> {
-    let host = host.strip_suffix(".cn").unwrap_or(host).strip_suffix(".amazonaws.com")?;
-    let region = host.strip_prefix("sqs.").or_else(|| host.strip_suffix(".queue"))?;
+    if host == OLDEST_HOST {
+        return Some(OLDEST_REGION);
+    }
+    let name = HOST_SUFFIXES.into_iter().find_map(|suffix| host.strip_suffix(suffix))?;
+    let region = name.strip_prefix("sqs.").or_else(|| name.strip_prefix(FIPS));
+    let region = region.or_else(|| name.strip_suffix(".queue"))?;
     Some(region).filter(|region| is_region(region))
 }
 
@@ -120,12 +149,40 @@ mod tests {
             ("sqs.eu-west-1.amazonaws.com", Some("eu-west-1")),
             ("sqs.cn-north-1.amazonaws.com.cn", Some("cn-north-1")),
             ("us-east-1.queue.amazonaws.com", Some("us-east-1")),
-            ("queue.amazonaws.com", None),
+            ("queue.amazonaws.com", Some("us-east-1")),
+            ("sqs.eu-west-1.api.aws", Some("eu-west-1")),
+            ("sqs-fips.us-east-1.amazonaws.com", Some("us-east-1")),
+            ("sqs-fips.us-east-1.api.aws", Some("us-east-1")),
+            ("sqs.cn-north-1.api.amazonwebservices.com.cn", Some("cn-north-1")),
+            ("sqs.eu-west-1.api.aws.evil.test", None),
+            ("sqs-fips.evil.test", None),
             ("sqs.evil.test", None),
             ("sqs.a.b.amazonaws.com", None),
             ("s3.eu-west-1.amazonaws.com", None),
         ] {
             assert_eq!(region_of_host(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_host_of_fips_or_of_ipv6_is_called_by_its_name() {
+        for (host, expected) in [
+            ("sqs-fips.us-east-1.amazonaws.com", true),
+            ("sqs.us-east-1.api.aws", true),
+            ("sqs-fips.us-east-1.api.aws", true),
+            ("sqs.cn-north-1.api.amazonwebservices.com.cn", true),
+            ("sqs.us-east-1.amazonaws.com", false),
+            ("us-east-1.queue.amazonaws.com", false),
+            ("queue.amazonaws.com", false),
+            ("sqs-fips.evil.test", false),
+        ] {
+            let message = Sqs {
+                queue_url: format!("https://{host}/1/q"),
+                message: String::new(),
+                attributes: None,
+                group_id: None,
+            };
+            assert_eq!(message.host().as_deref(), expected.then_some(host), "{host}");
         }
     }
 }

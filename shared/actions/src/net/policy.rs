@@ -6,6 +6,8 @@
 //!
 //! Link-local addresses and metadata services give out credentials of the machine, and are never
 //! targets. Other addresses that are not public are targets with [`TargetPolicy::AllowPrivate`].
+//! On Lambda, the machine itself is never a target either: its runtime API, on loopback, hands out and
+//! acknowledges the messages of other jobs without authentication.
 //!
 //! For an IPv6 address that embeds an IPv4 address, both are checked. Of translated addresses, only
 //! the NAT64 well-known prefix can be public: networks without IPv4 reach public IPv4 hosts with it.
@@ -20,6 +22,8 @@ use url::{Host, Url};
 pub enum TargetPolicy {
     /// Only public addresses.
     PublicOnly,
+    /// Public and private addresses, but not those of the machine itself.
+    AllowPrivateNotLoopback,
     /// Public, private and loopback addresses.
     AllowPrivate,
 }
@@ -35,9 +39,10 @@ impl TargetPolicy {
             return Ok(());
         };
         match (self, reach) {
-            (Self::AllowPrivate, Reach::Private) => Ok(()),
-            (Self::AllowPrivate | Self::PublicOnly, Reach::Never | Reach::Private) => {
-                Err(Forbidden { address, rule, reach })
+            (Self::AllowPrivate | Self::AllowPrivateNotLoopback, Reach::Private)
+            | (Self::AllowPrivate, Reach::Loopback) => Ok(()),
+            (Self::AllowPrivateNotLoopback | Self::PublicOnly | Self::AllowPrivate, _) => {
+                Err(Forbidden { address, rule, reach, policy: self })
             }
         }
     }
@@ -55,19 +60,23 @@ pub struct Forbidden {
     address: IpAddr,
     rule: &'static str,
     reach: Reach,
+    policy: TargetPolicy,
 }
 
 impl std::error::Error for Forbidden {}
 
 impl fmt::Display for Forbidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, rule, reach } = self;
-        match reach {
-            Reach::Never => write!(f, "{address} is {rule}, which is never a target"),
-            Reach::Private => write!(
+        let Self { address, rule, reach, policy } = self;
+        match (reach, policy) {
+            (Reach::Never, _) => write!(f, "{address} is {rule}, which is never a target"),
+            (Reach::Loopback, TargetPolicy::AllowPrivateNotLoopback) => {
+                write!(f, "{address} is {rule}, which is never a target on Lambda")
+            }
+            (Reach::Loopback | Reach::Private, _) => write!(
                 f,
                 "{address} is {rule}, and only public addresses are targets here; \
-                 --allow-private-targets changes that"
+                 --allow-private-targets changes that, and Targets=private on AWS"
             ),
         }
     }
@@ -78,11 +87,13 @@ impl fmt::Display for Forbidden {
 enum Reach {
     /// No policy.
     Never,
-    /// [`TargetPolicy::AllowPrivate`].
+    /// [`TargetPolicy::AllowPrivate`]: the address is of the machine itself.
+    Loopback,
+    /// Every policy that allows private addresses.
     Private,
 }
 
-use Reach::{Never, Private};
+use Reach::{Loopback, Never, Private};
 
 /// IPv4 networks that are not public. The first one that contains an address decides.
 const NETWORKS_V4: [(Ipv4Addr, u32, &str, Reach); 18] = [
@@ -90,12 +101,12 @@ const NETWORKS_V4: [(Ipv4Addr, u32, &str, Reach); 18] = [
     (v4([100, 100, 100, 200]), 32, "a metadata service (Alibaba Cloud)", Never),
     (v4([168, 63, 129, 16]), 32, "a metadata service (Azure)", Never),
     (v4([192, 0, 0, 192]), 32, "a metadata service (Oracle Cloud)", Never),
-    (v4([127, 0, 0, 0]), 8, "loopback (127.0.0.0/8)", Private),
+    (v4([127, 0, 0, 0]), 8, "loopback (127.0.0.0/8)", Loopback),
     (v4([10, 0, 0, 0]), 8, "private (10.0.0.0/8)", Private),
     (v4([172, 16, 0, 0]), 12, "private (172.16.0.0/12)", Private),
     (v4([192, 168, 0, 0]), 16, "private (192.168.0.0/16)", Private),
     (v4([100, 64, 0, 0]), 10, "shared by a provider (100.64.0.0/10)", Private),
-    (v4([0, 0, 0, 0]), 8, "this machine (0.0.0.0/8)", Private),
+    (v4([0, 0, 0, 0]), 8, "this machine (0.0.0.0/8)", Loopback),
     (v4([192, 0, 0, 0]), 24, "reserved (192.0.0.0/24)", Private),
     (v4([192, 0, 2, 0]), 24, "for documentation (192.0.2.0/24)", Private),
     (v4([198, 51, 100, 0]), 24, "for documentation (198.51.100.0/24)", Private),
@@ -111,8 +122,8 @@ const NETWORKS_V6: [(Ipv6Addr, u32, &str, Reach); 16] = [
     (v6([0xfe80, 0, 0, 0, 0, 0, 0, 0]), 10, "link-local (fe80::/10)", Never),
     (v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0]), 32, "a metadata service (AWS, fd00:ec2::/32)", Never),
     (v6([0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254]), 128, "a metadata service (Google Cloud)", Never),
-    (v6([0, 0, 0, 0, 0, 0, 0, 1]), 128, "loopback (::1)", Private),
-    (v6([0, 0, 0, 0, 0, 0, 0, 0]), 128, "this machine (::)", Private),
+    (v6([0, 0, 0, 0, 0, 0, 0, 1]), 128, "loopback (::1)", Loopback),
+    (v6([0, 0, 0, 0, 0, 0, 0, 0]), 128, "this machine (::)", Loopback),
     (v6([0xfc00, 0, 0, 0, 0, 0, 0, 0]), 7, "private (fc00::/7)", Private),
     (v6([0xfec0, 0, 0, 0, 0, 0, 0, 0]), 10, "private (fec0::/10)", Private),
     (v6([0xff00, 0, 0, 0, 0, 0, 0, 0]), 8, "multicast (ff00::/8)", Private),
@@ -150,7 +161,7 @@ fn rule(address: IpAddr) -> Option<(&'static str, Reach)> {
         IpAddr::V6(address) => match embedded(address) {
             Some(Embedded::Same(inner)) => rule_v4(inner),
             Some(Embedded::Translated(inner)) => {
-                rule_v4(inner).filter(|(_, reach)| *reach == Never).or_else(|| rule_v6(address))
+                rule_v4(inner).filter(is_stricter).or_else(|| rule_v6(address))
             }
             // How long the prefix of a local NAT64 is, only its network knows.
             None if is_local_nat64(address) => NAT64_LENGTHS
@@ -162,6 +173,11 @@ fn rule(address: IpAddr) -> Option<(&'static str, Reach)> {
             None => rule_v6(address),
         },
     }
+}
+
+/// Whether the rule about an embedded address decides before the rule about the whole address.
+fn is_stricter((_, reach): &(&'static str, Reach)) -> bool {
+    matches!(reach, Never | Loopback)
 }
 
 fn rule_v4(address: Ipv4Addr) -> Option<(&'static str, Reach)> {
@@ -375,6 +391,40 @@ mod tests {
         check(TargetPolicy::AllowPrivate, true, &PRIVATE);
     }
 
+    /// Addresses in `PRIVATE` that reach, or may reach, the machine itself.
+    const LOOPBACK: [&str; 12] = [
+        "0.0.0.0",
+        "0.1.2.3",
+        "127.0.0.1",
+        "127.255.255.255",
+        "::",
+        "::1",
+        // The IPv4-compatible forms of 0.0.0.2 and 127.0.0.1.
+        "::2",
+        "::7f00:1",
+        "::ffff:127.0.0.1",
+        "::ffff:0:127.0.0.1",
+        "64:ff9b::127.0.0.1",
+        "2002:7f00:1::1",
+    ];
+
+    #[test]
+    fn on_lambda_private_addresses_are_targets_but_never_the_machine_itself() {
+        let policy = TargetPolicy::AllowPrivateNotLoopback;
+        check(policy, true, &PUBLIC);
+        let others = PRIVATE.into_iter().filter(|address| !LOOPBACK.contains(address));
+        check(policy, true, &others.collect::<Vec<_>>());
+        check(policy, false, &LOOPBACK);
+        check(policy, false, &NEVER);
+        check(TargetPolicy::PublicOnly, false, &LOOPBACK);
+        check(TargetPolicy::AllowPrivate, true, &LOOPBACK);
+        let error = policy.check("127.0.0.1".parse().unwrap()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "127.0.0.1 is loopback (127.0.0.0/8), which is never a target on Lambda"
+        );
+    }
+
     #[test]
     fn link_local_and_metadata_addresses_are_never_targets() {
         check(TargetPolicy::PublicOnly, false, &NEVER);
@@ -389,7 +439,7 @@ mod tests {
         assert_eq!(
             message("::ffff:10.0.0.1"),
             "::ffff:10.0.0.1 is private (10.0.0.0/8), and only public addresses are targets here; \
-             --allow-private-targets changes that"
+             --allow-private-targets changes that, and Targets=private on AWS"
         );
         assert_eq!(
             message("169.254.169.254"),

@@ -6,6 +6,7 @@ use domain::action::{
     Lambda, MessageFormat, ServiceBus, Sns, Sqs, StorageQueue, Target, Transport,
 };
 use domain::arn::Arn;
+use domain::own::OwnResources;
 use domain::secret::Secret;
 use minutehand_actions::{ActionSettings, Actions, Aws, Endpoint, Roots, SendLimits, TargetPolicy};
 use ports::{ActionOutcome, ActionSender as _};
@@ -15,7 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::authority::Authority;
 use crate::sender::{Names, context, failed, settings, succeeded};
-use crate::server::{Reply, Server, reply};
+use crate::server::{Reply, Seen, Server, reply};
 
 fn storage_queue() -> Target {
     Target::StorageQueue(StorageQueue {
@@ -287,5 +288,88 @@ async fn a_queue_on_another_host_gets_no_signed_request() {
         "{message}"
     );
     let message = failed(send(&settings(), &sqs("https://sqs.evil.test/1/q")).await);
-    assert!(message.contains("Access to AWS is not configured; see --aws-endpoint."), "{message}");
+    assert!(message.contains("Access to AWS is not configured; see --aws-endpoint, "), "{message}");
+}
+
+/// STS gives out one set of keys after the other.
+fn sts_and_sqs(seen: &Seen) -> Reply {
+    if seen.body.starts_with("Action=AssumeRole&") {
+        let body = "<AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>Planted-Role-Secret\
+                    </SecretAccessKey><SessionToken>Planted-Role-Token</SessionToken>";
+        return reply("200 OK", "", body);
+    }
+    let token = seen.header("x-amz-security-token").unwrap_or_default();
+    let error = json!({"__type": "odd#Odd", "message": token});
+    reply("400 Bad Request", "", &error.to_string())
+}
+
+#[tokio::test]
+async fn jobs_send_with_the_role_for_actions_which_is_assumed_once() {
+    let server = Server::start(sts_and_sqs).await;
+    let settings = aws(Some(&server.url("/")));
+    let role = "arn:aws:iam::123456789012:role/actions";
+    let in_role = settings.aws.clone().map(|aws| aws.in_role(role));
+    let actions = Actions::new(&ActionSettings { aws: in_role, ..settings }).unwrap();
+    let target = sqs("https://sqs.ap-south-1.amazonaws.com/123456789012/q");
+    for _ in 0..2 {
+        let message = failed(actions.send(&target, &context()).await.unwrap());
+        assert!(message.contains(" failed: Odd [redacted]"), "{message}");
+    }
+    let seen = server.seen();
+    let [assumed, sent, again] = seen.as_slice() else { panic!("{} requests", seen.len()) };
+    assert_eq!(
+        assumed.body,
+        "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2F\
+         actions&RoleSessionName=minutehand&DurationSeconds=3600"
+    );
+    for (request, key, scope) in [
+        (assumed, "AKIDEXAMPLE", "eu-west-1/sts"),
+        (sent, "ASIAROLE", "ap-south-1/sqs"),
+        (again, "ASIAROLE", "ap-south-1/sqs"),
+    ] {
+        let authorization = request.header("authorization").unwrap();
+        let expected = format!("AWS4-HMAC-SHA256 Credential={key}/20160330/{scope}/aws4_request, ");
+        assert!(authorization.starts_with(&expected), "{authorization}");
+    }
+    assert_eq!(sent.header("x-amz-security-token"), Some("Planted-Role-Token".to_owned()));
+}
+
+#[tokio::test]
+async fn a_role_that_cannot_be_assumed_is_named_and_nothing_is_sent() {
+    let server = Server::start(|_| {
+        let error = "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not you</Message>\
+                     </Error></ErrorResponse>";
+        reply("403 Forbidden", "", error)
+    })
+    .await;
+    let settings = aws(Some(&server.url("/")));
+    let in_role = settings.aws.clone().map(|aws| aws.in_role("arn:aws:iam::1:role/actions"));
+    let settings = ActionSettings { aws: in_role, ..settings };
+    let message = failed(send(&settings, &sqs("https://sqs.eu-west-1.amazonaws.com/1/q")).await);
+    assert!(
+        message.ends_with(
+            " failed: AccessDenied The role 'arn:aws:iam::1:role/actions' of actions cannot be \
+             assumed: not you"
+        ),
+        "{message}"
+    );
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_sent_to_a_resource_of_the_scheduler_itself() {
+    let server = Server::start(|_| reply("200 OK", "", "{}")).await;
+    let mut own = OwnResources::default();
+    assert!(own.add("arn:aws:sqs:eu-west-1:123456789012:work"));
+    let settings = ActionSettings { own, ..aws(Some(&server.url("/"))) };
+    let queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/work";
+    let message = failed(send(&settings, &sqs(queue)).await);
+    assert!(
+        message.ends_with(&format!(
+            " failed: RequestCanceled The queue '{queue}' belongs to the scheduler itself, and no job \
+             may send to it."
+        )),
+        "{message}"
+    );
+    assert!(server.seen().is_empty());
 }

@@ -63,7 +63,7 @@ async fn a_refusal_names_the_address_the_rule_and_the_flag() {
         message,
         "Http Action - Request to host 'private.test' failed: RequestCanceled The target \
          'private.test' is not allowed: 10.1.2.3 is private (10.0.0.0/8), and only public addresses \
-         are targets here; --allow-private-targets changes that."
+         are targets here; --allow-private-targets changes that, and Targets=private on AWS."
     );
     let message = failed(send(&allow_private(), get("http://metadata.test/")).await);
     assert_eq!(

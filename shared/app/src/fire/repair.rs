@@ -8,8 +8,8 @@
 //! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
 //! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
 //!
-//! A disabled or finished job is in no index by time, so a repair does not find it. What is lost there is a `run`
-//! that was under way, or its retries, error action and notice.
+//! A disabled or finished job is in no index by time. A repair finds it in a walk over all timers: a
+//! `run` of it may have been under way, or a retry, an error action or a notice may have been waiting.
 //!
 //! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
 //! done, so they repair themselves.
@@ -29,7 +29,7 @@ use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::firing::latest_until;
 use domain::job::JobState;
 use domain::work_item::JobRef;
-use ports::store::{DueTimer, HistoryEntry, JobTimer, PageRequest};
+use ports::store::{DueTimer, HistoryEntry, JobTimer, JobsAtRest, PageRequest};
 use ports::{Clock, DispatchQueue, QueueMessage};
 use recurrence::Timetable;
 
@@ -72,6 +72,8 @@ struct Candidate {
 pub struct RepairPorts {
     /// The store, from which everything is computed.
     pub store: FireStore,
+    /// The jobs that the index of timers does not have.
+    pub jobs_at_rest: Arc<dyn JobsAtRest>,
     /// The queue, which takes what is sent again.
     pub queue: Arc<dyn DispatchQueue>,
     /// The time.
@@ -109,6 +111,7 @@ pub async fn repair(ports: &RepairPorts) -> Result<RepairReport, AppError> {
     for shard in 0..ports.store.timers.shards() {
         repair.shard(shard).await?;
     }
+    repair.jobs_at_rest().await?;
     repair.candidates();
     repair.send().await?;
     Ok(repair.report)
@@ -132,6 +135,23 @@ impl Repair<'_> {
             }
             if self.messages.len() >= SENT_TOGETHER {
                 self.send().await?;
+            }
+        }
+    }
+
+    /// Looks at the attempts of jobs for which nothing is planned.
+    async fn jobs_at_rest(&mut self) -> Result<(), AppError> {
+        let mut from = None;
+        // Bounded by the timers of all jobs.
+        loop {
+            let page = PageRequest { from, items_max: TIMERS };
+            let page = self.ports.jobs_at_rest.at_rest(page).await?;
+            for job in &page.items {
+                self.attempts(job).await?;
+            }
+            match page.next {
+                Some(next) => from = Some(next),
+                None => return Ok(()),
             }
         }
     }

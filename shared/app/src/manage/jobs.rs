@@ -307,19 +307,23 @@ impl Manage {
         Ok(limits)
     }
 
-    /// Refuses actions that are sent to AWS if the installation has no AWS: each attempt would fail.
+    /// Refuses actions that are sent to AWS if the installation has no AWS, as each attempt would fail,
+    /// and those that are sent to the scheduler itself.
     pub(super) fn check_aws<'a>(
         &self,
-        mut targets: impl Iterator<Item = &'a Target>,
+        targets: impl Iterator<Item = &'a Target>,
     ) -> Result<(), Refusal> {
-        match targets.find(|target| target.is_aws()) {
-            Some(target) if !self.settings.has_aws => Err(Refusal::invalid(format!(
-                "Actions of type '{}' are sent to AWS, and this server has no AWS endpoint. Start it \
-                 with --aws-endpoint, or use another type.",
-                target.type_name()
-            ))),
-            Some(_) | None => Ok(()),
+        for target in targets.filter(|target| target.is_aws()) {
+            if !self.settings.has_aws {
+                return Err(Refusal::invalid(format!(
+                    "Actions of type '{}' are sent to AWS, and this server has no AWS endpoint. Start \
+                     it with --aws-endpoint, or use another type.",
+                    target.type_name()
+                )));
+            }
+            self.settings.own.check(target).map_err(|own| Refusal::invalid(own.to_string()))?;
         }
+        Ok(())
     }
 
     /// Dispatches the occurrences within the horizon, as a sweep does. If this fails, the next sweep

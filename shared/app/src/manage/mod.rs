@@ -24,6 +24,7 @@ mod view;
 use std::sync::Arc;
 
 use domain::name::{Name, PathSegment};
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
@@ -75,6 +76,8 @@ pub struct ManageSettings {
     pub plan_limits: PlanLimits,
     /// Whether actions can be sent to AWS.
     pub has_aws: bool,
+    /// The installation's own resources on AWS, to which no job may send.
+    pub own: OwnResources,
 }
 
 /// Manages collections and jobs.

@@ -11,6 +11,7 @@ pub trait Removal: Send + Sync {
     async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError>;
 
     /// Deletes some of the jobs of a deleted collection; `true` when none is left. The timer that
-    /// asks for the purge is then gone, too.
+    /// asks for the purge is then gone, too. A collection that is there keeps its jobs: only a forged
+    /// message asks to purge it.
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError>;
 }

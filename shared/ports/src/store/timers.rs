@@ -131,3 +131,11 @@ pub trait Timers: Send + Sync {
     /// Finishes a job that is enabled; `false` if it is not enabled, or its timing has changed.
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError>;
 }
+
+/// The jobs whose timers are in no index by time: nothing of them is planned, because they are disabled
+/// or have finished.
+#[async_trait]
+pub trait JobsAtRest: Send + Sync {
+    /// Reads a page of them, in no order that means anything.
+    async fn at_rest(&self, page: PageRequest) -> Result<Page<JobRef>, StoreError>;
+}

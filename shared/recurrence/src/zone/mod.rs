@@ -153,3 +153,16 @@ impl PartialEq for Zone {
 }
 
 impl Eq for Zone {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_zone_of_the_database_is_sound() {
+        for name in names() {
+            let zone = Zone::named(name).unwrap_or_else(|| panic!("{name} cannot be read"));
+            assert!(zone.recorded.is_sound(), "{name}");
+        }
+    }
+}

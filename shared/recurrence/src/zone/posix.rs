@@ -1,7 +1,10 @@
 //! The POSIX rule at the end of a TZif file, such as `EST5EDT,M3.2.0,M11.1.0`.
 
 use super::OffsetSegment;
-use crate::civil::{DAY, HOUR, MINUTE, Month, date_from_days, days_from_date, weekday};
+use crate::civil::{DAY, Date, HOUR, MINUTE, date_from_days, days_from_date, position, weekday};
+
+/// The days from 1 January of a common year to the first of each month, and to the end of the year.
+const FIRSTS: [i64; 13] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 
 /// The rule in the footer of a TZif file.
 pub(super) enum PosixRule {
@@ -39,8 +42,9 @@ enum Day {
     Julian(i64),
     /// `n`: 0 to 365, counting 29 February.
     Ordinal(i64),
-    /// `Mm.w.d`: the w-th weekday `d` of the month; week 5 is the last one, and day 0 is Sunday.
-    Weekday { month: i64, week: i64, day: i64 },
+    /// `Mm.w.d`: the first such weekday (Monday is 0) from a day of the year, which counts from 0 and
+    /// from 29 February on is a day later in leap years.
+    Weekday { from: i64, is_after_february: bool, weekday: i64 },
 }
 
 impl YearlyChange {
@@ -115,7 +119,22 @@ impl Year {
 }
 
 fn days_in(year: i64) -> i64 {
-    337 + Month(year * 12 + 1).length()
+    337 + Date { year, month: 2, day: 1 }.length_of_month()
+}
+
+impl Day {
+    /// The `week`-th weekday `day` of a month; week 5 is the last one, and day 0 is Sunday.
+    fn nth_weekday(month: i64, week: i64, day: i64) -> Option<Self> {
+        let first_of = |month: i64| FIRSTS.get(usize::try_from(month - 1).ok()?).copied();
+        // The last such weekday is a week before the first one of the next month.
+        let (month, from) = match week {
+            1..=4 => (month, first_of(month)? + 7 * (week - 1)),
+            5 => (month + 1, first_of(month + 1)? - 7),
+            _ => return None,
+        };
+        // POSIX counts weekdays from Sunday, this crate from Monday.
+        Some(Self::Weekday { from, is_after_february: month > 2, weekday: (day + 6) % 7 })
+    }
 }
 
 impl When {
@@ -124,16 +143,9 @@ impl When {
         let days = match self.day {
             Day::Julian(n) => n - 1 + i64::from(year.is_leap() && n >= 60),
             Day::Ordinal(n) => n,
-            Day::Weekday { month, week, day } => {
-                let of_year = (153 * ((month + 9) % 12) + 2) / 5;
-                // Counted from 1 March; for January and February, from the previous March.
-                let of_year = if month > 2 { of_year + 59 } else { of_year - 306 };
-                let of_year = of_year + i64::from(month > 2 && year.is_leap());
-                let first = year.first_day + of_year;
-                // POSIX counts weekdays from Sunday, this crate from Monday.
-                let nth = (day + 6 - weekday(first)).rem_euclid(7) + 7 * (week - 1);
-                let fits = week < 5 || nth < Month(year.number * 12 + month - 1).length();
-                of_year + if fits { nth } else { nth - 7 }
+            Day::Weekday { from, is_after_february, weekday: wanted } => {
+                let from = from + i64::from(is_after_february && year.is_leap());
+                from + i64::from(position(wanted + 7 - weekday(year.first_day + from)) % 7)
             }
         };
         (year.first_day + days) * DAY + self.second
@@ -186,7 +198,7 @@ impl Cursor<'_> {
                 self.expect(b'.')?;
                 let week = self.number()?;
                 self.expect(b'.')?;
-                Day::Weekday { month, week, day: self.number()? }
+                Day::nth_weekday(month, week, self.number()?)?
             }
             b'J' => {
                 self.expect(b'J')?;

@@ -7,7 +7,7 @@ use ports::store::{
     Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, SaveJob, Saved, TimerKey,
     TimerRecord,
 };
-use ports::{Collections, Jobs, RetryTimers, Timers};
+use ports::{Collections, Jobs, Removal, RetryTimers, Timers};
 
 use crate::world::{COLLECTION, JOB, World, at, collection, job, job_ref};
 
@@ -134,6 +134,15 @@ async fn a_job_finishes_once() {
     assert_eq!(timer.state, JobState::Faulted);
     let gone = Finish { job_uid: "gone".to_owned(), ..finish };
     assert!(!world.store.finish(&gone).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_collection_that_is_there_keeps_its_jobs_whatever_a_message_says() {
+    for groups in WAYS {
+        let world = World::with_job(groups).await;
+        assert!(world.store.purge(COLLECTION).await.unwrap());
+        assert_eq!(world.job().await.timer.due_at, Some(at(60)));
+    }
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence};
 use domain::job::JobState;
 use domain::name::{Name, PathSegment};
+use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::recently_counted::RecentlyCounted;
 use embedded::Store;
@@ -91,6 +92,7 @@ impl Api {
             region: "local".to_owned(),
             plan_limits: PlanLimits::On,
             has_aws: false,
+            own: OwnResources::default(),
         };
         let router = minutehand_rest::router(Rest {
             manage: Manage::new(ports, settings),

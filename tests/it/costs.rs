@@ -1,0 +1,290 @@
+//! The costs in `infra/README.md`, computed from counts and list prices.
+//!
+//! The counts of units are those that `make bench` measures and prints, and `store-dynamodb` has a test
+//! for each of their parts. The requests follow from how messages are sent and batched. What is assumed
+//! stands in [`ASSUMED`]. `cargo nextest run -p minutehand-tests costs --no-capture` prints everything.
+
+use std::fmt::Write as _;
+
+use runtime_aws::Metric;
+
+/// List prices of us-east-1, in USD.
+mod price {
+    pub(super) const WRITE_UNIT: f64 = 0.625 / MILLION;
+    pub(super) const READ_UNIT: f64 = 0.125 / MILLION;
+    pub(super) const PROVISIONED_WRITE_HOUR: f64 = 0.00065;
+    pub(super) const PROVISIONED_READ_HOUR: f64 = 0.00013;
+    pub(super) const STORED_GB_MONTH: f64 = 0.25;
+    pub(super) const RECOVERY_GB_MONTH: f64 = 0.20;
+    pub(super) const LAMBDA_REQUEST: f64 = 0.20 / MILLION;
+    pub(super) const LAMBDA_GB_SECOND: f64 = 0.000_013_333_4;
+    pub(super) const SQS_REQUEST: f64 = 0.40 / MILLION;
+    pub(super) const EVENT: f64 = 1.00 / MILLION;
+    pub(super) const LOG_GB: f64 = 0.50;
+    pub(super) const METRIC: f64 = 0.30;
+    pub(super) const ALARM: f64 = 0.10;
+    pub(super) const KEY: f64 = 1.00;
+    pub(super) const TRANSFER_GB: f64 = 0.09;
+    pub(super) const MILLION: f64 = 1_000_000.0;
+}
+use price::MILLION;
+
+/// What no test measures.
+struct Assumed {
+    /// How long an invocation of the executor waits for its instant, for the target, and for the rest.
+    batch_seconds: f64,
+    executor_gb: f64,
+    /// The part of provisioned units that is used.
+    use_of_units: f64,
+    /// How many messages a full batch has.
+    batch: f64,
+    log_line_kb: f64,
+    history_kb: f64,
+    history_months: f64,
+    request_kb: f64,
+    sweeper_seconds: f64,
+    sweeper_gb: f64,
+    receives_a_minute: f64,
+}
+
+const ASSUMED: Assumed = Assumed {
+    batch_seconds: 0.75,
+    executor_gb: 0.25,
+    use_of_units: 0.7,
+    batch: 10.0,
+    log_line_kb: 0.4,
+    history_kb: 0.9,
+    history_months: 2.0,
+    request_kb: 1.5,
+    sweeper_seconds: 0.1,
+    sweeper_gb: 0.25,
+    receives_a_minute: 15.0,
+};
+
+const TICKS: f64 = 43_200.0;
+const SHARDS: f64 = 64.0;
+const ALARMS: f64 = 10.0;
+/// Two for each way of table and index raise the units, and two lower them.
+const ALARMS_OF_SCALING: f64 = 16.0;
+
+/// The counts of a firing in full batches, or alone.
+struct Counts {
+    writes: f64,
+    reads: f64,
+    sqs_requests: f64,
+    invocations: f64,
+    events: f64,
+}
+
+/// The columns of the table: minutely, hourly and one-time, each in full batches and alone.
+fn columns() -> [Counts; 6] {
+    let batch = ASSUMED.batch;
+    // A claim, a record and a count, and the move of the timer: each 14 minutes, each hour.
+    let (minutely, hourly, one_time) = (3.0 + 3.0 / 14.0, 6.0, 19.0);
+    let sends_minutely = 2.0 / 14.0;
+    let counts = |writes, reads, sqs_requests, invocations, events| Counts {
+        writes,
+        reads,
+        sqs_requests,
+        invocations,
+        events,
+    };
+    [
+        counts(minutely, 1.71, 2.0 / batch + sends_minutely, 1.0 / batch, 0.0),
+        counts(minutely, 2.5, 2.0 + sends_minutely, 1.0, 0.0),
+        counts(hourly, 1.68, 3.0 / batch, 1.0 / batch, 0.0),
+        counts(hourly, 2.5, 3.0, 1.0, 0.0),
+        counts(one_time, 4.70, 6.0 / batch, 2.0 / batch, 1.0),
+        counts(one_time, 5.5, 6.0, 2.0, 1.0),
+    ]
+}
+
+/// The USD of a million firings.
+struct Costs {
+    rows: [f64; 8],
+    provisioned: f64,
+}
+
+const ROWS: [&str; 8] = [
+    "table, writes",
+    "table, reads",
+    "queue",
+    "executor",
+    "logs",
+    "bus: an event for each completed job",
+    "history for 60 days",
+    "its recovery",
+];
+
+impl Costs {
+    fn of(counts: &Counts) -> Self {
+        let writes = counts.writes * price::WRITE_UNIT;
+        let reads = counts.reads * price::READ_UNIT;
+        // The message that removes a one-time job waits for no instant and no target.
+        let removals = counts.events * counts.invocations / 2.0;
+        let runs = counts.invocations - removals;
+        let brief = 0.05;
+        let gb_seconds = (runs * ASSUMED.batch_seconds + removals * brief) * ASSUMED.executor_gb;
+        let executor =
+            counts.invocations * price::LAMBDA_REQUEST + gb_seconds * price::LAMBDA_GB_SECOND;
+        let gb = |kb: f64| kb / MILLION;
+        let history = gb(ASSUMED.history_kb) * ASSUMED.history_months;
+        let rows = [
+            writes,
+            reads,
+            counts.sqs_requests * price::SQS_REQUEST,
+            executor,
+            counts.invocations * gb(ASSUMED.log_line_kb) * price::LOG_GB,
+            counts.events * price::EVENT,
+            history * price::STORED_GB_MONTH,
+            history * price::RECOVERY_GB_MONTH,
+        ]
+        .map(|usd| usd * MILLION);
+        let an_hour = 3_600.0 * ASSUMED.use_of_units;
+        let units = counts.writes * price::PROVISIONED_WRITE_HOUR / an_hour
+            + counts.reads * price::PROVISIONED_READ_HOUR / an_hour;
+        let others: f64 = rows.iter().skip(2).sum();
+        Self { rows, provisioned: others + units * MILLION }
+    }
+
+    fn sum(&self) -> f64 {
+        self.rows.iter().sum()
+    }
+}
+
+/// A row of a table in Markdown.
+fn row(name: &str, values: impl IntoIterator<Item = f64>, strong: &str) -> String {
+    let mut line = format!("| {strong}{name}{strong} |");
+    for usd in values {
+        let _ = if usd > 0.0 {
+            write!(line, " {strong}{usd:.2}{strong} |")
+        } else {
+            write!(line, " |")
+        };
+    }
+    line
+}
+
+/// The rows about a million firings.
+fn firing() -> Vec<String> {
+    let costs = columns().map(|counts| Costs::of(&counts));
+    let mut rows: Vec<String> = ROWS
+        .iter()
+        .enumerate()
+        .map(|(n, name)| row(name, costs.iter().map(|it| it.rows[n]), ""))
+        .collect();
+    rows.push(row("sum on demand", costs.iter().map(Costs::sum), "**"));
+    rows.push(row("sum with provisioned units", costs.iter().map(|it| it.provisioned), "**"));
+    rows
+}
+
+/// The costs of an idle month: all of them, and those that no free tier covers.
+struct Idle {
+    rows: Vec<(&'static str, f64, bool)>,
+}
+
+impl Idle {
+    fn new() -> Self {
+        let sweeper = TICKS
+            * (price::LAMBDA_REQUEST
+                + ASSUMED.sweeper_seconds * ASSUMED.sweeper_gb * price::LAMBDA_GB_SECOND);
+        let rows = vec![
+            ("`Table`, its index", TICKS * SHARDS * 0.5 * price::READ_UNIT, false),
+            ("`Table`, its item of pulses", TICKS * (price::WRITE_UNIT + price::READ_UNIT), false),
+            ("`SweeperFunction`", sweeper, true),
+            ("`Deliveries`, `Queue`", TICKS * ASSUMED.receives_a_minute * price::SQS_REQUEST, true),
+            ("`Key`", price::KEY, false),
+            ("metrics", price::METRIC, true),
+            ("ten alarms", ALARMS * price::ALARM, true),
+            (
+                "`ApiLog`, `SweeperLog`, `ExecutorLog`, `AccessLog`",
+                { TICKS * ASSUMED.log_line_kb / MILLION * price::LOG_GB },
+                true,
+            ),
+        ];
+        Self { rows }
+    }
+
+    fn sum(&self, is_free_tier: bool, is_own_key: bool) -> f64 {
+        let paid = self.rows.iter().filter(|(name, _, is_free)| {
+            !(is_free_tier && *is_free || is_own_key && *name == "`Key`")
+        });
+        paid.map(|(_, usd, _)| usd).sum()
+    }
+}
+
+fn readme() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/README.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[track_caller]
+fn contains(readme: &str, lines: &[String]) {
+    println!("{}", lines.join("\n"));
+    for line in lines {
+        assert!(readme.contains(line.as_str()), "infra/README.md needs the line\n{line}");
+    }
+}
+
+#[test]
+fn the_costs_of_a_million_firings_in_the_readme_follow_from_counts_and_prices() {
+    contains(&readme(), &firing());
+}
+
+#[test]
+fn the_costs_of_an_idle_month_in_the_readme_follow_from_counts_and_prices() {
+    let (readme, idle) = (readme(), Idle::new());
+    for (name, usd, _) in &idle.rows {
+        println!("{name} {usd:.3}");
+        let mut lines = readme.lines().filter(|line| line.starts_with(&format!("| {name}")));
+        let line = lines.next().unwrap_or_else(|| panic!("infra/README.md has no row {name}"));
+        assert!(line.ends_with(&format!(" {usd:.2} |")), "{line}: {usd:.2}");
+    }
+    let sums = [(false, false), (false, true), (true, false), (true, true)];
+    let sums = sums.map(|(tier, own)| idle.sum(tier, own));
+    contains(
+        &readme,
+        &[
+            format!("| **sum** | | **{:.2}** |", sums[0]),
+            format!("| with a key of your own | | {:.2} |", sums[1]),
+            format!("| in AWS's free tier | | {:.2} |", sums[2]),
+            format!("| in AWS's free tier, with a key of your own | | {:.2} |", sums[3]),
+        ],
+    );
+    // What the project promises.
+    for (sum, most) in sums.into_iter().zip([2.80, 1.80, 1.30, 0.30]) {
+        assert!(sum <= most, "{sum} USD a month, and {most} are promised");
+    }
+}
+
+#[test]
+fn the_costs_beside_the_sum_in_the_readme_follow_from_counts_and_prices() {
+    #[expect(clippy::cast_precision_loss, reason = "there are a dozen")]
+    let metrics = Metric::published().count() as f64;
+    let transfer = ASSUMED.request_kb / MILLION * price::TRANSFER_GB * MILLION;
+    let lines = [
+        format!("| data transfer | {transfer:.2} a million firings |"),
+        format!("| metrics | {:.2} a month |", metrics * price::METRIC),
+        format!("| alarms of auto scaling | {:.2} a month |", ALARMS_OF_SCALING * price::ALARM),
+    ];
+    let readme = readme();
+    for line in &lines {
+        let name = line.trim_end_matches('|');
+        println!("{line}");
+        assert!(readme.contains(name), "infra/README.md needs a row that begins with\n{line}");
+    }
+}
+
+/// The free units hold the writes of this many minutely jobs.
+#[test]
+fn the_free_units_hold_the_jobs_that_the_readme_names() {
+    let [minutely, ..] = columns();
+    // Two units of each move of a timer are of the index.
+    let index = 2.0 / 14.0;
+    let table = minutely.writes - index;
+    let (of_table, of_index) = (22.0 * 60.0 / table, 3.0 * 60.0 / index);
+    let jobs = (of_table.min(of_index) * ASSUMED.use_of_units / 10.0).floor() * 10.0;
+    println!("{of_table:.0} jobs by the table, {of_index:.0} by the index, {jobs} at 70 %");
+    let sentence = format!("up to about {jobs} minutely jobs");
+    assert!(readme().contains(&sentence), "infra/README.md does not say '{sentence}'");
+}
