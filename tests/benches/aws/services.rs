@@ -24,7 +24,7 @@ pub(crate) struct Services {
     /// The table, without TLS.
     pub(crate) dynamodb: aws_sdk_dynamodb::Client,
     pub(crate) system: Runtime,
-    _tls: Tls,
+    pub(crate) tls: Tls,
 }
 
 impl Services {
@@ -58,7 +58,7 @@ impl Services {
         });
         let mut environment = environment(urls);
         environment.push(("SSL_CERT_FILE", tls.authorities().display().to_string()));
-        Self { environment, target, sent, refuses, dynamodb, system, _tls: tls }
+        Self { environment, target, sent, refuses, dynamodb, system, tls }
     }
 
     /// The environment that Lambda and the template give.

@@ -41,7 +41,7 @@ async fn an_unreadable_message_fails_alone() {
 #[tokio::test]
 async fn messages_of_the_first_version_are_performed() {
     let world = World::new().await;
-    for name in ["sqs-good", "sqs-first-version"] {
+    for name in ["sqs-good", "sqs-packet", "sqs-first-version"] {
         let answer = world.executor.perform(fixture(name), world.ends_at()).await;
         assert!(failures(&answer).is_empty(), "{name}");
     }
