@@ -30,26 +30,21 @@ help: ## print this list
 tools: ## install what `make check` and `make test` need: Rust's components, Debian's packages (with sudo)
 	@.ci/tools
 
-COLLECTION := http://$(LISTEN)/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections/first
-VERSION := api-version=2016-03-01
-# The token is read when a line is run, so it is in no history.
-CURL := curl -H "Authorization: Bearer $$(cat '$(DATA)/token')"
-JOB := {"properties":{"action":{"type":"Https","request":{"method":"GET","uri":"https://example.com/"}},"recurrence":{"frequency":"hour"}}}
+CLIENT := $(TARGET_DIR)/debug/minutehand
+SERVER := $(if $(filter 127.0.0.1:7070,$(LISTEN)),, --server http://$(LISTEN))
 
 define CALLS
 
-Once it says where it listens, paste these into another terminal:
+Once it says where it listens, paste these into another terminal, in this directory:
 
-  $(CURL) -X PUT '$(COLLECTION)?$(VERSION)' -d '{}'
-  $(CURL) -X PUT '$(COLLECTION)/jobs/hello?$(VERSION)' -d '$(JOB)'
-  $(CURL) '$(COLLECTION)/jobs/hello?$(VERSION)'
-
-The job has no startTime: it runs at once, and then every hour.
+  $(CLIENT) job create hello --every 1m --url https://example.com/$(SERVER)
+  $(CLIENT) job run hello --wait$(SERVER)
+  $(CLIENT) job history hello$(SERVER)
 
 endef
 export CALLS
 
-run: ## build the binary and serve with it; prints calls to try; Ctrl-C ends it
+run: ## build the binary and serve with it; prints commands to try; Ctrl-C ends it
 	cargo build -p minutehand --locked
 	@echo "$$CALLS"
 	@exec $(TARGET_DIR)/debug/minutehand serve --listen $(LISTEN) --data '$(DATA)'
@@ -137,16 +132,26 @@ dist: ## the binary as it is released: optimised, stripped
 	@wc -c $(RELEASE) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
 # Nothing is built here, so that it works under sudo: root has no toolchain.
-install: ## put what `make dist` built, and a unit for systemd, below PREFIX; makes /etc/minutehand
+# Where bash, zsh and fish look for what completes a command.
+COMPLETIONS := share/bash-completion/completions/minutehand share/zsh/site-functions/_minutehand \
+	share/fish/vendor_completions.d/minutehand.fish
+
+install: ## put what `make dist` built, manual pages and a unit for systemd below PREFIX; makes /etc/minutehand
 	@test -x '$(RELEASE)' || { echo 'there is no $(RELEASE): run `make dist` first' >&2; exit 1; }
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/systemd/system'
 	install -m 755 '$(RELEASE)' '$(DESTDIR)$(PREFIX)/bin/minutehand'
 	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' infra/systemd/minutehand.service \
 		> '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
+	install -d $(addprefix '$(DESTDIR)$(PREFIX)'/,share/man/man1 $(dir $(COMPLETIONS)))
+	'$(RELEASE)' man '$(DESTDIR)$(PREFIX)/share/man/man1'
+	'$(RELEASE)' completions bash > '$(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS))'
+	'$(RELEASE)' completions zsh > '$(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS))'
+	'$(RELEASE)' completions fish > '$(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS))'
 	install -d -m 700 '$(DESTDIR)/etc/minutehand'
 
 uninstall: ## remove what `make install` put below PREFIX; settings and data stay
 	rm -f '$(DESTDIR)$(PREFIX)/bin/minutehand' '$(DESTDIR)$(PREFIX)/lib/systemd/system/minutehand.service'
+	rm -f $(addprefix '$(DESTDIR)$(PREFIX)'/,share/man/man1/minutehand.1 share/man/man1/minutehand-*.1 $(COMPLETIONS))
 	@if [ -d '$(DESTDIR)/etc/minutehand' ]; then rmdir --ignore-fail-on-non-empty '$(DESTDIR)/etc/minutehand'; fi
 	@echo 'Data and settings stay: remove /var/lib/minutehand and /etc/minutehand by hand.'
 

@@ -5,7 +5,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-const PLACES: [&str; 2] = ["opt/it/bin/minutehand", "opt/it/lib/systemd/system/minutehand.service"];
+const PLACES: [&str; 5] = [
+    "opt/it/bin/minutehand",
+    "opt/it/lib/systemd/system/minutehand.service",
+    "opt/it/share/bash-completion/completions/minutehand",
+    "opt/it/share/zsh/site-functions/_minutehand",
+    "opt/it/share/fish/vendor_completions.d/minutehand.fish",
+];
 
 fn make(target: &str, root: &Path) {
     let mut make = Command::new("make");

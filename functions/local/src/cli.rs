@@ -24,12 +24,6 @@ const REFUSED: u8 = 2;
 /// Longer help lines are hard to read, however wide the terminal is.
 const HELP_WIDTH_MAX: usize = 100;
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  success
-  1  failure: a file cannot be read or written, or the data directory is in use
-  2  invalid input: an argument or a job; the message for a job is the API's";
-
 const SERVE_EXAMPLES: &str = "\
 Examples:
   minutehand serve
@@ -127,7 +121,7 @@ const URL_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0
 /// Job scheduler: calls URLs and sends messages on a calendar, with retries and history
 #[derive(Parser)]
 #[command(name = "minutehand", version = version(), max_term_width = HELP_WIDTH_MAX)]
-#[command(after_long_help = EXIT_CODES)]
+#[command(after_long_help = cli::EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -150,7 +144,11 @@ enum Command {
     /// Ask a running server whether it is healthy
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
+    #[command(flatten)]
+    Client(cli::Command),
 }
+
+const ENVIRONMENT: cli::Environment = cli::Environment { variable: environment, now };
 
 #[derive(clap::Args)]
 struct HealthArgs {
@@ -198,6 +196,7 @@ struct PreviewArgs {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
+    cli::complete(|| cli::with_names(Cli::command(), ENVIRONMENT));
     let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
     match cli.command {
         Command::Serve(args) => run_server(&args),
@@ -212,6 +211,7 @@ pub(crate) fn run() -> ExitCode {
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
         Command::Health(args) => health(args),
+        Command::Client(command) => cli::run(command, Cli::command(), ENVIRONMENT),
     }
 }
 
@@ -219,8 +219,14 @@ pub(crate) fn run() -> ExitCode {
 fn with_tip(mut error: Error) -> Error {
     let is = |error: &Error, kind, text| matches!(error.get(kind), Some(ContextValue::String(found)) if found == text);
     let tip = if error.kind() == ErrorKind::InvalidSubcommand {
-        let command = Cli::command();
-        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let program = Cli::command();
+        // The words up to the one that is no command lead to its neighbours.
+        let mut command = &program;
+        for word in std::env::args().skip(1) {
+            command = command.find_subcommand(&word).unwrap_or(command);
+        }
+        let names = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let names: Vec<&str> = names.map(clap::Command::get_name).collect();
         format!("the commands are {}", names.join(", "))
     } else if is(&error, ContextKind::InvalidArg, "--port") {
         "the port is a part of --listen, like --listen 127.0.0.1:8080".to_owned()

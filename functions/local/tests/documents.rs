@@ -12,12 +12,12 @@ use serde_json::Value;
 const README: &str = include_str!("../../../README.md");
 const RECURRENCES: &str = include_str!("../../../shared/docs/recurrences.md");
 
-/// The README says that the recipes are previewed from here.
+/// The README says that the recipes start here.
 const RECIPES_FROM: &str = "2027-01-01T00:00:00Z";
 
 #[test]
 fn every_recipe_of_the_readme_fires_as_it_says() {
-    assert!(README.contains(&format!("minutehand preview --from {RECIPES_FROM}")));
+    assert!(README.contains("with `--start 2027-01-01`"));
     let (_, section) = README.split_once("\n## Recipes\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
@@ -57,14 +57,41 @@ fn every_line_of_cron_is_a_recurrence_with_occurrences() {
     }
 }
 
+/// The job that the command line makes of some options, from the start that the README names.
+fn created(options: &str) -> Result<String, String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+    command.args(["job", "create", "x", "--url", "http://localhost/", "--dry-run", "--json"]);
+    for (n, part) in options.split('\'').enumerate() {
+        // What stands between quotes is one argument.
+        if n % 2 == 1 {
+            command.arg(part)
+        } else {
+            command.args(part.split_whitespace())
+        };
+    }
+    command.env_remove("MINUTEHAND_CONTEXT");
+    // No server runs there: a dry run needs none.
+    command.env("MINUTEHAND_URL", "http://127.0.0.1:1");
+    if !options.contains("--once") {
+        command.args(["--start", "2027-01-01"]);
+    }
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+}
+
 /// What a row says that the preview does not; `None` if they agree.
 fn recipe_problem(row: &str) -> Option<String> {
-    let [_, properties, sentence, first] = cells(row)[..] else {
+    let [_, options, sentence, first] = cells(row)[..] else {
         return Some("a recipe has four cells".to_owned());
     };
     let shown: Vec<&str> = first.split(", ").collect();
     let count = u32::try_from(shown.len()).unwrap();
-    let preview = match Preview::of(properties.trim_matches('`'), from(), count) {
+    let job = match created(options.trim_matches('`')) {
+        Ok(job) => job,
+        Err(refused) => return Some(refused),
+    };
+    let preview = match Preview::of(&job, from(), count) {
         Ok(preview) => preview,
         Err(error) => return Some(error.to_string()),
     };
@@ -141,16 +168,16 @@ fn is_matched(cron: &str, at: DateTime<Utc>) -> bool {
 
 #[test]
 fn a_recipe_that_says_something_else_is_found() {
-    let row = |properties: &str, sentence: &str, first: &str| {
-        recipe_problem(&format!("| A goal | `{properties}` | {sentence} | {first} |"))
+    let row = |options: &str, sentence: &str, first: &str| {
+        recipe_problem(&format!("| A goal | `{options}` | {sentence} | {first} |"))
     };
-    let daily = r#"{"startTime":"2027-01-01T06:00:00Z","recurrence":{"frequency":"day"}}"#;
+    let daily = "--at 06:00 --daily";
     let says = "Every day at 06:00 UTC";
     assert_eq!(row(daily, says, "2027-01-01 06:00, 2027-01-02 06:00"), None);
     assert!(row(daily, "Every day at 07:00 UTC", "2027-01-01 06:00").is_some());
     assert!(row(daily, says, "2027-01-01 07:00").is_some());
     assert!(row(daily, says, "2027-01-01 06:00, 2027-01-03 06:00").is_some());
-    assert!(row(r#"{"recurrence":{"frequency":"dayly"}}"#, says, "2027-01-01 06:00").is_some());
+    assert!(row("--at 06:00", says, "2027-01-01 06:00").is_some());
     assert!(recipe_problem("| A goal | `{}` |").is_some());
 }
 

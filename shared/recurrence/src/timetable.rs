@@ -244,10 +244,8 @@ impl Timetable {
     /// Returns the civil time of an instant in the rule's zone, and its offset from UTC.
     #[must_use]
     pub fn local(&self, instant: DateTime<Utc>) -> (NaiveDateTime, TimeDelta) {
-        let offset = self.zone().map_or(0, |zone| zone.offset_at(instant.timestamp()));
-        let offset = TimeDelta::seconds(offset);
-        let utc = instant.naive_utc();
-        (utc.checked_add_signed(offset).unwrap_or(utc), offset)
+        let utc = (instant.naive_utc(), TimeDelta::zero());
+        self.zone().map_or(utc, |zone| zone.local(instant))
     }
 
     /// Returns how a clock change affected an occurrence, or `None` if it did not.

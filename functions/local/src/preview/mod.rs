@@ -48,9 +48,10 @@ impl PreviewError {
     #[must_use]
     pub fn detail(&self) -> Option<String> {
         match self {
-            Self::NotJson(_) => {
-                Some(format!("{WHAT_TO_GIVE}. Cron expressions are not supported."))
-            }
+            Self::NotJson(_) => Some(format!(
+                "{WHAT_TO_GIVE}. For a cron expression: `minutehand job create x --cron '…' \
+                     --url http://localhost/ --dry-run`."
+            )),
             Self::NotAJob(_) => None,
             Self::Refused(refused) => refused.detail(),
         }

@@ -13,6 +13,7 @@ mod posix;
 mod tzif;
 mod windows;
 
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use posix::YearlyChange;
 use tzif::Tzif;
 
@@ -109,6 +110,14 @@ impl Zone {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns the civil time of an instant, and its offset from UTC.
+    #[must_use]
+    pub fn local(&self, instant: DateTime<Utc>) -> (NaiveDateTime, TimeDelta) {
+        let offset = TimeDelta::seconds(self.offset_at(instant.timestamp()));
+        let utc = instant.naive_utc();
+        (utc.checked_add_signed(offset).unwrap_or(utc), offset)
     }
 
     /// Returns whether the clock of the zone shows UTC at every instant.

@@ -136,7 +136,10 @@ impl Paths {
             .collect::<Result<_, _>>()
             .with_context(|| format!("cannot read certificates in {certificate}"))?;
         if chain.is_empty() {
-            bail!("{certificate} does not contain a certificate in PEM format");
+            bail!(
+                "{certificate} does not contain a certificate in PEM format: it has to contain \
+                 -----BEGIN CERTIFICATE-----"
+            );
         }
         let private = PrivateKeyDer::from_pem_slice(&pair.key)
             .with_context(|| format!("{key} does not contain a private key in PEM format"))?;

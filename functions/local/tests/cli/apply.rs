@@ -1,0 +1,150 @@
+//! `apply`: files become jobs, twice is a no-op, and secrets stay references.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, run, words};
+
+fn jobs(world: &World, file: &str, document: &Value) {
+    let dir = world.home.path().join("jobs");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join(file), document.to_string()).unwrap();
+}
+
+fn billing() -> Value {
+    json!({"collection": "billing", "properties": {"minutehand": {"timeZone": "Europe/Berlin"}},
+    "jobs": {
+        "export": {"startTime": "2027-01-01", "action": {"type": "https",
+                "retryPolicy": {"retryType": "Fixed", "retryInterval": "PT1M", "retryCount": 3},
+                "request": {"method": "post", "uri": "https://example.com/export",
+                    "headers": {"Accept": "*/*", "X-Api-Key": {"$env": "KEY"}},
+                    "authentication": {"type": "basic", "username": "u",
+                        "password": {"$file": "password"}}}},
+            "recurrence": {"frequency": "Week", "endTime": "2050-01-01",
+                "schedule": {"weekDays": ["Monday"], "hours": [2], "minutes": [30]}}},
+        "once": {"startTime": "2050-01-01T00:00:00+01:00", "state": "disabled",
+            "action": {"type": "Http", "request": {"method": "GET", "uri": "http://a/?b=c"}}},
+    }})
+}
+
+#[test]
+fn applying_twice_changes_nothing() {
+    let world = World::new();
+    jobs(&world, "a.json", &billing());
+    fs::write(world.home.path().join("jobs/password"), "hunter2\n").unwrap();
+    let apply = |line: &str| run(world.command().args(words(line)).env("KEY", "k3y"), "");
+
+    let dry = apply("apply -f jobs --dry-run");
+    assert_eq!(dry.code, Some(0), "{dry:?}");
+    assert!(
+        dry.out.contains("+ billing/export  every week on Monday at 02:30 Europe/Berlin time"),
+        "{dry:?}"
+    );
+    assert!(
+        dry.out.ends_with("3 to create, 0 to change, 0 to delete; nothing was done\n"),
+        "{dry:?}"
+    );
+    assert_eq!(world.run("collection show billing").code, Some(3));
+
+    let first = apply("apply -f jobs");
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let second = apply("apply -f jobs");
+    assert_eq!(second.out, "nothing to do; 2 jobs as the files say\n", "{second:?}");
+    // The secrets are stored, so the second time needs none of them.
+    assert_eq!(world.must("diff -f jobs"), "nothing to do; 2 jobs as the files say\n");
+    let steps = world.json("diff -f jobs --json");
+    assert_eq!(steps["steps"], json!([]));
+
+    let mut changed = billing();
+    changed["jobs"]["export"]["recurrence"]["schedule"]["minutes"] = json!([37]);
+    changed["jobs"]["once"]["state"] = json!("enabled");
+    jobs(&world, "a.json", &changed);
+    let diff = world.must("diff -f jobs");
+    assert!(diff.contains("~ billing/once    state: \"disabled\" -> \"enabled\""), "{diff}");
+    assert!(diff.contains("at 02:37"), "{diff}");
+    // A PATCH of what differs leaves the stored secrets alone.
+    world.must("apply -f jobs");
+    assert_eq!(world.must("apply -f jobs"), "nothing to do; 2 jobs as the files say\n");
+    assert!(world.must("job next billing/export --count 1").contains(" 02:37 "));
+
+    let sent = apply("apply -f jobs --send-secrets");
+    assert!(sent.out.contains("~ billing/export  the secrets are sent"), "{sent:?}");
+    for ended in [&dry, &first, &second, &sent] {
+        let all = format!("{}{}", ended.out, ended.err);
+        assert!(!all.contains("hunter2") && !all.contains("k3y"), "{all}");
+    }
+    let unset = world.run("apply -f jobs --send-secrets");
+    assert!(unset.err.contains("the variable KEY is not set"), "{unset:?}");
+}
+
+#[test]
+fn pruning_deletes_only_in_the_collections_of_the_files() {
+    let world = World::new();
+    for name in ["billing", "shop"] {
+        world.must(&format!("collection create {name}"));
+        world.must(&format!("job create {name}/old --every 1h --url http://a/"));
+    }
+    let mut document = billing();
+    document["jobs"].as_object_mut().unwrap().remove("export");
+    jobs(&world, "a.json", &document);
+
+    let kept = world.must("apply -f jobs");
+    assert!(kept.contains("- billing/old   only with --prune"), "{kept}");
+    let unasked = world.run("apply -f jobs --prune");
+    assert_eq!(unasked.code, Some(2), "{unasked:?}");
+    assert!(unasked.out.contains("- billing/old  delete"), "{unasked:?}");
+    assert!(unasked.err.contains("delete 1 job for good? Add --yes"), "{unasked:?}");
+    world.must("apply -f jobs --prune --yes");
+    assert_eq!(world.run("job show billing/old").code, Some(3));
+    assert_eq!(world.run("job show shop/old").code, Some(0));
+}
+
+#[test]
+fn a_file_with_a_mistake_changes_nothing() {
+    let world = World::new();
+    for (change, says) in [
+        (json!({"password": "hunter2"}), "'action.password' is a secret"),
+        (
+            json!({"request": {"headers": {"Cookie": "c"}}}),
+            "'action.request.headers.Cookie' is a secret",
+        ),
+    ] {
+        let mut document = billing();
+        document["jobs"]["export"]["action"] = change;
+        jobs(&world, "a.json", &document);
+        let ended = world.run("apply -f jobs");
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
+        assert!(ended.err.contains(says) && !ended.err.contains("hunter2"), "{ended:?}");
+    }
+    let mut document = billing();
+    document["jobs"]["once"].as_object_mut().unwrap().remove("startTime");
+    document["jobs"].as_object_mut().unwrap().remove("export");
+    jobs(&world, "a.json", &document);
+    let ended = world.run("apply -f jobs");
+    assert!(ended.err.contains("jobs/a.json: job 'once': 'startTime' is missing"), "{ended:?}");
+    assert_eq!(world.run("collection show billing").code, Some(3), "nothing was made");
+}
+
+#[test]
+fn what_is_exported_can_be_applied() {
+    let world = World::new();
+    world.must("collection create ops --zone Europe/Berlin");
+    world.must("job create ops/a --at 02:30 --on mon-fri --url http://a/ --retry 2");
+    world.must("job create ops/b --every 15m --url http://b/ --body x --disabled");
+    world.must("job copy ops/a ops/c");
+    let out = world.run("export ops -o files");
+    assert_eq!((out.code, out.err.as_str()), (Some(0), "files/ops.json: 3 jobs\n"), "{out:?}");
+    assert_eq!(world.must("diff -f files"), "nothing to do; 3 jobs as the files say\n");
+    let printed: Value = world.json("export ops");
+    assert_eq!(printed["jobs"].as_object().unwrap().len(), 3);
+
+    let other = World::new();
+    fs::create_dir(other.home.path().join("files")).unwrap();
+    fs::copy(world.home.path().join("files/ops.json"), other.home.path().join("files/ops.json"))
+        .unwrap();
+    let applied = other.must("apply -f files");
+    assert!(applied.ends_with("4 to create, 0 to change, 0 to delete\ndone\n"), "{applied}");
+    assert_eq!(other.must("apply -f files"), "nothing to do; 3 jobs as the files say\n");
+    assert_eq!(other.must("export ops"), world.must("export ops"));
+}

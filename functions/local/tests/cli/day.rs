@@ -1,0 +1,168 @@
+//! A day with the command line: every command, one after the other.
+
+use serde_json::Value;
+
+use crate::world::{World, target};
+
+#[test]
+fn a_job_is_created_without_json_and_says_what_was_understood() {
+    let world = World::new();
+    let made = world.run(
+        "job create weekdays --at 09:00 --on mon-fri --zone Europe/Berlin \
+         --url https://example.com/report --retry 5",
+    );
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!(made.err, "made the collection 'default'\n");
+    let mut lines = made.out.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "created default/weekdays: every week on Monday, Tuesday, Wednesday, Thursday and Friday \
+         at 09:00 Europe/Berlin time"
+    );
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("first fires ") && first.contains(" 09:00 +0"), "{first}");
+
+    let job = world.json("job show weekdays --json");
+    let properties = &job["properties"];
+    assert!(properties["startTime"].is_string(), "nothing fires by surprise");
+    assert_eq!(properties["action"]["retryPolicy"]["retryCount"], 5);
+    assert_eq!(job["executions"], 0);
+
+    let again = world.run("job create weekdays --every 1h --url http://a/");
+    assert_eq!(again.code, Some(2));
+    assert!(
+        again.err.starts_with("error: there is a job 'default/weekdays' already\n"),
+        "{again:?}"
+    );
+    world.must("job create weekdays --every 1h --url http://a/ --replace");
+    assert_eq!(world.json("job show weekdays --json")["sentence"], "every hour");
+}
+
+#[test]
+fn a_job_is_listed_switched_run_and_deleted() {
+    let world = World::new();
+    world.must("collection create ops --zone Europe/Berlin");
+    let target = target(200);
+    world.must(&format!("job create ops/a --every 1h --url http://{target}/"));
+    world.must(&format!("job create ops/b --at 02:30 --daily --url http://{target}/ --disabled"));
+
+    let list = world.must("job list ops");
+    let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(rows.len(), 2, "{list}");
+    assert_eq!((rows[0][0], rows[0][1], rows[0][6]), ("a", "on", "every hour"));
+    assert_eq!((rows[1][0], rows[1][1], rows[1][2]), ("b", "off", "-"));
+    assert_eq!(world.must("job list ops --state disabled").lines().count(), 1);
+    assert_eq!(world.must("job list ops --limit 1").lines().count(), 1);
+    assert!(world.must("job list ops --titles").starts_with("job\tstate\tnext\tin\t"));
+    let names = world.must("job list ops --jsonl --json=name");
+    assert_eq!(names, "{\"name\":\"ops/a\"}\n{\"name\":\"ops/b\"}\n");
+
+    assert_eq!(world.must("job enable ops/b"), "ops/b\tenabled\n");
+    assert!(world.must("job next ops/b --count 3").lines().all(|line| line.contains(" 02:30 +0")));
+    let off = world.must("job disable --matching '*' --collection ops --yes");
+    assert_eq!(off, "ops/a\tdisabled\nops/b\tdisabled\n");
+    let shown = world.must("job show ops/a");
+    assert!(shown.contains("never: The job is disabled since "), "{shown}");
+    world.must("job enable ops/a ops/b");
+
+    let ran = world.must("job run ops/a --wait");
+    assert!(ran.starts_with("ops/a: ok: Http Action - Response from host"), "{ran}");
+    let history = world.must("job history ops/a");
+    assert_eq!(history.lines().count(), 1, "{history}");
+    assert!(history.contains("\tok\tHttp Action - "), "{history}");
+    assert_eq!(world.must("job history ops/a --failed"), "");
+    let shown = world.must("job show ops/a --ascii");
+    assert!(shown.contains("\nlast      o\nruns      1 attempts, 0 failed\n"), "{shown}");
+    let set = world.must("job set ops/a recurrence.interval=2");
+    assert!(set.starts_with("changed ops/a: every 2 hours"), "{set}");
+
+    let unasked = world.run("job delete ops/a");
+    assert_eq!((unasked.code, unasked.out.as_str()), (Some(2), ""));
+    assert!(unasked.err.contains("Add --yes to do it without a terminal."), "{unasked:?}");
+    assert_eq!(world.must("job delete ops/a ops/b --yes"), "ops/a\tdeleted\nops/b\tdeleted\n");
+    assert_eq!(world.must("job list ops"), "");
+    assert_eq!(world.must("collection list"), "ops\ton\tEurope/Berlin\n");
+    assert!(world.must("collection disable ops").contains("none of its jobs fires"));
+    assert!(world.must("collection show ops").contains("do not fire while it is off"));
+    assert_eq!(world.must("collection delete ops --yes"), "deleted ops\n");
+}
+
+#[test]
+fn a_run_that_fails_has_an_exit_code_of_its_own() {
+    let world = World::new();
+    let target = target(500);
+    world.must(&format!("job create a --every 1h --url http://{target}/ --retry 0"));
+    let ran = world.run("job run a --wait");
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.out.starts_with("default/a: failed: Http Action - "), "{ran:?}");
+    let item: Value = serde_json::from_str(&world.run("job run a --wait --json").out).unwrap();
+    assert_eq!(item["properties"]["status"], "failed");
+}
+
+#[test]
+fn a_dry_run_sends_nothing_and_shows_no_secret() {
+    let world = World::new();
+    std::fs::write(world.home.path().join("pw"), "hunter2\n").unwrap();
+    let line = "job create a --at 18:00 --on last --url https://example.com/ --user u \
+                --password-file pw --dry-run";
+    let said = world.must(line);
+    assert!(said.starts_with("would create default/a: every month on the last day at 18:00 UTC\n"));
+    let document = world.json(&format!("{line} --json"));
+    let authentication = &document["properties"]["action"]["request"]["authentication"];
+    assert_eq!(authentication["password"], "(withheld)");
+    assert_eq!(world.run("job show a").code, Some(3));
+}
+
+#[test]
+fn any_request_can_be_sent() {
+    let world = World::new();
+    assert_eq!(world.json("api GET /healthz")["status"], "ready");
+    let path = "/subscriptions/me/resourceGroups/dev/providers/Microsoft.Scheduler/jobCollections";
+    let made = world.run_with(
+        &["api", "PUT", &format!("{path}/x?api-version=2016-03-01"), "--file", "-"],
+        "{}",
+    );
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!(world.run("api GET /nothing").code, Some(3));
+}
+
+#[test]
+fn a_cron_expression_with_two_kinds_of_days_is_two_jobs() {
+    let world = World::new();
+    let one = world.must("job create a --cron '30 2 * * 1-5' --url http://a/");
+    assert!(one.starts_with("created default/a: every week on Monday, Tuesday,"), "{one}");
+    let two = world.run("job create b --cron '0 6 1 * mon' --zone Europe/Paris --url http://a/");
+    assert!(two.err.contains("a job for each"), "{two:?}");
+    assert!(
+        two.out.contains("created default/b-1: every month on day 1 at 06:00 Europe/Paris time")
+    );
+    assert!(
+        two.out.contains("created default/b-2: every week on Monday at 06:00 Europe/Paris time")
+    );
+}
+
+#[test]
+fn json_is_what_the_api_answers() {
+    let world = World::new();
+    world.must("job create a --every 1h --url http://127.0.0.1:1/ --retry 0");
+    world.run("job run a --wait");
+    let place = "subscriptions/me/resourceGroups/dev";
+    let azure = format!("/{place}/providers/Microsoft.Scheduler/jobCollections");
+    let ours = format!("/minutehand/v1/{place}/jobCollections/default/jobs/a");
+    let version = "api-version=2016-03-01";
+    let asked = |path: &str| world.json(&format!("api GET {path}"));
+    assert_eq!(world.json("job show a --json"), asked(&ours));
+    for (line, path) in [
+        ("collection list --json", format!("{azure}?{version}")),
+        ("job list --json", format!("{azure}/default/jobs?{version}")),
+        ("job history a --json", format!("{azure}/default/jobs/a/history?{version}")),
+    ] {
+        let answered = asked(&path);
+        assert_eq!(world.json(line), answered["value"], "{line}");
+        assert!(!answered["value"].as_array().unwrap().is_empty(), "{line}");
+    }
+    assert_eq!(
+        world.json("collection show default --json"),
+        asked(&format!("{azure}/default?{version}"))
+    );
+}

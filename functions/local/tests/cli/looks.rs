@@ -1,0 +1,92 @@
+//! Commands that look at many jobs: `doctor`, `watch`, `top`, `calendar`.
+
+use serde_json::Value;
+
+use crate::world::{Server, World, at_home, run, target, words};
+
+#[test]
+fn the_doctor_says_what_to_do() {
+    let world = World::new();
+    let bad = target(500);
+    world.must("collection create ops");
+    world.must("job create ops/fine --every 1h --url http://a/");
+    let well = world.run("doctor --ascii");
+    assert_eq!(well.code, Some(0), "{well:?}");
+    assert!(well.out.contains("ok failures     no occurrence failed for good\n"), "{well:?}");
+
+    world.must(&format!("job create ops/bad --every 1h --url http://{bad}/ --retry 0"));
+    assert_eq!(world.run("job run ops/bad --wait").code, Some(5));
+    world.must("collection disable ops");
+    let ill = world.run("doctor --ascii");
+    assert_eq!(ill.code, Some(5), "{ill:?}");
+    assert!(
+        ill.out.contains("!! collections  ops are off\n    minutehand collection enable NAME\n")
+    );
+    let checks: Value = serde_json::from_str(&world.run("doctor --json").out).unwrap();
+    assert!(checks.as_array().unwrap().iter().any(|check| check["ok"] == false), "{checks}");
+}
+
+#[test]
+fn the_doctor_notices_a_server_that_is_away_and_a_token_that_is_wrong() {
+    let home = tempfile::tempdir().unwrap();
+    let ask = |server: &str| {
+        run(at_home(home.path()).args(words(&format!("doctor --ascii --server {server}"))), "")
+    };
+    let away = ask("http://127.0.0.1:1");
+    assert_eq!(away.code, Some(5), "{away:?}");
+    assert!(away.out.starts_with("!! server       cannot reach http://127.0.0.1:1"), "{away:?}");
+    let server = Server::start(["--memory", "--token", "t"]);
+    let closed = ask(&server.url);
+    assert_eq!(closed.code, Some(5), "{closed:?}");
+    assert!(closed.out.contains("!! token        ") && closed.out.contains("minutehand login"));
+}
+
+#[test]
+fn attempts_are_shown_as_they_happen() {
+    let world = World::new();
+    let target = target(200);
+    world.must(&format!("job create a --every 1h --url http://{target}/"));
+    world.must("job run a --wait");
+    let watching = world.command();
+    let watching = std::thread::spawn(move || {
+        let mut watching = watching;
+        run(watching.args(["watch", "default/a", "--count", "1"]), "")
+    });
+    // What has happened before is not shown: the runs go on until one is.
+    while !watching.is_finished() {
+        world.must("job run a --wait");
+    }
+    let watched = watching.join().unwrap();
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    assert!(watched.out.contains("\tdefault/a\tok\tHttp Action - "), "{watched:?}");
+    assert_eq!(watched.out.lines().count(), 1);
+}
+
+#[test]
+fn the_next_ones_are_listed_soonest_first() {
+    let world = World::new();
+    world.must("job create later --every 3h --url http://a/");
+    world.must("job create sooner --every 2h --url http://a/");
+    world.must("job create off --every 1h --url http://a/ --disabled");
+    let top = world.must("top");
+    assert!(top.starts_with("3 jobs in 1 collection: 2 on, 1 off, 0 completed\n\n"), "{top}");
+    let rows: Vec<&str> = top.lines().skip(2).collect();
+    assert_eq!(rows.len(), 2, "{top}");
+    assert!(rows[0].ends_with("\tdefault/sooner") && rows[1].ends_with("\tdefault/later"), "{top}");
+}
+
+#[test]
+fn the_calendar_counts_what_fires_in_each_hour() {
+    let world = World::new();
+    world.must("job create a --at 02:30 --daily --url http://a/");
+    world.must("job create b --at 02:00 --on mon --url http://a/");
+    let calendar = world.json("calendar --week 2030-W10 --json");
+    let days = calendar["days"].as_array().unwrap();
+    assert_eq!(days.len(), 7);
+    assert_eq!((&days[0]["date"], &days[0]["counts"][2]), (&"2030-03-04".into(), &2.into()));
+    assert_eq!((&days[1]["counts"][2], &days[1]["counts"][3]), (&1.into(), &0.into()));
+    let map = world.must("calendar --week 2030-W10 --ascii");
+    assert_eq!(map.lines().count(), 9, "{map}");
+    assert!(map.contains("Mon  4 Mar    ....44"), "{map}");
+    assert_eq!(world.run("calendar --week soon").code, Some(2));
+}

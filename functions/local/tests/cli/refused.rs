@@ -1,0 +1,96 @@
+//! What is wrong is refused with what to change, and with the right exit code.
+
+use crate::world::{World, at_home, run, words};
+
+#[test]
+fn what_is_wrong_says_what_to_change() {
+    let world = World::new();
+    world.must("job create a --every 1h --url http://127.0.0.1:1/");
+    let mut problems = Vec::new();
+    for (line, code, says) in [
+        (
+            "job create b --at 09:00 --url http://a/",
+            2,
+            "--on mon-fri (or other days), --daily, or --once",
+        ),
+        ("job create b --url http://a/", 2, "it is not said when the job fires"),
+        ("job create b --every 1h", 2, "add --url URL, or -f FILE"),
+        ("job create b --every 1h --url example.com", 2, "like https://example.com/path"),
+        ("job create b --every 10s --url http://a/", 2, "at most once a minute"),
+        (
+            "job create b --every 1h --url http://a/ --zone Europe/Berln",
+            2,
+            "did you mean 'Europe/Berlin'?",
+        ),
+        ("job create b --at 02:30 --on 30 --months feb --url http://a/", 2, "never occurs"),
+        ("job create b", 2, "--every 15m --url https://example.com/"),
+        ("job create b --cron '0 9 15W * *' --url http://a/", 2, "'15W'"),
+        ("job create b --cron @daily --every 1h --url http://a/", 2, "cannot be used with"),
+        ("job create ops/b --every 1h --url http://a/", 3, "minutehand collection create ops"),
+        ("job create b -f none.json", 1, "cannot read none.json"),
+        ("job create b --every 1h --url http://a/ --retry 21", 2, "retryCount"),
+        ("job create a/b/c --every 1h --url http://a/", 2, "SUBSCRIPTION/GROUP/COLLECTION/JOB"),
+        (
+            "job create b --every 1h --url http://a/ --header 'Authorization: x'",
+            2,
+            "--header-file Authorization=FILE",
+        ),
+        ("job create b --at 09:00 --daily --once --url http://a/", 2, "cannot be used with"),
+        ("job show none", 3, "none"),
+        ("job list none", 3, "none"),
+        ("job set a", 2, "PROPERTY=VALUE"),
+        ("job set a stat=disabled", 2, "state"),
+        ("job set a recurrence.interval=often", 2, "interval"),
+        ("job history a --since whenever", 2, "yesterday 02:30"),
+        ("job next a --count 0", 2, "count"),
+        ("job list --json=nme", 2, "there is no field 'nme'"),
+        ("job run a --timeout 5s", 2, "--wait"),
+        ("job run a --wait --timeout soon", 2, "write a span like 90s"),
+        ("job creat b", 2, "create"),
+        ("collection create default", 2, "already"),
+        ("collection create x --zone Mars", 2, "IANA"),
+        ("context use prod", 2, "minutehand login NAME --server URL"),
+        ("login a/b", 2, "cannot name a context"),
+        ("login", 2, "--token-file"),
+        ("api GET healthz", 2, "begin with /"),
+        ("completions tcsh", 2, "'tcsh' is not one of"),
+        ("apply -f none", 1, "cannot read none"),
+        ("job list --server localhost:7070", 2, "like http://127.0.0.1:7070"),
+    ] {
+        let ended = world.run(line);
+        if ended.code != Some(code) || !ended.err.contains(says) || !ended.out.is_empty() {
+            problems.push(format!("{line}: {says:?} and {code} are expected: {ended:?}"));
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+#[test]
+fn a_file_that_is_no_job_is_refused() {
+    let world = World::new();
+    for (text, says) in [
+        ("", "standard input is empty"),
+        ("*/5 * * * *", "is not valid JSON"),
+        ("[]", "not an object"),
+        (r#"{"action":{"type":"Http"}}"#, "add \"startTime\""),
+        (r#"{"startTime":"2050-01-01"}"#, "it is not said what the job does"),
+        (
+            r#"{"startTime":"2050-01-01","recurence":{},"action":{"type":"Http","request":{"uri":"http://a/","method":"GET"}}}"#,
+            "recurrence",
+        ),
+    ] {
+        let ended = world.run_with(&["job", "create", "a", "-f", "-"], text);
+        assert_eq!(ended.code, Some(2), "{text}: {ended:?}");
+        assert!(ended.err.contains(says), "{text}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_run_is_named_with_the_way_out() {
+    let home = tempfile::tempdir().unwrap();
+    let line = words("job list --server http://127.0.0.1:1");
+    let ended = run(at_home(home.path()).args(line), "");
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.err.starts_with("error: cannot reach http://127.0.0.1:1: "), "{ended:?}");
+    assert!(ended.err.contains("`minutehand serve` starts one here"), "{ended:?}");
+}

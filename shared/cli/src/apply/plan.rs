@@ -1,0 +1,265 @@
+//! What `apply` has to do: the files compared with the server.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use client::{CollectionPath, JobPath};
+use recurrence::Timetable;
+use recurrence::zone::Zone;
+use serde_json::{Map, Value, json};
+
+use super::diff::{Difference, difference};
+use super::files::{WantedCollection, WantedJob};
+use super::secrets;
+use crate::failure::{Failure, Result};
+use crate::masked::masked;
+use crate::work::{Work, zone_of, zone_of_collection};
+
+/// What `apply` has to do.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    /// How many jobs are as their files say.
+    pub(super) unchanged: usize,
+    /// The jobs that no file has, if they are not to be deleted.
+    pub(super) surplus: Vec<String>,
+}
+
+/// One change.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) what: What,
+    /// What it does, for people.
+    pub(super) lines: Vec<String>,
+}
+
+/// What a change is.
+#[derive(Debug)]
+pub(super) enum What {
+    CreateCollection(CollectionPath, Value),
+    ChangeCollection(CollectionPath, Value),
+    CreateJob(JobPath, Value),
+    ChangeJob(JobPath, Value),
+    DeleteJob(JobPath),
+}
+
+/// A collection as the server has it: its zone, and its jobs under their names in lower case.
+struct Found {
+    zone: Option<Zone>,
+    jobs: BTreeMap<String, (String, Map<String, Value>)>,
+}
+
+/// A job as its file has it, and as the server has it.
+struct Job<'a> {
+    path: &'a JobPath,
+    wanted: &'a WantedJob,
+    before: Option<Map<String, Value>>,
+    zone: Option<Zone>,
+}
+
+impl Step {
+    pub(super) fn name(&self, work: &Work) -> String {
+        match &self.what {
+            What::CreateCollection(path, _) | What::ChangeCollection(path, _) => {
+                work.defaults().short_collection(path)
+            }
+            What::CreateJob(path, _) | What::ChangeJob(path, _) | What::DeleteJob(path) => {
+                work.defaults().short_job(path)
+            }
+        }
+    }
+
+    pub(super) fn mark(&self) -> &'static str {
+        match &self.what {
+            What::CreateCollection(..) | What::CreateJob(..) => "+",
+            What::ChangeCollection(..) | What::ChangeJob(..) => "~",
+            What::DeleteJob(_) => "-",
+        }
+    }
+
+    /// The change for programs, without secrets.
+    pub(super) fn json(&self, work: &Work) -> Value {
+        let (action, document) = match &self.what {
+            What::CreateCollection(_, document) => ("createCollection", Some(document)),
+            What::ChangeCollection(_, changes) => ("changeCollection", Some(changes)),
+            What::CreateJob(_, document) => ("createJob", Some(document)),
+            What::ChangeJob(_, changes) => ("changeJob", Some(changes)),
+            What::DeleteJob(_) => ("deleteJob", None),
+        };
+        json!({"action": action, "name": self.name(work), "document": document.map(masked)})
+    }
+}
+
+impl Plan {
+    /// Compares the files with the server.
+    pub(super) async fn make(
+        work: &Work,
+        wanted: &[WantedCollection],
+        prune: bool,
+        send_secrets: bool,
+    ) -> Result<Self> {
+        let mut plan = Self::default();
+        let mut deletions = Vec::new();
+        for collection in wanted {
+            let Found { zone, jobs: mut found } = plan.collection(work, collection).await?;
+            for (name, job) in &collection.jobs {
+                let file = job.file.clone();
+                let path = collection.path.job(name.as_str());
+                let before = found.remove(&name.to_lowercase()).map(|(_, job)| job);
+                let job = Job { path: &path, wanted: job, before, zone };
+                plan.job(work, job, send_secrets).map_err(|failure| named(failure, &file, name))?;
+            }
+            for (_, (name, _)) in found {
+                let path = collection.path.job(name);
+                if prune {
+                    deletions.push(Step {
+                        what: What::DeleteJob(path),
+                        lines: vec!["delete".to_owned()],
+                    });
+                } else {
+                    plan.surplus.push(work.defaults().short_job(&path));
+                }
+            }
+        }
+        plan.steps.extend(deletions);
+        Ok(plan)
+    }
+
+    pub(super) fn deletes(&self) -> usize {
+        self.counts().2
+    }
+
+    /// How many are created, changed and deleted.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        let count = |mark: &str| self.steps.iter().filter(|step| step.mark() == mark).count();
+        (count("+"), count("~"), count("-"))
+    }
+
+    /// Adds the changes of a collection, and returns what it has.
+    async fn collection(&mut self, work: &Work, wanted: &WantedCollection) -> Result<Found> {
+        let path = &wanted.path;
+        let own = wanted.properties.as_ref().and_then(zone_of_collection);
+        let found = match work.client().collection(path).await {
+            Err(error) if error.is_not_found() => {
+                let properties = wanted.properties.clone().unwrap_or_default();
+                let document = json!({ "properties": properties });
+                let what = What::CreateCollection(path.clone(), document);
+                self.steps.push(Step { what, lines: vec!["collection".to_owned()] });
+                return Ok(Found { zone: own, jobs: BTreeMap::new() });
+            }
+            found => found?.value,
+        };
+        let zone = own.or_else(|| zone_of_collection(&found.properties.rest));
+        if let Some(properties) = &wanted.properties {
+            let mut before = found.properties.rest;
+            before.insert("state".to_owned(), found.properties.state.into());
+            // Only what the file names: a collection has properties that nobody wrote.
+            let mut wanted = properties.clone();
+            wanted.entry("state").or_insert_with(|| "Enabled".into());
+            before.retain(|name, _| wanted.keys().any(|key| key.eq_ignore_ascii_case(name)));
+            let Difference { patch: changes, lines } = difference(&wanted, &before, None);
+            if !changes.is_empty() {
+                let what = What::ChangeCollection(path.clone(), json!({ "properties": changes }));
+                self.steps.push(Step { what, lines });
+            }
+        }
+        let mut jobs = BTreeMap::new();
+        let mut listing = work.client().jobs(path, None);
+        while let Some(page) = listing.next_page().await? {
+            for job in page {
+                let name = job.value.short_name().to_owned();
+                jobs.insert(name.to_lowercase(), (name, job.value.properties));
+            }
+        }
+        Ok(Found { zone, jobs })
+    }
+
+    fn job(&mut self, work: &Work, job: Job<'_>, send_secrets: bool) -> Result<()> {
+        let Job { path, wanted, before, zone } = job;
+        let document = Value::Object(wanted.properties.clone());
+        secrets::check(&document, "")?;
+        let resolved = |value: &Value| secrets::resolved(value, &wanted.file, &work.environment);
+        let Some(before) = before else {
+            let sentence = sentence(work, &wanted.properties, zone)?;
+            let what = What::CreateJob(path.clone(), json!({ "properties": resolved(&document)? }));
+            self.steps.push(Step { what, lines: vec![sentence] });
+            return Ok(());
+        };
+        let Difference { patch: mut changes, mut lines } =
+            difference(&wanted.properties, &before, zone_of(&before).or(zone));
+        if send_secrets && let Some(sent) = only_secrets(&document) {
+            lines.push("the secrets are sent".to_owned());
+            let mut all = Value::Object(changes);
+            merge(&mut all, sent);
+            changes = all.as_object().cloned().unwrap_or_default();
+        }
+        if changes.is_empty() {
+            self.unchanged += 1;
+            return Ok(());
+        }
+        let timing = changes.contains_key("recurrence") || changes.contains_key("startTime");
+        if timing {
+            // A change of timing without a start would run at once.
+            lines.push(format!("fires: {}", sentence(work, &wanted.properties, zone)?));
+        }
+        let changes = resolved(&Value::Object(changes))?;
+        let what = What::ChangeJob(path.clone(), json!({ "properties": changes }));
+        self.steps.push(Step { what, lines });
+        Ok(())
+    }
+}
+
+fn named(failure: Failure, file: &Path, job: &str) -> Failure {
+    let message = format!("{}: job '{job}': {}", file.display(), failure.message);
+    Failure { message, ..failure }
+}
+
+/// When a job fires, in words. A job without a start is refused: it would run at once.
+/// A job without a zone is in that of its collection.
+fn sentence(work: &Work, properties: &Map<String, Value>, zone: Option<Zone>) -> Result<String> {
+    if !properties.contains_key("startTime") {
+        return Err(Failure::refused("'startTime' is missing, so the job would run at once")
+            .hint("add a date, such as \"startTime\": \"2027-01-01\""));
+    }
+    let mut timing: Map<String, Value> = ["startTime", "recurrence"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
+        .collect();
+    if let (Some(zone), Some(Value::Object(recurrence))) = (zone, timing.get_mut("recurrence")) {
+        recurrence.entry("timeZone").or_insert_with(|| zone.name().into());
+    }
+    let timetable = Timetable::from_json_text(&Value::Object(timing).to_string(), work.now());
+    timetable.map(|timetable| timetable.sentence()).map_err(|refused| {
+        let detail = refused.detail();
+        let failure = Failure::refused(refused.to_string());
+        match detail {
+            Some(detail) => failure.hint(detail),
+            None => failure,
+        }
+    })
+}
+
+/// The part of a document that leads to references.
+fn only_secrets(value: &Value) -> Option<Value> {
+    if secrets::is_reference(value) {
+        return Some(value.clone());
+    }
+    let object = value.as_object()?;
+    let parts: Map<String, Value> = object
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), only_secrets(value)?)))
+        .collect();
+    (!parts.is_empty()).then_some(parts.into())
+}
+
+/// Adds what a value has to another one.
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}

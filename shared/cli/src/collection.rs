@@ -1,0 +1,187 @@
+//! `collection`: lists, creates, switches and deletes collections.
+
+use clap::{Args, Subcommand};
+use client::{CollectionDocument, Listed, Precondition};
+use serde_json::{Map, Value, json};
+
+use crate::environment::Environment;
+use crate::failure::{Failure, Result};
+use crate::job::schedule::zone_named;
+use crate::options::Options;
+use crate::output::ask;
+use crate::output::plural;
+use crate::output::table::Table;
+use crate::work::Work;
+
+/// The arguments of `collection`.
+#[derive(Debug, Args)]
+pub struct CollectionArgs {
+    #[command(subcommand)]
+    command: CollectionCommand,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, Subcommand)]
+enum CollectionCommand {
+    /// List the collections
+    #[command(visible_alias = "ls")]
+    List,
+    /// Show a collection
+    Show {
+        /// Name of the collection
+        name: String,
+    },
+    /// Create a collection
+    Create(CreateArgs),
+    /// Switch a collection on: its jobs fire
+    Enable {
+        /// Name of the collection
+        name: String,
+    },
+    /// Switch a collection off: none of its jobs fires
+    Disable {
+        /// Name of the collection
+        name: String,
+    },
+    /// Delete a collection with all its jobs
+    #[command(visible_alias = "rm")]
+    Delete {
+        /// Name of the collection
+        name: String,
+        /// Do it without asking
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct CreateArgs {
+    /// Name of the collection
+    name: String,
+    /// Time zone of jobs that name none: Europe/Berlin
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+    /// Most jobs that it may hold
+    #[arg(long, value_name = "N")]
+    max_jobs: Option<u32>,
+}
+
+impl CollectionArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
+        let work = Work::open(&self.options, environment)?;
+        match &self.command {
+            CollectionCommand::List => list(&work).await,
+            CollectionCommand::Show { name } => show(&work, name).await,
+            CollectionCommand::Create(args) => create(&work, args).await,
+            CollectionCommand::Enable { name } => switch(&work, name, true).await,
+            CollectionCommand::Disable { name } => switch(&work, name, false).await,
+            CollectionCommand::Delete { name, yes } => delete(&work, name, *yes).await,
+        }
+    }
+}
+
+/// The most collections that are listed.
+const COLLECTIONS_MAX: usize = 10_000;
+
+async fn list(work: &Work) -> Result<()> {
+    let place = &work.defaults().place;
+    let listed = work.client().collections(place).up_to(COLLECTIONS_MAX).await?;
+    if let Some(json) = &work.json {
+        return json.list(&work.screen, listed.iter().map(|item| item.text.as_str()));
+    }
+    if listed.is_empty() {
+        work.screen.hint("no collections; `minutehand collection create NAME` makes one");
+        return Ok(());
+    }
+    let mut table = Table::new(&["collection", "state", "time zone"]);
+    for Listed { value, .. } in &listed {
+        let zone = zone(value).unwrap_or("UTC").to_owned();
+        table.row(vec![value.name.clone(), state(work, &value.properties.state), zone]);
+    }
+    work.screen.table(&table)
+}
+
+fn state(work: &Work, state: &str) -> String {
+    match state {
+        "Enabled" => work.screen.good("on"),
+        "Disabled" => work.screen.dim("off"),
+        other => work.screen.bad(&other.to_lowercase()),
+    }
+}
+
+fn zone(collection: &CollectionDocument) -> Option<&str> {
+    collection.properties.rest.get("minutehand")?.get("timeZone")?.as_str()
+}
+
+async fn show(work: &Work, name: &str) -> Result<()> {
+    let path = work.defaults().collection(Some(name))?;
+    let answer = work.client().collection(&path).await?;
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &answer.text);
+    }
+    let collection = &answer.value;
+    let mut jobs = 0;
+    let mut listing = work.client().jobs(&path, None);
+    while let Some(page) = listing.next_page().await? {
+        jobs += page.len();
+    }
+    let mut text = format!(
+        "{}  {}\n{}, time zone {}\n",
+        work.screen.bold(&work.defaults().short_collection(&path)),
+        state(work, &collection.properties.state),
+        plural(jobs, "job"),
+        zone(collection).unwrap_or("UTC")
+    );
+    if collection.properties.state != "Enabled" {
+        text.push_str("Its jobs do not fire while it is off.\n");
+    }
+    work.screen.print(&text)
+}
+
+async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
+    let path = work.defaults().collection(Some(&args.name))?;
+    let mut properties = Map::new();
+    if let Some(zone) = &args.zone {
+        let zone = zone_named(zone)?;
+        properties.insert("minutehand".to_owned(), json!({"timeZone": zone.name()}));
+    }
+    if let Some(max) = args.max_jobs {
+        properties.insert("quota".to_owned(), json!({"maxJobCount": max}));
+    }
+    let document = json!({"properties": Value::Object(properties)});
+    let name = work.defaults().short_collection(&path);
+    match work.client().put_collection(&path, &document, Precondition::New).await {
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => {
+            Err(Failure::refused(format!("there is a collection '{name}' already")))
+        }
+        created => {
+            let created = created?;
+            match &work.json {
+                Some(json) => json.document(&work.screen, &created.text),
+                None => work.screen.line(&format!("created the collection {name}")),
+            }
+        }
+    }
+}
+
+async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
+    let path = work.defaults().collection(Some(name))?;
+    work.client().switch_collection(&path, on).await?;
+    let name = work.defaults().short_collection(&path);
+    let says = if on { "is on" } else { "is off: none of its jobs fires" };
+    work.screen.line(&format!("{name} {says}"))
+}
+
+async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
+    let path = work.defaults().collection(Some(name))?;
+    work.client().collection(&path).await?;
+    let name = work.defaults().short_collection(&path);
+    ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;
+    work.client().delete_collection(&path).await?;
+    work.screen.line(&format!("deleted {name}"))
+}

@@ -1,0 +1,151 @@
+//! `context`: lists, chooses, adds and removes contexts.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::config::{Auth, Config, Context, check_name};
+use super::token_file;
+use crate::environment::Environment;
+use crate::failure::{Failure, Result};
+use crate::options::Options;
+use crate::output::json::Json;
+use crate::output::screen::Screen;
+use crate::output::table::Table;
+
+/// The arguments of `context`.
+#[derive(Debug, Args)]
+pub struct ContextArgs {
+    #[command(subcommand)]
+    command: ContextCommand,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, Subcommand)]
+enum ContextCommand {
+    /// List the contexts
+    List,
+    /// Make a context the current one
+    Use {
+        /// Name of the context
+        name: String,
+    },
+    /// Add a context whose token comes from a command; `login` adds one with a token
+    Add(AddArgs),
+    /// Remove a context and its token
+    Remove {
+        /// Name of the context
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    /// Name of the context
+    name: String,
+    /// Command that prints the token, for example 'pass show minutehand'; sh runs it
+    #[arg(long, value_name = "COMMAND")]
+    token_command: Option<String>,
+    /// Collection to use where a name does not give one
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+}
+
+impl ContextArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) fn run(&self, screen: &Screen, environment: &Environment) -> Result<()> {
+        let config = Config::read(environment)?;
+        match &self.command {
+            ContextCommand::List => self.list(screen, &config),
+            ContextCommand::Use { name } => choose(screen, config, name),
+            ContextCommand::Add(args) => self.add(screen, config, args),
+            ContextCommand::Remove { name } => remove(screen, config, name),
+        }
+    }
+
+    fn list(&self, screen: &Screen, config: &Config) -> Result<()> {
+        let is_current = |name: &str| config.file.current.as_deref() == Some(name);
+        let contexts = &config.file.contexts;
+        if let Some(json) = Json::wanted(&self.options) {
+            let items: Vec<String> = contexts
+                .iter()
+                .map(|(name, context)| {
+                    json!({
+                        "name": name, "current": is_current(name), "url": context.url,
+                        "subscription": context.subscription, "group": context.group,
+                        "collection": context.collection,
+                    })
+                    .to_string()
+                })
+                .collect();
+            return json.list(screen, items.iter().map(String::as_str));
+        }
+        let mut table = Table::new(&["name", "current", "collection", "server"]);
+        for (name, context) in contexts {
+            table.row(vec![
+                name.clone(),
+                if is_current(name) { "current" } else { "-" }.to_owned(),
+                context.collection.clone().unwrap_or_else(|| "-".to_owned()),
+                context.url.clone(),
+            ]);
+        }
+        if table.is_empty() {
+            screen.hint("no contexts; `minutehand login NAME --server URL` makes one");
+            return Ok(());
+        }
+        screen.table(&table)
+    }
+
+    fn add(&self, screen: &Screen, mut config: Config, args: &AddArgs) -> Result<()> {
+        check_name(&args.name)?;
+        if config.file.contexts.contains_key(&args.name) {
+            return Err(Failure::refused(format!("there is a context '{}' already", args.name))
+                .hint("remove it first, or choose another name"));
+        }
+        let Some(server) = &self.options.server else {
+            return Err(Failure::refused("the server is missing: give --server URL"));
+        };
+        let context = Context {
+            url: server.to_string(),
+            subscription: self.options.subscription.clone(),
+            group: self.options.group.clone(),
+            collection: args.collection.clone(),
+            ca: self.options.ca.clone(),
+            auth: args.token_command.clone().map(Auth::TokenCommand),
+        };
+        config.file.contexts.insert(args.name.clone(), context);
+        config.file.current.get_or_insert_with(|| args.name.clone());
+        config.write()?;
+        screen.note(&format!("added context '{}' for {server}", args.name));
+        Ok(())
+    }
+}
+
+fn choose(screen: &Screen, mut config: Config, name: &str) -> Result<()> {
+    let url = config.context(name)?.url.clone();
+    config.file.current = Some(name.to_owned());
+    config.write()?;
+    screen.note(&format!("context '{name}' is current: {url}"));
+    Ok(())
+}
+
+fn remove(screen: &Screen, mut config: Config, name: &str) -> Result<()> {
+    config.context(name)?;
+    config.file.contexts.remove(name);
+    if config.file.current.as_deref() == Some(name) {
+        config.file.current = None;
+    }
+    config.write()?;
+    // The context is gone: a token that cannot be deleted is reported, and used by nothing.
+    let path = token_file(&config, name);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Failure::failed(format!("cannot delete {}: {error}", path.display())));
+        }
+        _ => screen.note(&format!("removed context '{name}'")),
+    }
+    Ok(())
+}

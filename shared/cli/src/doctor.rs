@@ -1,0 +1,220 @@
+//! `doctor`: looks at a server and its jobs, and says what to do.
+
+use chrono::{DateTime, TimeDelta};
+use clap::Args;
+use client::Job;
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+use crate::failure::{ACTION_FAILED, Failure, Result};
+use crate::fleet::{Fleet, JOBS_MAX, timetable};
+use crate::options::Options;
+use crate::output::plural;
+use crate::output::times::read;
+use crate::work::Work;
+
+/// How far the clocks may be apart.
+const APART_MAX: TimeDelta = TimeDelta::seconds(1);
+/// How late an occurrence may be before it is reported.
+const LATE_MAX: TimeDelta = TimeDelta::minutes(2);
+/// A job that ends within this time is reported.
+const ENDS_WITHIN: TimeDelta = TimeDelta::days(7);
+/// The most names in one line.
+const NAMES_MAX: usize = 5;
+/// The years after which the built-in time zones count as old.
+const ZONES_YEARS_MAX: i64 = 1;
+
+/// The arguments of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Only the jobs of this collection [default: all of the group]
+    collection: Option<String>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// The result of one check.
+#[derive(Debug)]
+struct Check {
+    name: &'static str,
+    /// What to do; `None` if all is well.
+    trouble: Option<String>,
+    says: String,
+}
+
+impl DoctorArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
+        let work = Work::open(&self.options, environment)?;
+        let mut checks = vec![server(&work).await];
+        if checks.iter().all(|check| check.trouble.is_none()) {
+            match Fleet::read(&work, self.collection.as_deref()).await {
+                Ok(fleet) => {
+                    checks.push(Check::good("token", "it is accepted"));
+                    checks.extend(jobs(&work, &fleet));
+                }
+                Err(failure) => checks.push(Check::bad("token", &failure.message, failure.hint)),
+            }
+        }
+        print(&work, &checks)?;
+        if checks.iter().any(|check| check.trouble.is_some()) {
+            return Err(Failure::said(ACTION_FAILED));
+        }
+        Ok(())
+    }
+}
+
+impl Check {
+    fn good(name: &'static str, says: impl Into<String>) -> Self {
+        Self { name, trouble: None, says: says.into() }
+    }
+
+    fn bad(name: &'static str, says: &str, trouble: Option<String>) -> Self {
+        let trouble = trouble.unwrap_or_else(|| "see the server's log".to_owned());
+        Self { name, trouble: Some(trouble), says: says.to_owned() }
+    }
+}
+
+/// Whether the server answers, with the time and the zones that it should have.
+async fn server(work: &Work) -> Check {
+    let before = work.now();
+    let health = match work.client().health().await {
+        Ok(health) => health,
+        Err(error) => {
+            let failure = Failure::from(error);
+            return Check::bad("server", &failure.message, failure.hint);
+        }
+    };
+    let after = work.now();
+    let document: Value = serde_json::from_str(&health.text).unwrap_or_default();
+    let text = |name| document.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (version, zones) = (text("version"), text("timeZones"));
+    let says = format!("{} answers, version {version}", work.client().server());
+    let clock = health.date.as_deref().and_then(|date| DateTime::parse_from_rfc2822(date).ok());
+    if let Some(clock) = clock.map(|clock| clock.to_utc()) {
+        // The header has whole seconds, and the answer took a moment.
+        let slack = APART_MAX + TimeDelta::seconds(1);
+        if clock < before - slack || clock > after + slack {
+            let apart = (clock - after).num_seconds();
+            return Check::bad(
+                "server",
+                &format!("its clock and that of this machine are {} s apart", apart.abs()),
+                Some(
+                    "synchronise both clocks; on a server with a test clock this is meant"
+                        .to_owned(),
+                ),
+            );
+        }
+    }
+    let year = zones.get(..4).and_then(|year| year.parse::<i64>().ok());
+    let this_year = after.format("%Y").to_string().parse::<i64>().unwrap_or_default();
+    if year.is_some_and(|year| this_year - year > ZONES_YEARS_MAX) {
+        return Check::bad(
+            "server",
+            &format!("its time zones are those of {zones}"),
+            Some("install a newer version, as laws on time zones change".to_owned()),
+        );
+    }
+    Check::good("server", says)
+}
+
+/// What stands out among the jobs.
+fn jobs(work: &Work, fleet: &Fleet) -> Vec<Check> {
+    let now = work.now();
+    let count = fleet.jobs().count();
+    let mut says = format!("{count} in {}", plural(fleet.collections.len(), "collection"));
+    if fleet.is_cut {
+        says.extend([format!("; only the first {JOBS_MAX} were read")]);
+    }
+    let mut checks = vec![Check::good("jobs", says)];
+    let off: Vec<String> = fleet
+        .collections
+        .iter()
+        .filter(|members| !members.is_on)
+        .map(|members| work.defaults().short_collection(&members.path))
+        .collect();
+    checks.push(judge("collections", &off, "all are on", "are off", "collection enable NAME"));
+    let names = |wanted: &dyn Fn(&Job) -> bool| -> Vec<String> {
+        let wanted = fleet.jobs().filter(|(_, job)| wanted(job));
+        wanted
+            .map(|(members, job)| work.defaults().short_job(&members.path.job(job.short_name())))
+            .collect()
+    };
+    let failing = names(&|job| job.status().faulted_count > 0);
+    checks.push(judge(
+        "failures",
+        &failing,
+        "no occurrence failed for good",
+        "have occurrences that failed for good",
+        "job history NAME --failed",
+    ));
+    let late = names(&|job| {
+        let next = job.status().next_execution_time.as_deref().and_then(read);
+        next.is_some_and(|next| next + LATE_MAX < now)
+    });
+    checks.push(judge("late", &late, "none", "are due and have not begun", "job show NAME"));
+    let ending = names(&|job| {
+        let timetable = timetable(job, now);
+        timetable.is_some_and(|it| {
+            it.at_or_after(now).is_some() && it.at_or_after(now + ENDS_WITHIN).is_none()
+        })
+    });
+    if !ending.is_empty() {
+        let says = format!("{} for the last time within a week", shown(&ending));
+        checks.push(Check::good("ending", says));
+    }
+    checks
+}
+
+fn judge(
+    name: &'static str,
+    names: &[String],
+    good: &str,
+    bad: &str,
+    command: &'static str,
+) -> Check {
+    if names.is_empty() {
+        return Check::good(name, good);
+    }
+    let says = format!("{} {bad}", shown(names));
+    Check::bad(name, &says, Some(format!("minutehand {command}")))
+}
+
+/// Some names, and how many others there are.
+fn shown(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(NAMES_MAX).map(String::as_str).collect();
+    match names.len().saturating_sub(first.len()) {
+        0 => first.join(", "),
+        others => format!("{} and {others} others", first.join(", ")),
+    }
+}
+
+fn print(work: &Work, checks: &[Check]) -> Result<()> {
+    if let Some(json) = &work.json {
+        let items: Vec<String> = checks
+            .iter()
+            .map(|check| {
+                json!({"check": check.name, "ok": check.trouble.is_none(), "says": check.says,
+                    "remedy": check.trouble})
+                .to_string()
+            })
+            .collect();
+        return json.list(&work.screen, items.iter().map(String::as_str));
+    }
+    for check in checks {
+        let mark = match (check.trouble.is_none(), work.screen.ascii) {
+            (true, false) => work.screen.good("✓"),
+            (true, true) => work.screen.good("ok"),
+            (false, false) => work.screen.bad("✗"),
+            (false, true) => work.screen.bad("!!"),
+        };
+        work.screen.line(&format!("{mark} {:<12} {}", check.name, check.says))?;
+        if let Some(trouble) = &check.trouble {
+            work.screen.line(&format!("    {trouble}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Files that a person names: definitions as JSON, and secrets.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use crate::failure::{Failure, Result};
+
+/// More than a request may have.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// A path as messages name it.
+fn shown(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Reads a file, or standard input for `-`.
+pub(crate) fn text(path: &Path) -> Result<Zeroizing<String>> {
+    let failed =
+        |error: io::Error| Failure::failed(format!("cannot read {}: {error}", shown(path)));
+    let mut bytes = Zeroizing::new(Vec::new());
+    if path == Path::new("-") {
+        io::stdin().lock().take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        let file = File::open(path).map_err(failed)?;
+        file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    }
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > BYTES_MAX {
+        let path = shown(path);
+        return Err(Failure::refused(format!("{path} is longer than {BYTES_MAX} bytes")));
+    }
+    let text = std::str::from_utf8(&bytes);
+    let text = text.map_err(|_| Failure::refused(format!("{} is not UTF-8 text", shown(path))))?;
+    // Files written by PowerShell begin with a byte-order mark.
+    Ok(Zeroizing::new(text.trim_start_matches('\u{feff}').to_owned()))
+}
+
+/// Reads a secret: the content of a file, without the line break at its end.
+pub(crate) fn secret(path: &Path) -> Result<Zeroizing<String>> {
+    let text = text(path)?;
+    let secret = text.strip_suffix('\n').unwrap_or(&text);
+    let secret = secret.strip_suffix('\r').unwrap_or(secret);
+    if secret.is_empty() {
+        return Err(Failure::refused(format!("{} is empty", shown(path))));
+    }
+    Ok(Zeroizing::new(secret.to_owned()))
+}
+
+/// Reads a JSON object.
+pub(crate) fn object(path: &Path) -> Result<Value> {
+    let shown = shown(path);
+    let text = text(path)?;
+    if text.trim().is_empty() {
+        return Err(Failure::refused(format!("{shown} is empty: it has to be a JSON object")));
+    }
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::refused(format!("{shown} is not valid JSON: {error}")))?;
+    if value.is_object() {
+        Ok(value)
+    } else {
+        Err(Failure::refused(format!("{shown} is JSON, but not an object: begin with {{")))
+    }
+}

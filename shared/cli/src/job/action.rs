@@ -1,0 +1,244 @@
+//! What a job does, from options to an action.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use crate::failure::{Failure, Result};
+use crate::{input, instant};
+
+const HEADING: &str = "What it calls";
+
+/// The names of headers whose values are credentials, as the server seals them.
+const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
+const CREDENTIAL_ENDS: [&str; 3] = ["-token", "-secret", "-key"];
+
+/// The options that say what a job does.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ActionArgs {
+    /// URL to call
+    #[arg(long, value_name = "URL", help_heading = HEADING)]
+    pub(crate) url: Option<String>,
+    /// Method [default: POST with a body, else GET]
+    #[arg(long, value_name = "METHOD", help_heading = HEADING)]
+    pub(crate) method: Option<String>,
+    /// Header, like 'Content-Type: application/json'; may be repeated
+    #[arg(long, value_name = "NAME: VALUE", help_heading = HEADING)]
+    pub(crate) header: Vec<String>,
+    /// Header whose value is read from a file, for credentials; may be repeated
+    #[arg(long, value_name = "NAME=FILE", help_heading = HEADING)]
+    pub(crate) header_file: Vec<String>,
+    /// Body of the request
+    #[arg(long, value_name = "TEXT", help_heading = HEADING, conflicts_with = "body_file")]
+    pub(crate) body: Option<String>,
+    /// File with the body; - reads standard input
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub(crate) body_file: Option<PathBuf>,
+    /// User of Basic authentication
+    #[arg(long, value_name = "NAME", help_heading = HEADING, requires = "password_file")]
+    pub(crate) user: Option<String>,
+    /// File with the password of Basic authentication; - reads standard input
+    #[arg(long, value_name = "FILE", help_heading = HEADING, requires = "user")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Retries after a failed attempt, 0 to 20 [default: 4]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub(crate) retry: Option<u32>,
+    /// Pause before a retry: 30s, 5m, 1h [default: 30s]
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    pub(crate) retry_every: Option<String>,
+    /// URL to call, with POST, when all retries have failed
+    #[arg(long, value_name = "URL", help_heading = HEADING)]
+    pub(crate) on_failure: Option<String>,
+}
+
+impl ActionArgs {
+    /// The action, or `None` if no URL is given.
+    pub(crate) fn action(&self) -> Result<Option<Value>> {
+        let Some(url) = &self.url else {
+            return if self.is_empty() {
+                Ok(None)
+            } else {
+                Err(Failure::refused("the target is missing: add --url https://example.com/"))
+            };
+        };
+        let body = match (&self.body, &self.body_file) {
+            (Some(body), _) => Some(body.clone()),
+            (None, Some(path)) => Some(input::text(path)?.to_string()),
+            (None, None) => None,
+        };
+        let method = match &self.method {
+            Some(method) => method.to_uppercase(),
+            None if body.is_some() => "POST".to_owned(),
+            None => "GET".to_owned(),
+        };
+        let mut request = Map::new();
+        request.insert("method".to_owned(), method.into());
+        let headers = self.headers()?;
+        if !headers.is_empty() {
+            request.insert("headers".to_owned(), headers.into());
+        }
+        if let Some(body) = body {
+            request.insert("body".to_owned(), body.into());
+        }
+        if let (Some(user), Some(path)) = (&self.user, &self.password_file) {
+            let password = input::secret(path)?;
+            let basic = json!({"type": "Basic", "username": user, "password": *password});
+            request.insert("authentication".to_owned(), basic);
+        }
+        let mut action = http(url, request, "--url")?;
+        if let Some(retry) = self.retry_policy()? {
+            action.insert("retryPolicy".to_owned(), retry);
+        }
+        if let Some(url) = &self.on_failure {
+            let request = Map::from_iter([("method".to_owned(), "POST".into())]);
+            let on_failure = http(url, request, "--on-failure")?;
+            action.insert("errorAction".to_owned(), on_failure.into());
+        }
+        Ok(Some(action.into()))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.method.is_none()
+            && self.header.is_empty()
+            && self.header_file.is_empty()
+            && self.body.is_none()
+            && self.body_file.is_none()
+            && self.user.is_none()
+            && self.retry.is_none()
+            && self.retry_every.is_none()
+            && self.on_failure.is_none()
+    }
+
+    fn headers(&self) -> Result<Map<String, Value>> {
+        let mut headers = Map::new();
+        for header in &self.header {
+            let (name, value) = header.split_once(':').ok_or_else(|| {
+                Failure::refused(format!("--header '{header}': write it like 'Name: value'"))
+            })?;
+            let name = name.trim();
+            if is_credential(name) {
+                return Err(Failure::refused(format!(
+                    "--header {name}: other users of this machine could read its value; use \
+                     --header-file {name}=FILE"
+                )));
+            }
+            headers.insert(name.to_owned(), value.trim().into());
+        }
+        for header in &self.header_file {
+            let (name, path) = header.split_once('=').ok_or_else(|| {
+                Failure::refused(format!("--header-file '{header}': write it like Name=FILE"))
+            })?;
+            let value = input::secret(Path::new(path.trim()))?;
+            headers.insert(name.trim().to_owned(), value.as_str().into());
+        }
+        Ok(headers)
+    }
+
+    fn retry_policy(&self) -> Result<Option<Value>> {
+        let mut policy = Map::new();
+        if let Some(count) = self.retry {
+            policy.insert("retryCount".to_owned(), count.into());
+        }
+        if let Some(every) = &self.retry_every {
+            let span = instant::span_of(&every.to_ascii_lowercase()).ok_or_else(|| {
+                Failure::refused(format!(
+                    "--retry-every '{every}' is not a span; write it like 30s, 5m or 1h"
+                ))
+            })?;
+            policy.insert("retryInterval".to_owned(), format!("PT{}S", span.num_seconds()).into());
+        }
+        if policy.is_empty() {
+            return Ok(None);
+        }
+        let kind = if self.retry == Some(0) { "none" } else { "fixed" };
+        if kind == "none" {
+            policy.clear();
+        }
+        policy.insert("retryType".to_owned(), kind.into());
+        Ok(Some(policy.into()))
+    }
+}
+
+fn http(url: &str, mut request: Map<String, Value>, option: &str) -> Result<Map<String, Value>> {
+    let kind = match Url::parse(url).as_ref().map(Url::scheme) {
+        Ok("http") => "Http",
+        Ok("https") => "Https",
+        _ => {
+            return Err(Failure::refused(format!(
+                "{option} '{url}' is not a URL: write it whole, like https://example.com/path"
+            )));
+        }
+    };
+    request.insert("uri".to_owned(), url.into());
+    Ok(Map::from_iter([("type".to_owned(), kind.into()), ("request".to_owned(), request.into())]))
+}
+
+/// Whether the value of a header is a credential.
+pub(crate) fn is_credential(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    CREDENTIALS.contains(&name.as_str()) || CREDENTIAL_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(args: &ActionArgs) -> Result<Value> {
+        args.action().map(Option::unwrap_or_default)
+    }
+
+    #[test]
+    fn options_become_an_action() {
+        let args = ActionArgs {
+            url: Some("https://example.com/r".to_owned()),
+            header: vec!["Content-Type: text/plain".to_owned()],
+            body: Some("{}".to_owned()),
+            retry: Some(5),
+            retry_every: Some("2m".to_owned()),
+            on_failure: Some("http://localhost:1/".to_owned()),
+            ..ActionArgs::default()
+        };
+        assert_eq!(
+            action(&args).unwrap(),
+            json!({
+                "type": "Https",
+                "request": {"method": "POST", "uri": "https://example.com/r", "body": "{}",
+                            "headers": {"Content-Type": "text/plain"}},
+                "retryPolicy": {"retryType": "fixed", "retryCount": 5, "retryInterval": "PT120S"},
+                "errorAction": {"type": "Http",
+                                "request": {"method": "POST", "uri": "http://localhost:1/"}},
+            })
+        );
+        assert_eq!(ActionArgs::default().action().unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let url = Some("http://a/".to_owned());
+        let given = |change: fn(&mut ActionArgs)| {
+            let mut args = ActionArgs { url: url.clone(), ..ActionArgs::default() };
+            change(&mut args);
+            args.action().unwrap_err().message
+        };
+        for (message, says) in [
+            (given(|args| args.url = Some("example.com".to_owned())), "is not a URL"),
+            (
+                given(|args| args.url = None::<String>.or(Some("ftp://a".to_owned()))),
+                "is not a URL",
+            ),
+            (given(|args| args.header.push("X".to_owned())), "write it like 'Name: value'"),
+            (
+                given(|args| args.header.push("X-Api-Key: s".to_owned())),
+                "--header-file X-Api-Key=FILE",
+            ),
+            (given(|args| args.retry_every = Some("soon".to_owned())), "30s, 5m or 1h"),
+        ] {
+            assert!(message.contains(says), "{message}");
+            assert!(!message.contains(": s"), "a credential is in no message: {message}");
+        }
+        let args = ActionArgs { retry: Some(1), ..ActionArgs::default() };
+        assert!(args.action().unwrap_err().message.contains("add --url"));
+    }
+}

@@ -1,0 +1,266 @@
+//! `job create`: from options or a file to a job, and what was understood.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use client::{CollectionPath, JobPath, Precondition};
+use recurrence::{Timetable, format_instant};
+use serde_json::{Map, Value, json};
+
+use super::action::ActionArgs;
+use super::schedule::ScheduleArgs;
+use crate::failure::{FAILED, Failure, NOT_ALLOWED, NOT_FOUND, Result};
+use crate::input;
+use crate::masked::masked;
+use crate::work::{Work, is_collection_missing, no_collection, zone_of, zone_of_collection};
+
+/// The arguments of `job create`.
+#[derive(Debug, Args)]
+pub(crate) struct CreateArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
+    action: ActionArgs,
+    /// File with the job or its properties as JSON; - reads standard input. Options come on top
+    #[arg(long, short, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Create it switched off
+    #[arg(long)]
+    disabled: bool,
+    /// Replace the job if there is one of that name
+    #[arg(long)]
+    replace: bool,
+    /// Say what would be created, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let jobs = jobs(work, args, &path).await?;
+    if jobs.len() > 1 {
+        work.screen.note(
+            "the expression means a day of the month or a day of the week, which is a job for each; \
+             on a day that both name, both fire",
+        );
+    }
+    // All are read before the first is made.
+    let timetables = jobs.iter().map(|(_, properties)| timetable(work, properties));
+    let timetables = timetables.collect::<Result<Vec<_>>>()?;
+    for ((path, properties), timetable) in jobs.iter().zip(&timetables) {
+        let document = json!({ "properties": properties });
+        if args.dry_run {
+            preview(work, path, &document, timetable)?;
+            continue;
+        }
+        let condition = if args.replace { Precondition::Always } else { Precondition::New };
+        let created = put(work, path, &document, condition).await?;
+        match &work.json {
+            Some(json) => json.document(&work.screen, &created)?,
+            None => describe(work, path).await?,
+        }
+    }
+    Ok(())
+}
+
+/// The jobs to create: their paths and properties.
+async fn jobs(
+    work: &Work,
+    args: &CreateArgs,
+    path: &JobPath,
+) -> Result<Vec<(JobPath, Map<String, Value>)>> {
+    let properties = properties(args)?;
+    if args.file.is_some() && args.schedule.is_empty() {
+        if !properties.contains_key("startTime") {
+            let now = format_instant(work.now());
+            return Err(Failure::refused(
+                "the file has no 'startTime', so the job would run at once and then follow its \
+                 schedule",
+            )
+            .hint(format!("add \"startTime\": \"{now}\", or say when it fires with options")));
+        }
+        return Ok(vec![(path.clone(), properties)]);
+    }
+    let schedule = match zoned(work, &args.schedule, &path.collection).await {
+        // What is only shown needs no server, and no collection that exists.
+        Err(failure)
+            if args.dry_run && matches!(failure.code, FAILED | NOT_FOUND | NOT_ALLOWED) =>
+        {
+            work.screen.note("the zone of the collection is not known: times are in UTC");
+            args.schedule.clone()
+        }
+        schedule => schedule?,
+    };
+    let timings = schedule.timings(work.now())?;
+    let is_one = timings.len() == 1;
+    let jobs = timings.iter().enumerate().map(|(n, timing)| {
+        let mut properties = properties.clone();
+        properties.remove("recurrence");
+        timing.put_into(&mut properties);
+        let name = if is_one { path.job.clone() } else { format!("{}-{}", path.job, n + 1) };
+        (path.collection.job(name), properties)
+    });
+    Ok(jobs.collect())
+}
+
+/// The options with the zone of the collection, if they name none: a person means the clock that the
+/// collection names, and is told so before the job is made.
+async fn zoned(
+    work: &Work,
+    schedule: &ScheduleArgs,
+    path: &CollectionPath,
+) -> Result<ScheduleArgs> {
+    let mut schedule = schedule.clone();
+    // What is wrong with the options is said before the server is asked.
+    schedule.timings(work.now())?;
+    if schedule.zone.is_none() {
+        match work.client().collection(path).await {
+            Ok(found) => {
+                let zone = zone_of_collection(&found.value.properties.rest);
+                schedule.zone = zone.map(|zone| zone.name().to_owned());
+            }
+            Err(error) if is_collection_missing(&error) => {
+                if !work.defaults().is_default_collection(path) {
+                    return Err(no_collection(work, path));
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(schedule)
+}
+
+/// The properties of the job without its timing: those of the file, with the options on top.
+fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
+    let mut properties = match &args.file {
+        Some(file) => properties_of(input::object(file)?),
+        None => Map::new(),
+    };
+    if let Some(action) = args.action.action()? {
+        properties.insert("action".to_owned(), action);
+    }
+    if !properties.contains_key("action") {
+        // What is missing first is said first.
+        if args.file.is_none() && args.schedule.is_empty() {
+            return Err(Failure::refused("it is not said when the job fires, and what it calls")
+                .hint("for example --every 15m --url https://example.com/; --help has more"));
+        }
+        return Err(Failure::refused(
+            "it is not said what the job does: add --url URL, or -f FILE",
+        ));
+    }
+    if args.disabled {
+        properties.insert("state".to_owned(), "disabled".into());
+    }
+    Ok(properties)
+}
+
+/// The properties of a document, which may be a whole job or only them.
+fn properties_of(document: Value) -> Map<String, Value> {
+    match document {
+        Value::Object(mut object) => match object.remove("properties") {
+            Some(Value::Object(properties)) => properties,
+            Some(other) => Map::from_iter([("properties".to_owned(), other)]),
+            None => object,
+        },
+        _ => Map::new(),
+    }
+}
+
+fn timetable(work: &Work, properties: &Map<String, Value>) -> Result<Timetable> {
+    let timing: Map<String, Value> = ["startTime", "recurrence"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
+        .collect();
+    Timetable::from_json_text(&Value::Object(timing).to_string(), work.now()).map_err(|refused| {
+        let failure = Failure::refused(refused.to_string());
+        match refused.detail() {
+            Some(detail) => failure.hint(detail),
+            None => failure,
+        }
+    })
+}
+
+/// Says what would be created.
+fn preview(work: &Work, path: &JobPath, document: &Value, timetable: &Timetable) -> Result<()> {
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &masked(document).to_string());
+    }
+    let name = work.defaults().short_job(path);
+    work.screen.line(&format!("would create {name}: {}", timetable.sentence()))?;
+    let times = work.times(timetable.zone().copied());
+    let first = match timetable.at_or_after(work.now()) {
+        Some(at) => {
+            format!("would first fire {}, {}", times.at(at), times.away(&format_instant(at)))
+        }
+        None => "would never fire".to_owned(),
+    };
+    work.screen.line(&first)
+}
+
+/// Creates a job that must not exist yet, and the default collection if that is missing.
+pub(crate) async fn put_new(work: &Work, path: &JobPath, document: &Value) -> Result<String> {
+    put(work, path, document, Precondition::New).await
+}
+
+/// Creates the job, and the default collection if that is what is missing.
+async fn put(
+    work: &Work,
+    path: &JobPath,
+    document: &Value,
+    condition: Precondition<'_>,
+) -> Result<String> {
+    match work.client().put_job(path, document, condition).await {
+        Err(error) if is_collection_missing(&error) => {
+            if !work.defaults().is_default_collection(&path.collection) {
+                return Err(no_collection(work, &path.collection));
+            }
+            make_default(work, &path.collection).await?;
+            Ok(work.client().put_job(path, document, condition).await?.text)
+        }
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => {
+            let name = work.defaults().short_job(path);
+            Err(Failure::refused(format!("there is a job '{name}' already")).hint(format!(
+                "--replace replaces it; `minutehand job set {name}` changes it; `minutehand job \
+                 show {name}` shows it"
+            )))
+        }
+        created => Ok(created?.text),
+    }
+}
+
+async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {
+    let made = work.client().put_collection(path, &json!({}), Precondition::New).await;
+    match made {
+        // Another command made it in the meantime.
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => Ok(()),
+        made => {
+            made?;
+            work.screen.note(&format!("made the collection '{}'", path.collection));
+            Ok(())
+        }
+    }
+}
+
+/// Says what the server has understood.
+pub(super) async fn describe(work: &Work, path: &JobPath) -> Result<()> {
+    let job = work.client().describe(path).await?.value;
+    let name = work.defaults().short_job(path);
+    work.screen.line(&format!("created {name}: {}", job.sentence))?;
+    match &job.next {
+        Some(next) => {
+            let times = work.times(zone_of(&job.properties));
+            let (at, away) = (times.written(next), times.away(next));
+            work.screen.line(&format!("first fires {at}, {away}"))?;
+        }
+        None => {
+            for why in &job.not_firing {
+                work.screen.line(&format!("does not fire: {}", why.message))?;
+            }
+        }
+    }
+    work.screen.hint(&format!("minutehand job run {name} --wait    runs it now"));
+    Ok(())
+}

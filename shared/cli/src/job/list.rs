@@ -1,0 +1,140 @@
+//! `job list`: the jobs of a collection in a table.
+
+use clap::{Args, ValueEnum};
+use client::{Job, Listed};
+use recurrence::Timetable;
+use serde_json::{Map, Value};
+
+use crate::failure::Result;
+use crate::output::table::Table;
+use crate::work::{Work, is_collection_missing, no_collection, zone_of};
+
+/// How many jobs are listed if nothing else is asked for.
+const LIMIT_DEFAULT: usize = 500;
+
+/// The arguments of `job list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Collection [default: that of the context, else 'default']
+    collection: Option<String>,
+    /// Only jobs in this state
+    #[arg(long, value_name = "STATE")]
+    state: Option<State>,
+    /// Only jobs with occurrences that failed for good
+    #[arg(long)]
+    failing: bool,
+    /// Order of the list
+    #[arg(long, value_name = "ORDER", default_value = "name")]
+    by: Order,
+    /// List at most this many jobs [default: 500]
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    limit: Option<usize>,
+    /// List all jobs
+    #[arg(long)]
+    all: bool,
+}
+
+/// The states of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum State {
+    Enabled,
+    Disabled,
+    Completed,
+    Faulted,
+}
+
+/// The orders of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// By name
+    Name,
+    /// Soonest first
+    Next,
+}
+
+pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
+    let path = work.defaults().collection(args.collection.as_deref())?;
+    let state = args.state.and_then(|state| Some(state.to_possible_value()?.get_name().to_owned()));
+    let limit = if args.all { usize::MAX } else { args.limit.unwrap_or(LIMIT_DEFAULT) };
+    // An order or a filter of ours is over the whole list, so all of it is read.
+    let whole = args.failing || args.by == Order::Next;
+    let listing = work.client().jobs(&path, state.as_deref());
+    let read = if whole { usize::MAX } else { limit.saturating_add(1) };
+    let listed = listing.up_to(read).await.map_err(|error| {
+        if is_collection_missing(&error) { no_collection(work, &path) } else { error.into() }
+    })?;
+    let mut jobs: Vec<Listed<Job>> = listed;
+    if args.failing {
+        jobs.retain(|job| job.value.status().faulted_count > 0);
+    }
+    if args.by == Order::Next {
+        // Jobs that do not fire come last.
+        jobs.sort_by_key(|job| {
+            let next = job.value.status().next_execution_time;
+            (next.is_none(), next)
+        });
+    }
+    let more = jobs.len() > limit;
+    jobs.truncate(limit);
+    if let Some(json) = &work.json {
+        return json.list(&work.screen, jobs.iter().map(|job| job.text.as_str()));
+    }
+    let collection = work.defaults().short_collection(&path);
+    if jobs.is_empty() {
+        work.screen.hint(&format!("no jobs in {collection}; `minutehand job create` makes one"));
+        return Ok(());
+    }
+    work.screen.table(&table(work, &jobs))?;
+    if more {
+        work.screen.note(&format!("only the first {limit} jobs; --all lists every one"));
+    }
+    Ok(())
+}
+
+fn table(work: &Work, jobs: &[Listed<Job>]) -> Table {
+    let mut table = Table::new(&["job", "state", "next", "in", "runs", "failed", "fires"]);
+    for job in jobs {
+        let job = &job.value;
+        let status = job.status();
+        let times = work.times(zone_of(&job.properties));
+        let next = status.next_execution_time.as_deref();
+        let away = next.map_or_else(String::new, |next| times.away(next));
+        table.row(vec![
+            job.short_name().to_owned(),
+            state(work, job.state()),
+            next.map_or_else(|| "-".to_owned(), |next| times.written(next)),
+            away.strip_prefix("in ").unwrap_or(&away).to_owned(),
+            status.execution_count.to_string(),
+            failed(work, status.faulted_count),
+            sentence(work, &job.properties),
+        ]);
+    }
+    table
+}
+
+/// The state of a job in one word.
+pub(super) fn state(work: &Work, state: &str) -> String {
+    match state {
+        "enabled" => work.screen.good("on"),
+        "disabled" => work.screen.dim("off"),
+        "faulted" => work.screen.bad("faulted"),
+        other => other.to_owned(),
+    }
+}
+
+fn failed(work: &Work, faulted: u64) -> String {
+    let text = faulted.to_string();
+    if faulted > 0 { work.screen.bad(&text) } else { text }
+}
+
+/// When a job fires, in words. The list does not say it, so it is worked out from the definition.
+fn sentence(work: &Work, properties: &Map<String, Value>) -> String {
+    let timing: Map<String, Value> = ["startTime", "recurrence"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
+        .collect();
+    let timetable = Timetable::from_json_text(&Value::Object(timing).to_string(), work.now());
+    let sentence = timetable.map(|timetable| timetable.sentence()).unwrap_or_default();
+    // Where the job began does not matter any more.
+    sentence.split(';').next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,103 @@
+//! `job`: creates, shows, changes, runs and deletes jobs.
+
+mod action;
+pub(crate) use action::is_credential;
+mod copy;
+mod create;
+mod days;
+mod delete;
+mod edit;
+mod history;
+mod list;
+mod many;
+mod next;
+mod run;
+pub(crate) mod schedule;
+mod set;
+mod show;
+mod switch;
+
+use clap::{Args, Subcommand};
+
+use crate::environment::Environment;
+use crate::failure::Result;
+use crate::options::Options;
+use crate::work::Work;
+
+/// The arguments of `job`.
+#[derive(Debug, Args)]
+pub struct JobArgs {
+    #[command(subcommand)]
+    command: JobCommand,
+    #[command(flatten)]
+    options: Options,
+}
+
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  minutehand job create weekdays --at 09:00 --on mon-fri --zone Europe/Berlin \\
+      --url https://example.com/report --retry 5
+  minutehand job create ops/ping --every 15m --url http://localhost:8000/
+  minutehand job create ops/party --at '2026-12-31 23:59' --once --url https://example.com/
+  minutehand job create ops/report -f report.json
+
+The job always gets a startTime, so that nothing fires by surprise: an interval begins one interval \
+from now, a time of day is the next one. Without a collection in the name or in the context, the \
+collection 'default' is used, and made if it is missing.
+
+Secrets come from files or standard input, never from arguments, which other users can see.";
+
+#[derive(Debug, Subcommand)]
+enum JobCommand {
+    /// List the jobs of a collection
+    #[command(visible_alias = "ls")]
+    List(list::ListArgs),
+    /// Show a job: when it fires, how it went, and why it does not fire
+    Show(show::ShowArgs),
+    /// Create a job
+    #[command(after_long_help = CREATE_EXAMPLES)]
+    Create(Box<create::CreateArgs>),
+    /// Create a job as another one is, under another name
+    Copy(copy::CopyArgs),
+    /// Change properties of a job: state=disabled recurrence.interval=2
+    Set(set::SetArgs),
+    /// Change a job in an editor
+    Edit(edit::EditArgs),
+    /// Switch jobs on
+    Enable(many::ManyArgs),
+    /// Switch jobs off
+    Disable(many::ManyArgs),
+    /// Run a job once, now
+    Run(run::RunArgs),
+    /// Delete jobs
+    #[command(visible_alias = "rm")]
+    Delete(many::ManyArgs),
+    /// Show the attempts of a job, newest first
+    History(history::HistoryArgs),
+    /// Show when a job fires next
+    Next(next::NextArgs),
+}
+
+impl JobArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
+        let work = Work::open(&self.options, environment)?;
+        match self.command {
+            JobCommand::List(args) => list::list(&work, &args).await,
+            JobCommand::Show(args) => show::show(&work, &args).await,
+            JobCommand::Create(args) => create::create(&work, &args).await,
+            JobCommand::Copy(args) => copy::copy(&work, &args).await,
+            JobCommand::Set(args) => set::set(&work, &args).await,
+            JobCommand::Edit(args) => edit::edit(&work, &args).await,
+            JobCommand::Enable(args) => switch::switch(&work, &args, true).await,
+            JobCommand::Disable(args) => switch::switch(&work, &args, false).await,
+            JobCommand::Run(args) => run::run(&work, &args).await,
+            JobCommand::Delete(args) => delete::delete(&work, &args).await,
+            JobCommand::History(args) => history::history(&work, &args).await,
+            JobCommand::Next(args) => next::next(&work, &args).await,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `job run`: runs a job now, and waits for the result if asked to.
+
+use std::time::Duration;
+
+use clap::Args;
+use client::{HistoryFilter, HistoryProperties, JobPath};
+
+use crate::failure::{ACTION_FAILED, Failure, Result};
+use crate::instant::span_of;
+use crate::output::table::harmless;
+use crate::wait::pause;
+use crate::work::Work;
+
+/// How often the history is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How many attempts one look covers. More would have to end between two looks.
+const LOOK_AT: usize = 50;
+
+/// The arguments of `job run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+    /// Wait for the result; exit with 5 if the action fails
+    #[arg(long)]
+    wait: bool,
+    /// How long to wait: 90s, 10m
+    #[arg(long, value_name = "SPAN", default_value = "90s", requires = "wait", value_parser = span)]
+    timeout: Duration,
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    let span = span_of(&text.to_ascii_lowercase()).and_then(|span| span.to_std().ok());
+    span.ok_or_else(|| "write a span like 90s or 10m".to_owned())
+}
+
+pub(super) async fn run(work: &Work, args: &RunArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let name = work.defaults().short_job(&path);
+    let before = if args.wait { attempts(work, &path).await? } else { Vec::new() };
+    work.client().run_job(&path).await?;
+    if !args.wait {
+        if work.json.is_none() {
+            work.screen.line(&format!("{name} runs now"))?;
+            work.screen.hint(&format!("minutehand job history {name}"));
+        }
+        return Ok(());
+    }
+    let mut waited = Duration::ZERO;
+    loop {
+        let now = attempts(work, &path).await?;
+        let fresh =
+            now.iter().rev().find(|(name, _, _)| !before.iter().any(|(old, ..)| old == name));
+        if let Some((_, attempt, text)) = fresh {
+            return ended(work, &name, attempt, text);
+        }
+        if waited >= args.timeout {
+            return Err(Failure::failed(format!(
+                "{name} did not end within {} s; it may still run",
+                args.timeout.as_secs()
+            ))
+            .hint(format!("minutehand job history {name}")));
+        }
+        pause(LOOK_EVERY).await;
+        waited += LOOK_EVERY;
+    }
+}
+
+/// The latest attempts of the main action: their names, what they are, and as they were answered.
+async fn attempts(work: &Work, path: &JobPath) -> Result<Vec<(String, HistoryProperties, String)>> {
+    let items = work.client().history(path, HistoryFilter::All).up_to(LOOK_AT).await?;
+    let main = items.into_iter().filter(|item| item.value.properties.action_name == "MainAction");
+    Ok(main.map(|item| (item.value.name, item.value.properties, item.text)).collect())
+}
+
+fn ended(work: &Work, name: &str, attempt: &HistoryProperties, text: &str) -> Result<()> {
+    if let Some(json) = &work.json {
+        json.document(&work.screen, text)?;
+    } else {
+        let how = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
+        work.screen.line(&format!("{name}: {how}: {}", harmless(&attempt.message)))?;
+    }
+    if attempt.failed() { Err(Failure::said(ACTION_FAILED)) } else { Ok(()) }
+}

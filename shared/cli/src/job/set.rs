@@ -1,0 +1,114 @@
+//! `job set`: changes properties, as a merge patch.
+
+use std::path::Path;
+
+use clap::Args;
+use client::Precondition;
+use serde_json::{Map, Value, json};
+
+use crate::failure::{Failure, Result};
+use crate::input;
+use crate::masked::is_secret;
+use crate::work::{Work, zone_of};
+
+/// The arguments of `job set`.
+#[derive(Debug, Args)]
+pub(crate) struct SetArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+    /// Properties and their values, as JSON or text; @FILE reads a value, null removes a property
+    #[arg(required = true, value_name = "PROPERTY=VALUE")]
+    changes: Vec<String>,
+}
+
+pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let mut changes = Value::Object(Map::new());
+    for change in &args.changes {
+        add(&mut changes, change)?;
+    }
+    let changes = json!({ "properties": changes });
+    let answer = work.client().patch_job(&path, &changes, Precondition::Always).await?;
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &answer.text);
+    }
+    let job = work.client().describe(&path).await?.value;
+    let name = work.defaults().short_job(&path);
+    work.screen.line(&format!("changed {name}: {}", job.sentence))?;
+    if let Some(next) = &job.next {
+        let times = work.times(zone_of(&job.properties));
+        work.screen.line(&format!("next fires {}, {}", times.written(next), times.away(next)))?;
+    }
+    Ok(())
+}
+
+/// Adds a change to a merge patch.
+fn add(changes: &mut Value, change: &str) -> Result<()> {
+    let refused = |why: &str| Failure::refused(format!("'{change}': {why}"));
+    let (path, text) = change
+        .split_once('=')
+        .ok_or_else(|| refused("write a property and its value, like state=disabled"))?;
+    let path = path.trim().strip_prefix("properties.").unwrap_or(path.trim());
+    let last = path.rsplit('.').next().unwrap_or_default();
+    let value = match text.strip_prefix('@') {
+        Some(file) => Value::String(input::secret(Path::new(file))?.to_string()),
+        None if is_secret(last) && text != "null" => {
+            return Err(Failure::refused(format!(
+                "{path}: other users of this machine could read the value; use {path}=@FILE, or \
+                 {path}=@- for standard input"
+            )));
+        }
+        None => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+    };
+    let mut at = changes;
+    for name in path.split('.') {
+        if name.is_empty() {
+            return Err(refused("the property is missing"));
+        }
+        if !at.is_object() {
+            *at = Value::Object(Map::new());
+        }
+        let Value::Object(object) = at else {
+            return Err(refused("the property is given twice"));
+        };
+        at = object.entry(name).or_insert(Value::Null);
+    }
+    *at = value;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(arguments: &[&str]) -> Result<Value> {
+        let mut merged = json!({});
+        arguments.iter().try_for_each(|argument| add(&mut merged, argument))?;
+        Ok(merged)
+    }
+
+    #[test]
+    fn changes_become_a_merge_patch() {
+        assert_eq!(
+            merged(&[
+                "state=disabled",
+                "recurrence.interval=2",
+                "recurrence.schedule.hours=[8]",
+                "properties.action.request.body={\"a\":1",
+                "recurrence.endTime=null",
+            ])
+            .unwrap(),
+            json!({"state": "disabled", "recurrence": {"interval": 2, "schedule": {"hours": [8]},
+                "endTime": null}, "action": {"request": {"body": "{\"a\":1"}}})
+        );
+    }
+
+    #[test]
+    fn a_secret_is_never_an_argument() {
+        let message =
+            merged(&["action.request.authentication.password=hunter2"]).unwrap_err().message;
+        assert!(message.contains("password=@FILE") && !message.contains("hunter2"), "{message}");
+        assert!(merged(&["state"]).unwrap_err().message.contains("like state=disabled"));
+        assert!(merged(&["=1"]).unwrap_err().message.contains("the property is missing"));
+    }
+}

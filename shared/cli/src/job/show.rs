@@ -1,0 +1,181 @@
+//! `job show`: a job on one page.
+
+use clap::Args;
+use client::{Description, HistoryFilter, HistoryProperties, JobPath};
+use serde_json::{Map, Value};
+
+use super::list::state;
+use crate::failure::Result;
+use crate::output::table::harmless;
+use crate::output::times::Times;
+use crate::work::{Work, zone_of};
+
+/// How many attempts of the history the strip is made from.
+const STRIP_ATTEMPTS: usize = 60;
+/// How many occurrences the strip has.
+const STRIP_MAX: usize = 20;
+/// The most characters of the last message.
+const MESSAGE_MAX: usize = 200;
+
+/// The arguments of `job show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+}
+
+pub(super) async fn show(work: &Work, args: &ShowArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let answer = work.client().describe(&path).await?;
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &answer.text);
+    }
+    let history = work.client().history(&path, HistoryFilter::All).up_to(STRIP_ATTEMPTS).await?;
+    let attempts: Vec<HistoryProperties> =
+        history.into_iter().map(|item| item.value.properties).collect();
+    work.screen.print(&page(work, &path, &answer.value, &attempts))?;
+    if attempts.iter().any(HistoryProperties::failed) {
+        let name = work.defaults().short_job(&path);
+        work.screen.hint(&format!("minutehand job history {name} --failed"));
+    }
+    Ok(())
+}
+
+fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryProperties]) -> String {
+    let times = work.times(zone_of(&job.properties));
+    let name = work.defaults().short_job(path);
+    let mut lines = vec![
+        format!("{}  {}", work.screen.bold(&name), state(work, &job.state)),
+        capitalized(&job.sentence),
+        String::new(),
+    ];
+    let mut line = |title: &str, text: &str| lines.push(format!("{title:<9} {text}"));
+    let strip = strip(work, attempts);
+    if !strip.is_empty() {
+        line("last", &strip);
+    }
+    line("runs", &counters(job));
+    match &job.next {
+        Some(next) => line("next", &format!("{}, {}", times.written(next), times.away(next))),
+        None => {
+            for why in &job.not_firing {
+                line("next", &format!("never: {}", why.message));
+            }
+        }
+    }
+    if let Some(action) = job.properties.get("action") {
+        line("calls", &calls(action));
+        line("retries", &retries(action));
+    }
+    if let Some(last) = attempts.first() {
+        line("last said", &said(work, last, &times));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn counters(job: &Description) -> String {
+    let mut text = format!("{} attempts, {} failed", job.executions, job.failures);
+    if job.faulted > 0 {
+        text.extend([format!("; {} occurrences failed for good", job.faulted)]);
+    }
+    if job.skipped > 0 {
+        text.extend([format!("; {} skipped", job.skipped)]);
+    }
+    text
+}
+
+/// One sign for each of the latest occurrences, oldest first.
+fn strip(work: &Work, attempts: &[HistoryProperties]) -> String {
+    let mut marks: Vec<(u64, char)> = Vec::new();
+    // Newest first: the first attempt that is seen of an occurrence is its last one.
+    for attempt in attempts.iter().filter(|attempt| attempt.action_name == "MainAction") {
+        if marks.iter().any(|(occurrence, _)| *occurrence == attempt.repeat_count) {
+            continue;
+        }
+        let mark = match (attempt.failed(), attempt.retry_count) {
+            (true, _) => 'f',
+            (false, 0) => 'o',
+            (false, _) => 'r',
+        };
+        marks.push((attempt.repeat_count, mark));
+    }
+    marks.truncate(STRIP_MAX);
+    marks.iter().rev().map(|(_, mark)| sign(work, *mark)).collect()
+}
+
+fn sign(work: &Work, mark: char) -> String {
+    let shown = match mark {
+        _ if work.screen.ascii => mark.to_string(),
+        'f' => "┃".to_owned(),
+        'r' => "r".to_owned(),
+        _ => "▮".to_owned(),
+    };
+    match mark {
+        'f' => work.screen.bad(&shown),
+        'r' => work.screen.warn(&shown),
+        _ => work.screen.good(&shown),
+    }
+}
+
+/// What the action calls, on one line, without anything secret.
+fn calls(action: &Value) -> String {
+    let text = |pointer: &str| action.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let kind = text("/type");
+    let target = match kind {
+        "Http" | "Https" => format!("{} {}", text("/request/method"), text("/request/uri")),
+        _ => {
+            let object = action.as_object().into_iter().flat_map(Map::values);
+            let names = [
+                "queueUrl",
+                "queueName",
+                "queuePath",
+                "topicPath",
+                "topicArn",
+                "functionName",
+                "eventBusName",
+                "storageAccount",
+                "namespace",
+            ];
+            let parts: Vec<&str> = object
+                .filter_map(Value::as_object)
+                .flat_map(|object| names.iter().filter_map(|name| object.get(*name)?.as_str()))
+                .collect();
+            format!("{kind} {}", parts.join(" "))
+        }
+    };
+    let user = match text("/request/authentication/type") {
+        "" => String::new(),
+        kind => format!("  with {kind} {}", text("/request/authentication/username")),
+    };
+    harmless(format!("{target}{user}").trim_end())
+}
+
+fn retries(action: &Value) -> String {
+    let policy = |name: &str| action.pointer(&format!("/retryPolicy/{name}"));
+    let retries = match policy("retryType").and_then(Value::as_str) {
+        Some(kind) if kind.eq_ignore_ascii_case("none") => "none".to_owned(),
+        _ => {
+            let count = policy("retryCount").and_then(Value::as_u64).unwrap_or(4);
+            let every = policy("retryInterval").and_then(Value::as_str).unwrap_or("00:00:30");
+            format!("{count}, {every} apart")
+        }
+    };
+    match action.get("errorAction") {
+        Some(error) => format!("{retries}; then {}", calls(error)),
+        None => retries,
+    }
+}
+
+fn said(work: &Work, attempt: &HistoryProperties, times: &Times) -> String {
+    let message = harmless(&attempt.message);
+    let message = console::truncate_str(&message, MESSAGE_MAX, "…").into_owned();
+    let how = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
+    format!("{how}, {}: {message}", times.written(&attempt.start_time))
+}
+
+pub(super) fn capitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

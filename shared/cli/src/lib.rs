@@ -1,0 +1,249 @@
+//! The commands of the `minutehand` program that talk to a server.
+//!
+//! [`Command`] is their part of the command line, and [`run`] carries one out: it opens a
+//! [`client::Client`] for the context, asks, and prints. Answers go to standard output, everything
+//! else to standard error. What is printed depends on where it goes: tables for a terminal, lines
+//! with tabs for a pipe, and JSON as the server sent it with `--json`.
+//!
+//! Decisions about time and jobs are the server's. What is decided here is only what the words of the
+//! command line mean, in [`job::schedule`](crate) and its neighbours, and it is sent as a job.
+
+mod api;
+mod apply;
+mod calendar;
+mod collection;
+mod completions;
+mod context;
+mod doctor;
+mod environment;
+mod export;
+mod failure;
+mod fleet;
+mod input;
+mod instant;
+mod job;
+mod man;
+mod masked;
+mod options;
+mod output;
+mod reference;
+mod top;
+mod wait;
+mod watch;
+mod work;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use clap_complete::engine::ArgValueCompleter;
+
+pub use environment::Environment;
+
+use crate::failure::{Failure, INTERRUPTED};
+use crate::options::Options;
+use crate::output::screen::Screen;
+
+/// The exit codes of the commands, for the help.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0    success
+  1    failure: the server, the network or a file
+  2    invalid input: an argument or a job; the message for a job is the API's
+  3    the collection or job does not exist
+  4    not allowed: no token, an unknown one, or one without the scope
+  5    the action of the job failed, or a check of doctor did
+  130  interrupted";
+
+/// The commands that talk to a server.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Create, show, change, run and delete jobs
+    #[command(visible_alias = "jobs")]
+    Job(job::JobArgs),
+    /// Create, show, switch and delete collections
+    #[command(visible_alias = "collections")]
+    Collection(collection::CollectionArgs),
+    /// Make the jobs of collections what files say
+    #[command(after_long_help = APPLY)]
+    Apply(apply::ApplyArgs),
+    /// Show what apply would change
+    #[command(after_long_help = APPLY)]
+    Diff(apply::DiffArgs),
+    /// Write the jobs of collections as files for apply
+    Export(export::ExportArgs),
+    /// Show attempts as they happen
+    Watch(watch::WatchArgs),
+    /// Show what fires next and what fails, again and again
+    Top(top::TopArgs),
+    /// Show how much fires in each hour of a week
+    Calendar(calendar::CalendarArgs),
+    /// Look at a server and its jobs, and say what to do
+    Doctor(doctor::DoctorArgs),
+    /// Keep a server and its token as a context
+    Login(context::login::LoginArgs),
+    /// Delete the token of a context
+    Logout(context::login::LogoutArgs),
+    /// Choose, list, add and remove contexts
+    Context(context::command::ContextArgs),
+    /// Send any request, with the token of the context
+    Api(api::ApiArgs),
+    /// Print the completion script of a shell
+    #[command(after_long_help = COMPLETIONS)]
+    Completions(completions::CompletionsArgs),
+    /// Write the manual pages into a directory
+    #[command(hide = true)]
+    Man(man::ManArgs),
+}
+
+const APPLY: &str = "\
+A file names a collection and its jobs:
+  {\"collection\": \"billing\",
+   \"properties\": {\"minutehand\": {\"timeZone\": \"Europe/Berlin\"}},
+   \"jobs\": {\"export\": {\"startTime\": \"2027-01-01\",
+                       \"recurrence\": {\"frequency\": \"day\"},
+                       \"action\": {\"type\": \"Https\", \"request\": {…}}}}}
+
+A job that is missing is created, one that differs is changed by a merge patch, and one that is as its \
+file says is left alone. With --prune, jobs that no file has are deleted, in the collections that the \
+files name only.
+
+A secret is a reference, never a value: {\"$env\": \"NAME\"} or {\"$file\": \"path\"}, relative to the \
+file. It is sent when its job is created; --send-secrets sends those of all jobs again.";
+
+const COMPLETIONS: &str = "\
+To complete in every new shell, add one line to its start-up file:
+  bash        source <(minutehand completions bash)           in ~/.bashrc
+  zsh         source <(minutehand completions zsh)            in ~/.zshrc
+  fish        minutehand completions fish | source            in ~/.config/fish/config.fish
+  elvish      eval (minutehand completions elvish | slurp)    in ~/.elvish/rc.elv
+  powershell  minutehand completions powershell | Out-String | Invoke-Expression    in $PROFILE";
+
+impl Command {
+    fn options(&self) -> Option<&Options> {
+        match self {
+            Self::Job(args) => Some(args.options()),
+            Self::Collection(args) => Some(args.options()),
+            Self::Apply(args) => Some(args.options()),
+            Self::Diff(args) => Some(args.options()),
+            Self::Export(args) => Some(args.options()),
+            Self::Watch(args) => Some(args.options()),
+            Self::Top(args) => Some(args.options()),
+            Self::Calendar(args) => Some(args.options()),
+            Self::Doctor(args) => Some(args.options()),
+            Self::Login(args) => Some(args.options()),
+            Self::Logout(args) => Some(args.options()),
+            Self::Context(args) => Some(args.options()),
+            Self::Api(args) => Some(args.options()),
+            Self::Completions(_) | Self::Man(_) => None,
+        }
+    }
+}
+
+/// Carries out a command. `program` is the whole command line, for the manual.
+#[must_use]
+pub fn run(command: Command, program: clap::Command, environment: Environment) -> ExitCode {
+    let colors = command.options().cloned();
+    let done = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let done = runtime.block_on(interruptible(command, program, environment));
+            // A look-up of a host's name may still wait for its name server.
+            runtime.shutdown_background();
+            done
+        }
+        Err(error) => Err(Failure::failed(format!("cannot start a thread: {error}"))),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            report(&failure, colors.map(|options| Screen::new(&options, &environment)).as_ref());
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+async fn interruptible(
+    command: Command,
+    program: clap::Command,
+    environment: Environment,
+) -> failure::Result<()> {
+    tokio::select! {
+        done = carry_out(command, program, environment) => done,
+        _ = tokio::signal::ctrl_c() => Err(Failure::new(INTERRUPTED, "interrupted")),
+    }
+}
+
+async fn carry_out(
+    command: Command,
+    program: clap::Command,
+    environment: Environment,
+) -> failure::Result<()> {
+    let screen = |options: &Options| Screen::new(options, &environment);
+    match command {
+        Command::Job(args) => args.run(environment).await,
+        Command::Collection(args) => args.run(environment).await,
+        Command::Apply(args) => args.run(environment).await,
+        Command::Diff(args) => args.run(environment).await,
+        Command::Export(args) => args.run(environment).await,
+        Command::Watch(args) => args.run(environment).await,
+        Command::Top(args) => args.run(environment).await,
+        Command::Calendar(args) => args.run(environment).await,
+        Command::Doctor(args) => args.run(environment).await,
+        Command::Login(args) => {
+            let screen = screen(args.options());
+            args.run(&screen, &environment).await
+        }
+        Command::Logout(args) => args.run(&screen(args.options()), &environment),
+        Command::Context(args) => args.run(&screen(args.options()), &environment),
+        Command::Api(args) => args.run(environment).await,
+        Command::Completions(args) => args.run(&environment),
+        Command::Man(args) => args.run(program),
+    }
+}
+
+fn report(failure: &Failure, screen: Option<&Screen>) {
+    if failure.message.is_empty() {
+        return;
+    }
+    let word = screen.map_or_else(|| "error".to_owned(), |screen| screen.bad("error"));
+    // If standard error cannot be written, there is no other place to report it.
+    let mut out = std::io::stderr().lock();
+    let _ = writeln!(out, "{word}: {}", failure.message);
+    if let Some(hint) = &failure.hint {
+        let _ = writeln!(out, "  {hint}");
+    }
+}
+
+/// Adds completion of names to a command line. They are asked of the server of the context.
+#[must_use]
+pub fn with_names(program: clap::Command, environment: Environment) -> clap::Command {
+    fn add(command: clap::Command, in_job: bool, environment: Environment) -> clap::Command {
+        let in_collection = command.get_name() == "collection";
+        let in_job = in_job || command.get_name() == "job";
+        let subcommands: Vec<String> =
+            command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+        let mut command = command.mut_args(|argument| match argument.get_id().as_str() {
+            "name" | "names" if in_job => {
+                argument.add(ArgValueCompleter::new(move |word: &std::ffi::OsStr| {
+                    completions::jobs(environment, &word.to_string_lossy())
+                }))
+            }
+            "collection" => argument.add(ArgValueCompleter::new(move |word: &std::ffi::OsStr| {
+                completions::collections(environment, &word.to_string_lossy())
+            })),
+            _ => argument,
+        });
+        for name in subcommands {
+            command = command.mut_subcommand(name, |subcommand| {
+                add(subcommand, in_job || in_collection, environment)
+            });
+        }
+        command
+    }
+    add(program, false, environment)
+}
+
+/// Answers a shell that completes a line, if the process was started for that.
+pub fn complete(program: impl Fn() -> clap::Command) {
+    clap_complete::CompleteEnv::with_factory(program).var(completions::VARIABLE).complete();
+}

@@ -1,0 +1,65 @@
+//! Documents without their secrets.
+
+use serde_json::{Map, Value};
+
+use crate::job::is_credential;
+
+/// What stands for a secret, as in answers of the server.
+pub(crate) const WITHHELD: &str = "(withheld)";
+
+/// The properties that hold secrets, in lower case.
+const SECRETS: [&str; 4] = ["password", "secret", "sastoken", "pfx"];
+
+/// Whether a property of this name holds a secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    SECRETS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// A document with a word in place of each secret.
+pub(crate) fn masked(document: &Value) -> Value {
+    match document {
+        Value::Object(object) => Value::Object(object.iter().map(masked_entry).collect()),
+        Value::Array(items) => items.iter().map(masked).collect(),
+        other => other.clone(),
+    }
+}
+
+fn masked_entry((name, value): (&String, &Value)) -> (String, Value) {
+    let shown = if is_secret(name) {
+        WITHHELD.into()
+    } else if name.eq_ignore_ascii_case("headers") {
+        masked_headers(value)
+    } else {
+        masked(value)
+    };
+    (name.clone(), shown)
+}
+
+fn masked_headers(headers: &Value) -> Value {
+    let Value::Object(headers) = headers else {
+        return headers.clone();
+    };
+    let shown = headers.iter().map(|(name, value)| {
+        let value = if is_credential(name) { WITHHELD.into() } else { value.clone() };
+        (name.clone(), value)
+    });
+    Value::Object(shown.collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_wherever_they_stand() {
+        let document = json!({"a": [{"password": "p", "Pfx": "x", "username": "u"}],
+            "headers": {"Authorization": "s", "X-Api-Key": "s", "Accept": "*/*"}});
+        assert_eq!(
+            masked(&document),
+            json!({"a": [{"password": WITHHELD, "Pfx": WITHHELD, "username": "u"}],
+                "headers": {"Authorization": WITHHELD, "X-Api-Key": WITHHELD, "Accept": "*/*"}})
+        );
+    }
+}

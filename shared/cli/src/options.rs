@@ -1,0 +1,66 @@
+//! The options that every command for a server has.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use client::ServerUrl;
+
+const HEADING: &str = "Options of every command";
+
+const SERVER_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://127.0.0.1:7070]";
+
+/// The options that every command for a server has.
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Options {
+    /// Context of the configuration file to use
+    #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
+    pub(crate) context: Option<String>,
+    /// The server.
+    #[arg(long, global = true, value_name = "URL", help = SERVER_HELP, help_heading = HEADING,
+          value_parser = ServerUrl::parse)]
+    pub(crate) server: Option<ServerUrl>,
+    /// Certificates to trust instead of the system's, as PEM
+    #[arg(long, global = true, value_name = "FILE", help_heading = HEADING)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Subscription, where a name does not give one
+    #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
+    pub(crate) subscription: Option<String>,
+    /// Resource group, where a name does not give one
+    #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
+    pub(crate) group: Option<String>,
+    /// Print what the server answered; with names, only these fields
+    #[arg(long, global = true, value_name = "FIELD,…", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", help_heading = HEADING)]
+    pub(crate) json: Option<String>,
+    /// As --json, but a list has one item on each line
+    #[arg(long, global = true, help_heading = HEADING)]
+    pub(crate) jsonl: bool,
+    /// Print the titles of columns in a pipe, too
+    #[arg(long, global = true, help_heading = HEADING)]
+    pub(crate) titles: bool,
+    /// Show times in UTC instead of the job's time zone
+    #[arg(long, global = true, help_heading = HEADING)]
+    pub(crate) utc: bool,
+    /// Letters instead of signs that need Unicode
+    #[arg(long, global = true, help_heading = HEADING)]
+    pub(crate) ascii: bool,
+    /// Colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = HEADING)]
+    pub(crate) color: Color,
+    /// No hints and no progress
+    #[arg(long, short, global = true, help_heading = HEADING)]
+    pub(crate) quiet: bool,
+}
+
+/// When to print colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[value(help = "On a terminal, unless NO_COLOR is set")]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}

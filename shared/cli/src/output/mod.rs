@@ -1,0 +1,13 @@
+//! How answers look: tables, times, JSON, progress and questions.
+
+pub(crate) mod ask;
+pub(crate) mod json;
+pub(crate) mod progress;
+pub(crate) mod screen;
+pub(crate) mod table;
+pub(crate) mod times;
+
+/// A number of things: `1 job`, `2 jobs`.
+pub(crate) fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { format!("{count} {thing}") } else { format!("{count} {thing}s") }
+}

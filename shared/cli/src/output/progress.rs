@@ -1,0 +1,56 @@
+//! Progress of work that takes long: a bar on a terminal, nothing in a pipe.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::failure::Result;
+use crate::output::screen::Screen;
+
+/// How often a bar is drawn.
+const DRAWS_PER_SECOND: u8 = 10;
+
+/// The progress of work whose length is known.
+#[derive(Debug)]
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(crate) fn new(screen: &Screen, doing: &'static str, length: usize) -> Self {
+        let shown = screen.asks && !screen.quiet && length > 1;
+        let target = if shown {
+            ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let length = u64::try_from(length).unwrap_or(u64::MAX);
+        let bar = ProgressBar::with_draw_target(Some(length), target);
+        let template = if screen.ascii {
+            ProgressStyle::with_template("{msg} [{bar:30.}] {pos}/{len} {eta}")
+                .map(|style| style.progress_chars("=> "))
+        } else {
+            ProgressStyle::with_template("{msg} {bar:30.} {pos}/{len} {eta}")
+                .map(|style| style.progress_chars("━╸ "))
+        };
+        let bar = match template {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        };
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Self(bar.with_message(doing))
+    }
+
+    /// Prints something above the bar.
+    pub(crate) fn above(&self, print: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.0.suspend(print)
+    }
+
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,129 @@
+//! Where a command prints: answers to standard output, everything else to standard error.
+
+use std::io::{self, Write as _};
+
+use console::{Style, Term};
+
+use crate::environment::Environment;
+use crate::failure::{Failure, Result};
+use crate::options::{Color, Options};
+use crate::output::table::{Layout, Table};
+
+/// The narrowest terminal that tables are fitted to.
+const WIDTH_MIN: usize = 20;
+
+/// Where a command prints, and how.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
+pub(crate) struct Screen {
+    pub(crate) layout: Layout,
+    colors: bool,
+    pub(crate) quiet: bool,
+    pub(crate) ascii: bool,
+    /// Whether a person can be asked: input, output and errors are a terminal.
+    pub(crate) asks: bool,
+}
+
+impl Screen {
+    pub(crate) fn new(options: &Options, environment: &Environment) -> Self {
+        let terminal = Term::stdout();
+        let is_terminal = terminal.is_term();
+        let layout = if is_terminal {
+            let (_, width) = terminal.size();
+            Layout::Terminal { width: usize::from(width).max(WIDTH_MIN) }
+        } else {
+            Layout::Pipe { titles: options.titles }
+        };
+        let forced = environment.set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        let dumb = environment.set("TERM").is_some_and(|term| term == "dumb");
+        let colors = match options.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                environment.set("NO_COLOR").is_none() && (forced || (is_terminal && !dumb))
+            }
+        };
+        let asks = Term::stderr().is_term() && io::IsTerminal::is_terminal(&io::stdin());
+        Self { layout, colors, quiet: options.quiet, ascii: options.ascii, asks }
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        matches!(self.layout, Layout::Terminal { .. })
+    }
+
+    /// Prints an answer.
+    #[expect(clippy::unused_self, reason = "a command prints where its screen is")]
+    pub(crate) fn print(&self, text: &str) -> Result<()> {
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            // The reader, such as `head`, has closed the pipe on purpose: nothing is left to do.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::said(0)),
+            Err(error) => Err(Failure::failed(format!("cannot write the output: {error}"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    pub(crate) fn line(&self, text: &str) -> Result<()> {
+        self.print(&format!("{text}\n"))
+    }
+
+    /// Empties the terminal.
+    pub(crate) fn clear(&self) -> Result<()> {
+        self.print("\u{1b}[H\u{1b}[2J")
+    }
+
+    /// A line that fits the terminal.
+    pub(crate) fn cut(&self, line: &str) -> String {
+        match self.layout {
+            Layout::Terminal { width } => console::truncate_str(line, width, "…").into_owned(),
+            Layout::Pipe { .. } => line.to_owned(),
+        }
+    }
+
+    pub(crate) fn table(&self, table: &Table) -> Result<()> {
+        let dimmed = |text: &str| self.dim(text);
+        self.print(&table.text(self.layout, &dimmed))
+    }
+
+    /// Says something that is not the answer.
+    #[expect(clippy::unused_self, reason = "a command prints where its screen is")]
+    pub(crate) fn note(&self, text: &str) {
+        // If standard error cannot be written, there is no other place to report it.
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Says what to do next, to a person only.
+    pub(crate) fn hint(&self, text: &str) {
+        if self.is_terminal() && !self.quiet {
+            self.note(&self.dim(text));
+        }
+    }
+
+    pub(crate) fn dim(&self, text: &str) -> String {
+        self.styled(text, &Style::new().dim())
+    }
+
+    pub(crate) fn bad(&self, text: &str) -> String {
+        self.styled(text, &Style::new().red())
+    }
+
+    pub(crate) fn good(&self, text: &str) -> String {
+        self.styled(text, &Style::new().green())
+    }
+
+    pub(crate) fn warn(&self, text: &str) -> String {
+        self.styled(text, &Style::new().yellow())
+    }
+
+    pub(crate) fn bold(&self, text: &str) -> String {
+        self.styled(text, &Style::new().bold())
+    }
+
+    fn styled(&self, text: &str, style: &Style) -> String {
+        if self.colors && !text.is_empty() {
+            style.clone().force_styling(true).apply_to(text).to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `watch`: what fires, as it happens.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use clap::Args;
+use client::{HistoryFilter, HistoryItem, JobPath, Listed};
+
+use crate::environment::Environment;
+use crate::failure::Result;
+use crate::fleet::Fleet;
+use crate::options::Options;
+use crate::output::table::harmless;
+use crate::output::times::{read, span_text};
+use crate::wait::pause;
+use crate::work::{Work, zone_of};
+
+/// How often a server on this machine is asked, and any other one.
+const EVERY_HERE: Duration = Duration::from_secs(2);
+const EVERY_THERE: Duration = Duration::from_secs(10);
+/// The most attempts of one job that are read at a time.
+const ATTEMPTS_MAX: usize = 100;
+
+/// The arguments of `watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// Collection, or COLLECTION/JOB [default: every job of the group]
+    name: Option<String>,
+    /// End after this many attempts
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What has been seen of a job: its attempts, and the names of those that were printed.
+#[derive(Default)]
+struct Seen {
+    executions: u64,
+    names: BTreeSet<String>,
+}
+
+impl WatchArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
+        let work = Work::open(&self.options, environment)?;
+        let (collection, only) = match self.name.as_deref().map(|name| (name, name.split_once('/')))
+        {
+            Some((_, Some((collection, job)))) => (Some(collection), Some(job)),
+            Some((name, None)) => (Some(name), None),
+            None => (None, None),
+        };
+        let every = if work.client().server().is_loopback() { EVERY_HERE } else { EVERY_THERE };
+        let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+        let mut printed = 0;
+        let mut is_first = true;
+        work.screen.hint("waiting for attempts; Ctrl-C ends it");
+        loop {
+            let fleet = Fleet::read(&work, collection).await?;
+            for (members, job) in fleet.jobs() {
+                if only.is_some_and(|only| !job.short_name().eq_ignore_ascii_case(only)) {
+                    continue;
+                }
+                let path = members.path.job(job.short_name());
+                let zone = zone_of(&job.properties);
+                let executions = job.status().execution_count;
+                let known = seen.entry(path.to_string()).or_default();
+                if !is_first && known.executions == executions {
+                    continue;
+                }
+                let fresh = fresh(&work, &path, known, is_first).await?;
+                known.executions = executions;
+                for item in fresh {
+                    print(&work, &path, &item, zone)?;
+                    printed += 1;
+                    if self.count.is_some_and(|count| printed >= count) {
+                        return Ok(());
+                    }
+                }
+            }
+            is_first = false;
+            pause(every).await;
+        }
+    }
+}
+
+/// The attempts of a job that have not been printed, oldest first. What happened before the command
+/// began is only remembered.
+async fn fresh(
+    work: &Work,
+    path: &JobPath,
+    known: &mut Seen,
+    is_first: bool,
+) -> Result<Vec<Listed<HistoryItem>>> {
+    let items = work.client().history(path, HistoryFilter::All).up_to(ATTEMPTS_MAX).await?;
+    let mut fresh: Vec<Listed<HistoryItem>> = Vec::new();
+    let mut names = BTreeSet::new();
+    for item in items {
+        names.insert(item.value.name.clone());
+        if !is_first && !known.names.contains(&item.value.name) {
+            fresh.push(item);
+        }
+    }
+    // Only the latest are kept: an older one does not come back.
+    known.names = names;
+    fresh.reverse();
+    Ok(fresh)
+}
+
+fn print(
+    work: &Work,
+    path: &JobPath,
+    item: &Listed<HistoryItem>,
+    zone: Option<recurrence::zone::Zone>,
+) -> Result<()> {
+    if work.json.is_some() {
+        return work.screen.line(&item.text);
+    }
+    let attempt = &item.value.properties;
+    let late = read(&attempt.start_time).zip(read(&attempt.expected_execution_time));
+    let late = late.map_or_else(String::new, |(start, due)| format!("+{}", span_text(start - due)));
+    let how = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
+    let cells = [
+        work.times(zone).written(&attempt.expected_execution_time),
+        late,
+        work.defaults().short_job(path),
+        how,
+        harmless(&attempt.message),
+    ];
+    if work.screen.is_terminal() {
+        work.screen.line(&work.screen.cut(&cells.join("  ")))
+    } else {
+        work.screen.line(&cells.join("\t"))
+    }
+}

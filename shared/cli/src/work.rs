@@ -1,0 +1,90 @@
+//! What a command for a server has at hand.
+
+use chrono::{DateTime, Utc};
+use client::{Client, CollectionPath, Limits};
+use recurrence::zone::Zone;
+use serde_json::{Map, Value};
+
+use crate::context::Session;
+use crate::environment::Environment;
+use crate::failure::{Failure, NOT_FOUND, Result};
+use crate::options::Options;
+use crate::output::json::Json;
+use crate::output::screen::Screen;
+use crate::output::times::Times;
+use crate::reference::Defaults;
+
+/// What a command for a server has at hand.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) session: Session,
+    pub(crate) screen: Screen,
+    /// `None` if a person reads the output.
+    pub(crate) json: Option<Json>,
+    pub(crate) environment: Environment,
+    pub(crate) utc: bool,
+}
+
+impl Work {
+    pub(crate) fn open(options: &Options, environment: Environment) -> Result<Self> {
+        Self::with_limits(options, environment, Limits::default())
+    }
+
+    pub(crate) fn with_limits(
+        options: &Options,
+        environment: Environment,
+        limits: Limits,
+    ) -> Result<Self> {
+        Ok(Self {
+            session: Session::open(options, &environment, limits)?,
+            screen: Screen::new(options, &environment),
+            json: Json::wanted(options),
+            environment,
+            utc: options.utc,
+        })
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.session.client
+    }
+
+    pub(crate) fn defaults(&self) -> &Defaults {
+        &self.session.defaults
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.environment.now()
+    }
+
+    /// Writes instants in a zone, unless UTC is asked for.
+    pub(crate) fn times(&self, zone: Option<Zone>) -> Times {
+        Times { now: self.now(), zone: zone.filter(|_| !self.utc) }
+    }
+}
+
+/// The time zone that a collection gives to its jobs, by its properties; `None` means UTC.
+pub(crate) fn zone_of_collection(properties: &Map<String, Value>) -> Option<Zone> {
+    Zone::named(properties.get("minutehand")?.get("timeZone")?.as_str()?)
+}
+
+/// That a collection does not exist.
+pub(crate) fn no_collection(work: &Work, path: &CollectionPath) -> Failure {
+    let name = work.defaults().short_collection(path);
+    let failure = Failure::new(NOT_FOUND, format!("there is no collection '{name}'"));
+    if work.defaults().is_default_collection(path) {
+        failure.hint("`minutehand job create` makes it with its first job")
+    } else {
+        failure.hint(format!("`minutehand collection create {name}` makes it"))
+    }
+}
+
+/// Whether a call was refused because the collection does not exist.
+pub(crate) fn is_collection_missing(error: &client::Error) -> bool {
+    error.refusal().is_some_and(|refusal| refusal.code == "ResourceNotFound")
+}
+
+/// The time zone of a job, by its properties; `None` means UTC.
+pub(crate) fn zone_of(properties: &Map<String, Value>) -> Option<Zone> {
+    let name = properties.get("recurrence")?.get("timeZone")?.as_str()?;
+    Zone::named(name)
+}

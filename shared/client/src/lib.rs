@@ -1,0 +1,35 @@
+//! A typed client of a Minutehand installation: Azure Scheduler's API, and `/minutehand/v1`.
+//!
+//! A [`Client`] talks to one [`ServerUrl`], with or without a token. The token goes to that server
+//! only: links to further pages are followed by their path, never to another host, and a redirect
+//! is not followed.
+//!
+//! Every wait has a limit, in [`Limits`]. A request is sent again when the server asks for it with
+//! `Retry-After`, and when a connection breaks under a request that may be repeated; [`retry`] holds
+//! the rules.
+//!
+//! An [`Answer`] keeps the text that the server sent beside the value that was read from it, so that
+//! a tool can print the one and use the other.
+
+mod answer;
+mod arm;
+mod error;
+mod path;
+pub mod retry;
+mod server_url;
+mod transport;
+mod types;
+mod v1;
+
+pub use answer::{Answer, Listed};
+pub use arm::{HistoryFilter, Listing, Precondition};
+pub use error::{Error, ServerRefusal};
+pub use http::StatusCode;
+pub use path::{CollectionPath, GroupPath, JobPath};
+pub use server_url::ServerUrl;
+pub use transport::{Client, Limits, Method, Options};
+pub use types::{
+    CollectionDocument, CollectionProperties, Description, HistoryItem, HistoryProperties, Job,
+    NotFiringReason, Status,
+};
+pub use v1::ServerHealth;

@@ -1,0 +1,170 @@
+//! What the API answers, as far as a program needs it.
+//!
+//! A property that a server may leave out is optional or has a default, and unknown ones are
+//! ignored: an answer of a newer version is still read. Instants stay text, as the server wrote them.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A collection.
+#[derive(Debug, Clone, Deserialize)]
+pub struct CollectionDocument {
+    /// The path in Azure's API.
+    #[serde(default)]
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// What else it has.
+    #[serde(default)]
+    pub properties: CollectionProperties,
+}
+
+/// The properties of a collection.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct CollectionProperties {
+    /// `Enabled`, `Disabled` or `Suspended`.
+    #[serde(default)]
+    pub state: String,
+    /// All others, as they were sent.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// A job, as Azure's API answers it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Job {
+    /// The path in Azure's API.
+    #[serde(default)]
+    pub id: String,
+    /// The collection and the name, with a slash between them.
+    pub name: String,
+    /// The properties, with `state` and `status`.
+    #[serde(default)]
+    pub properties: Map<String, Value>,
+}
+
+impl Job {
+    /// The name without the collection.
+    #[must_use]
+    pub fn short_name(&self) -> &str {
+        self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// `enabled`, `disabled`, `completed` or `faulted`.
+    #[must_use]
+    pub fn state(&self) -> &str {
+        self.properties.get("state").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The counters and instants.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let status = self.properties.get("status").cloned().unwrap_or_default();
+        serde_json::from_value(status).unwrap_or_default()
+    }
+}
+
+/// The counters of a job, and when it runs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Status {
+    /// The next occurrence.
+    pub next_execution_time: Option<String>,
+    /// The start of the latest attempt.
+    pub last_execution_time: Option<String>,
+    /// Attempts of the main action.
+    pub execution_count: u64,
+    /// Attempts that failed.
+    pub failure_count: u64,
+    /// Occurrences that failed for good.
+    pub faulted_count: u64,
+    /// Occurrences that were skipped.
+    pub skipped_count: u64,
+}
+
+/// An attempt in the history of a job.
+#[derive(Debug, Clone, Deserialize)]
+pub struct HistoryItem {
+    /// The name, which is unique in the history of its job.
+    pub name: String,
+    /// The attempt.
+    pub properties: HistoryProperties,
+}
+
+/// An attempt.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct HistoryProperties {
+    /// When it started.
+    pub start_time: String,
+    /// When it ended.
+    pub end_time: String,
+    /// When it was due.
+    pub expected_execution_time: String,
+    /// `failed`, or nothing if it succeeded.
+    pub status: Option<String>,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// 0 for the first attempt of an occurrence.
+    pub retry_count: u32,
+    /// The number of the occurrence.
+    pub repeat_count: u64,
+    /// `MainAction` or `ErrorAction`.
+    pub action_name: String,
+}
+
+impl HistoryProperties {
+    /// Whether the attempt failed.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.status.is_some()
+    }
+}
+
+/// All about a job, from `/minutehand/v1`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Description {
+    /// Subscription, resource group, collection and job.
+    pub path: String,
+    /// `enabled`, `disabled`, `completed` or `faulted`.
+    pub state: String,
+    /// Since when it has its state, start and recurrence.
+    #[serde(default)]
+    pub since: String,
+    /// When it fires, in words.
+    pub sentence: String,
+    /// The next occurrence.
+    #[serde(default)]
+    pub next: Option<String>,
+    /// Why there is none.
+    #[serde(default)]
+    pub not_firing: Vec<NotFiringReason>,
+    /// The start of the latest attempt.
+    #[serde(default)]
+    pub last: Option<String>,
+    /// Attempts of the main action.
+    #[serde(default)]
+    pub executions: u64,
+    /// Attempts that failed.
+    #[serde(default)]
+    pub failures: u64,
+    /// Occurrences that failed for good.
+    #[serde(default)]
+    pub faulted: u64,
+    /// Occurrences that were skipped.
+    #[serde(default)]
+    pub skipped: u64,
+    /// The definition, without secrets.
+    #[serde(default)]
+    pub properties: Map<String, Value>,
+}
+
+/// A reason for which a job does not fire.
+#[derive(Debug, Clone, Deserialize)]
+pub struct NotFiringReason {
+    /// The reason, for programs.
+    pub reason: String,
+    /// What to do.
+    pub message: String,
+}

@@ -1,0 +1,37 @@
+//! The calls of `/minutehand/v1`.
+
+use crate::answer::Answer;
+use crate::error::Error;
+use crate::path::JobPath;
+use crate::transport::{Client, Method, Request};
+use crate::types::Description;
+
+/// What a server says about itself.
+#[derive(Debug, Clone)]
+pub struct ServerHealth {
+    /// The document: status, version, commit, release of the time zones.
+    pub text: String,
+    /// The header `Date`: the server's clock, as HTTP writes it.
+    pub date: Option<String>,
+}
+
+impl Client {
+    /// Asks whether the server is ready.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn health(&self) -> Result<ServerHealth, Error> {
+        let received = self.send(&Request::new(Method::GET, "/healthz".to_owned())).await?;
+        Ok(ServerHealth { text: received.text, date: received.date })
+    }
+
+    /// Describes a job: its definition, when it fires in words, and why it does not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn describe(&self, job: &JobPath) -> Result<Answer<Description>, Error> {
+        self.get(job.v1("")).await
+    }
+}
