@@ -184,7 +184,7 @@ impl Sweeper {
             let send_at = under_way.send_at(self.clock.now());
             let is_full = under_way.gathered.due.len() >= self.gathered_max;
             if is_full || send_at.is_some_and(|at| at <= self.clock.now()) {
-                under_way.ready.push_back(std::mem::take(&mut under_way.gathered));
+                under_way.finish_gathering();
                 continue;
             }
             while in_progress.len() < self.concurrent_pages.get() {
@@ -213,7 +213,7 @@ impl Sweeper {
                 Either::Left((Either::Left((stepped, _)), _)) => {
                     under_way.stepped(stepped, self.clock.now());
                 }
-                Either::Left((Either::Right(_), _)) => {}
+                Either::Left((Either::Right(_), _)) => under_way.finish_gathering(),
                 Either::Right(_) => {
                     tracing::warn!(
                         pages,
@@ -297,6 +297,11 @@ impl UnderWay {
     fn send_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let since = self.gathered.since?;
         Some(near_end_of_second(if self.is_reading() { since + GATHER_MAX } else { now }))
+    }
+
+    /// Has what is gathered dispatched.
+    fn finish_gathering(&mut self) {
+        self.ready.push_back(std::mem::take(&mut self.gathered));
     }
 
     fn next_step(&mut self) -> Option<Step> {
