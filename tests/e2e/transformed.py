@@ -4,13 +4,14 @@ The emulator has no auto scaling, VPC or recursion guard, so the checks here rea
 each value of a parameter, and what it would not.
 """
 
-import cfnlint.core
+import boto3
 import cfnlint.decode
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
 ABSENT = {"Ref": "AWS::NoValue"}
 NETWORK = {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "Targets": "private"}
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
 QUEUE = "arn:aws:sqs:eu-west-1:123456789012:reports"
 
 
@@ -28,7 +29,8 @@ class Transformed:
             if resource["Type"] == "AWS::Serverless::Function":
                 resource["Properties"]["CodeUri"] = f"s3://bucket/{name}"
         # The values are put in afterwards, as CloudFormation does.
-        translated = Translator({}, Parser()).translate(plain(template), {})
+        session = boto3.Session(region_name="us-east-1")
+        translated = Translator({}, Parser(), boto_session=session).translate(plain(template), {})
         self.conditions = translated["Conditions"]
         self.resources = {
             name: self.value(resource.get("Properties", {}))
@@ -138,6 +140,15 @@ def checks(path):
     assert allowed == [QUEUE], allowed
     yield "ActionArns: a role for actions, or none"
 
+    logs = ["ApiLog", "SweeperLog", "ExecutorLog", "AccessLog"]
+    assert "SSESpecification" not in plainly.resources["Table"]
+    assert not any("KmsKeyId" in plainly.resources[name] for name in logs)
+    keyed = Transformed(path, DataKeyArn=KEY).resources
+    expected = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
+    assert keyed["Table"]["SSESpecification"] == expected, keyed["Table"]
+    assert {keyed[name]["KmsKeyId"] for name in logs} == {KEY}
+    yield "DataKeyArn: a key for the table and every log, or none"
+
     levels = {plainly.resources[name]["LoggingConfig"]["SystemLogLevel"] for name in functions}
     assert levels == {"WARN"}, levels
     told = Transformed(path, SystemLogLevel="INFO").resources
@@ -158,7 +169,7 @@ def checks(path):
     for place in [warm, warm["GlobalSecondaryIndexes"][0]]:
         assert place["WarmThroughput"] == expected, place
     assert not {"Key", "Board", "AlarmTopic", "AlarmTopicPolicy"} & set(
-        Transformed(path, KeyArn="arn:aws:kms:eu-west-1:123456789012:key/k").resources
+        Transformed(path, KeyArn=KEY).resources
     )
     assert {"Board", "AlarmTopic", "AlarmTopicPolicy"} <= set(
         Transformed(path, Dashboard="yes", AlarmEmail="you@example.org").resources

@@ -89,7 +89,7 @@ impl Function {
         let wanted = app::ManageSettings {
             region: region.to_owned(),
             plan_limits: settings.plan_limits,
-            has_aws: true,
+            has_aws: settings.has_aws,
             own: settings.own,
         };
         let router = rest::router(Rest {

@@ -16,6 +16,8 @@ pub struct ApiSettings {
     pub key_id: String,
     /// The installation's own resources, to which no job may send.
     pub own: OwnResources,
+    /// Whether jobs may send to AWS at all.
+    pub has_aws: bool,
     /// The tokens that give access.
     pub access: Access,
     /// Whether the limits of plans apply.
@@ -39,6 +41,7 @@ impl ApiSettings {
             queue_url: variables.queue_url(),
             key_id: variables.key_id(),
             own: variables.own_resources(),
+            has_aws: variables.choice("MINUTEHAND_ACTIONS", &[("on", true), ("off", false)], false),
             access: access(variables),
             plan_limits: variables.plan_limits(),
         }

@@ -38,25 +38,6 @@ fn every_command_of_the_page_prints_what_it_shows() {
     }
 }
 
-#[test]
-fn every_line_of_cron_is_a_recurrence_with_occurrences() {
-    let (_, section) = RECURRENCES.split_once("\n## From cron\n").unwrap();
-    let (section, _) = section.split_once("\n## ").unwrap();
-    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
-    assert!(!rows.is_empty());
-    for row in rows {
-        let [cron, recurrence] = cells(row)[..] else { panic!("{row}") };
-        let preview = Preview::of(recurrence.trim_matches('`'), from(), 400).unwrap();
-        let json: Value = serde_json::from_str(&preview.json()).unwrap();
-        let occurrences = json["occurrences"].as_array().unwrap();
-        // The first one is the instant at which the job is created.
-        for at in &occurrences[1..] {
-            let at: DateTime<Utc> = at.as_str().unwrap().parse().unwrap();
-            assert!(is_matched(cron.trim_matches('`'), at), "{cron} does not match {at}");
-        }
-    }
-}
-
 /// The job that the command line makes of some options, from the start that the README names.
 fn created(options: &str) -> Result<String, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
@@ -146,24 +127,6 @@ fn printed(command: &str) -> String {
     String::from_utf8(printed).unwrap()
 }
 
-/// Whether an expression of five fields with lists, ranges and steps matches an instant.
-fn is_matched(cron: &str, at: DateTime<Utc>) -> bool {
-    let text = at.format("%-M %-H %-d %-m %w").to_string();
-    cron.split(' ').zip(text.split(' ')).all(|(field, value)| {
-        let value: u32 = value.parse().unwrap();
-        field.split(',').any(|part| {
-            let (range, step) = part.split_once('/').unwrap_or((part, "1"));
-            let number = |text: &str| text.parse::<u32>().unwrap();
-            let in_range = match range.split_once('-') {
-                _ if range == "*" => true,
-                Some((first, last)) => (number(first)..=number(last)).contains(&value),
-                None => number(range) == value,
-            };
-            in_range && value.is_multiple_of(number(step))
-        })
-    })
-}
-
 // The tests below show that the checks can fail.
 
 #[test]
@@ -179,17 +142,4 @@ fn a_recipe_that_says_something_else_is_found() {
     assert!(row(daily, says, "2027-01-01 06:00, 2027-01-03 06:00").is_some());
     assert!(row("--at 06:00", says, "2027-01-01 06:00").is_some());
     assert!(recipe_problem("| A goal | `{}` |").is_some());
-}
-
-#[test]
-fn an_expression_of_cron_is_matched_by_all_of_its_fields() {
-    let at: DateTime<Utc> = "2027-01-04T09:30:00Z".parse().unwrap();
-    for good in ["30 9 4 1 1", "*/15 8-10 * 1,4 1-5", "* * * * *"] {
-        assert!(is_matched(good, at), "{good}");
-    }
-    for bad in
-        ["31 9 * * *", "30 10 * * *", "30 9 5 * *", "30 9 * 2-3 *", "*/20 * * * *", "* * * * 2"]
-    {
-        assert!(!is_matched(bad, at), "{bad}");
-    }
 }

@@ -170,3 +170,25 @@ mod against_croner {
         assert!(compared > 8 * refused && doubled * 20 > compared);
     }
 }
+
+#[cfg(test)]
+mod documents {
+    use chrono::DateTime;
+    use minutehand_convert::cron::Cron;
+
+    const RECURRENCES: &str = include_str!("../../docs/recurrences.md");
+
+    #[test]
+    fn the_table_of_the_page_is_what_the_conversion_says() {
+        let (_, section) = RECURRENCES.split_once("\n## From cron\n").unwrap();
+        let (section, _) = section.split_once("\n## ").unwrap();
+        let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+        assert!(rows.len() > 5, "the table is not where it is looked for");
+        for row in rows {
+            let cells: Vec<&str> = row.split('`').collect();
+            let [_, expression, _, recurrence, _] = cells[..] else { panic!("{row}") };
+            let timings = Cron::unix(expression).unwrap().timings(None, DateTime::UNIX_EPOCH);
+            assert_eq!(timings.unwrap()[0].recurrence.to_string(), recurrence, "{expression}");
+        }
+    }
+}

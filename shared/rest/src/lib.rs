@@ -17,6 +17,7 @@ mod answer;
 mod arm;
 mod call;
 mod collections;
+mod convert;
 mod durations;
 mod failure;
 mod health;

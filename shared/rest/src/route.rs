@@ -11,7 +11,10 @@ use crate::access::Scope;
 use crate::call::{Call, Handler};
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
-use crate::{arm, collections, health, history, jobs, metrics, openapi, v1};
+use crate::{arm, collections, convert, health, history, jobs, metrics, openapi, v1};
+
+/// The maximum size of the body of a request, unless its route says more.
+const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// A method and a path, and what happens to a request for them.
 pub(crate) struct Route {
@@ -20,10 +23,12 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Whether the request needs no token.
     pub(crate) is_public: bool,
-    /// Whether a token with the scope `run` is enough, although the request is no reading one.
-    is_run: bool,
+    /// The smallest scope of a token that allows the request, if its method does not tell.
+    own_scope: Option<Scope>,
     pub(crate) version: Version,
     pub(crate) body: Body,
+    /// The maximum size of the body.
+    pub(crate) body_bytes_max: usize,
     pub(crate) handler: &'static dyn Handler,
 }
 
@@ -53,9 +58,10 @@ impl Route {
             method,
             path,
             is_public: false,
-            is_run: false,
+            own_scope: None,
             version: Version::Required,
             body: Body::Ignored,
+            body_bytes_max: BODY_BYTES_MAX,
             handler,
         }
     }
@@ -66,7 +72,13 @@ impl Route {
     }
 
     const fn with_scope_run(mut self) -> Self {
-        self.is_run = true;
+        self.own_scope = Some(Scope::Run);
+        self
+    }
+
+    /// A request that changes nothing, although it is a POST.
+    const fn reading(mut self) -> Self {
+        self.own_scope = Some(Scope::Read);
         self
     }
 
@@ -80,15 +92,16 @@ impl Route {
         self
     }
 
+    /// A body that may be longer than those of other requests: it has a file.
+    const fn with_file(mut self) -> Self {
+        self.body_bytes_max = convert::BODY_BYTES_MAX;
+        self.with_body()
+    }
+
     /// The smallest scope of a token that allows the request.
     pub(crate) fn scope(&self) -> Scope {
-        if self.method.is_safe() {
-            Scope::Read
-        } else if self.is_run {
-            Scope::Run
-        } else {
-            Scope::All
-        }
+        let by_method = if self.method.is_safe() { Scope::Read } else { Scope::All };
+        self.own_scope.unwrap_or(by_method)
     }
 }
 
@@ -121,7 +134,7 @@ macro_rules! job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 22] = [
+pub(crate) static ROUTES: [Route; 23] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -165,6 +178,10 @@ pub(crate) static ROUTES: [Route; 22] = [
         &v1::get_job,
     )
     .any_version(),
+    post("/minutehand/v1/convert", &|call: Call| ready(convert::convert(&call)))
+        .any_version()
+        .with_file()
+        .reading(),
 ];
 
 /// Paths that jobs do not have although collections do, each with the state that a PATCH sets.

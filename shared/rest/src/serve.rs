@@ -25,9 +25,6 @@ use crate::path::Captured;
 use crate::query::Query;
 use crate::route::{self, Route, Version, find_route};
 
-/// The maximum size of a request's body.
-const BODY_BYTES_MAX: usize = 64 * 1024;
-
 /// Answers a request, and logs one line about it.
 pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
@@ -100,7 +97,7 @@ async fn answer(
         Version::Required => query.check_api_version()?,
         Version::Ignored => {}
     }
-    let body = read_body(body).await?;
+    let body = read_body(body, route.body_bytes_max).await?;
     let body = match route.body {
         route::Body::Required => parse_object(&body)?,
         route::Body::Ignored => Value::Null,
@@ -122,12 +119,12 @@ fn check_host(head: &Parts) -> Result<(), Failure> {
     }
 }
 
-async fn read_body(body: Body) -> Result<Vec<u8>, Failure> {
-    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+    match Limited::new(body, bytes_max).collect().await {
         Ok(body) => Ok(body.to_bytes().into()),
         Err(error) if error.is::<LengthLimitError>() => Err(Failure::new(
             ErrorCode::RequestEntityTooLarge,
-            format!("The body is longer than {BODY_BYTES_MAX} bytes."),
+            format!("The body is longer than {bytes_max} bytes."),
         )),
         Err(_) => Err(Failure::new(
             ErrorCode::InvalidRequestContent,

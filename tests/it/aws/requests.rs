@@ -1,5 +1,6 @@
 //! Requests of an HTTP API: what comes in as an event is answered as on one machine.
 
+use runtime_aws::Variables;
 use serde_json::{Value, json};
 
 use super::world::{COLLECTION, QUEUE, World};
@@ -63,6 +64,14 @@ async fn the_next_link_has_the_address_of_the_request() {
         let link = list["nextLink"].as_str().unwrap();
         let host = "https://a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com";
         assert!(link.starts_with(&format!("{host}{prefix}{collections}?")), "{link}");
+    }
+}
+
+#[test]
+fn jobs_send_to_aws_only_if_the_stack_lists_where_to() {
+    for (given, expected) in [("", false), ("off", false), ("on", true)] {
+        let mut variables = Variables::of([("MINUTEHAND_ACTIONS", given)]);
+        assert_eq!(api::ApiSettings::read(&mut variables).has_aws, expected, "{given}");
     }
 }
 

@@ -139,6 +139,7 @@ impl World {
             queue_url: QUEUE.to_owned(),
             key_id: "key".to_owned(),
             own: own_resources(),
+            has_aws: true,
             access: Access::Tokens(vec![Token::with_all_rights(
                 Sha256::digest("open-sesame").into(),
             )]),

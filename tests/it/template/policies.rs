@@ -127,6 +127,9 @@ fn only_the_role_for_actions_may_send_for_jobs_and_only_to_the_listed_arns() {
     let [of_jobs] = allowed.as_slice() else { panic!("one statement allows what jobs need") };
     assert_eq!(of_jobs.actions, OF_JOBS.map(|(_, action)| action));
     assert_eq!(*of_jobs.resource, listed);
+    let told =
+        &template.properties("ApiFunction")["Environment"]["Variables"]["MINUTEHAND_ACTIONS"];
+    assert_eq!(told["Fn::If"], json!(["SendsToAws", "on", "off"]));
     // A statement with an empty list of resources would be invalid.
     assert_eq!(of_jobs.condition, Some("SendsToAws"));
     assert_eq!(template.resource("ActionsRole")["Condition"], "SendsToAws");

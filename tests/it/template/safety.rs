@@ -169,6 +169,19 @@ fn executions_are_kept_for_the_sweeper_only_if_asked_to() {
     assert_eq!(*reserved, json!(["ReservesForSweeper", { "Ref": "ReserveForSweeper" }, none]));
 }
 
+#[test]
+fn a_key_for_data_encrypts_the_table_and_every_log() {
+    let template = Template::read();
+    let key = |value: Value| json!(["HasDataKey", value, { "Ref": "AWS::NoValue" }]);
+    let own = json!({ "Ref": "DataKeyArn" });
+    let table = json!({ "SSEEnabled": true, "SSEType": "KMS", "KMSMasterKeyId": own });
+    assert_eq!(template.properties("Table")["SSESpecification"]["Fn::If"], key(table));
+    for log in template.resources("AWS::Logs::LogGroup") {
+        assert_eq!(log["KmsKeyId"]["Fn::If"], key(own.clone()));
+    }
+    assert_eq!(template.parameter("DataKeyArn")["Default"], "");
+}
+
 /// Lambda's own lines tell the billed time and the used memory.
 #[test]
 fn the_lines_of_lambda_can_be_switched_on() {

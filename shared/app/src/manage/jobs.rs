@@ -316,8 +316,9 @@ impl Manage {
         for target in targets.filter(|target| target.is_aws()) {
             if !self.settings.has_aws {
                 return Err(Refusal::invalid(format!(
-                    "Actions of type '{}' are sent to AWS, and this server has no AWS endpoint. Start \
-                     it with --aws-endpoint, or use another type.",
+                    "Actions of type '{}' are sent to AWS, and this installation sends nothing there. \
+                     Start the server with --aws-endpoint, on AWS deploy it with ActionArns, or use \
+                     another type.",
                     target.type_name()
                 )));
             }

@@ -187,7 +187,8 @@ macro_rules! action_types {
             }
 
             /// The secrets in the document of a payload, by its property, as JSON pointers.
-            pub(crate) fn secrets(property: &str) -> &'static [&'static str] {
+            #[must_use]
+            pub fn secrets(property: &str) -> &'static [&'static str] {
                 $(if property == <$kind as ActionType>::PROPERTY {
                     return <$kind as ActionType>::SECRETS;
                 })*
@@ -270,7 +271,8 @@ impl Target {
     }
 
     /// Whether a property holds a request, whose headers and URL may contain credentials.
-    pub(crate) fn is_request(property: &str) -> bool {
+    #[must_use]
+    pub fn is_request(property: &str) -> bool {
         property == <http::Request<true> as ActionType>::PROPERTY
     }
 
@@ -282,7 +284,8 @@ impl Target {
     }
 
     /// The property that holds the payload of a type, whose name is given in any case.
-    pub(crate) fn property_of_type(type_name: &str) -> Option<&'static str> {
+    #[must_use]
+    pub fn property_of_type(type_name: &str) -> Option<&'static str> {
         let mut types = Self::TYPES.iter().zip(Self::PROPERTIES);
         let known = types.find(|(known, _)| known.eq_ignore_ascii_case(type_name));
         known.map(|(_, property)| *property)

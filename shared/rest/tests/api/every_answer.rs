@@ -63,6 +63,7 @@ fn a_token_allows_what_its_scope_says() {
         ("GET", &job, Read),
         ("GET", &metrics, Read),
         ("HEAD", &"/subscriptions/s/resourceGroups/g".to_owned(), Read),
+        ("POST", &"/minutehand/v1/convert".to_owned(), Read),
         ("POST", &format!("{job}/run"), Run),
         ("PUT", &job, All),
         ("PATCH", &job, All),

@@ -191,7 +191,7 @@ fn a_failure_action_that_cannot_be_used_is_refused() {
          describes the failure. Remove it.",
     );
     let aws = put(json!({"type": "Lambda", "lambdaInvocation": {"functionName": "f"}}));
-    assert!(aws.body.contains("this server has no AWS endpoint"), "{}", aws.body);
+    assert!(aws.body.contains("this installation sends nothing there"), "{}", aws.body);
     put(json!({"type": "Http", "request": {"uri": "http://example.org/", "methd": "POST"}})).fails(
         400,
         "BadRequest",

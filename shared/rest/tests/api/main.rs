@@ -32,6 +32,8 @@ mod collection_put;
 mod collection_switch;
 mod conditions;
 #[cfg(test)]
+mod convert;
+#[cfg(test)]
 mod job_delete;
 #[cfg(test)]
 mod job_describe;

@@ -1,0 +1,363 @@
+//! The target of a schedule as an action.
+
+use serde_json::{Map, Value, json};
+
+use crate::crontab::percent_encoded;
+use crate::document::{property, set, text};
+use crate::report::ProblemKind;
+use crate::secrets;
+use crate::unsayable::{Unsayable, quoted};
+
+use super::CONTEXT_ATTRIBUTES;
+
+/// The retries and the age that `EventBridge` takes if a schedule does not say them.
+const ATTEMPTS_DEFAULT: u64 = 185;
+const AGE_DEFAULT: u64 = 86_400;
+
+/// The limits of a retry policy here.
+const RETRIES_MAX: u64 = 20;
+const INTERVAL_SECONDS_MIN: u64 = 15;
+
+/// The interval between retries, if their number and their age leave it open.
+const INTERVAL_SECONDS: u64 = 60;
+
+/// A target, read.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) action: Value,
+    pub(super) notes: Vec<(ProblemKind, Unsayable)>,
+}
+
+/// Reads the target of a schedule, or of a rule.
+pub(super) fn read(target: &Map<String, Value>, is_rule: bool) -> Result<Read, Unsayable> {
+    let arn = text(target, "Arn").ok_or_else(|| {
+        Unsayable::new("the target has no Arn", "give the schedule with its whole target")
+    })?;
+    let mut notes = Vec::new();
+    let (mut action, input) = action(arn, target, is_rule, &mut notes)?;
+    if let Some(input) = &input
+        && input.contains(CONTEXT_ATTRIBUTES)
+    {
+        let why = "EventBridge replaces <aws.scheduler.…> in the input, and a job sends its text as it is";
+        let remedy = "use what the target receives beside the text, such as the execution id";
+        notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
+    }
+    if let Some(policy) = retry_policy(target, &mut notes) {
+        set(&mut action, "retryPolicy", policy);
+    }
+    if let Some(queue) = property(target, "DeadLetterConfig").and_then(Value::as_object)
+        && let Some(arn) = text(queue, "Arn")
+    {
+        let url = queue_url(arn).ok_or_else(|| wrong_arn(arn))?;
+        let message = input.unwrap_or_else(|| "{}".to_owned());
+        let dead = json!({"type": "Sqs", "sqsMessage": {"queueUrl": url, "message": message}});
+        set(&mut action, "errorAction", dead);
+        let why = "the dead letters are an error action: it sends the same text, without the \
+                   attributes ERROR_CODE and ERROR_MESSAGE";
+        let remedy = "read the reason in the history of the job";
+        notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
+    }
+    Ok(Read { action, notes })
+}
+
+/// The action, and the text that it sends.
+fn action(
+    arn: &str,
+    target: &Map<String, Value>,
+    is_rule: bool,
+    notes: &mut Vec<(ProblemKind, Unsayable)>,
+) -> Result<(Value, Option<String>), Unsayable> {
+    if let Some(request) = target.get(super::template::DESTINATION) {
+        return destination(request, target, notes);
+    }
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let &["arn", _, service, _, _, resource] = parts.as_slice() else {
+        return Err(wrong_arn(arn));
+    };
+    if service == "scheduler" {
+        return universal(resource, target);
+    }
+    let input = input(target, is_rule, notes)?;
+    let sent = || input.clone().unwrap_or_else(|| "{}".to_owned());
+    let action = match service {
+        "sqs" => {
+            let url = queue_url(arn).ok_or_else(|| wrong_arn(arn))?;
+            let group = property(target, "SqsParameters").and_then(Value::as_object);
+            let group = group.and_then(|group| text(group, "MessageGroupId"));
+            json!({"type": "Sqs", "sqsMessage":
+                without_nulls(json!({"queueUrl": url, "message": sent(), "messageGroupId": group}))})
+        }
+        "sns" => json!({"type": "Sns", "snsMessage": {"topicArn": arn, "message": sent()}}),
+        "lambda" => json!({"type": "Lambda", "lambdaInvocation":
+            {"functionName": arn, "payload": sent()}}),
+        "events" if resource.starts_with("event-bus/") => event(arn, target, &sent(), is_rule)?,
+        _ => return Err(unknown_target(service, resource)),
+    };
+    Ok((action, input))
+}
+
+/// The text that a target receives.
+fn input(
+    target: &Map<String, Value>,
+    is_rule: bool,
+    notes: &mut Vec<(ProblemKind, Unsayable)>,
+) -> Result<Option<String>, Unsayable> {
+    for transformed in ["InputPath", "InputTransformer"] {
+        if target.contains_key(transformed) {
+            let why =
+                format!("{transformed} makes the text of each event, and a job sends a fixed text");
+            return Err(Unsayable::new(why, "write the text as Input"));
+        }
+    }
+    let input = match property(target, "Input") {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(other) => Some(other.to_string()),
+        None => None,
+    };
+    if input.is_none() {
+        let what =
+            if is_rule { "an event of the type 'Scheduled Event'" } else { "a notice of its own" };
+        let why = format!("without an Input, EventBridge sends {what}; the job sends {{}}");
+        let remedy = "write the text that the target needs into the job";
+        notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
+    }
+    Ok(input)
+}
+
+fn event(
+    arn: &str,
+    target: &Map<String, Value>,
+    detail: &str,
+    is_rule: bool,
+) -> Result<Value, Unsayable> {
+    let parameters = property(target, "EventBridgeParameters").and_then(Value::as_object);
+    let named = parameters.and_then(|parameters| {
+        Some((text(parameters, "Source")?, text(parameters, "DetailType")?))
+    });
+    let Some((source, detail_type)) = named else {
+        let why = if is_rule {
+            "a rule passes its own event on to the other bus, and a job puts an event of its own"
+        } else {
+            "the target is an event bus, and EventBridgeParameters are missing"
+        };
+        return Err(Unsayable::new(why, "write an action of the type EventBridge by hand"));
+    };
+    Ok(json!({"type": "EventBridge", "eventBridgeEvent": {
+        "eventBusName": arn, "source": source, "detailType": detail_type, "detail": detail,
+    }}))
+}
+
+/// A universal target: a call of the API of a service, with its parameters as the input.
+fn universal(
+    resource: &str,
+    target: &Map<String, Value>,
+) -> Result<(Value, Option<String>), Unsayable> {
+    let call = resource.strip_prefix("aws-sdk:").unwrap_or(resource);
+    let input = text(target, "Input").unwrap_or("{}");
+    let parameters: Map<String, Value> = serde_json::from_str(input).map_err(|error| {
+        let why = format!("the Input of the call {} is no JSON object: {error}", quoted(call));
+        Unsayable::new(why, "correct it")
+    })?;
+    let get = |name: &str| text(&parameters, name).map(str::to_owned);
+    let known: &[&str] = match call.to_ascii_lowercase().as_str() {
+        "sqs:sendmessage" => {
+            &["QueueUrl", "MessageBody", "MessageGroupId", "MessageDeduplicationId"]
+        }
+        "sns:publish" => {
+            &["TopicArn", "Message", "Subject", "MessageGroupId", "MessageDeduplicationId"]
+        }
+        "lambda:invoke" => &["FunctionName", "Payload", "InvocationType"],
+        "eventbridge:putevents" => &["Entries"],
+        _ => return Err(unknown_target("the call", call)),
+    };
+    let is_known = |name: &str| known.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if let Some(unknown) = parameters.keys().find(|name| !is_known(name)) {
+        let why = format!("the call {} has the parameter {}", quoted(call), quoted(unknown));
+        return Err(Unsayable::new(why, "leave it out, or write the action by hand"));
+    }
+    let missing = |name: &str| {
+        let why = format!("the call {} has no {name}", quoted(call));
+        Unsayable::new(why, "give the schedule with its whole input")
+    };
+    let required = |name: &str| get(name).ok_or_else(|| missing(name));
+    let (action, sent) = match call.to_ascii_lowercase().as_str() {
+        "sqs:sendmessage" => {
+            let message = required("MessageBody")?;
+            let action = json!({"queueUrl": required("QueueUrl")?, "message": message,
+                "messageGroupId": get("MessageGroupId")});
+            (json!({"type": "Sqs", "sqsMessage": without_nulls(action)}), message)
+        }
+        "sns:publish" => {
+            let message = required("Message")?;
+            let action = json!({"topicArn": required("TopicArn")?, "message": message,
+                "subject": get("Subject"), "messageGroupId": get("MessageGroupId")});
+            (json!({"type": "Sns", "snsMessage": without_nulls(action)}), message)
+        }
+        "lambda:invoke" => {
+            let payload = match property(&parameters, "Payload") {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+                None => "{}".to_owned(),
+            };
+            let action = json!({"functionName": required("FunctionName")?, "payload": payload});
+            (json!({"type": "Lambda", "lambdaInvocation": action}), payload)
+        }
+        _ => put_event(&parameters)?,
+    };
+    Ok((action, Some(sent)))
+}
+
+fn put_event(parameters: &Map<String, Value>) -> Result<(Value, String), Unsayable> {
+    let entries = property(parameters, "Entries").and_then(Value::as_array);
+    let [Value::Object(entry)] = entries.map(Vec::as_slice).unwrap_or_default() else {
+        let why = "the call puts no event, or several, and a job puts one";
+        return Err(Unsayable::new(why, "write a schedule for each event"));
+    };
+    let detail = match property(entry, "Detail") {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => "{}".to_owned(),
+    };
+    let action = json!({"eventBusName": text(entry, "EventBusName"), "source": text(entry, "Source"),
+        "detailType": text(entry, "DetailType"), "detail": detail,
+        "resources": property(entry, "Resources")});
+    Ok((json!({"type": "EventBridge", "eventBridgeEvent": without_nulls(action)}), detail))
+}
+
+/// A request to an API destination, which the template describes.
+fn destination(
+    request: &Value,
+    target: &Map<String, Value>,
+    notes: &mut Vec<(ProblemKind, Unsayable)>,
+) -> Result<(Value, Option<String>), Unsayable> {
+    let input = input(target, true, notes)?;
+    let mut request = request.clone();
+    let parameters = property(target, "HttpParameters").and_then(Value::as_object);
+    if let Some(parameters) = parameters {
+        add_parameters(&mut request, parameters)?;
+    }
+    let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
+    if !matches!(method, "GET" | "HEAD") {
+        set(&mut request, "body", input.clone().unwrap_or_else(|| "{}".to_owned()));
+        let mut headers = headers(&request);
+        if property(&headers, "Content-Type").is_none() {
+            headers.insert("Content-Type".to_owned(), "application/json; charset=utf-8".into());
+        }
+        set(&mut request, "headers", headers);
+    }
+    let is_https = uri(&request).starts_with("https:");
+    let kind = if is_https { "Https" } else { "Http" };
+    Ok((json!({"type": kind, "request": request}), input))
+}
+
+fn headers(request: &Value) -> Map<String, Value> {
+    request.get("headers").and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn uri(request: &Value) -> &str {
+    request.get("uri").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn add_parameters(request: &mut Value, parameters: &Map<String, Value>) -> Result<(), Unsayable> {
+    let mut uri = uri(request).to_owned();
+    let values = property(parameters, "PathParameterValues").and_then(Value::as_array);
+    for value in values.into_iter().flatten() {
+        uri = uri.replacen('*', &percent_encoded(value.as_str().unwrap_or_default()), 1);
+    }
+    let query = property(parameters, "QueryStringParameters").and_then(Value::as_object);
+    for (name, value) in query.into_iter().flatten() {
+        let mark = if uri.contains('?') { '&' } else { '?' };
+        let [name, value] =
+            [name.as_str(), value.as_str().unwrap_or_default()].map(percent_encoded);
+        uri = format!("{uri}{mark}{name}={value}");
+    }
+    if uri.contains('*') {
+        let why = "the URL of the API destination has a '*' without a value";
+        return Err(Unsayable::new(why, "give PathParameterValues"));
+    }
+    set(request, "uri", uri);
+    let more = property(parameters, "HeaderParameters").and_then(Value::as_object);
+    if let Some(more) = more {
+        let mut headers = headers(request);
+        headers.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
+        set(request, "headers", headers);
+    }
+    Ok(())
+}
+
+/// The retry policy; `None` for that of the installation.
+fn retry_policy(
+    target: &Map<String, Value>,
+    notes: &mut Vec<(ProblemKind, Unsayable)>,
+) -> Option<Value> {
+    let policy = property(target, "RetryPolicy").and_then(Value::as_object)?;
+    let number = |name: &str| property(policy, name).and_then(number);
+    let attempts = number("MaximumRetryAttempts").unwrap_or(ATTEMPTS_DEFAULT);
+    let age = number("MaximumEventAgeInSeconds").unwrap_or(AGE_DEFAULT);
+    if attempts == ATTEMPTS_DEFAULT && age == AGE_DEFAULT {
+        // What every schedule has whose author did not think of it.
+        let why = "the retries are those that EventBridge makes by default: 185 within a day; the \
+                   job makes 4, half a minute apart";
+        let remedy = "set retryPolicy, if the target needs more time";
+        notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
+        return None;
+    }
+    if attempts == 0 {
+        return Some(json!({"retryType": "none"}));
+    }
+    // The last retry is not later than the age allows.
+    let most = (age / INTERVAL_SECONDS_MIN).max(1);
+    let count = attempts.min(RETRIES_MAX).min(most);
+    let seconds = INTERVAL_SECONDS.min(age / count).max(INTERVAL_SECONDS_MIN);
+    let why = format!(
+        "EventBridge makes up to {attempts} retries within {age} seconds, at growing intervals; the \
+         job makes {count}, {seconds} seconds apart"
+    );
+    let remedy = "set retryPolicy, if the target needs more time";
+    notes.push((ProblemKind::Changed, Unsayable::new(why, remedy)));
+    let interval = format!("PT{seconds}S");
+    Some(json!({"retryType": "fixed", "retryInterval": interval, "retryCount": count}))
+}
+
+/// A number, which a template may write as text.
+fn number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// The URL of a queue by its ARN.
+fn queue_url(arn: &str) -> Option<String> {
+    let parts: Vec<&str> = arn.split(':').collect();
+    let &["arn", partition, "sqs", region, account, name] = parts.as_slice() else {
+        return None;
+    };
+    let suffix = if partition == "aws-cn" { ".cn" } else { "" };
+    let is_known = domain::arn::is_region(region) && !account.is_empty() && !name.is_empty();
+    is_known.then(|| format!("https://sqs.{region}.amazonaws.com{suffix}/{account}/{name}"))
+}
+
+fn without_nulls(mut object: Value) -> Value {
+    if let Some(map) = object.as_object_mut() {
+        map.retain(|_, value| !value.is_null() || secrets::marked(value).is_some());
+    }
+    object
+}
+
+fn wrong_arn(arn: &str) -> Unsayable {
+    Unsayable::new(format!("{} is not an ARN", quoted(arn)), "give the ARN of the target")
+}
+
+fn unknown_target(service: &str, resource: &str) -> Unsayable {
+    let hint = match service {
+        "events" => {
+            "give the template that describes the API destination, or write an action of the type Https"
+        }
+        "execute-api" => {
+            "write an action of the type Https for an endpoint that needs no signature"
+        }
+        _ => "let a Lambda function, a queue or a topic start it, and make that the target",
+    };
+    Unsayable::new(
+        format!("no action does what the target {service} {} does", quoted(resource)),
+        hint,
+    )
+}
