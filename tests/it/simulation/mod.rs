@@ -72,7 +72,7 @@ fn judge_seeds(first: u64) {
     let took = begun.elapsed();
     println!("{SEEDS} seeds from {first}: {fires} actions, {packets} packets in {took:.1?}");
     assert!(bad.is_empty(), "{}", bad.join("\n"));
-    assert!(packets > 10 * SEEDS, "{packets} packets are played");
+    assert!(packets > SEEDS, "only {packets} packets are played");
 }
 
 macro_rules! seeds {

@@ -252,12 +252,13 @@ impl World {
         });
     }
 
-    /// Whether a process is of the version that knows no packets. In some runs half of the processes
-    /// are, until all are new.
+    /// Whether a process is of the version that knows no packets. In most runs half of the processes are
+    /// for a while, again and again: updates that take as long as a message stays hidden.
     pub(super) fn is_old(&self, process: &Process) -> bool {
-        const UPDATE: i64 = 20 * 60 * SECOND;
-        let lasts = i64::try_from(self.seed % 3).unwrap() * UPDATE;
-        self.time.now() < lasts && process.id.is_multiple_of(2)
+        const EVERY: i64 = 8 * 60 * SECOND;
+        const TAKES: i64 = 2 * 60 * SECOND;
+        let has_updates = !self.seed.is_multiple_of(3);
+        has_updates && self.time.now() % EVERY < TAKES && process.id.is_multiple_of(2)
     }
 
     /// Performs some messages in one process, which has ninety seconds.
