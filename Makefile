@@ -22,7 +22,11 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test e2e monitoring ci simulate endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
+<<<<<<< HEAD
+.PHONY: help tools run fmt check test e2e monitoring ci simulate judge prove endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
+=======
+.PHONY: help tools run fmt check test convert e2e monitoring ci simulate endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
+>>>>>>> main
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,14 +88,26 @@ e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, f
 	@.ci/timed e2e tests/e2e/run
 	@.ci/timed local-lambda tests/e2e/watch --check
 
+convert: ## crontabs of Debian's packages, schedules of boto3, a template of the CDK: converted to jobs
+	@.ci/timed convert tests/convert/run
+
 monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's Prometheus
 	@.ci/timed monitoring tests/monitoring/run
 
 ci: ## everything a change has to pass, as on the servers that check it; nothing is skipped
 	@.ci/run
 
-simulate: ## play the services in simulated time until stopped; SEED=7 plays one run and prints it
+simulate: ## play the services in simulated time on every core until stopped; SEED=7 plays one run and prints it
 	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::until_stopped
+
+judge: ## two independent judges on 2,000 simulated runs and on every mutation; they have to agree
+	@cargo test -p minutehand-tests --locked -- --ignored --nocapture simulation::second
+
+# Stopped and started again, it goes on where it was.
+PROOF ?= $(abspath $(TARGET_DIR))/proof.json
+prove: ## ten million simulated actions with faults, on every core; goes on where it was stopped
+	@STATE='$(PROOF)' \
+		cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::ten_million_actions
 
 endurance: ## the binary for an hour of real time: killed, frozen, out of disk space; each call judged
 	cargo build --workspace --locked

@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::fire::{Dispatcher, Heartbeat, Pass, Sweeper};
+use app::fire::{Dispatcher, Healer, Heartbeat, Pass, Sweeper};
 use domain::firing::limits::PASS_MAX;
 use events_eventbridge::Bus;
 use ports::Clock;
@@ -81,15 +81,23 @@ impl Function {
         let tally = Arc::new(Tally::default());
         let dynamodb = counting_throttles(&clients.dynamodb, &tally);
         let store = Arc::new(DynamoStore::new(dynamodb, &settings.table));
-        let queue = SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone());
+        let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
         let bus = settings.event_bus.as_ref();
         let bus = bus.map(|name| Arc::new(Bus::new(clients.eventbridge, name, clock.clone())));
         let events = Arc::new((tally.clone(), bus.clone()));
-        let dispatcher = Dispatcher::new(store.clone(), Arc::new(queue), events, clock.clone());
+        let healer = Healer {
+            history: store.clone(),
+            snapshots: store.clone(),
+            pulses: store.clone(),
+            queue: queue.clone(),
+            clock: clock.clone(),
+        };
+        let dispatcher = Dispatcher::new(store.clone(), queue, events, clock.clone());
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
             .with_concurrent_pages(CONCURRENT_PAGES)
-            .gathering(GATHERED_MAX);
+            .gathering(GATHERED_MAX)
+            .with_healer(healer);
         Self { sweeper, clock, tally, bus, table: settings.table.clone() }
     }
 

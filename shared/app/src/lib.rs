@@ -10,5 +10,5 @@ mod manage;
 pub use error::AppError;
 pub use manage::{
     CollectionView, Condition, Etag, Etags, ExecutionView, JobDescription, JobStatus, JobView,
-    Manage, ManagePorts, ManageSettings, PutOutcome,
+    LeftOutView, Manage, ManagePorts, ManageSettings, PutOutcome,
 };

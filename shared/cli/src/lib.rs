@@ -19,6 +19,7 @@ mod environment;
 mod export;
 mod failure;
 mod fleet;
+mod import;
 mod input;
 mod instant;
 mod job;
@@ -72,6 +73,9 @@ pub enum Command {
     Diff(apply::DiffArgs),
     /// Write the jobs of collections as files for apply
     Export(export::ExportArgs),
+    /// Create the jobs that crontabs, EventBridge schedules and Azure exports describe
+    #[command(after_long_help = import::HELP)]
+    Import(Box<import::ImportArgs>),
     /// Show attempts as they happen
     Watch(watch::WatchArgs),
     /// Show what fires next and what fails, again and again
@@ -125,6 +129,7 @@ impl Command {
             Self::Job(args) => Some(args.options()),
             Self::Collection(args) => Some(args.options()),
             Self::Apply(args) => Some(args.options()),
+            Self::Import(args) => Some(args.options()),
             Self::Diff(args) => Some(args.options()),
             Self::Export(args) => Some(args.options()),
             Self::Watch(args) => Some(args.options()),
@@ -183,6 +188,7 @@ async fn carry_out(
         Command::Job(args) => args.run(environment).await,
         Command::Collection(args) => args.run(environment).await,
         Command::Apply(args) => args.run(environment).await,
+        Command::Import(args) => args.run(environment).await,
         Command::Diff(args) => args.run(environment).await,
         Command::Export(args) => args.run(environment).await,
         Command::Watch(args) => args.run(environment).await,

@@ -145,6 +145,25 @@ pub enum Outcome {
     Failed,
 }
 
+/// What follows an attempt. It is decided when the attempt is recorded, under the policy that the job
+/// has then: a later change of the policy does not change what follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    /// The occurrence is complete.
+    Nothing,
+    /// Another attempt at the same action.
+    Retry {
+        /// When it is due.
+        due_at: DateTime<Utc>,
+        /// Whether it waits in a timer.
+        is_long: bool,
+    },
+    /// The error action.
+    ErrorAction,
+    /// The failure action of the collection.
+    Notice,
+}
+
 /// What is kept of an attempt that ended: an item of history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
@@ -158,6 +177,9 @@ pub struct Record {
     pub message: String,
     /// The number of the occurrence, from 1.
     pub repeat_count: u64,
+    /// What follows; `None` if an earlier version recorded the attempt, or if the policy of the job
+    /// was not known. Then it is decided when it follows.
+    pub then: Option<Then>,
 }
 
 impl Record {

@@ -140,6 +140,7 @@ mod tests {
             outcome,
             message: message.to_owned(),
             repeat_count: 1,
+            then: None,
         };
         (Attempt { role, number, ..Attempt::first(0, occurrence) }, record)
     }

@@ -6,6 +6,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::list::{Link, Listing};
+use crate::query::Ending;
 use crate::wire;
 
 /// The maximum size of an item in an answer: a message in which JSON escapes every character with
@@ -16,11 +17,22 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let (place, collection, job) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let wanted = call.query.wanted_history()?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
+    if wanted.only == Some(Ending::Skipped) {
+        while let Some(page) = listing.next_page() {
+            let manage = &call.rest.manage;
+            let page = manage.list_left_out(&place, &collection, &job, page).await?;
+            for view in page.items {
+                listing.add(|| wire::left_out(&view));
+            }
+            listing.end_page(page.next);
+        }
+        return Ok(listing.answer(&Link::from_call(&call)));
+    }
     while let Some(page) = listing.next_page() {
         let manage = &call.rest.manage;
         let page = manage.list_history(&place, &collection, &job, page).await?;
         for view in page.items {
-            if wanted.only.is_none_or(|wanted| view.record.outcome == wanted) {
+            if wanted.only.is_none_or(|wanted| Ending::Attempted(view.record.outcome) == wanted) {
                 listing.add(|| wire::history(&view));
             }
         }

@@ -25,6 +25,15 @@ const POSITION_BYTES_MAX: usize = 1_024;
 /// The decoded parameters of a query.
 pub(crate) struct Query(Vec<(String, String)>);
 
+/// What became of an occurrence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It was attempted, with this outcome.
+    Attempted(Outcome),
+    /// It was left out. An extension: history without a filter contains attempts only.
+    Skipped,
+}
+
 /// The part of a list that a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted<F> {
@@ -74,7 +83,7 @@ impl Query {
     }
 
     /// The part of a job's history that the query asks for.
-    pub(crate) fn wanted_history(&self) -> Result<Wanted<Outcome>, Failure> {
+    pub(crate) fn wanted_history(&self) -> Result<Wanted<Ending>, Failure> {
         self.wanted(&STATUS)
     }
 
@@ -146,8 +155,11 @@ const STATE: Filter<JobState> = Filter {
     values_shown: "Enabled, Disabled, Completed or Faulted",
 };
 
-const STATUS: Filter<Outcome> =
-    Filter { property: "status", parse_value: parse_status, values_shown: "Completed or Failed" };
+const STATUS: Filter<Ending> = Filter {
+    property: "status",
+    parse_value: parse_status,
+    values_shown: "Completed, Failed or Skipped",
+};
 
 const NO_FILTER: Filter<Infallible> =
     Filter { property: "", parse_value: |_| None, values_shown: "nothing" };
@@ -173,10 +185,14 @@ impl<F> Filter<F> {
     }
 }
 
-fn parse_status(literal: &str) -> Option<Outcome> {
-    let known = [("Completed", Outcome::Succeeded), ("Failed", Outcome::Failed)];
+fn parse_status(literal: &str) -> Option<Ending> {
+    let known = [
+        ("Completed", Ending::Attempted(Outcome::Succeeded)),
+        ("Failed", Ending::Attempted(Outcome::Failed)),
+        ("Skipped", Ending::Skipped),
+    ];
     let found = known.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(literal));
-    found.map(|(_, outcome)| outcome)
+    found.map(|(_, ending)| ending)
 }
 
 fn unquoted(literal: &str) -> &str {
@@ -231,14 +247,15 @@ mod tests {
             let wanted = Query::parse(Some(&query)).wanted_history();
             wanted.map(|wanted| wanted.only).map_err(|failure| failure.message)
         };
-        assert_eq!(status("status eq Completed"), Ok(Some(Outcome::Succeeded)));
+        assert_eq!(status("status eq Completed"), Ok(Some(Ending::Attempted(Outcome::Succeeded))));
+        assert_eq!(status("status eq 'skipped'"), Ok(Some(Ending::Skipped)));
         for sent in ["Status+Eq+FAILED", "status eq 'failed'", "status eq %22Failed%22"] {
-            assert_eq!(status(sent), Ok(Some(Outcome::Failed)), "{sent}");
+            assert_eq!(status(sent), Ok(Some(Ending::Attempted(Outcome::Failed))), "{sent}");
         }
         for sent in ["", "status", "status eq", "status eq Postponed", "state eq Completed"] {
             let expected = format!(
-                "'$filter' cannot be '{sent}'; use 'status eq X', where X is Completed \
-                 or Failed."
+                "'$filter' cannot be '{sent}'; use 'status eq X', where X is Completed, \
+                 Failed or Skipped."
             );
             assert_eq!(status(sent), Err(expected));
         }

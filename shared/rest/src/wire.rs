@@ -1,10 +1,11 @@
 //! Collections and jobs as they are answered.
 
-use app::{CollectionView, ExecutionView, JobStatus, JobView};
+use app::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Outcome, Role};
+use domain::attempt::{Attempt, Occurrence, Outcome, Role};
 use domain::document::Durations;
 use domain::extensions::EXTENSIONS;
+use domain::firing::LeftOut;
 use domain::name::Name;
 use domain::tick::ticks;
 use ports::store::ResourceGroup;
@@ -86,6 +87,34 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
         "type": "Microsoft.Scheduler/jobCollections/jobs/history",
         "name": format!("{collection}/{job}/{own}"),
         "properties": properties,
+    })
+}
+
+/// Occurrences that were left out, in the form of an item of history.
+pub(crate) fn left_out(view: &LeftOutView) -> Value {
+    let LeftOutView { place, collection, job, left_out } = view;
+    let LeftOut { generation, first, last, occurrences, outage, at } = left_out;
+    let attempt = Attempt::first(*generation, Occurrence::Scheduled { nominal_at: *first });
+    let own = history_name(&attempt, *at);
+    let (from, until) = (format_instant(outage.from), format_instant(outage.until));
+    let message = format!(
+        "Nothing worked from {from} to {until}. Of the occurrences in this time only the last one \
+         runs."
+    );
+    json!({
+        "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
+        "type": "Microsoft.Scheduler/jobCollections/jobs/history",
+        "name": format!("{collection}/{job}/{own}"),
+        "properties": {
+            "startTime": format_instant(*at),
+            "endTime": format_instant(*at),
+            "expectedExecutionTime": format_instant(*first),
+            "status": "skipped",
+            "message": message,
+            "retryCount": 0,
+            "actionName": "MainAction",
+            EXTENSIONS: {"skipped": occurrences, "last": format_instant(*last)},
+        },
     })
 }
 

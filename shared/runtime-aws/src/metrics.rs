@@ -241,6 +241,7 @@ mod tests {
             outcome,
             message: String::new(),
             repeat_count: 1,
+            then: None,
         };
         let (done, failed) = (record(Outcome::Succeeded), record(Outcome::Failed));
         let late = TimeDelta::milliseconds(12);

@@ -283,6 +283,7 @@ mod tests {
                 outcome,
                 message: String::new(),
                 repeat_count: 1,
+                then: None,
             };
             let late = TimeDelta::milliseconds(late);
             metrics.note(Event::Started { job: &job, attempt: &attempt, late });

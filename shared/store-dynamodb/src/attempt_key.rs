@@ -17,7 +17,7 @@ const SIGN: u64 = 1 << 63;
 /// An attempt as text.
 pub(crate) fn attempt_key(attempt: &Attempt) -> String {
     let Attempt { generation, occurrence, role, number, .. } = attempt;
-    let nominal = ticks(occurrence.nominal_at()).cast_unsigned() ^ SIGN;
+    let nominal = nominal_key(occurrence.nominal_at());
     let what = match occurrence {
         Occurrence::Scheduled { .. } => "s".to_owned(),
         Occurrence::Run { run_id, .. } => format!("r{run_id}"),
@@ -28,7 +28,12 @@ pub(crate) fn attempt_key(attempt: &Attempt) -> String {
         Role::Notice => 'f',
     };
     let (generation, number) = (sorted(*generation), sorted((*number).into()));
-    format!("{nominal:016x}.{generation}.{what}.{role}{number}")
+    format!("{nominal}.{generation}.{what}.{role}{number}")
+}
+
+/// The instant of an occurrence, with which the texts of its attempts begin.
+pub(crate) fn nominal_key(nominal_at: DateTime<Utc>) -> String {
+    format!("{:016x}", ticks(nominal_at).cast_unsigned() ^ SIGN)
 }
 
 /// Reads an attempt. It is due at the instant of its occurrence, unless another due time is given.

@@ -20,19 +20,22 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, KEPT_FOR, Outcome, Record};
+use domain::attempt::{Attempt, KEPT_FOR, Outcome, Record, Then};
+use domain::firing::LeftOut;
+use domain::tick;
 use ports::store::{
     CLAIMS_MAX, Claim, ClaimRequest, Claimed, HistoryEntry, Page, PageRequest, Recorded,
 };
 use ports::{Attempts, History, StoreError};
 
-use crate::attempt_key::{attempt_key, read_attempt};
+use crate::attempt_key::{attempt_key, nominal_key, read_attempt};
+use crate::left_out;
 use crate::message::{read_message, write_message};
 use crate::only_answer;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
-use crate::table::{List, MeteredCall, Write, WriteOutcome};
+use crate::table::{List, MeteredCall, Write, WriteOutcome, store_error};
 
 /// How often a claim is tried again when other claims came first.
 const CLAIM_ROUNDS_MAX: usize = 5;
@@ -50,6 +53,10 @@ impl Attempts for DynamoStore {
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         only_answer(self.record_all(&[(claim, record)]).await)
     }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        self.table.write(MeteredCall::LeaveOut, left_out::write(job_uid, left_out)).await.map(drop)
+    }
 }
 
 #[async_trait]
@@ -66,6 +73,56 @@ impl History for DynamoStore {
         };
         let page = list.page(&self.table, page).await?;
         let items = page.items.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        let (mut attempts, mut start) = (Vec::new(), None);
+        // Bounded by the attempts of that time.
+        loop {
+            let found = self
+                .table
+                .client
+                .query()
+                .table_name(&self.table.name)
+                .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :until")
+                .expression_attribute_values(":pk", text(keys::executions(job_uid)))
+                .expression_attribute_values(":from", text(nominal_key(from)))
+                // Behind everything that follows the instant.
+                .expression_attribute_values(":until", text(format!("{}~", nominal_key(until))))
+                .projection_expression("sk")
+                .set_exclusive_start_key(start)
+                .set_return_consumed_capacity(self.table.capacity_to_return())
+                .send()
+                .await
+                .map_err(store_error)?;
+            self.table.consumed(MeteredCall::FindAttempts, found.consumed_capacity());
+            start = found.last_evaluated_key;
+            for item in found.items.unwrap_or_default() {
+                let reader = Reader::new(&item);
+                let attempt = read_attempt(reader.text("sk")?, None);
+                attempts.push(attempt.ok_or_else(|| reader.corrupt("sk", "it is no attempt"))?);
+            }
+            if start.is_none() {
+                return Ok(attempts);
+            }
+        }
+    }
+
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        let pk = keys::timer(job_uid).pk;
+        let list = List { newest_first: true, ..List::new(pk, keys::LEFT_OUT) };
+        let page = list.page(&self.table, page).await?;
+        let items = page.items.iter().map(left_out::read).collect::<Result<_, _>>()?;
         Ok(Page { items, next: page.next })
     }
 }
@@ -266,10 +323,14 @@ fn take_over(claim: &Claim, id: &str, seen: &SeenClaim, claims: u32) -> Write {
 }
 
 fn close(claim: &Claim, id: &str, record: &Record) -> Write {
-    Write::update(
+    let set_then = if record.then.is_some() { ", what_next = :next" } else { "" };
+    let write = Write::update(
         item_key(claim),
-        "SET started_at = :started, ended_at = :ended, outcome = :outcome, message = :message, \
-         repeat_count = :repeat, expires_at = :expires REMOVE lease_until, claims",
+        format!(
+            "SET started_at = :started, ended_at = :ended, outcome = :outcome, \
+             message = :message, repeat_count = :repeat, expires_at = :expires{set_then} \
+             REMOVE lease_until, claims"
+        ),
     )
     .when("claim_id = :mine AND attribute_not_exists(ended_at)")
     .with(":started", ticks(record.started_at))
@@ -278,7 +339,34 @@ fn close(claim: &Claim, id: &str, record: &Record) -> Write {
     .with(":message", write_message(&record.message))
     .with(":repeat", number(record.repeat_count))
     .with(":expires", expiry(record.ended_at))
-    .with(":mine", text(id))
+    .with(":mine", text(id));
+    match record.then {
+        Some(then) => write.with(":next", text(write_then(then))),
+        None => write,
+    }
+}
+
+/// What follows, as text. The names are stored.
+fn write_then(then: Then) -> String {
+    match then {
+        Then::Nothing => "nothing".to_owned(),
+        Then::Retry { due_at, is_long: false } => format!("retry {}", tick::ticks(due_at)),
+        Then::Retry { due_at, is_long: true } => format!("long {}", tick::ticks(due_at)),
+        Then::ErrorAction => "error".to_owned(),
+        Then::Notice => "notice".to_owned(),
+    }
+}
+
+fn read_then(text: &str) -> Option<Then> {
+    let due_at = |ticks: &str| tick::from_ticks(ticks.parse().ok()?);
+    Some(match text.split_once(' ') {
+        Some(("retry", ticks)) => Then::Retry { due_at: due_at(ticks)?, is_long: false },
+        Some(("long", ticks)) => Then::Retry { due_at: due_at(ticks)?, is_long: true },
+        None if text == "nothing" => Then::Nothing,
+        None if text == "error" => Then::ErrorAction,
+        None if text == "notice" => Then::Notice,
+        _ => return None,
+    })
 }
 
 fn recorded(id: &str, outcome: WriteOutcome) -> Result<Recorded, StoreError> {
@@ -317,6 +405,12 @@ fn read_record(reader: &Reader<'_>) -> Result<Option<Record>, StoreError> {
             .ok_or_else(|| reader.corrupt("outcome", "it is none"))?,
         message: message.ok_or_else(|| reader.corrupt("message", "it is missing, or damaged"))?,
         repeat_count: reader.number("repeat_count")?,
+        then: match reader.optional_text("what_next")? {
+            None => None,
+            Some(text) => Some(
+                read_then(text).ok_or_else(|| reader.corrupt("what_next", "it is no next step"))?,
+            ),
+        },
     }))
 }
 
@@ -370,6 +464,24 @@ mod tests {
     fn seen(claim_id: &str, lease_until: i64, claims: u32) -> SeenClaim {
         let lease_until = Some(at(lease_until));
         SeenClaim { claim_id: claim_id.to_owned(), lease_until, claims, record: None }
+    }
+
+    #[test]
+    fn what_follows_reads_back_as_it_was() {
+        let due_at = at(90);
+        for (then, written) in [
+            (Then::Nothing, "nothing"),
+            (Then::Retry { due_at, is_long: false }, "retry 900000000"),
+            (Then::Retry { due_at, is_long: true }, "long 900000000"),
+            (Then::ErrorAction, "error"),
+            (Then::Notice, "notice"),
+        ] {
+            assert_eq!(write_then(then), written);
+            assert_eq!(read_then(written), Some(then));
+        }
+        for damaged in ["", "retry", "retry x", "another"] {
+            assert_eq!(read_then(damaged), None, "{damaged}");
+        }
     }
 
     #[test]

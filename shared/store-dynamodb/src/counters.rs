@@ -4,20 +4,60 @@
 //! condition is that the list is the one that was read. So a crash leaves an attempt counted or not
 //! counted, and the next worker that gets its message sees which. Neither is in the index of timers,
 //! so counting costs one write unit.
+//!
+//! Attempts that the list forgets are put into an item of their own first. A crash after that leaves
+//! attempts in both places: they are counted wherever they are found. The key of such an item begins
+//! with the newest end of its attempts, so that an attempt is looked for only among those that ended
+//! when it did or later. The item expires when their history does.
 
 use async_trait::async_trait;
-use ports::store::CounterUpdate;
+use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, KEPT_FOR};
+use domain::recently_counted::{Evicted, end_of};
+use ports::store::{AfterUpdate, CounterUpdate, PageRequest};
 use ports::{Counters, StoreError};
 
 use crate::only_answer;
 use crate::store::DynamoStore;
-use crate::table::item::{Reader, bytes, number, ticks};
-use crate::table::{MeteredCall, Write, WriteOutcome, keys};
+use crate::table::item::{ItemBuilder, Reader, bytes, number, ticks};
+use crate::table::keys::EVICTED;
+use crate::table::{List, MeteredCall, SharedError, Write, WriteOutcome, keys};
+
+/// The attributes of a job's timer that hold the list.
+pub(crate) const LIST: &str = "settled";
+pub(crate) const CHECKSUM: &str = "checksum";
+
+/// Items of evicted attempts that are read together.
+const PAGE_ITEMS: u32 = 500;
 
 #[async_trait]
 impl Counters for DynamoStore {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         only_answer(self.add_all(std::slice::from_ref(update)).await)
+    }
+
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        let pk = keys::timer(job_uid).pk;
+        let list = List { call: Some(MeteredCall::FindEvicted), ..List::new(pk, EVICTED) };
+        let mut from = Some(keys::ended(end_of(attempt, ended_at)));
+        // Bounded by what the job has counted since.
+        loop {
+            let page = list.page(&self.table, PageRequest { from, items_max: PAGE_ITEMS }).await?;
+            for item in &page.items {
+                if read_evicted(&Reader::new(item))?.has(attempt) {
+                    return Ok(true);
+                }
+            }
+            from = page.next;
+            if from.is_none() {
+                return Ok(false);
+            }
+        }
     }
 }
 
@@ -25,29 +65,69 @@ impl DynamoStore {
     /// Counts the attempts of a group of updates. The answers are in its order. Of two updates of
     /// one job the second fails, because its reading is then out of date.
     pub async fn add_all(&self, updates: &[CounterUpdate]) -> Vec<Result<bool, StoreError>> {
-        let after: Vec<Vec<u8>> =
-            updates.iter().map(|update| update.recently_counted().to_bytes()).collect();
+        let after: Vec<AfterUpdate> = updates.iter().map(CounterUpdate::after).collect();
+        if let Err(error) = self.put_evicted(updates, &after).await {
+            let error = SharedError::new(error);
+            return updates.iter().map(|_| Err(error.copy())).collect();
+        }
         let writes = updates.iter().zip(&after).map(|(update, after)| count(update, after));
         let wrote = self.table.write_group(MeteredCall::Count, writes.collect()).await;
-        let answer = |(after, wrote): (Vec<u8>, Result<WriteOutcome, StoreError>)| {
+        let answer = |(after, wrote): (AfterUpdate, Result<WriteOutcome, StoreError>)| {
             Ok(match wrote? {
                 WriteOutcome::Done => true,
                 WriteOutcome::ConditionFailed(None) => false,
                 // If the list is the one to be written, the write was done and its answer was lost.
                 WriteOutcome::ConditionFailed(Some(item)) => {
-                    Reader::new(&item).optional_bytes("settled")? == Some(after)
+                    let list = Reader::new(&item).optional_bytes(LIST)?;
+                    list == Some(after.recently_counted.to_bytes())
                 }
             })
         };
         after.into_iter().zip(wrote).map(answer).collect()
     }
+
+    /// Stores the attempts that lists are about to forget.
+    async fn put_evicted(
+        &self,
+        updates: &[CounterUpdate],
+        after: &[AfterUpdate],
+    ) -> Result<(), StoreError> {
+        let evicted = updates.iter().zip(after);
+        let evicted = evicted.filter_map(|(update, after)| Some((update, after.evicted.as_ref()?)));
+        let writes = evicted.map(|(update, evicted)| put(&update.job_uid, evicted)).collect();
+        for wrote in self.table.write_group(MeteredCall::Count, writes).await {
+            wrote?;
+        }
+        Ok(())
+    }
 }
 
-fn count(update: &CounterUpdate, recently_counted: &[u8]) -> Write {
+fn put(job_uid: &str, evicted: &Evicted) -> Write {
+    let ids = evicted.to_bytes();
+    let at = keys::evicted(job_uid, evicted.newest(), &ids);
+    let newest = DateTime::from_timestamp_millis(evicted.newest());
+    let expires_at = newest.and_then(|newest| newest.checked_add_signed(KEPT_FOR));
+    let item = ItemBuilder::at(at.clone())
+        .set("ids", bytes(&ids))
+        .maybe("expires_at", expires_at.map(|at| number(at.timestamp())));
+    Write::put(at, item)
+}
+
+fn read_evicted(reader: &Reader<'_>) -> Result<Evicted, StoreError> {
+    let ids = reader.optional_bytes("ids")?.unwrap_or_default();
+    // The end matters only for the key.
+    Evicted::from_bytes(&ids, 0).ok_or_else(|| reader.corrupt("ids", "they are damaged"))
+}
+
+fn count(update: &CounterUpdate, after: &AfterUpdate) -> Write {
     let (CounterUpdate { job_uid, as_read, .. }, add) = (update, update.sum());
-    let mut set = "SET settled = :settled".to_owned();
-    let mut values =
-        vec![(":settled", bytes(recently_counted)), (":as_read", bytes(&as_read.to_bytes()))];
+    let AfterUpdate { recently_counted, .. } = after;
+    let mut set = format!("SET {LIST} = :settled, {CHECKSUM} = :checksum");
+    let mut values = vec![
+        (":settled", bytes(&recently_counted.to_bytes())),
+        (":checksum", bytes(&recently_counted.checksum())),
+        (":as_read", bytes(&as_read.to_bytes())),
+    ];
     // A new job has the first three counters; the others are added when they are needed.
     let sums = [
         ("executions", ":executions", add.executions),
@@ -68,8 +148,12 @@ fn count(update: &CounterUpdate, recently_counted: &[u8]) -> Write {
         set.push_str(", last_at = :at");
         values.push((":at", ticks(at)));
     }
-    let nothing_yet = if as_read.is_empty() { "attribute_not_exists(settled) OR " } else { "" };
+    let nothing_yet = if as_read.is_empty() {
+        format!("attribute_not_exists({LIST}) OR ")
+    } else {
+        String::new()
+    };
     let write = Write::update(keys::timer(job_uid), set)
-        .when(format!("attribute_exists(pk) AND ({nothing_yet}settled = :as_read)"));
+        .when(format!("attribute_exists(pk) AND ({nothing_yet}{LIST} = :as_read)"));
     values.into_iter().fold(write, |write, (name, value)| write.with(name, value))
 }

@@ -47,12 +47,12 @@ impl DynamoStore {
         }
     }
 
-    /// Removes expired attempts and returns how many: those that ended by the clock of the schedule,
-    /// those that are only claimed by the clock of work.
+    /// Removes expired items and returns how many: attempts that are only claimed by the clock of work,
+    /// and all others by the clock of the schedule.
     ///
     /// # Errors
     ///
-    /// If the store does not answer. Some attempts may be removed by then.
+    /// If the store does not answer. Some items may be removed by then.
     pub async fn remove_expired(
         &self,
         now: DateTime<Utc>,

@@ -2,16 +2,32 @@
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
+use chrono::{DateTime, Utc};
 use domain::job::{JobCounters, JobState};
 use domain::name::Name;
 use domain::timing::Timing;
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved, TimerRecord};
+use ports::store::{
+    CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
+};
 use ports::{Collections, Jobs, StoreError};
 
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
-use crate::table::{Consistency, List, keys, transact_item as item};
+use crate::table::{
+    Consistency, List, MeteredCall, Write, WriteOutcome, keys, transact_item as item,
+};
 use crate::timers::read_state;
+
+/// From when on an item is as if it did not exist, in seconds since 1970.
+pub(crate) const EXPIRES_AT: &str = "expires_at";
+
+/// Changes the number of jobs of a collection. It is never too low. Jobs that expire are not taken
+/// off, so it may be too high; it is corrected when the collection is full.
+const COUNT_BY: &str = "SET job_count = job_count + :by";
+
+/// Of a collection: how many jobs were created in it. If one was created while the jobs were counted,
+/// the result is not used, even if another one was deleted and the count is the same again.
+const CREATIONS: &str = "creations";
 
 #[async_trait]
 impl Jobs for DynamoStore {
@@ -34,9 +50,11 @@ impl Jobs for DynamoStore {
     async fn list(
         &self,
         collection_uid: &str,
+        now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        let list = List::new(keys::inside(collection_uid), keys::JOBS);
+        let alive_at = Some(number(now.timestamp()));
+        let list = List { alive_at, ..List::new(keys::inside(collection_uid), keys::JOBS) };
         let page = list.page(&self.table, page).await?;
         let definitions = page.items;
         let uids = definitions.iter().map(|definition| Reader::new(definition).text("uid"));
@@ -52,14 +70,25 @@ impl Jobs for DynamoStore {
         Ok(Page { items, next: page.next })
     }
 
-    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
         let put = |item: Item| Put::builder().table_name(&self.table.name).set_item(Some(item));
-        let definition =
-            put(definition(&save)).condition_expression("attribute_not_exists(pk)").build();
+        let definition = put(definition(&save))
+            .condition_expression("attribute_not_exists(pk) OR expires_at <= :now")
+            .expression_attribute_values(":now", number(now.timestamp()))
+            .build();
         let timer = put(timer(&save)).build();
         // If the plan or the quota changed since it was read, `jobs_max` is another number.
         let condition = "uid = :uid AND version = :version AND job_count < :max";
         let count = count(&self.table.name, save.collection, 1, condition)
+            .update_expression(format!(
+                "{COUNT_BY}, {CREATIONS} = if_not_exists({CREATIONS}, :none) + :by"
+            ))
+            .expression_attribute_values(":none", number(0))
             .expression_attribute_values(":version", number(save.collection.version))
             .expression_attribute_values(":max", number(jobs_max.unwrap_or(u32::MAX)))
             .build();
@@ -84,6 +113,49 @@ impl Jobs for DynamoStore {
             as_read && now.job_count >= max
         });
         Ok(if full { Saved::Full } else { Saved::Stale })
+    }
+
+    async fn count(
+        &self,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Recount>, StoreError> {
+        let (place, uid) = (&collection.place, &collection.collection.uid);
+        // The count is read before the jobs are, so that a job that is created meanwhile is noticed.
+        let at = keys::collection(place, &collection.collection.name);
+        let Some(item) = self.table.get(at).await? else { return Ok(None) };
+        let reader = Reader::new(&item);
+        if reader.text("uid")? != uid {
+            return Ok(None);
+        }
+        let as_read = reader.number("job_count")?;
+        let creations = reader.optional_number(CREATIONS)?.unwrap_or(0);
+        let alive_at = Some(number(now.timestamp()));
+        let list = List { alive_at, ..List::new(keys::inside(uid), keys::JOBS) };
+        let jobs = list.count(&self.table).await?;
+        Ok(Some(Recount { as_read, creations, jobs }))
+    }
+
+    async fn correct_count(
+        &self,
+        collection: &CollectionRecord,
+        Recount { as_read, creations, jobs }: Recount,
+    ) -> Result<Saved, StoreError> {
+        let uid = &collection.collection.uid;
+        let none_yet = if creations == 0 { " OR attribute_not_exists(creations)" } else { "" };
+        let at = keys::collection(&collection.place, &collection.collection.name);
+        let write = Write::update(at, "SET job_count = :jobs")
+            .when(format!(
+                "uid = :uid AND job_count = :as_read AND ({CREATIONS} = :creations{none_yet})"
+            ))
+            .with(":jobs", number(jobs))
+            .with(":uid", text(uid))
+            .with(":as_read", number(as_read))
+            .with(":creations", number(creations));
+        Ok(match self.table.write(MeteredCall::Recount, write).await? {
+            WriteOutcome::Done => Saved::Kept,
+            WriteOutcome::ConditionFailed(_) => Saved::Stale,
+        })
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
@@ -145,7 +217,7 @@ fn count(
     Update::builder()
         .table_name(table)
         .set_key(Some(key(at)))
-        .update_expression("SET job_count = job_count + :by")
+        .update_expression(COUNT_BY)
         .condition_expression(condition)
         .expression_attribute_values(":by", number(by))
         .expression_attribute_values(":uid", text(&collection.collection.uid))
@@ -184,6 +256,7 @@ fn timing_update(table: &str, save: &SaveJob<'_>) -> Result<Update, StoreError> 
         ("due_at", timer.due_at.map(ticks)),
         ("due_shard", timer.due_at.map(|_| number(keys::shard(&save.job.uid)))),
         ("spent", timer.is_spent.then_some(AttributeValue::Bool(true))),
+        (EXPIRES_AT, save.job.expires_at.map(seconds)),
     ];
     for (name, value) in optional {
         match value {
@@ -214,7 +287,12 @@ fn definition(save: &SaveJob<'_>) -> Item {
         .text("document", &job.document)
         .maybe("sealed", job.sealed.as_deref().map(bytes))
         .number("version", job.version)
+        .maybe(EXPIRES_AT, job.expires_at.map(seconds))
         .done()
+}
+
+fn seconds(at: DateTime<Utc>) -> AttributeValue {
+    number(at.timestamp())
 }
 
 /// A timer stays below a kilobyte, which is one write unit, so its instants are numbers.
@@ -239,6 +317,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .maybe("skipped", Some(counters.skipped).filter(|n| *n > 0).map(number))
         .maybe("last_at", counters.last_execution_at.map(ticks))
         .maybe("spent", timer.is_spent.then_some(AttributeValue::Bool(true)))
+        .maybe(EXPIRES_AT, job.expires_at.map(seconds))
         .done()
 }
 
@@ -251,6 +330,9 @@ fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
         document: reader.text("document")?.to_owned(),
         sealed: reader.optional_bytes("sealed")?,
         version: reader.number("version")?,
+        expires_at: reader
+            .optional_number(EXPIRES_AT)?
+            .and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
         timer: read_timer(&Reader::new(timer))?,
     })
 }

@@ -17,7 +17,7 @@
 //! | create a collection | name, switch | it does not exist |
 //! | replace a collection | name, switch | the version and the number of jobs that were read |
 //! | delete a collection | name, switch, purge timer | the version that was read |
-//! | create a job | definition, timer, the collection's count | it does not exist; the collection has the version that was read, and is not full |
+//! | create a job | definition, timer, the collection's count | it does not exist, or has expired; the collection has the version that was read, and is not full |
 //! | replace a job | definition, timer | the version that was read, and the generation if the timing changes |
 //! | delete a job | definition, timer, the collection's count | the version that was read |
 //!
@@ -31,8 +31,12 @@
 //! | take over a claim | attempt | it is the claim that was seen, and has not ended |
 //! | release a claim | attempt | it is the caller's, and has not ended |
 //! | record | attempt | the claim is the caller's, and has not ended |
+//! | store evicted attempts | evicted attempts | none: they are counted already |
+//! | leave occurrences out | left out | none: it is the same again |
 //! | count | timer | the recently counted attempts are those that were read |
-//! | finish a job | timer | its generation, and it is enabled |
+//! | expire a definition | definition | its version |
+//! | finish a job | timer | its generation and the version of its definition, and it is enabled |
+//! | correct a count of jobs | collection | the count and the number of creations are those that were read |
 //! | keep a retry timer | retry timer | it does not exist |
 //! | remove a retry timer | retry timer | none |
 //! | beat | pulse | the last beat is the one that was read |
@@ -46,6 +50,7 @@ mod counters;
 mod definitions;
 mod expired;
 mod jobs;
+mod left_out;
 mod message;
 mod prefetched;
 mod pulses;

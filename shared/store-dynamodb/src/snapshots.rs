@@ -20,6 +20,7 @@ use ports::store::{Claim, CollectionRecord, JobSnapshot};
 use ports::{Snapshots, StoreError};
 
 use crate::collections::{FAILURE_ACTION, collection_path};
+use crate::counters::{CHECKSUM, LIST};
 use crate::definitions::Definition;
 use crate::jobs::read_timer;
 use crate::prefetched::Entry;
@@ -191,11 +192,13 @@ fn snapshot(
         return Ok(None);
     };
     let record = read_timer(&timer)?;
+    let (list, checksum) = (timer.optional_bytes(LIST)?, timer.optional_bytes(CHECKSUM)?);
     let recently_counted =
-        RecentlyCounted::from_bytes(&timer.optional_bytes("settled")?.unwrap_or_default());
+        RecentlyCounted::from_bytes(&list.unwrap_or_default(), checksum.as_deref());
     let on_since = switch.date("on_since")?;
     Ok(Some(Arc::new(JobSnapshot {
         name: definition.name.clone(),
+        version: definition.version,
         collection_path: collection_path(&switch)?,
         document: definition.document.clone(),
         sealed: definition.sealed.clone(),
@@ -203,8 +206,7 @@ fn snapshot(
         timing: record.timing,
         timetable: record.timetable,
         counters: record.counters,
-        recently_counted: recently_counted
-            .ok_or_else(|| timer.corrupt("settled", "it is damaged"))?,
+        recently_counted: recently_counted.ok_or_else(|| timer.corrupt(LIST, "it is damaged"))?,
         is_spent: record.is_spent,
         plan: read_plan(&switch)?,
         collection_on_since: switch.is_set("on")?.then_some(on_since),

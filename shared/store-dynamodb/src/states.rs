@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
 use domain::collection::CollectionState;
 use domain::document::load_collection_shown;
 use domain::job::JobState;
 use ports::StoreError;
 
 use crate::store::DynamoStore;
-use crate::table::item::{ItemBuilder, Reader, text};
+use crate::table::item::{ItemBuilder, Reader, number, text};
 use crate::table::keys::{self, COLLECTIONS, SUBSCRIPTIONS};
 use crate::table::store_error;
 use crate::timers::read_state;
@@ -21,9 +22,9 @@ use crate::timers::read_state;
 /// Items that one request reads: so few that no other request waits long for it.
 const PAGE_ITEMS: i32 = 50;
 
-/// The timers of jobs, and the collections. Retries and purges are timers, too.
-const IS_COUNTED: &str =
-    "sk = :timer OR (begins_with(pk, :subscriptions) AND begins_with(sk, :collections))";
+/// The timers of jobs that have not expired, and the collections. Retries and purges are timers, too.
+const IS_COUNTED: &str = "(sk = :timer AND (attribute_not_exists(expires_at) OR expires_at > :now)) \
+                          OR (begins_with(pk, :subscriptions) AND begins_with(sk, :collections))";
 
 /// What stands for the state of a collection or a job that cannot be read.
 const UNREADABLE: &str = "unreadable";
@@ -74,6 +75,7 @@ impl DynamoStore {
         &self,
         counts: &mut StateCounts,
         from: StatePosition,
+        now: DateTime<Utc>,
     ) -> Result<Option<StatePosition>, StoreError> {
         let scan = self
             .table
@@ -82,6 +84,7 @@ impl DynamoStore {
             .projection_expression("sk, #state, document")
             .expression_attribute_names("#state", "state")
             .expression_attribute_values(":timer", text(keys::TIMER))
+            .expression_attribute_values(":now", number(now.timestamp()))
             .expression_attribute_values(":subscriptions", text(SUBSCRIPTIONS))
             .expression_attribute_values(":collections", text(COLLECTIONS));
         let page = scan.send().await.map_err(store_error)?;

@@ -20,11 +20,13 @@ use ports::{ErrorType, StoreError, Timers};
 use crate::DUE_INDEX;
 use crate::attempt_key::attempt_key;
 use crate::collections::collection_path;
+use crate::jobs::EXPIRES_AT;
+use crate::left_out;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, SHARDS, TIMERS};
-use crate::table::{MeteredCall, Write, WriteOutcome, store_error};
+use crate::table::{MeteredCall, SharedError, Write, WriteOutcome, store_error};
 
 #[async_trait]
 impl Timers for DynamoStore {
@@ -61,6 +63,14 @@ impl Timers for DynamoStore {
     }
 
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
+        // A crash after this leaves occurrences recorded whose timer is due again: they are left out
+        // once more, and recorded as the same.
+        let left_out = advances.iter().flat_map(left_out_by).collect();
+        let noted = self.table.write_group(MeteredCall::LeaveOut, left_out).await;
+        if let Some(error) = noted.into_iter().find_map(Result::err) {
+            let error = SharedError::new(error);
+            return advances.iter().map(|_| Err(error.copy())).collect();
+        }
         let wrote = self
             .table
             .write_group(MeteredCall::Advance, advances.iter().map(moved).collect())
@@ -73,17 +83,34 @@ impl Timers for DynamoStore {
         switch.map(|switch| collection_path(&Reader::new(&switch))).transpose()
     }
 
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+        let Finish { job, version, expires_at, .. } = finish;
+        let at = keys::job_of_key(&job.collection_uid, &job.key);
+        let write = Write::update(at, "SET expires_at = :expires")
+            .when("uid = :uid AND version = :version")
+            .with(":expires", number(expires_at.timestamp()))
+            .with(":uid", text(&job.uid))
+            .with(":version", number(*version));
+        let outcome = self.table.write(MeteredCall::Finish, write).await?;
+        Ok(matches!(outcome, WriteOutcome::Done))
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        let Finish { job_uid, generation, state, delete_at } = finish;
+        let Finish { job, version, generation, state, expires_at } = finish;
+        let expires_at = number(expires_at.timestamp());
         let write = Write::update(
-            keys::timer(job_uid),
-            "SET #state = :state, due_at = :delete_at, due_shard = :shard",
+            keys::timer(&job.uid),
+            "SET #state = :state, expires_at = :expires REMOVE due_at, due_shard",
         )
-        .when("generation = :generation AND #state = :enabled")
+        // Earlier builds did not store the version in the timer, and left the timer in the index.
+        .when(
+            "generation = :generation AND (version = :version OR attribute_not_exists(version)) \
+             AND (#state = :enabled OR (#state = :state AND attribute_exists(due_at)))",
+        )
         .naming("#state", "state")
         .with(":state", text(state.name()))
-        .with(":delete_at", ticks(*delete_at))
-        .with(":shard", number(keys::shard(job_uid)))
+        .with(":expires", expires_at.clone())
+        .with(":version", number(*version))
         .with(":generation", number(*generation))
         .with(":enabled", text(JobState::Enabled.name()));
         match self.table.write(MeteredCall::Finish, write).await? {
@@ -94,7 +121,7 @@ impl Timers for DynamoStore {
                 let reader = Reader::new(&item);
                 Ok(reader.number::<u64>("generation")? == *generation
                     && read_state(&reader)? == *state
-                    && item.get("due_at") == Some(&ticks(*delete_at)))
+                    && item.get(EXPIRES_AT) == Some(&expires_at))
             }
         }
     }
@@ -169,13 +196,24 @@ pub(crate) fn read_state(reader: &Reader<'_>) -> Result<JobState, StoreError> {
     JobState::read(state).ok_or_else(|| reader.corrupt("state", "it is none"))
 }
 
+/// The writes of what a plan left out.
+fn left_out_by(advance: &Advance) -> Vec<Write> {
+    match &advance.timer {
+        TimerKey::Job { job_uid, left_out, .. } => {
+            left_out.iter().map(|it| left_out::write(job_uid, it)).collect()
+        }
+        TimerKey::Retry { .. } | TimerKey::Purge { .. } => Vec::new(),
+    }
+}
+
 fn moved(advance: &Advance) -> Write {
     const SEEN: &str = "due_at = :from";
     let Advance { timer, from, to } = advance;
     let write = match timer {
-        TimerKey::Job { job_uid, generation, state, is_spent, overtaken } => {
+        TimerKey::Job { job_uid, generation, state, is_spent, left_out } => {
+            let overtaken: u64 = left_out.iter().map(|it| it.occurrences).sum();
             let spent = if *is_spent { ", spent = :spent" } else { " REMOVE spent" };
-            let skipped = if *overtaken > 0 {
+            let skipped = if overtaken > 0 {
                 ", skipped = if_not_exists(skipped, :none) + :overtaken"
             } else {
                 ""
@@ -186,8 +224,8 @@ fn moved(advance: &Advance) -> Write {
                 .naming("#state", "state")
                 .with(":generation", number(*generation))
                 .with(":state", text(state.name()));
-            let write = if *overtaken > 0 {
-                write.with(":overtaken", number(*overtaken)).with(":none", number(0))
+            let write = if overtaken > 0 {
+                write.with(":overtaken", number(overtaken)).with(":none", number(0))
             } else {
                 write
             };

@@ -99,7 +99,7 @@ async fn the_jobs_of_a_deleted_collection_stop_at_once_and_are_purged() {
     world.delete_collection().await;
     world.run_until("2027-03-01T09:08").await;
     let page = PageRequest { from: None, items_max: 500 };
-    assert!(world.dynamo.list(&uid, page.clone()).await.unwrap().items.is_empty());
+    assert!(world.dynamo.list(&uid, world.now(), page.clone()).await.unwrap().items.is_empty());
     for shard in 0..world.dynamo.shards() {
         let due = world.dynamo.due(shard, chrono::DateTime::<chrono::Utc>::MAX_UTC, page.clone());
         assert_eq!(due.await.unwrap().items, []);

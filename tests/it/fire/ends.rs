@@ -103,3 +103,34 @@ async fn the_last_occurrence_is_sent_again_if_its_message_is_lost() {
     assert_eq!(world.calls("http://j/")[2], "01 10:22", "looked at after twenty minutes");
     assert_eq!(world.status("j").await, status("completed").executions(3));
 }
+
+#[tokio::test]
+async fn an_occurrence_whose_message_is_lost_is_sent_again_at_the_next_planning() {
+    let mut world = World::at("2027-03-01T09:59").await;
+    let every = |n| json!({"frequency": "minute", "interval": n});
+    for (name, interval) in [("j", 1), ("hourly", 60)] {
+        let start = "2027-03-01T10:00";
+        world.put(name, json!({"startTime": start, "recurrence": every(interval)})).await;
+    }
+    world.tick_until("2027-03-01T10:05:30").await;
+    // Those of seven minutes.
+    world.lose_all();
+    world.tick_until("2027-03-01T10:20:30").await;
+    let calls = world.calls("http://j/");
+    // The last two were not due for long enough.
+    assert_eq!(calls.len(), 19, "{calls:?}");
+    assert_eq!(calls[6..12], ["01 10:13"; 6], "sent again together");
+    world.tick_until("2027-03-01T10:30:30").await;
+    assert_eq!(world.calls("http://j/").len(), 31, "they were found the next time");
+    world.tick_until("2027-03-01T10:59:30").await;
+    world.lose_all();
+    world.tick_until("2027-03-01T11:59:30").await;
+    assert_eq!(world.calls("http://hourly/"), ["01 10:00", "01 11:59"]);
+    // Nothing of a time in which it is not owed.
+    world.disable("hourly").await;
+    world.tick_until("2027-03-01T13:30").await;
+    world.enable("hourly").await;
+    world.tick_until("2027-03-01T15:30").await;
+    let calls = world.calls("http://hourly/");
+    assert_eq!(calls[2..], ["01 14:00", "01 15:00"], "{calls:?}");
+}

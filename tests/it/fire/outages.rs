@@ -52,8 +52,10 @@ async fn of_what_is_ten_minutes_late_for_an_outage_of_workers_nothing_runs() {
     world.run_until("2027-03-01T10:31:30").await;
     // The last sign of life was at 10:05, so that workers may have been there for 100 seconds more.
     assert_eq!(fired(&world).await, [minutes(10, 0..=6), minutes(10, 21..=31)].concat());
-    assert_eq!(world.noted.dropped("j"), [SkipReason::Overtaken; 14]);
+    // The sweeper takes what waits for a worker for lost, so there are copies of three messages.
+    assert_eq!(world.noted.dropped("j"), [SkipReason::Overtaken; 14 + 3]);
     assert_eq!(world.status("j").await, status("enabled").executions(18).skipped(14));
+    assert_eq!(world.left_out("j").await, ["01 10:07 to 01 10:20: 14"]);
 }
 
 #[tokio::test]
@@ -75,6 +77,13 @@ async fn after_an_outage_of_two_hours_there_is_no_flood() {
     // Until 10:30:40 workers may have been there. After that, only the last one runs.
     assert_eq!(fired(&world).await, [minutes(10, 0..=30), minutes(12, 30..=30)].concat());
     assert_eq!(world.status("j").await, status("enabled").executions(32).skipped(119));
+    // Workers leave out what was sent before the outage, the sweeper what was not.
+    assert_eq!(
+        world.left_out("j").await,
+        ["01 10:42 to 01 12:29: 108", "01 10:31 to 01 10:41: 11"]
+    );
+    assert_eq!(world.left_out("hourly").await, ["01 10:45 to 01 10:45: 1"]);
+    assert_eq!(world.left_out("once").await, [""; 0]);
     assert_eq!(world.history("hourly").await, ["01 11:45 #2.0"]);
     assert_eq!(world.status("hourly").await, status("enabled").executions(1).skipped(1));
     assert_eq!(world.calls("http://once/"), ["01 12:30"]);
@@ -151,6 +160,8 @@ async fn messages_left_by_an_outage_are_skipped_with_few_writes() {
     // at which the process may still have been there.
     let counted = status("enabled").executions(3 + 1).skipped(messages as u64 - 1);
     assert_eq!(world.status("j").await, counted);
+    // One item of history for all of them.
+    assert_eq!(world.left_out("j").await, ["01 10:04 to 01 13:01: 178"]);
 }
 
 #[tokio::test]

@@ -88,3 +88,23 @@ async fn a_run_outlasts_a_change_of_its_job() {
     world.run_until("2027-03-01T12:00").await;
     assert_eq!(world.history("j").await, ["01 09:00 run #1.0 failed", "01 09:00:30 run #1.1"]);
 }
+
+#[tokio::test]
+async fn a_burst_of_runs_is_counted_to_the_last_one_however_often_its_messages_come() {
+    const RUNS: usize = 1_500;
+    let mut world = World::local("2027-03-01T09:00").await;
+    world.restart_batching("p2");
+    world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;
+    for _ in 0..RUNS {
+        world.call_run("j").await;
+    }
+    let copies = world.copy_all();
+    assert_eq!(copies.len(), RUNS);
+    world.deliver_all().await;
+    assert_eq!(world.status("j").await, status("enabled").executions(RUNS as u64));
+    for copy in copies {
+        world.put_back(copy);
+    }
+    world.deliver_all().await;
+    assert_eq!(world.status("j").await, status("enabled").executions(RUNS as u64));
+}

@@ -8,7 +8,7 @@ use app::fire::FireStore;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
-use domain::firing::Pulse;
+use domain::firing::{LeftOut, Pulse};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
@@ -194,8 +194,12 @@ impl Timers for Fronted {
         self.inner.timers.collection_path(collection_uid).await
     }
 
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+        self.call(self.inner.timers.expire_definition(finish)).await
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        self.stir_job(&finish.job_uid);
+        self.stir_job(&finish.job.uid);
         self.call(self.inner.timers.finish(finish)).await
     }
 }
@@ -208,6 +212,23 @@ impl History for Fronted {
         page: PageRequest,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         self.call(self.inner.history.list(job_uid, page)).await
+    }
+
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        self.call(self.inner.history.attempts_between(job_uid, from, until)).await
+    }
+
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        self.call(self.inner.history.list_left_out(job_uid, page)).await
     }
 }
 
@@ -223,6 +244,10 @@ impl Attempts for Fronted {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.call(self.inner.attempts.record(claim, record)).await
+    }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        self.call(self.inner.attempts.leave_out(job_uid, left_out)).await
     }
 }
 
@@ -273,6 +298,15 @@ impl Counters for Fronted {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         self.call(self.inner.counters.add(update)).await
     }
+
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        self.call(self.inner.counters.is_evicted(job_uid, attempt, ended_at)).await
+    }
 }
 
 #[async_trait]
@@ -294,11 +328,6 @@ impl RetryTimers for Fronted {
 
 #[async_trait]
 impl Removal for Fronted {
-    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        self.stir_job(&job.uid);
-        self.call(self.inner.removal.delete_finished(job, generation)).await
-    }
-
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.stir();
         self.call(self.inner.removal.purge(collection_uid)).await

@@ -162,14 +162,19 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.switch(Disabled).await;
     world.run_until("2027-03-01T13:30").await;
     world.switch(Enabled).await;
+    // A lost message, which the sweeper misses.
+    world.run_until("2027-03-01T14:59:30").await;
+    world.lose_all();
+    world.run_until("2027-03-01T16:05").await;
     // An outage, after which the sweeper names the collection in its log.
     world.sweeper_running = false;
-    world.run_until("2027-03-01T17:30").await;
+    world.run_until("2027-03-01T19:30").await;
     world.sweeper_running = true;
-    world.run_until("2027-03-01T17:40").await;
+    world.run_until("2027-03-01T19:40").await;
     for job in ["fires", "killed"] {
         world.view(job).await;
         world.executions(job).await;
+        world.left_out(job).await;
     }
     // Sixty days after its end, a job goes by itself.
     world.delete("fails").await;

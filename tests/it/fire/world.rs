@@ -5,14 +5,15 @@ use std::future::pending;
 use std::sync::Arc;
 
 use app::fire::{
-    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Heartbeat, Performed,
-    RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
+    DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Healer, Heartbeat,
+    Performed, RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
 };
-use app::{AppError, ExecutionView, JobView, Manage, ManagePorts, ManageSettings};
+use app::{AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings};
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
+use domain::firing::LeftOut;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
@@ -237,6 +238,15 @@ impl World {
         self.transit.put(self.now(), parcel);
     }
 
+    /// A copy of each message.
+    pub(super) fn copy_all(&self) -> Vec<Parcel> {
+        let taken: Vec<_> = std::iter::from_fn(|| self.transit.take()).collect();
+        for parcel in taken.clone() {
+            self.put_back(parcel);
+        }
+        taken
+    }
+
     /// How many attempts of a job are claimed or have ended.
     pub(super) async fn n_executions(&self, job: &JobRef) -> usize {
         let page = PageRequest { from: None, items_max: 100 };
@@ -246,6 +256,15 @@ impl World {
     /// Ticks and delivers messages until a time, in the order of time. Then the clock is at that time.
     pub(super) async fn run_until(&mut self, until: &str) {
         self.run_to(instant(until)).await;
+    }
+
+    /// The same, with a tick each minute, whether or not anything is due.
+    pub(super) async fn tick_until(&mut self, until: &str) {
+        let until = instant(until);
+        while self.now() < until {
+            self.fronted.stir();
+            self.run_to(until.min(self.now() + TimeDelta::minutes(1))).await;
+        }
     }
 
     pub(super) async fn run_for(&mut self, time: TimeDelta) {
@@ -508,6 +527,18 @@ impl World {
         }
     }
 
+    /// What was left out, the newest first: the first and the last occurrence, and how many.
+    pub(super) async fn left_out(&self, name: &str) -> Vec<String> {
+        let page = PageRequest { from: None, items_max: 100 };
+        let (place, job) = (place(), named(name));
+        let page = self.manage.list_left_out(&place, &named("jc"), &job, page).await.unwrap();
+        let line = |view: &LeftOutView| {
+            let LeftOut { first, last, occurrences, .. } = &view.left_out;
+            format!("{} to {}: {occurrences}", short(*first), short(*last))
+        };
+        page.items.iter().map(line).collect()
+    }
+
     /// The history, the oldest line first: when it was expected, whether it is a run or the error
     /// action, its number, its retry, and whether it failed.
     pub(super) async fn history(&self, name: &str) -> Vec<String> {
@@ -548,6 +579,13 @@ fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Serv
     let FirePorts { store, queue, events, clock, .. } = ports.clone();
     let timers = store.timers;
     let dispatcher = Dispatcher::new(timers.clone(), queue.clone(), events, clock.clone());
+    let healer = Healer {
+        history: store.history,
+        snapshots: store.snapshots,
+        pulses: store.pulses.clone(),
+        queue: queue.clone(),
+        clock: clock.clone(),
+    };
     let heartbeat = Heartbeat::new(store.pulses, clock.clone(), PulseOf::Sweepers);
     let heartbeat = if is_alone { heartbeat.alone() } else { heartbeat };
     let manage = ManagePorts {
@@ -557,9 +595,11 @@ fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Serv
         ..manage_ports(dynamo.clone(), queue, clock.clone())
     };
     let settings = FireSettings { is_alone, ..FireSettings::default() };
+    let sweeper = Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock);
+    let sweeper = if is_alone { sweeper } else { sweeper.with_healer(healer) };
     Services {
         manage: Manage::new(manage, manage_settings()),
-        sweeper: Sweeper::new(timers, dispatcher, Arc::new(heartbeat), clock),
+        sweeper,
         executor: Executor::new(ports, settings),
     }
 }

@@ -73,7 +73,7 @@ fn messages(list: &Value) -> Vec<&str> {
 
 fn ended(at: DateTime<Utc>, outcome: Outcome, message: &str) -> Record {
     let message = message.to_owned();
-    Record { started_at: at, ended_at: at, outcome, message, repeat_count: 1 }
+    Record { started_at: at, ended_at: at, outcome, message, repeat_count: 1, then: None }
 }
 
 /// The n-th minute before now, of which every fourth failed.

@@ -338,3 +338,39 @@ fn in_the_harshest_times_only_what_has_a_successor_is_overtaken() {
         "{found:?}"
     );
 }
+
+#[test]
+fn the_judge_finds_what_was_left_out_without_a_word() {
+    let mut runs = (0..40).map(|seed| play(seed, Scenario::Outage, None));
+    let mut run = runs.find(|run| !run.left_out.is_empty()).unwrap();
+    assert_eq!(judge(&run), [""; 0]);
+    run.left_out.clear();
+    let found = judge(&run);
+    assert!(found.iter().any(|it| it.starts_with("left out without a word")), "{found:?}");
+}
+
+#[test]
+fn the_judge_finds_a_retry_that_the_policy_did_not_ask_for() {
+    finds("a retry too many", |run| {
+        for change in &mut run.changes {
+            if let Change::Job { document, .. } = &mut change.what {
+                for count in [2, 4] {
+                    let asked = format!("\"retryCount\":{count}");
+                    *document = document.replace(&asked, "\"retryCount\":0");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn the_judge_finds_a_collection_with_too_many_jobs() {
+    finds_in(Scenario::Gone, "more than the quota", |run| {
+        let (collection, _) = run.kept.definitions[0].clone();
+        let more = (0..4).map(|n| (collection.clone(), format!("another-{n}")));
+        run.kept.definitions.extend(more);
+    });
+    finds_in(Scenario::Gone, "refused", |run| {
+        run.later.as_mut().unwrap().refusals.push("refused though there was room".to_owned());
+    });
+}

@@ -9,31 +9,41 @@ use app::fire::StoreOfFiring;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
-use domain::firing::{Outage, Pulse};
+use domain::firing::{LeftOut, Outage, Pulse};
 use domain::job::{JobState, Switch};
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
-    Recorded, ResourceGroup, SaveJob, Saved,
+    Recorded, Recount, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
     StoreError, Timers,
 };
 use recurrence::Timetable;
+use serde_json::json;
 
+use super::earlier::read_early;
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::queue::QueuePort;
+use super::tally::Fault;
 use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
 /// A store that implements all of its ports.
-pub(super) trait Store: StoreOfFiring + Collections + Jobs {}
+pub(super) trait Store: StoreOfFiring + Collections + Jobs {
+    /// Removes what has expired.
+    fn remove_expired(&self, now: DateTime<Utc>);
+}
 
-impl<S: StoreOfFiring + Collections + Jobs> Store for S {}
+impl Store for Memory {
+    fn remove_expired(&self, now: DateTime<Utc>) {
+        Self::remove_expired(self, now);
+    }
+}
 
 /// The store of one process.
 pub(super) struct StorePort {
@@ -49,6 +59,8 @@ pub(super) struct StorePort {
     pub(super) claimed: Mutex<HashMap<String, u64>>,
     /// Whether a mutation found an attempt to have ended.
     pub(super) found_ended: AtomicBool,
+    /// Whether the process runs an earlier version.
+    pub(super) is_early: bool,
 }
 
 impl StorePort {
@@ -71,10 +83,12 @@ impl StorePort {
         self.process.pause(2_000, 15_000).await;
         let faults = self.world.faults();
         if self.chance(faults.throttled) {
+            self.process.time().tally.note(Fault::Throttled);
             return Err(StoreError::Throttled("the simulation says so".into()));
         }
         let mut answer = perform();
         if self.chance(faults.lost) {
+            self.process.time().tally.note(Fault::AnswerLost);
             self.process.pause(SECOND / 10, SECOND / 10 + 1).await;
             if repeats {
                 answer = perform();
@@ -82,6 +96,7 @@ impl StorePort {
         }
         self.process.pause(2_000, 15_000).await;
         if self.chance(faults.lost / 10) {
+            self.process.time().tally.note(Fault::AnswerLost);
             // The second answer is lost, too.
             return Err(StoreError::Unavailable("the simulation lost the answer".into()));
         }
@@ -90,6 +105,18 @@ impl StorePort {
 
     fn chance(&self, in_a_million: u64) -> bool {
         self.process.time().chance().happens(in_a_million)
+    }
+
+    /// Logs a sign of life: what gave it, and when by its clock.
+    fn log_beat(&self, of: PulseOf, pulse: &Pulse, is_kept: bool) {
+        let Some(beat_at) = pulse.beat_at.filter(|_| is_kept) else { return };
+        self.world.log.note(|| {
+            let of = match of {
+                PulseOf::Sweepers => "sweepers",
+                PulseOf::Workers => "workers",
+            };
+            json!({"e": "beat", "of": of, "at": self.world.time.now(), "clock": micros(beat_at)})
+        });
     }
 
     /// The store beneath the faults.
@@ -144,6 +171,11 @@ impl StorePort {
             return Ok(snapshot);
         }
         let mut snapshot = read()?;
+        if self.is_early
+            && let Some(snapshot) = &mut snapshot
+        {
+            read_early(Arc::make_mut(snapshot));
+        }
         if let Some(generation) = self.claimed.lock().unwrap().remove(&job.uid)
             && let Some(snapshot) = &mut snapshot
         {
@@ -156,11 +188,17 @@ impl StorePort {
     }
 
     fn record_now(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+        let record = &match self.world.mutation {
+            Some(Mutation::VerdictLate) => Record { then: None, ..record.clone() },
+            _ if self.is_early => Record { then: None, ..record.clone() },
+            _ => record.clone(),
+        };
         let recorded = now(self.inner().record(claim, record))?;
         if recorded == Recorded::Kept {
             let Claim { job, attempt, .. } = claim;
             let id = format!("{}.{}", job.uid, attempt.id());
             self.world.recorded(&id, micros(record.ended_at), &self.process);
+            self.world.log_row(&self.process, job, (attempt, record));
             if self.is(Mutation::FinalOnLast) && record.outcome == Outcome::Succeeded {
                 self.end_with(&job.uid, attempt);
             }
@@ -182,9 +220,18 @@ impl StorePort {
     }
 
     pub(super) fn finish_as(&self, job_uid: &str, generation: u64, state: JobState) {
-        let delete_at = instant(self.process.clock()) + TimeDelta::days(60);
-        let job_uid = job_uid.to_owned();
-        self.memory().finish_now(&Finish { job_uid, generation, state, delete_at });
+        let expires_at = instant(self.process.clock()) + TimeDelta::days(60);
+        let tables = self.memory().tables();
+        let found = tables.timers.get(job_uid).map(|item| JobRef {
+            uid: job_uid.to_owned(),
+            collection_uid: item.collection_uid.clone(),
+            key: item.key.clone(),
+        });
+        let Some(job) = found else { return };
+        let name = (job.collection_uid.clone(), job.key.clone());
+        let version = tables.jobs.get(&name).map_or(0, |it| it.version);
+        drop(tables);
+        self.memory().finish_now(&Finish { job, version, generation, state, expires_at });
     }
 
     /// What a mutation makes of a change of a job.
@@ -250,11 +297,21 @@ impl Collections for StorePort {
     }
 
     async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::create(self.inner(), collection))).await
+        let create = || {
+            let saved = now(Collections::create(self.inner(), collection))?;
+            self.world.log_collection(&self.process, saved, collection, false);
+            Ok(saved)
+        };
+        self.op(false, create).await
     }
 
     async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::replace(self.inner(), collection))).await
+        let replace = || {
+            let saved = now(Collections::replace(self.inner(), collection))?;
+            self.world.log_collection(&self.process, saved, collection, false);
+            Ok(saved)
+        };
+        self.op(false, replace).await
     }
 
     async fn delete(
@@ -262,7 +319,12 @@ impl Collections for StorePort {
         collection: &CollectionRecord,
         at: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(Collections::delete(self.inner(), collection, at))).await
+        let delete = || {
+            let saved = now(Collections::delete(self.inner(), collection, at))?;
+            self.world.log_collection(&self.process, saved, collection, true);
+            Ok(saved)
+        };
+        self.op(false, delete).await
     }
 }
 
@@ -279,21 +341,64 @@ impl Jobs for StorePort {
     async fn list(
         &self,
         collection_uid: &str,
+        at: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.op(true, || now(Jobs::list(self.inner(), collection_uid, page.clone()))).await
+        self.op(true, || now(Jobs::list(self.inner(), collection_uid, at, page.clone()))).await
     }
 
-    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+        at: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes } = save;
         let save = || SaveJob { collection, job, timer_changes };
-        self.op(false, || now(Jobs::create(self.inner(), save(), jobs_max))).await
+        let create = || {
+            let saved = now(Jobs::create(self.inner(), save(), jobs_max, at))?;
+            self.world.log_job(&self.process, saved, (collection, job), false);
+            Ok(saved)
+        };
+        self.op(false, create).await
+    }
+
+    async fn count(
+        &self,
+        collection: &CollectionRecord,
+        at: DateTime<Utc>,
+    ) -> Result<Option<Recount>, StoreError> {
+        let counted = self.op(true, || now(Jobs::count(self.inner(), collection, at))).await?;
+        let is_blind = self.is(Mutation::NoRecount);
+        Ok(counted.map(|it| if is_blind { Recount { jobs: it.as_read, ..it } } else { it }))
+    }
+
+    async fn correct_count(
+        &self,
+        collection: &CollectionRecord,
+        recount: Recount,
+    ) -> Result<Saved, StoreError> {
+        let correct = || {
+            let recount = if self.is(Mutation::RecountAtOnce) {
+                let as_it_is = now(Jobs::count(self.inner(), collection, DateTime::UNIX_EPOCH))?;
+                as_it_is.map_or(recount, |it| Recount { jobs: recount.jobs, ..it })
+            } else {
+                recount
+            };
+            now(self.inner().correct_count(collection, recount))
+        };
+        self.op(true, correct).await
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let (job, timer_changes) = self.mistaken(save.job, save.timer_changes);
-        let save = || SaveJob { collection: save.collection, job: &job, timer_changes };
-        self.op(false, || now(Jobs::replace(self.inner(), save()))).await
+        let saving = || SaveJob { collection: save.collection, job: &job, timer_changes };
+        let replace = || {
+            let saved = now(Jobs::replace(self.inner(), saving()))?;
+            self.world.log_job(&self.process, saved, (save.collection, &job), false);
+            Ok(saved)
+        };
+        self.op(false, replace).await
     }
 
     async fn delete(
@@ -301,7 +406,12 @@ impl Jobs for StorePort {
         collection: &CollectionRecord,
         job: &JobRecord,
     ) -> Result<Saved, StoreError> {
-        self.op(false, || now(Jobs::delete(self.inner(), collection, job))).await
+        let delete = || {
+            let saved = now(Jobs::delete(self.inner(), collection, job))?;
+            self.world.log_job(&self.process, saved, (collection, job), true);
+            Ok(saved)
+        };
+        self.op(false, delete).await
     }
 }
 
@@ -336,8 +446,23 @@ impl Timers for StorePort {
         answers
     }
 
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+        let expire = || match self.world.mutation {
+            _ if self.is_early => Ok(true),
+            Some(Mutation::NeverExpires) => Ok(true),
+            Some(Mutation::TimerExpiresFirst) => now(self.inner().finish(finish)),
+            _ => now(self.inner().expire_definition(finish)),
+        };
+        self.op(true, expire).await
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
-        self.op(true, || now(self.inner().finish(finish))).await
+        let end = || match self.world.mutation {
+            _ if self.is_early => Ok(self.memory().finish_early(finish)),
+            Some(Mutation::TimerExpiresFirst) => now(self.inner().expire_definition(finish)),
+            _ => now(self.inner().finish(finish)),
+        };
+        self.op(true, end).await
     }
 }
 
@@ -349,6 +474,28 @@ impl History for StorePort {
         page: PageRequest,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         self.op(true, || now(History::list(self.inner(), job_uid, page.clone()))).await
+    }
+
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        let found =
+            self.op(true, || now(self.inner().attempts_between(job_uid, from, until))).await?;
+        if self.is(Mutation::NeverHeals) {
+            return Err(StoreError::Unavailable("nothing is healed".into()));
+        }
+        Ok(found)
+    }
+
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        self.op(true, || now(self.inner().list_left_out(job_uid, page.clone()))).await
     }
 }
 
@@ -364,6 +511,10 @@ impl Attempts for StorePort {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         self.op(true, || self.record_now(claim, record)).await
+    }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        self.op(true, || now(self.inner().leave_out(job_uid, left_out))).await
     }
 }
 
@@ -412,7 +563,29 @@ impl Snapshots for StorePort {
 #[async_trait]
 impl Counters for StorePort {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
-        self.op(true, || now(self.inner().add(update))).await
+        let add = || {
+            if self.is_early {
+                Ok(self.memory().count_early(update))
+            } else {
+                now(self.inner().add(update))
+            }
+        };
+        self.op(true, add).await
+    }
+
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        if self.is(Mutation::ForgetsEvicted) {
+            return Ok(false);
+        }
+        if self.is(Mutation::PresumesEvicted) {
+            return Ok(true);
+        }
+        self.op(true, || now(self.inner().is_evicted(job_uid, attempt, ended_at))).await
     }
 }
 
@@ -446,7 +619,12 @@ impl Pulses for StorePort {
         if forgets {
             pulse.outages.clear();
         }
-        self.op(true, || now(self.inner().beat(of, as_read, &pulse))).await
+        let beat = || {
+            let is_kept = now(self.inner().beat(of, as_read, &pulse))?;
+            self.log_beat(of, &pulse, is_kept);
+            Ok(is_kept)
+        };
+        self.op(true, beat).await
     }
 }
 
@@ -467,10 +645,6 @@ impl RetryTimers for StorePort {
 
 #[async_trait]
 impl Removal for StorePort {
-    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        self.op(false, || now(self.inner().delete_finished(job, generation))).await
-    }
-
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.op(true, || now(self.inner().purge(collection_uid))).await
     }

@@ -11,15 +11,16 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Record, Role};
 use domain::document::write_collection;
-use domain::firing::Pulse;
+use domain::firing::{LeftOut, Pulse};
 use domain::job::{self, JobState};
 use domain::name::{Name, PathSegment};
-use domain::recently_counted::RecentlyCounted;
+use domain::recently_counted::{Evicted, RecentlyCounted, end_of};
 use domain::work_item::JobRef;
 use ports::store::{
-    Advance, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due,
-    DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot, JobTimer, LongRetry, Page, PageRequest,
-    PulseOf, PulseRecord, Recorded, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
+    Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
+    CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
+    JobTimer, LongRetry, Page, PageRequest, PulseOf, PulseRecord, Recorded, Recount, ResourceGroup,
+    SaveJob, Saved, TimerKey, TimerRecord,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
@@ -27,6 +28,7 @@ use ports::{
 };
 
 use super::mutation::Mutation;
+use super::tally::Fault;
 use super::time::{SECOND, Time};
 
 /// Few, as each costs a question in every pass.
@@ -66,6 +68,14 @@ pub(super) struct Tables {
     /// When the jobs of collections that are deleted are purged.
     pub(super) purges: BTreeMap<String, DateTime<Utc>>,
     pub(super) executions: BTreeMap<String, BTreeMap<AttemptKey, ExecutionItem>>,
+    /// What was left out, by job.
+    pub(super) left_out: BTreeMap<String, BTreeMap<(DateTime<Utc>, u64), LeftOut>>,
+    /// How many jobs were created, by collection.
+    creations: BTreeMap<String, u64>,
+    /// Deleted collections whose switch a mutation leaves.
+    pub(super) switches: BTreeMap<String, CollectionRecord>,
+    /// What jobs have counted and no longer remember.
+    evicted: BTreeMap<String, Vec<Evicted>>,
     pulses: PulseRecord,
     index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
     /// The events for the judge.
@@ -88,6 +98,11 @@ pub(super) enum Change {
         uid: String,
         collection_uid: String,
         timer: TimerRecord,
+        document: String,
+    },
+    /// A job has another document, and the same timing.
+    JobEdited {
+        uid: String,
         document: String,
     },
     JobDeleted {
@@ -118,7 +133,8 @@ pub(super) struct Definition {
     name: Name,
     pub(super) document: String,
     sealed: Option<Vec<u8>>,
-    version: u64,
+    pub(super) version: u64,
+    pub(super) expires_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Clone)]
@@ -126,7 +142,8 @@ pub(super) struct JobItem {
     pub(super) collection_uid: String,
     pub(super) key: String,
     pub(super) record: TimerRecord,
-    recently_counted: RecentlyCounted,
+    pub(super) recently_counted: RecentlyCounted,
+    pub(super) expires_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Clone)]
@@ -143,6 +160,20 @@ pub(super) struct ExecutionItem {
     lease_until: DateTime<Utc>,
     claims: u32,
     pub(super) record: Option<Record>,
+}
+
+impl JobItem {
+    pub(super) fn add(&mut self, add: CountersAdd) {
+        let job::JobCounters { executions, failures, faulted, skipped, last_execution_at } =
+            &mut self.record.counters;
+        *executions += add.executions;
+        *failures += add.failures;
+        *faulted += add.faulted;
+        *skipped += add.skipped;
+        if add.last_execution_at.is_some() {
+            *last_execution_at = add.last_execution_at;
+        }
+    }
 }
 
 /// Where an attempt is kept.
@@ -204,6 +235,9 @@ impl Memory {
         let Staleness { slow, slow_max } = *self.staleness.lock().unwrap();
         let mut chance = self.time.chance();
         let is_slow = chance.happens(slow);
+        if is_slow {
+            self.time.tally.note(Fault::IndexLate);
+        }
         let lag = chance.between(0, if is_slow { slow_max } else { SECOND / 2 });
         drop(chance);
         let history = tables.index.entry(key).or_default();
@@ -269,21 +303,42 @@ impl Memory {
         self.note(tables, Change::Collection { uid, on_since, on_failure });
     }
 
+    fn expire_definition_now(&self, Finish { job, version, expires_at, .. }: &Finish) -> bool {
+        let mut tables = self.tables();
+        let name = (job.collection_uid.clone(), job.key.clone());
+        let as_read = |it: &&mut Definition| it.uid == job.uid && it.version == *version;
+        let Some(definition) = tables.jobs.get_mut(&name).filter(as_read) else { return false };
+        definition.expires_at = whole(Some(*expires_at));
+        true
+    }
+
     /// Ends a job as `finish` does.
     pub(super) fn finish_now(&self, finish: &Finish) -> bool {
         let mut tables = self.tables();
-        let Some(item) = tables.timers.get_mut(&finish.job_uid) else { return false };
+        let Finish { job: JobRef { uid, collection_uid, key }, version, .. } = finish;
+        let name = (collection_uid.clone(), key.clone());
+        // The timer has the version of its definition.
+        let is_same = tables.jobs.get(&name).is_some_and(|it| it.version == *version);
+        let Some(item) = tables.timers.get_mut(uid) else { return false };
         let record = &mut item.record;
         if record.timing.generation != finish.generation {
             return false;
         }
-        if record.state != JobState::Enabled {
-            return record.state == finish.state && record.due_at == Some(finish.delete_at);
+        let is_early = record.state == finish.state && record.due_at.is_some();
+        if record.state != JobState::Enabled && !is_early {
+            return record.state == finish.state
+                && item.expires_at == whole(Some(finish.expires_at));
+        }
+        if !is_same {
+            return false;
         }
         record.state = finish.state;
-        record.due_at = Some(finish.delete_at);
-        self.show_job(&mut tables, &finish.job_uid);
-        self.note(&mut tables, Change::JobFinished { uid: finish.job_uid.clone() });
+        record.due_at = None;
+        item.expires_at = whole(Some(finish.expires_at));
+        self.show_job(&mut tables, uid);
+        if !is_early {
+            self.note(&mut tables, Change::JobFinished { uid: uid.clone() });
+        }
         true
     }
 
@@ -354,30 +409,43 @@ impl Memory {
 
     fn count_now(&self, update: &CounterUpdate) -> bool {
         let mut tables = self.tables();
-        let Some(item) = tables.timers.get_mut(&update.job_uid) else { return false };
         let is_plain = self.is(Mutation::PlainAdd);
-        let (after, add) = (update.recently_counted(), update.sum());
+        let (AfterUpdate { recently_counted: after, evicted }, add) =
+            (update.after(), update.sum());
+        // As it is read back: ends of long ago are not told apart.
+        let after =
+            RecentlyCounted::from_bytes(&after.to_bytes(), Some(&after.checksum())).unwrap();
+        let of_job = tables.evicted.entry(update.job_uid.clone()).or_default();
+        of_job.extend(evicted.filter(|evicted| !of_job.contains(evicted)));
+        let Some(item) = tables.timers.get_mut(&update.job_uid) else { return false };
         if !is_plain && item.recently_counted != update.as_read {
             return item.recently_counted == after;
         }
         item.recently_counted = if self.is(Mutation::Seen8) { short_memory(&after) } else { after };
-        let job::JobCounters { executions, failures, faulted, skipped, last_execution_at } =
-            &mut item.record.counters;
-        *executions += add.executions;
-        *failures += add.failures;
-        *faulted += add.faulted;
-        *skipped += add.skipped;
-        if add.last_execution_at.is_some() {
-            *last_execution_at = add.last_execution_at;
-        }
+        item.add(add);
         true
+    }
+
+    fn leave_out_now(&self, tables: &mut Tables, job_uid: &str, left_out: &LeftOut) {
+        if self.is(Mutation::LeftOutIsSilent) {
+            return;
+        }
+        let of_job = tables.left_out.entry(job_uid.to_owned()).or_default();
+        let key = (left_out.first, left_out.generation);
+        if of_job.get(&key).is_none_or(|known| known.last < left_out.last) {
+            of_job.insert(key, left_out.clone());
+        }
     }
 
     fn advance_now(&self, advance: &Advance) -> bool {
         let mut tables = self.tables();
         let is_upsert = self.is(Mutation::UnconditionalAdvance);
         match &advance.timer {
-            TimerKey::Job { job_uid, generation, state, is_spent, overtaken } => {
+            TimerKey::Job { job_uid, generation, state, is_spent, left_out } => {
+                for it in left_out {
+                    self.leave_out_now(&mut tables, job_uid, it);
+                }
+                let overtaken: u64 = left_out.iter().map(|it| it.occurrences).sum();
                 let Some(item) = tables.timers.get_mut(job_uid) else { return false };
                 let record = &mut item.record;
                 let as_seen = record.due_at == Some(advance.from)
@@ -452,13 +520,15 @@ impl Memory {
         }
         let item = tables.timers.get(&definition.uid)?;
         let mut places = tables.collections.values();
-        let collection = places.find(|it| it.collection.uid == job.collection_uid)?;
+        let collection = places.find(|it| it.collection.uid == job.collection_uid);
+        let collection = collection.or_else(|| tables.switches.get(&job.collection_uid))?;
         let on = collection.collection.definition.state.is_on();
         let recently_counted = item.recently_counted.clone();
         let forgets = self.is(Mutation::PlainAdd);
         Some(JobSnapshot {
             collection_path: collection.place.collection_path(&collection.collection.name),
             name: definition.name.clone(),
+            version: definition.version,
             document: definition.document.clone(),
             sealed: definition.sealed.clone(),
             state: item.record.state,
@@ -480,7 +550,7 @@ fn short_memory(counted: &RecentlyCounted) -> RecentlyCounted {
     let (head, entries) = bytes.split_at(16);
     let kept = &entries[entries.len().saturating_sub(8 * 8)..];
     let short = [&head[..8], &i64::MIN.to_be_bytes()[..], kept].concat();
-    RecentlyCounted::from_bytes(&short).unwrap()
+    RecentlyCounted::from_bytes(&short, None).unwrap()
 }
 
 fn not_here<T>() -> Result<T, StoreError> {
@@ -559,6 +629,7 @@ impl Jobs for Memory {
             document: job.document.clone(),
             sealed: job.sealed.clone(),
             version: job.version,
+            expires_at: job.expires_at,
             timer: item.record.clone(),
         }))
     }
@@ -566,18 +637,25 @@ impl Jobs for Memory {
     async fn list(
         &self,
         _collection_uid: &str,
+        _now: DateTime<Utc>,
         _page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
         not_here()
     }
 
-    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+        at: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let SaveJob { collection, job, .. } = save;
         let uid = &collection.collection.uid;
         let key = place_key(&collection.place, &collection.collection.name);
         let name = (uid.clone(), job.name.key());
-        let is_there = tables.jobs.contains_key(&name);
+        let is_alive = |it: &Definition| it.expires_at.is_none_or(|expires| expires > at);
+        let is_there = tables.jobs.get(&name).is_some_and(is_alive);
         let Some(now) = tables.collections.get_mut(&key) else { return Ok(Saved::Stale) };
         if is_there || now.version != collection.version || now.collection.uid != *uid {
             return Ok(Saved::Stale);
@@ -586,16 +664,50 @@ impl Jobs for Memory {
             return Ok(Saved::Full);
         }
         now.job_count += 1;
+        *tables.creations.entry(uid.clone()).or_default() += 1;
         tables.jobs.insert(name, definition(job));
         let timer = JobItem {
             collection_uid: uid.clone(),
             key: job.name.key(),
             record: job.timer.clone(),
             recently_counted: RecentlyCounted::default(),
+            expires_at: whole(job.expires_at),
         };
         tables.timers.insert(job.uid.clone(), timer);
         self.show_job(&mut tables, &job.uid);
         self.note_job(&mut tables, &job.uid);
+        Ok(Saved::Kept)
+    }
+
+    async fn count(
+        &self,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Recount>, StoreError> {
+        let tables = self.tables();
+        let uid = &collection.collection.uid;
+        let mut collections = tables.collections.values();
+        let Some(found) = collections.find(|it| it.collection.uid == *uid) else {
+            return Ok(None);
+        };
+        let creations = tables.creations.get(uid).copied().unwrap_or_default();
+        let jobs = tables.jobs_of(uid, now);
+        Ok(Some(Recount { as_read: found.job_count, creations, jobs }))
+    }
+
+    async fn correct_count(
+        &self,
+        collection: &CollectionRecord,
+        Recount { as_read, creations, jobs }: Recount,
+    ) -> Result<Saved, StoreError> {
+        let mut tables = self.tables();
+        let uid = &collection.collection.uid;
+        let created = tables.creations.get(uid).copied().unwrap_or_default();
+        let mut collections = tables.collections.values_mut();
+        let found = collections.find(|it| it.collection.uid == *uid);
+        let found = found.filter(|it| it.job_count == as_read && created == creations);
+        let Some(found) = found else { return Ok(Saved::Stale) };
+        found.job_count = jobs;
         Ok(Saved::Kept)
     }
 
@@ -615,11 +727,15 @@ impl Jobs for Memory {
             }
             // What a firing counts stays.
             item.record = TimerRecord { counters: item.record.counters, ..job.timer.clone() };
+            item.expires_at = whole(job.expires_at);
         }
         tables.jobs.insert(name, Definition { version: job.version + 1, ..definition(job) });
         if timer_changes {
             self.show_job(&mut tables, &job.uid);
             self.note_job(&mut tables, &job.uid);
+        } else {
+            let (uid, document) = (job.uid.clone(), job.document.clone());
+            self.note(&mut tables, Change::JobEdited { uid, document });
         }
         Ok(Saved::Kept)
     }
@@ -653,6 +769,21 @@ fn definition(job: &JobRecord) -> Definition {
         document: job.document.clone(),
         sealed: job.sealed.clone(),
         version: job.version,
+        expires_at: whole(job.expires_at),
+    }
+}
+
+/// The whole seconds of an instant, as the store keeps it.
+fn whole(at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
+    at.and_then(|at| DateTime::from_timestamp(at.timestamp(), 0))
+}
+
+impl Tables {
+    /// How many jobs of a collection have not expired.
+    pub(super) fn jobs_of(&self, collection_uid: &str, now: DateTime<Utc>) -> u32 {
+        let is_alive = |it: &Definition| it.expires_at.is_none_or(|expires| expires > now);
+        let inside = self.jobs.iter().filter(|((of, _), it)| of == collection_uid && is_alive(it));
+        u32::try_from(inside.count()).unwrap()
     }
 }
 
@@ -671,6 +802,29 @@ impl History for Memory {
             record: item.record.clone(),
         });
         Ok(Page { items: items.collect(), next: None })
+    }
+
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        let tables = self.tables();
+        let of_job = tables.executions.get(job_uid).into_iter().flat_map(BTreeMap::values);
+        let attempts = of_job.map(|item| item.attempt.clone());
+        let is_between = |it: &Attempt| (from..=until).contains(&it.occurrence.nominal_at());
+        Ok(attempts.filter(is_between).collect())
+    }
+
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        let tables = self.tables();
+        let of_job = tables.left_out.get(job_uid).into_iter().flatten().rev();
+        Ok(Page { items: of_job.map(|(_, it)| it.clone()).collect(), next: None })
     }
 }
 
@@ -715,6 +869,10 @@ impl Timers for Memory {
         advances.iter().map(|advance| Ok(self.advance_now(advance))).collect()
     }
 
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+        Ok(self.expire_definition_now(finish))
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         Ok(self.finish_now(finish))
     }
@@ -733,6 +891,11 @@ impl Attempts for Memory {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         Ok(self.record_now(claim, record))
+    }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        self.leave_out_now(&mut self.tables(), job_uid, left_out);
+        Ok(())
     }
 }
 
@@ -787,6 +950,18 @@ impl Counters for Memory {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         Ok(self.count_now(update))
     }
+
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        let end = end_of(attempt, ended_at);
+        let tables = self.tables();
+        let of_job = tables.evicted.get(job_uid).into_iter().flatten();
+        Ok(of_job.filter(|it| it.newest() >= end).any(|it| it.has(attempt)))
+    }
 }
 
 #[async_trait]
@@ -836,11 +1011,6 @@ impl Pulses for Memory {
 
 #[async_trait]
 impl Removal for Memory {
-    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        self.delete_finished_now(job, generation);
-        Ok(())
-    }
-
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         Ok(self.purge_now(collection_uid))
     }

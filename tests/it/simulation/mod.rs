@@ -8,35 +8,43 @@
 //! |---|---|
 //! | `time` | the clock, tasks that wait for it, processes that die where they wait |
 //! | `memory`, `removal` | the store, with an index that may be minutes late |
+//! | `earlier` | what an earlier version does in it |
 //! | `faults` | the way to it: slow, busy, answers lost after the write |
 //! | `queue` | SQS: packets and messages that come twice, late, in any order, and go to the dead letters; workers that cannot read packets |
 //! | `world` | targets, and the processes around the services |
 //! | `play` | what happens in a run |
 //! | `judge` | what is wrong with it |
 //! | `mutation` | mistakes that the judge has to find |
+//! | `log`, `second` | the log of a run, and the second judge, which reads it |
+//! | `many`, `tally` | many runs on every core, and how often what went wrong in them |
 //! | `twin` | the store in memory beside the real one, which have to answer the same |
 //!
 //! `make simulate` plays until it is stopped, `SEED=7 make simulate` one run.
 
 mod chance;
 mod doctored;
+mod earlier;
 mod faults;
 mod judge;
+mod log;
+mod many;
 mod memory;
 mod mutation;
 mod play;
 mod queue;
 mod removal;
+mod second;
+mod tally;
 mod time;
 mod twin;
 mod world;
 
-use std::io::Write;
 use std::time::Instant;
 
 use judge::judge;
+use many::{Task, play_many};
 use mutation::Mutation;
-use play::{Scenario, play};
+use play::{Scenario, play, play_logged};
 
 /// Seeds of one test; there are eight, so that both halves of a machine are used.
 const SEEDS: u64 = 64;
@@ -50,6 +58,8 @@ fn scenario(seed: u64) -> Scenario {
         2 => Scenario::Gone,
         6 => Scenario::Lossy,
         10 => Scenario::Harsh,
+        13 => Scenario::Upgrade,
+        14 => Scenario::Burst,
         _ => Scenario::Mixed,
     }
 }
@@ -139,6 +149,8 @@ mutations! {
     check_then_claim: CheckThenClaim,
     plain_add: PlainAdd,
     seen_8: Seen8,
+    forgets_evicted: ForgetsEvicted,
+    presumes_evicted: PresumesEvicted,
     enable_from_cursor: EnableFromCursor,
     edit_restarts: EditRestarts,
     skip_disabled: SkipDisabled,
@@ -148,10 +160,17 @@ mutations! {
     retry_timer_gone: RetryTimerGone,
     no_fence_record: NoFenceRecord,
     timers_stay: TimersStay,
-    never_deleted: NeverDeleted,
+    never_expires: NeverExpires,
+    timer_expires_first: TimerExpiresFirst,
+    switch_stays: SwitchStays,
+    no_recount: NoRecount,
+    recount_at_once: RecountAtOnce,
     no_wait: NoWait,
     no_fence: NoFence,
     ahead_stands: AheadStands,
+    verdict_late: VerdictLate,
+    left_out_is_silent: LeftOutIsSilent,
+    never_heals: NeverHeals,
     no_retries: NoRetries,
     no_notices: NoNotices,
     notice_of_every_failure: NoticeOfEveryFailure,
@@ -177,39 +196,54 @@ fn a_seed_always_plays_the_same_run() {
     }
 }
 
-/// One run if `SEED` names it, else one after the other until it is stopped.
+/// One run if `SEED` names it, with its log in the file `LOG`; else one after the other until it is
+/// stopped, on every core.
 #[test]
 #[ignore = "it has no end: `make simulate`"]
 fn until_stopped() {
-    #[expect(clippy::disallowed_methods, reason = "a test has no other way to be told")]
-    let said = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    if let Some(seed) = said("SEED") {
-        let run = play(seed, scenario(seed), None);
-        let found = judge(&run);
-        for fire in &run.fires {
-            println!("{fire:?}");
-        }
-        for change in &run.changes {
-            println!("{change:?}");
-        }
-        assert!(found.is_empty(), "seed {seed}: {found:#?}");
-        println!("seed {seed}: {} actions, and all is well", run.fires.len());
+    if let Some(seed) = number("SEED") {
+        show(seed);
         return;
     }
-    let begun = Instant::now();
-    let (mut fires, mut failed) = (0, 0);
-    let first = said("FROM").unwrap_or(8 * SEEDS);
-    for seed in first..said("UNTIL").unwrap_or(u64::MAX) {
-        let run = play(seed, scenario(seed), None);
-        fires += run.fires.len();
-        let found = judge(&run);
-        if !found.is_empty() {
-            failed += 1;
-            println!("\nseed {seed}, again with `SEED={seed} make simulate`: {found:#?}");
-        }
-        let took = begun.elapsed().as_secs();
-        print!("\r{} seeds, {fires} actions, {failed} failed, {took} s", seed + 1 - first);
-        std::io::stdout().flush().unwrap();
+    let from = number("FROM").unwrap_or(8 * SEEDS);
+    let until = number("UNTIL").unwrap_or(u64::MAX);
+    play_many(&Task { from, until, actions: None, state: None });
+}
+
+/// At least ten million actions, or `ACTIONS`; goes on where it was stopped if `STATE` names a file.
+#[test]
+#[ignore = "it takes an hour: `make prove`"]
+fn ten_million_actions() {
+    let actions = Some(number("ACTIONS").unwrap_or(10_000_000));
+    let from = number("FROM").unwrap_or(0);
+    play_many(&Task { from, until: u64::MAX, actions, state: text("STATE").map(Into::into) });
+}
+
+/// Plays one run, with the mistake that `MUTATION` names, and prints it.
+fn show(seed: u64) {
+    let named = |name: String| Mutation::ALL.into_iter().find(|it| format!("{it:?}") == name);
+    let mutation = text("MUTATION").map(|name| named(name).unwrap());
+    let scenario = mutation.and_then(Mutation::shows_in).unwrap_or_else(|| scenario(seed));
+    let (run, log) = play_logged(seed, scenario, mutation);
+    if let Some(path) = text("LOG") {
+        std::fs::write(path, log).unwrap();
     }
-    assert_eq!(failed, 0);
+    for fire in &run.fires {
+        println!("{fire:?}");
+    }
+    for change in &run.changes {
+        println!("{change:?}");
+    }
+    let found = judge(&run);
+    assert!(found.is_empty(), "seed {seed}: {found:#?}");
+    println!("seed {seed}: {} actions, and all is well", run.fires.len());
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test has no other way to be told")]
+fn text(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn number(name: &str) -> Option<u64> {
+    text(name).map(|text| text.parse().unwrap())
 }

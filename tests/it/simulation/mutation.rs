@@ -47,6 +47,10 @@ pub(super) enum Mutation {
     PlainAdd,
     /// Only eight counted attempts are remembered.
     Seen8,
+    /// Attempts that are no longer remembered are taken for new ones.
+    ForgetsEvicted,
+    /// Attempts that ended when forgotten ones did are taken for counted.
+    PresumesEvicted,
     /// The rest of a count is computed from dispatched occurrences.
     EnableFromCursor,
     /// Every change is another timing.
@@ -65,14 +69,28 @@ pub(super) enum Mutation {
     NoFenceRecord,
     /// Only the definitions of a collection that is deleted are purged.
     TimersStay,
-    /// A job that is over stays for ever.
-    NeverDeleted,
+    /// The definition of a job that is over stays for ever.
+    NeverExpires,
+    /// The timer of a job that is over expires before its definition does.
+    TimerExpiresFirst,
+    /// Deleting a collection leaves its switch.
+    SwitchStays,
+    /// A collection that seems to be full is not counted anew.
+    NoRecount,
+    /// A count is corrected although jobs were created meanwhile.
+    RecountAtOnce,
     /// A worker does not wait until an attempt is due.
     NoWait,
     /// A worker acts even if the job's timing has changed.
     NoFence,
     /// A prefetched snapshot is used, whatever was written since.
     AheadStands,
+    /// What follows a failure is decided when it follows, not when it is recorded.
+    VerdictLate,
+    /// What a queue has lost is not sent again.
+    NeverHeals,
+    /// What an outage costs is not recorded.
+    LeftOutIsSilent,
     /// A failed attempt is not followed by another.
     NoRetries,
     /// An occurrence that has failed for good is not told.
@@ -89,13 +107,69 @@ pub(super) enum Mutation {
 }
 
 impl Mutation {
+    /// All of them.
+    pub(super) const ALL: [Self; 44] = [
+        Self::LostClaimAcks,
+        Self::LeaseOverVisibility,
+        Self::KeyByStart,
+        Self::DoneAcks,
+        Self::StaleFirst,
+        Self::OneTimer,
+        Self::FinalOnLast,
+        Self::BlindSettle,
+        Self::NoSettleTimer,
+        Self::ErrorNeedsEnabled,
+        Self::GenerationRestarts,
+        Self::NoExecGap,
+        Self::PulseForgets,
+        Self::LateIsOutage,
+        Self::GapByIdle,
+        Self::SweepCollapsesAll,
+        Self::CheckThenClaim,
+        Self::PlainAdd,
+        Self::Seen8,
+        Self::EnableFromCursor,
+        Self::EditRestarts,
+        Self::SkipDisabled,
+        Self::OwedByNominal,
+        Self::AdvanceFirst,
+        Self::UnconditionalAdvance,
+        Self::RetryTimerGone,
+        Self::NoFenceRecord,
+        Self::TimersStay,
+        Self::ForgetsEvicted,
+        Self::PresumesEvicted,
+        Self::VerdictLate,
+        Self::NeverHeals,
+        Self::LeftOutIsSilent,
+        Self::NeverExpires,
+        Self::TimerExpiresFirst,
+        Self::SwitchStays,
+        Self::NoRecount,
+        Self::RecountAtOnce,
+        Self::NoWait,
+        Self::NoFence,
+        Self::AheadStands,
+        Self::NoRetries,
+        Self::NoNotices,
+        Self::NoticeOfEveryFailure,
+    ];
+
     /// The scenario that shows it, if the others hardly do.
     pub(super) const fn shows_in(self) -> Option<Scenario> {
         match self {
-            Self::NoSettleTimer | Self::RetryTimerGone => Some(Scenario::Lossy),
-            Self::NoFenceRecord | Self::LateIsOutage => Some(Scenario::Harsh),
-            Self::NoExecGap | Self::PulseForgets | Self::GapByIdle => Some(Scenario::Outage),
-            Self::TimersStay | Self::NeverDeleted => Some(Scenario::Gone),
+            Self::NoSettleTimer | Self::RetryTimerGone | Self::NeverHeals => Some(Scenario::Lossy),
+            Self::NoFenceRecord | Self::LateIsOutage | Self::VerdictLate => Some(Scenario::Harsh),
+            Self::LeftOutIsSilent | Self::NoExecGap | Self::PulseForgets | Self::GapByIdle => {
+                Some(Scenario::Outage)
+            }
+            Self::TimersStay
+            | Self::NeverExpires
+            | Self::TimerExpiresFirst
+            | Self::SwitchStays
+            | Self::NoRecount
+            | Self::RecountAtOnce => Some(Scenario::Gone),
+            Self::ForgetsEvicted | Self::PresumesEvicted => Some(Scenario::Burst),
             _ => None,
         }
     }

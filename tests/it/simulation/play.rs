@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use app::Manage;
+use app::{AppError, Manage};
 use domain::collection::CollectionState;
 use domain::name::{Name, PathSegment};
+use domain::refusal::Code;
 use ports::store::ResourceGroup;
 use serde_json::{Value, json};
 
 use super::faults::Store;
 use super::judge::{Later, Run};
+use super::log::Log;
 use super::memory::Memory;
 use super::mutation::Mutation;
+use super::tally::{Fault, Tally};
 use super::time::{SECOND, instant};
-use super::world::{Faults, World};
+use super::world::{BOTH, EARLIER, Faults, NEW, World};
 
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
@@ -26,6 +29,8 @@ const SLEEP: i64 = 60 * 24 * HOUR;
 const AFTER: i64 = HOUR;
 const JOBS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const COLLECTIONS: [&str; 2] = ["c0", "c1"];
+/// The most jobs of a collection, where collections are deleted and jobs expire.
+pub(super) const QUOTA: u32 = 3;
 /// Collections have failure actions in every such run.
 const NOTIFYING: u64 = 5;
 
@@ -42,11 +47,15 @@ pub(super) enum Scenario {
     Harsh,
     /// Collections are deleted, and more than sixty days go by after the end.
     Gone,
+    /// Jobs are run many times at once.
+    Burst,
+    /// A new version is rolled out, rolled back, and rolled out again.
+    Upgrade,
 }
 
 /// A request to the API.
 #[derive(Debug, Clone)]
-enum Request {
+pub(super) enum Request {
     Put {
         collection: &'static str,
         job: &'static str,
@@ -65,6 +74,7 @@ enum Request {
     Switch {
         collection: &'static str,
         state: CollectionState,
+        quota: Option<u32>,
     },
     /// Gives a collection a failure action.
     Notify {
@@ -96,7 +106,7 @@ pub(super) struct Outage {
 
 /// What an outage is.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Workers,
     Sweepers,
     Both,
@@ -109,6 +119,24 @@ pub(super) fn play(seed: u64, scenario: Scenario, mutation: Option<Mutation>) ->
     play_on(seed, scenario, mutation, |memory| memory.clone())
 }
 
+/// Plays a seed to its end, and writes its log.
+pub(super) fn play_logged(
+    seed: u64,
+    scenario: Scenario,
+    mutation: Option<Mutation>,
+) -> (Run, String) {
+    let world = World::new(seed, mutation, Log::on(), |memory| memory.clone());
+    let run = play_in(&world, scenario);
+    (run, world.log.take())
+}
+
+/// Plays a seed to its end, and tells what went wrong in it.
+pub(super) fn play_counted(seed: u64, scenario: Scenario) -> (Run, Tally) {
+    let world = World::new(seed, None, Log::default(), |memory| memory.clone());
+    let run = play_in(&world, scenario);
+    (run, world.time.tally.clone())
+}
+
 /// Plays a seed over the given store.
 pub(super) fn play_on(
     seed: u64,
@@ -116,7 +144,11 @@ pub(super) fn play_on(
     mutation: Option<Mutation>,
     store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
 ) -> Run {
-    let world = World::new(seed, mutation, store);
+    play_in(&World::new(seed, mutation, Log::default(), store), scenario)
+}
+
+fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
+    let world = world.clone();
     let span = HOUR * world.time.chance().pick(&[1, 2]);
     let mut play = Play { world, scenario, span, outage: None };
     play.begin();
@@ -124,9 +156,11 @@ pub(super) fn play_on(
     let quiet = Faults { skew: play.world.faults().skew, ..Faults::default() };
     play.world.set_faults(quiet);
     play.world.time.run(play.span + TAIL);
+    play.world.log_end("end");
     let mut run = Run::of(&play.world, scenario, play.span, play.outage);
-    if scenario == Scenario::Gone {
+    if matches!(scenario, Scenario::Gone | Scenario::Upgrade) {
         play.sleep();
+        play.world.log_end("later");
         run.later = Some(Later::of(&play.world));
     }
     play.world.time.end();
@@ -135,10 +169,11 @@ pub(super) fn play_on(
 
 impl Play {
     fn begin(&mut self) {
+        self.world.log_start(self.scenario);
         self.ticks();
         for collection in COLLECTIONS {
             // Before the first fault.
-            self.at(0, Request::Switch { collection, state: CollectionState::Enabled });
+            self.at(0, self.switch(collection, CollectionState::Enabled));
             if self.world.seed.is_multiple_of(NOTIFYING) {
                 let action = self.failure_action();
                 self.at(SECOND / 2, Request::Notify { collection, action });
@@ -162,7 +197,19 @@ impl Play {
                 self.changes();
                 self.deletions();
             }
-            Scenario::Mixed | Scenario::Lossy | Scenario::Harsh => self.changes(),
+            Scenario::Burst => {
+                self.changes();
+                self.bursts();
+            }
+            Scenario::Harsh => {
+                self.changes();
+                self.policies();
+            }
+            Scenario::Upgrade => {
+                self.changes();
+                self.versions();
+            }
+            Scenario::Mixed | Scenario::Lossy => self.changes(),
         }
     }
 
@@ -181,7 +228,7 @@ impl Play {
             vanished: 0,
             stalls: 0,
         };
-        self.world.set_faults(match self.scenario {
+        let faults = match self.scenario {
             Scenario::Lossy => Faults { vanished: 20_000, ..faults },
             Scenario::Harsh => Faults {
                 crashes: 7 * faults.crashes,
@@ -195,8 +242,16 @@ impl Play {
                 stalls: 20_000,
                 ..faults
             },
-            Scenario::Mixed | Scenario::Outage | Scenario::Gone => faults,
-        });
+            Scenario::Burst => Faults {
+                crashes: 3 * faults.crashes,
+                lost: 3 * faults.lost,
+                doubled: 3 * faults.doubled,
+                ..faults
+            },
+            Scenario::Mixed | Scenario::Outage | Scenario::Gone | Scenario::Upgrade => faults,
+        };
+        self.world.set_faults(faults);
+        self.world.log_faults(faults);
     }
 
     fn pick<T: Copy>(&self, among: &[T]) -> T {
@@ -209,6 +264,12 @@ impl Play {
 
     fn happens(&self, percent: u64) -> bool {
         self.world.time.chance().happens(percent * 10_000)
+    }
+
+    /// Switches a collection, which has a quota where jobs expire.
+    fn switch(&self, collection: &'static str, state: CollectionState) -> Request {
+        let quota = (self.scenario == Scenario::Gone).then_some(QUOTA);
+        Request::Switch { collection, state, quota }
     }
 
     fn failure_action(&self) -> Value {
@@ -276,10 +337,13 @@ impl Play {
     fn change(&self, at: i64, job: &'static str) {
         let patch = |properties| Request::Patch { job, body: json!({"properties": properties}) };
         match self.between(0, 100) {
-            0..30 => {
+            0..20 => {
                 let header = format!("{at}");
                 let headers = json!({"action": {"request": {"headers": {"x-change": header}}}});
                 self.at(at, patch(headers));
+            }
+            20..30 => {
+                self.at(at, Request::Patch { job, body: self.policy() });
             }
             30..45 => self.at(at, patch(self.schedule(at))),
             45..65 => {
@@ -299,9 +363,46 @@ impl Play {
             75..85 => self.at(at, Request::Run { job }),
             _ => {
                 let collection = self.pick(&COLLECTIONS);
-                self.at(at, Request::Switch { collection, state: CollectionState::Disabled });
+                self.at(at, self.switch(collection, CollectionState::Disabled));
                 let later = at + SECOND * self.pick(&[5, 65, 900]);
-                self.at(later, Request::Switch { collection, state: CollectionState::Enabled });
+                self.at(later, self.switch(collection, CollectionState::Enabled));
+            }
+        }
+    }
+
+    /// Versions take turns. At the end only the new one runs.
+    fn versions(&self) {
+        let part = self.span / 6;
+        let turns = [EARLIER, BOTH, NEW, BOTH, EARLIER, BOTH, NEW];
+        for (turn, versions) in (0..).zip(turns) {
+            let (world, at) = (self.world.clone(), turn * part + SECOND);
+            self.world.time.spawn(&self.world.keeper, async move {
+                world.time.until(at).await;
+                world.versions.store(versions, Relaxed);
+            });
+        }
+    }
+
+    /// Changes of retry policies, so often that some come between a failure and what follows it.
+    fn policies(&self) {
+        for _ in 0..20 {
+            let (job, at) = (self.pick(&JOBS), self.between(200 * SECOND, self.span));
+            self.at(at, Request::Patch { job, body: self.policy() });
+        }
+    }
+
+    fn policy(&self) -> Value {
+        let retry = self.retry_policy(&[(0, 30), (1, 15), (2, 30), (4, 30), (2, 300)]);
+        json!({"properties": {"action": {"retryPolicy": retry}}})
+    }
+
+    /// Runs of one job, more at once than are remembered as counted.
+    fn bursts(&self) {
+        for _ in 0..self.between(1, 4) {
+            let (job, at) = (self.pick(&JOBS), self.between(200 * SECOND, self.span));
+            for _ in 0..self.pick(&[60, 100, 150]) {
+                let at = at + self.between(0, 2 * SECOND);
+                self.at(at, Request::Run { job });
             }
         }
     }
@@ -316,7 +417,7 @@ impl Play {
             self.at(at, Request::DeleteCollection { collection });
             if self.happens(50) {
                 let later = at + self.pick(&[SECOND, 20 * SECOND, 15 * MINUTE]);
-                self.at(later, Request::Switch { collection, state: CollectionState::Enabled });
+                self.at(later, self.switch(collection, CollectionState::Enabled));
                 let job = self.pick(&JOBS);
                 let body = self.job(later + self.between(0, 25 * MINUTE), &[(0, 30), (2, 15)]);
                 self.at(later + 5 * SECOND, Request::Put { collection, job, body });
@@ -335,7 +436,15 @@ impl Play {
         world.are_workers_down.store(false, Relaxed);
         world.are_sweepers_down.store(false, Relaxed);
         world.poke();
+        // Jobs have expired, and are not removed yet.
+        for job in JOBS {
+            let collection = self.pick(&COLLECTIONS);
+            let body = self.job(until + HOUR / 2, &[(0, 30), (2, 15)]);
+            let at = until + HOUR / 4 + self.between(0, SECOND / 5);
+            self.at(at, Request::Put { collection, job, body });
+        }
         world.time.run(until + AFTER);
+        world.store.remove_expired(instant(world.time.now()));
     }
 
     fn outage(&mut self) {
@@ -347,6 +456,7 @@ impl Play {
             let world = self.world.clone();
             self.world.time.spawn(&self.world.keeper, async move {
                 world.time.until(at).await;
+                world.log_outage(kind, is_down);
                 let (workers, sweepers) = (&world.are_workers_down, &world.are_sweepers_down);
                 match kind {
                     Kind::Workers => workers.store(is_down, Relaxed),
@@ -370,10 +480,12 @@ impl Play {
         self.world.time.spawn(&self.world.keeper, async move {
             world.time.until(at).await;
             let process = world.process();
+            world.log_request(&process, &request);
             let manage = world.manage(&process);
-            world.time.spawn(&process, async move {
+            let world = world.clone();
+            world.time.clone().spawn(&process, async move {
                 // The client does not retry. The judge sees in the store how the request ended.
-                drop(ask(&manage, request).await);
+                ask(&world, &manage, request).await;
             });
         });
     }
@@ -391,8 +503,10 @@ impl Play {
                 let mut passes = 1;
                 if world.time.chance().happens(faults.lost_ticks) {
                     passes = 0;
+                    world.time.tally.note(Fault::TickLost);
                 } else if world.time.chance().happens(faults.doubled_ticks) {
                     passes = 2;
+                    world.time.tally.note(Fault::TickDoubled);
                 }
                 if world.are_sweepers_down.load(Relaxed) {
                     passes = 0;
@@ -415,7 +529,35 @@ fn place() -> ResourceGroup {
     ResourceGroup { subscription: segment("sub"), group: segment("group") }
 }
 
-async fn ask(manage: &Manage, request: Request) -> Result<(), app::AppError> {
+/// Sends a request. Notes if a job is refused for which its collection has room.
+async fn ask(world: &World, manage: &Manage, request: Request) {
+    let collection = match &request {
+        Request::Put { collection, .. } => Some(*collection),
+        _ => None,
+    };
+    let refused = match try_ask(manage, request).await {
+        Err(AppError::Refused(refusal)) => refusal.code == Code::JobQuotaExceeded,
+        Ok(()) | Err(_) => false,
+    };
+    // After the sleep none is deleted, so there are no fewer jobs than when it was refused.
+    let (Some(collection), true) = (collection.filter(|_| refused), world.time.now() > SLEEP)
+    else {
+        return;
+    };
+    let now = instant(world.time.now() - SECOND);
+    let tables = world.memory.tables();
+    let mut collections = tables.collections.values();
+    let found = collections.find(|it| it.collection.name.as_str() == collection);
+    let Some(uid) = found.map(|it| it.collection.uid.clone()) else { return };
+    let jobs = tables.jobs_of(&uid, now);
+    drop(tables);
+    if jobs < QUOTA {
+        let what = format!("refused though there was room: {collection} has {jobs} jobs");
+        world.refusals.lock().unwrap().push(what);
+    }
+}
+
+async fn try_ask(manage: &Manage, request: Request) -> Result<(), AppError> {
     let named = |name| Name::new(name).unwrap();
     let place = place();
     match request {
@@ -439,8 +581,11 @@ async fn ask(manage: &Manage, request: Request) -> Result<(), app::AppError> {
                 drop(manage.run_job(&place, &named(collection), &named(job)).await);
             }
         }
-        Request::Switch { collection, state } => {
-            let body = json!({"properties": {"state": state.name()}});
+        Request::Switch { collection, state, quota } => {
+            let mut body = json!({"properties": {"state": state.name()}});
+            if let Some(jobs_max) = quota {
+                body["properties"]["quota"] = json!({"maxJobCount": jobs_max});
+            }
             manage.put_collection(&place, &named(collection), body).await?;
         }
         Request::Notify { collection, action } => {

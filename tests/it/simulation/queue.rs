@@ -14,6 +14,7 @@ use domain::work_item::{JobRef, WorkItem, decode, encode, pack};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::mutation::Mutation;
+use super::tally::Fault;
 use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
@@ -110,6 +111,7 @@ impl QueuePort {
         let faults = self.world.faults();
         let chance = |in_a_million| self.process.time().chance().happens(in_a_million);
         if chance(faults.throttled) {
+            self.process.time().tally.note(Fault::Throttled);
             return Err(QueueError::Unavailable("the simulation says so".into()));
         }
         if self.sender == Sender::Api {
@@ -117,11 +119,13 @@ impl QueuePort {
         }
         self.world.keep(messages, &self.process);
         if chance(faults.lost) {
+            self.process.time().tally.note(Fault::AnswerLost);
             self.process.pause(SECOND / 10, SECOND / 10 + 1).await;
             self.world.keep(messages, &self.process);
         }
         self.process.pause(2_000, 15_000).await;
         if chance(faults.lost / 10) {
+            self.process.time().tally.note(Fault::AnswerLost);
             return Err(QueueError::Unavailable("the simulation lost the answer".into()));
         }
         Ok(())
@@ -166,6 +170,7 @@ impl World {
             {
                 let id = format!("{}.{}", job.uid, attempt.id());
                 self.runs.lock().unwrap().push((self.time.now(), job.uid.clone(), id));
+                self.log_message("accepted", &message.work_item);
             }
         }
     }
@@ -175,13 +180,24 @@ impl World {
         let faults = self.faults();
         let clock = process.clock();
         for (body, due_at) in self.packed(messages, process) {
+            let work_items = decode(&body).unwrap();
+            for work_item in &work_items {
+                self.log_message("sent", work_item);
+            }
             if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
+                self.lose(&work_items);
                 continue;
             }
             let copies = 1 + u32::from(self.time.chance().happens(faults.doubled));
+            if copies > 1 {
+                self.time.tally.note(Fault::MessageDoubled);
+            }
             let delay = ((micros(due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
             for _ in 0..copies {
                 let is_late = self.time.chance().happens(faults.late);
+                if is_late {
+                    self.time.tally.note(Fault::MessageLate);
+                }
                 let late = if is_late { 20 * SECOND } else { SECOND / 5 };
                 let visible_at = self.time.now() + delay + self.time.chance().between(0, late);
                 let mut sqs = self.sqs.lock().unwrap();
@@ -192,6 +208,18 @@ impl World {
                 self.poke_at(visible_at + 1_000);
             }
         }
+    }
+
+    /// A message never comes.
+    fn lose(&self, work_items: &[WorkItem]) {
+        for work_item in work_items {
+            if let WorkItem::Attempt { job, attempt } = work_item {
+                let id = format!("{}.{}", job.uid, attempt.id());
+                *self.vanished.lock().unwrap().entry(id).or_default() += 1;
+            }
+            self.log_message("lost", work_item);
+        }
+        self.time.tally.note(Fault::MessageLost);
     }
 
     /// The bodies of the messages, and when they are due.
@@ -263,6 +291,10 @@ impl World {
         let Kept { body, visible_at, receives } = message.clone();
         if receives > receives_max {
             sqs.messages.remove(&id);
+            self.time.tally.note(Fault::DeadLetter);
+            for work_item in decode(&body).unwrap() {
+                self.log_message("dead", &work_item);
+            }
             sqs.dead.push(body);
             return None;
         }
@@ -273,7 +305,9 @@ impl World {
 
     /// A worker is done with a message; some deletions do not reach every copy.
     pub(super) fn acknowledge(&self, id: u64) {
-        if !self.time.chance().happens(self.faults().doubled / 5) {
+        if self.time.chance().happens(self.faults().doubled / 5) {
+            self.time.tally.note(Fault::DeletionLost);
+        } else {
             self.sqs.lock().unwrap().messages.remove(&id);
         }
     }

@@ -1,9 +1,8 @@
-//! Removal in the store in memory: collections with their jobs, and finished jobs.
+//! Removal in the store in memory: collections with their jobs, and what has expired.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use chrono::{DateTime, Utc};
-use domain::work_item::JobRef;
 use ports::store::{Advance, CollectionRecord, Saved};
 
 use super::memory::{Change, Memory, Tables, place_key};
@@ -25,7 +24,10 @@ impl Memory {
         if !as_read {
             return Saved::Stale;
         }
-        tables.collections.remove(&key);
+        let removed = tables.collections.remove(&key);
+        if self.is(Mutation::SwitchStays) {
+            tables.switches.extend(removed.map(|it| (uid.clone(), it)));
+        }
         tables.purges.insert(uid.clone(), now);
         self.show_purge(&mut tables, uid);
         self.note(&mut tables, Change::CollectionDeleted { uid: uid.clone() });
@@ -66,23 +68,15 @@ impl Memory {
         is_last
     }
 
-    pub(super) fn delete_finished_now(&self, job: &JobRef, generation: u64) {
-        if self.is(Mutation::NeverDeleted) {
-            return;
-        }
+    /// Removes what has expired, as the table does by itself.
+    pub(super) fn remove_expired(&self, now: DateTime<Utc>) {
         let mut tables = self.tables();
-        let name = (job.collection_uid.clone(), job.key.clone());
-        let record = tables.timers.get(&job.uid).map(|item| &item.record);
-        let is_over =
-            record.is_some_and(|it| it.state.is_final() && it.timing.generation == generation);
-        let is_defined = tables.jobs.get(&name).is_some_and(|it| it.uid == job.uid);
-        let mut collections = tables.collections.values_mut();
-        let collection = collections.find(|it| it.collection.uid == job.collection_uid);
-        let Some(collection) = collection.filter(|_| is_over && is_defined) else { return };
-        collection.job_count -= 1;
-        tables.jobs.remove(&name);
-        tables.timers.remove(&job.uid);
-        self.show_job(&mut tables, &job.uid);
-        self.note(&mut tables, Change::JobExpired { uid: job.uid.clone() });
+        let is_over = |expires_at: Option<DateTime<Utc>>| expires_at.is_some_and(|at| at <= now);
+        tables.jobs.retain(|_, it| !is_over(it.expires_at));
+        let timers = tables.timers.iter().filter(|(_, it)| is_over(it.expires_at));
+        for uid in timers.map(|(uid, _)| uid.clone()).collect::<Vec<_>>() {
+            tables.timers.remove(&uid);
+            self.note(&mut tables, Change::JobExpired { uid });
+        }
     }
 }

@@ -16,6 +16,7 @@ use chrono::{DateTime, Utc};
 use ports::Clock;
 
 use super::chance::Chance;
+use super::tally::{Fault, Tally};
 
 /// A second, in the unit of simulated time.
 pub(super) const SECOND: i64 = 1_000_000;
@@ -63,6 +64,8 @@ pub(super) struct Time {
     ready: Arc<Ready>,
     order: Mutex<u64>,
     chance: Mutex<Chance>,
+    /// What went wrong.
+    pub(super) tally: Tally,
     /// How often, in a million, a process dies where it waits.
     pub(super) crashes: AtomicI64,
 }
@@ -72,6 +75,8 @@ pub(super) struct Process {
     pub(super) id: u64,
     time: Arc<Time>,
     skew: i64,
+    /// What its clock showed when it was last read.
+    last_read: AtomicI64,
     is_dead: AtomicBool,
     stalled_until: AtomicI64,
 }
@@ -85,6 +90,7 @@ impl Time {
             ready: Arc::default(),
             order: Mutex::default(),
             chance: Mutex::new(Chance::of(seed)),
+            tally: Tally::default(),
             crashes: AtomicI64::new(0),
         })
     }
@@ -214,6 +220,7 @@ impl Process {
             id: time.ordinal(),
             time: time.clone(),
             skew,
+            last_read: AtomicI64::new(0),
             is_dead: AtomicBool::new(false),
             stalled_until: AtomicI64::new(0),
         })
@@ -228,6 +235,11 @@ impl Process {
         self.time.now() + self.skew
     }
 
+    /// What its clock showed when it was last read.
+    pub(super) fn last_read(&self) -> i64 {
+        self.last_read.load(Relaxed)
+    }
+
     pub(super) fn is_dead(&self) -> bool {
         self.is_dead.load(Relaxed)
     }
@@ -239,6 +251,7 @@ impl Process {
 
     /// Stands still for longer than a lease, as a computer that is suspended.
     pub(super) async fn stall(&self) {
+        self.time.tally.note(Fault::Stall);
         let until = self.time.now() + self.time.chance().between(100 * SECOND, 300 * SECOND);
         self.stalled_until.fetch_max(until, Relaxed);
         self.time.until(until).await;
@@ -259,6 +272,7 @@ impl Process {
     pub(super) async fn may_die(&self) {
         let crashes = u64::try_from(self.time.crashes.load(Relaxed)).unwrap_or(0);
         if self.time.chance().happens(crashes) {
+            self.time.tally.note(Fault::Crash);
             self.kill();
             std::future::pending::<()>().await;
         }
@@ -275,7 +289,9 @@ pub(super) struct ProcessClock {
 #[async_trait]
 impl Clock for ProcessClock {
     fn now(&self) -> DateTime<Utc> {
-        instant(self.process.clock())
+        let clock = self.process.clock();
+        self.process.last_read.store(clock, Relaxed);
+        instant(clock)
     }
 
     async fn wait_until(&self, at: DateTime<Utc>) {

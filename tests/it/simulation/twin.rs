@@ -10,14 +10,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
-use domain::firing::Pulse;
+use domain::firing::{LeftOut, Pulse};
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use embedded::Store as Embedded;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
-    Recorded, ResourceGroup, SaveJob, Saved,
+    Recorded, Recount, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
@@ -26,6 +26,7 @@ use ports::{
 use store_dynamodb::{DynamoStore, ensure_table};
 use tokio::runtime::Runtime;
 
+use super::faults::Store;
 use super::judge::judge;
 use super::memory::Memory;
 use super::play::play_on;
@@ -36,6 +37,13 @@ struct Twin {
     memory: Arc<Memory>,
     real: DynamoStore,
     runtime: Arc<Runtime>,
+}
+
+impl Store for Twin {
+    fn remove_expired(&self, now: DateTime<Utc>) {
+        self.memory.remove_expired(now);
+        self.real(self.real.remove_expired(now, now)).unwrap();
+    }
 }
 
 impl Twin {
@@ -127,14 +135,36 @@ impl Jobs for Twin {
     async fn list(
         &self,
         collection_uid: &str,
+        now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        Jobs::list(self.memory.as_ref(), collection_uid, page).await
+        Jobs::list(self.memory.as_ref(), collection_uid, now, page).await
     }
 
-    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError> {
         let SaveJob { collection, job, timer_changes } = save;
-        both!(self, Jobs::create(SaveJob { collection, job, timer_changes }, jobs_max))
+        both!(self, Jobs::create(SaveJob { collection, job, timer_changes }, jobs_max, now))
+    }
+
+    async fn count(
+        &self,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Recount>, StoreError> {
+        both!(self, Jobs::count(collection, now))
+    }
+
+    async fn correct_count(
+        &self,
+        collection: &CollectionRecord,
+        recount: Recount,
+    ) -> Result<Saved, StoreError> {
+        both!(self, Jobs::correct_count(collection, recount))
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
@@ -171,6 +201,10 @@ impl Timers for Twin {
         same(self.memory.advance(advances).await, &real)
     }
 
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+        both!(self, Timers::expire_definition(finish))
+    }
+
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         both!(self, Timers::finish(finish))
     }
@@ -184,6 +218,31 @@ impl History for Twin {
         page: PageRequest,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         both!(self, History::list(job_uid, page.clone()))
+    }
+
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        // In no order, and without their times.
+        let sorted = |mut found: Vec<Attempt>| {
+            found.sort_by_key(|attempt| attempt.id().to_string());
+            found.iter().map(|attempt| attempt.id().to_string()).collect::<Vec<_>>()
+        };
+        let real = self.real(self.real.attempts_between(job_uid, from, until))?;
+        let simulated = self.memory.attempts_between(job_uid, from, until).await?;
+        same(sorted(simulated.clone()), &sorted(real));
+        Ok(simulated)
+    }
+
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        both!(self, History::list_left_out(job_uid, page.clone()))
     }
 }
 
@@ -199,6 +258,10 @@ impl Attempts for Twin {
 
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
         both!(self, Attempts::record(claim, record))
+    }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        both!(self, Attempts::leave_out(job_uid, left_out))
     }
 }
 
@@ -229,6 +292,15 @@ impl Snapshots for Twin {
 impl Counters for Twin {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         both!(self, Counters::add(update))
+    }
+
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        both!(self, Counters::is_evicted(job_uid, attempt, ended_at))
     }
 }
 
@@ -265,10 +337,6 @@ impl Pulses for Twin {
 
 #[async_trait]
 impl Removal for Twin {
-    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        both!(self, Removal::delete_finished(job, generation))
-    }
-
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         both!(self, Removal::purge(collection_uid))
     }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use app::fire::{
-    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Stop, Sweeper, Unbounded,
+    Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed, Stop, Sweeper,
+    Unbounded,
 };
 use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
@@ -17,13 +18,14 @@ use domain::firing::may_start;
 use domain::job::JobState;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
-use domain::work_item::{PACKET_RECEIVES_MAX, WorkItem};
+use domain::work_item::{JobRef, PACKET_RECEIVES_MAX, WorkItem};
 use ports::store::PulseOf;
 use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
 use testkit::services::{fire_ports, manage_ports};
 
 use super::chance::Chance;
 use super::faults::{Store, StorePort};
+use super::log::{Log, described};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
 use super::queue::{QueuePort, Received, Sender, Sqs};
@@ -34,6 +36,10 @@ const PAGES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// Timers that are dispatched together.
 const GATHERED_MAX: NonZeroUsize = NonZeroUsize::new(3).unwrap();
+/// The versions that run: the new one, both, or an earlier one.
+pub(super) const NEW: u64 = 0;
+pub(super) const BOTH: u64 = 1;
+pub(super) const EARLIER: u64 = 2;
 
 /// How often things go wrong, in a million times.
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,6 +87,7 @@ pub(super) struct World {
     pub(super) memory: Arc<Memory>,
     pub(super) store: Arc<dyn Store>,
     pub(super) mutation: Option<Mutation>,
+    pub(super) log: Log,
     pub(super) sqs: Mutex<Sqs>,
     /// Never dies.
     pub(super) keeper: Arc<Process>,
@@ -88,6 +95,12 @@ pub(super) struct World {
     pub(super) fires: Mutex<Vec<Fire>>,
     /// Runs that were accepted: when, of which job, and as which execution.
     pub(super) runs: Mutex<Vec<(i64, String, String)>>,
+    /// Which versions run.
+    pub(super) versions: AtomicU64,
+    /// How often a message of an attempt was lost.
+    pub(super) vanished: Mutex<BTreeMap<String, u32>>,
+    /// Refusals of jobs for which there was room.
+    pub(super) refusals: Mutex<Vec<String>>,
     ids: AtomicU64,
     /// Packets that were performed.
     pub(super) packets: AtomicU64,
@@ -130,6 +143,7 @@ impl World {
     pub(super) fn new(
         seed: u64,
         mutation: Option<Mutation>,
+        log: Log,
         store: impl FnOnce(&Arc<Memory>) -> Arc<dyn Store>,
     ) -> Arc<Self> {
         let time = Time::of(seed);
@@ -141,10 +155,14 @@ impl World {
             memory,
             time,
             mutation,
+            log,
             sqs: Mutex::default(),
             faults: Mutex::default(),
             fires: Mutex::default(),
             runs: Mutex::default(),
+            versions: AtomicU64::new(NEW),
+            vanished: Mutex::default(),
+            refusals: Mutex::default(),
             ids: AtomicU64::new(0),
             packets: AtomicU64::new(0),
             are_workers_down: AtomicBool::new(false),
@@ -205,7 +223,24 @@ impl World {
             prefetched: Mutex::default(),
             claimed: Mutex::default(),
             found_ended: AtomicBool::new(false),
+            is_early: self.is_early(process),
         })
+    }
+
+    /// Whether sweepers send again what the queue has lost: not where one process is alone. Healing
+    /// makes up for what a timer leaves out that moves on wherever it is.
+    pub(super) fn heals(&self) -> bool {
+        !self.memory.is_alone() && self.mutation != Some(Mutation::UnconditionalAdvance)
+    }
+
+    /// Whether a process runs an earlier version: half of them do while a version is rolled out, and
+    /// all of them after it was rolled back.
+    fn is_early(&self, process: &Process) -> bool {
+        match self.versions.load(Relaxed) {
+            NEW => false,
+            BOTH => process.id.is_multiple_of(2),
+            _ => true,
+        }
     }
 
     fn queue_port(self: &Arc<Self>, process: &Arc<Process>, sender: Sender) -> Arc<QueuePort> {
@@ -240,11 +275,20 @@ impl World {
         let queue = self.queue_port(&process, Sender::Sweeper);
         let store = self.store_port(&process, &queue);
         let clock = self.clock(&process);
-        let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone());
+        let dispatcher = Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone());
+        let healer = Healer {
+            history: store.clone(),
+            snapshots: store.clone(),
+            pulses: store.clone(),
+            queue,
+            clock: clock.clone(),
+        };
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
             .with_concurrent_pages(PAGES_AT_ONCE)
             .gathering(GATHERED_MAX);
+        let heals = self.heals() && !self.is_early(&process);
+        let sweeper = if heals { sweeper.with_healer(healer) } else { sweeper };
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
         self.time.spawn(&process, async move {
             let over = clock.wait(PASS_MAX.to_std().unwrap());
@@ -471,6 +515,29 @@ impl World {
     }
 }
 
+impl SimulatedTarget {
+    /// Logs a call, or its answer.
+    fn note(&self, what: &str, context: &AttemptContext, attempt: &Attempt, outcome: Outcome) {
+        self.world.log.note(|| {
+            let job = JobRef {
+                uid: context.job_uid.clone(),
+                collection_uid: context.collection_uid.clone(),
+                key: context.job.clone(),
+            };
+            let mut line = described(&job, attempt);
+            line["e"] = what.into();
+            line["at"] = self.world.time.now().into();
+            line["clock"] = self.process.clock().into();
+            line["worker"] = self.process.id.into();
+            line["expected"] = micros(context.expected_at).into();
+            if what == "answer" {
+                line["ok"] = (outcome == Outcome::Succeeded).into();
+            }
+            line
+        });
+    }
+}
+
 #[async_trait]
 impl ActionSender for SimulatedTarget {
     async fn send(
@@ -495,6 +562,7 @@ impl ActionSender for SimulatedTarget {
         };
         self.world.fires.lock().unwrap().push(fire);
         let (outcome, took) = self.world.outcome(context);
+        self.note("call", context, &attempt, outcome);
         // The worker may die as soon as the target works, and when the target has answered.
         let begun = async {
             let time = self.process.time();
@@ -507,6 +575,7 @@ impl ActionSender for SimulatedTarget {
             self.process.stall().await;
         }
         self.process.may_die().await;
+        self.note("answer", context, &attempt, outcome);
         self.process.may_die().await;
         Ok(ActionOutcome { outcome, message: String::new() })
     }

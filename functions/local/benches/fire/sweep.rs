@@ -109,7 +109,7 @@ async fn template(client: &Client) -> [Item; 2] {
     let (collection, job) = (collection(), job());
     let _ = Collections::create(&store, &collection).await.expect("a collection");
     let save = SaveJob { collection: &collection, job: &job, timer_changes: true };
-    let _ = Jobs::create(&store, save, None).await.expect("a job");
+    let _ = Jobs::create(&store, save, None, runtime::system_now()).await.expect("a job");
     let get = async |pk: String, sk: &str| {
         let request = client.get_item().table_name(TABLE);
         let request = request.key("pk", AttributeValue::S(pk));
@@ -153,6 +153,7 @@ fn job() -> JobRecord {
                 .to_owned(),
         sealed: None,
         version: 1,
+        expires_at: None,
         timer: TimerRecord {
             state: JobState::Enabled,
             timing,

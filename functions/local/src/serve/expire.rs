@@ -1,4 +1,4 @@
-//! Deletes expired history, at the start and once an hour.
+//! Deletes expired history and jobs, at the start and once an hour.
 //!
 //! The API never returns expired entries, so this only frees disk space. DynamoDB on AWS expires them
 //! by itself.
@@ -15,15 +15,15 @@ use super::tasks::Stop;
 /// The time between two runs.
 const EXPIRE_EVERY: Duration = Duration::from_hours(1);
 
-/// Deletes expired history again and again, until it is asked to stop.
+/// Deletes what has expired again and again, until it is asked to stop.
 pub(super) async fn expire(jobs: Arc<DynamoStore>, clock: Arc<dyn Clock>, stop: Stop) {
     loop {
         let removed = async {
             match jobs.remove_expired(clock.now(), clock.work_now()).await {
-                Ok(0) => tracing::debug!("no history has expired"),
-                Ok(executions) => tracing::info!(executions, "removed expired history"),
+                Ok(0) => tracing::debug!("nothing has expired"),
+                Ok(items) => tracing::info!(items, "removed what has expired"),
                 Err(error) => {
-                    tracing::error!(error = chain(&error), "cannot remove expired history");
+                    tracing::error!(error = chain(&error), "cannot remove what has expired");
                 }
             }
             clock.wait(EXPIRE_EVERY).await;

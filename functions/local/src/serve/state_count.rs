@@ -75,7 +75,7 @@ async fn count(jobs: &DynamoStore, clock: &dyn Clock) -> Result<StateCounts, Sto
     let mut from = StatePosition::default();
     loop {
         let began_at = Instant::now();
-        match jobs.count_states(&mut states, from).await? {
+        match jobs.count_states(&mut states, from, clock.now()).await? {
             Some(next) => from = next,
             None => return Ok(states),
         }

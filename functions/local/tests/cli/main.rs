@@ -15,6 +15,8 @@ mod day;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod looks;
 #[cfg(test)]
 mod refused;

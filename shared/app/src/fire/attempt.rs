@@ -11,6 +11,7 @@
 //! | read and check | the same | the same |
 //! | act | an action that may have been done, and no record | the message is delivered again: the action is done again |
 //! | record | how the attempt ended, and nothing that follows | the message is delivered again, finds the record, and goes on from it |
+//! | leave out | which occurrences an outage cost, and a lease | the message is delivered again, and leaves the attempt out again |
 //! | follow | the next attempt in the queue or in a timer | the message is delivered again: the same next attempt is sent again, and claimed once |
 //! | count | everything but the deletion of the message | the message is delivered again, and finds the attempt counted |
 //!
@@ -27,7 +28,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::{Action, Target};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
-use domain::firing::{NO_RETRY_FOLLOWS, SkipReason, may_start};
+use domain::firing::{Around, LeftOut, Outage, SkipReason, may_start, overtaken_in};
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
 use domain::work_item::JobRef;
@@ -114,6 +115,10 @@ impl Executor {
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);
+                if let (SkipReason::Overtaken, Some(loaded)) = (reason, &loaded) {
+                    let noted = self.note_left_out(&claim, loaded, &outages).await;
+                    self.or_release(&claim, noted).await?;
+                }
                 return self.skip(claim, reason, loaded).await;
             }
         };
@@ -298,6 +303,26 @@ impl Executor {
         Box::pin(self.record_and_follow(claim, self.failed_at_once(message), loaded)).await
     }
 
+    /// Records which occurrences an outage cost up to this one. Of several workers, the one with the
+    /// latest occurrence records the most.
+    async fn note_left_out(
+        &self,
+        claim: &Claim,
+        loaded: &LoadedJob,
+        outages: &[Outage],
+    ) -> Result<(), AppError> {
+        let Claim { job, attempt, .. } = claim;
+        let Some(timetable) = &loaded.timetable else { return Ok(()) };
+        let (nominal_at, ready_at) = (attempt.occurrence.nominal_at(), attempt.ready_at());
+        let outage = overtaken_in(timetable, nominal_at, ready_at, outages);
+        let Some(outage) = outage else { return Ok(()) };
+        let since = loaded.snapshot.timing.since;
+        let around = Around { outage, since, at: self.ports.clock.now() };
+        let left_out = LeftOut::around(timetable, attempt.generation, nominal_at, &around);
+        let Some(left_out) = left_out else { return Ok(()) };
+        Ok(self.ports.store.attempts.leave_out(&job.uid, &left_out).await?)
+    }
+
     /// Gives up an attempt that may not start.
     async fn skip(
         &self,
@@ -342,11 +367,9 @@ impl Executor {
         let ended_at = self.ports.clock.now().max(started_at);
         let repeat_count =
             loaded.as_ref().map_or(1, |loaded| loaded.repeat_count(attempt, ended_at));
-        let mut record = Record { started_at, ended_at, outcome, message, repeat_count };
-        let ended = EndedAttempt { job, attempt, record: &record };
-        if self.has_too_many_retries(ended, loaded.as_ref()).await {
-            record.message.push_str(NO_RETRY_FOLLOWS);
-        }
+        let then = None;
+        let mut record = Record { started_at, ended_at, outcome, message, repeat_count, then };
+        self.decide_then(job, attempt, &mut record, loaded.as_ref()).await;
         match self.record(&claim, &record, loaded.as_ref()).await? {
             Recorded::Kept => {
                 let ended = EndedAttempt { job, attempt, record: &record };

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence};
 use domain::firing::limits::OCCURRENCES_MAX;
-use domain::firing::{Outage, SkipReason, Window, plan_dispatch};
+use domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
 use domain::work_item::{JobRef, WorkItem};
 use ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
 use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Timers};
@@ -183,7 +183,7 @@ impl Dispatcher {
                 let (job, generation) = (timer.job.clone(), timer.generation);
                 (
                     WorkItem::DeleteJob { job, generation },
-                    job_timer_key(timer, timer.is_spent, 0),
+                    job_timer_key(timer, timer.is_spent, Vec::new()),
                     look_again,
                 )
             }
@@ -191,7 +191,7 @@ impl Dispatcher {
                 let (job, generation) = (timer.job.clone(), timer.generation);
                 (
                     WorkItem::CheckFinished { job, generation },
-                    job_timer_key(timer, true, 0),
+                    job_timer_key(timer, true, Vec::new()),
                     look_again,
                 )
             }
@@ -231,13 +231,14 @@ impl Dispatcher {
             Err(error) => {
                 batch.unreadable.push((timer.job.clone(), error));
                 batch.report.unreadable += 1;
-                let timer = job_timer_key(timer, false, 0);
+                let timer = job_timer_key(timer, false, Vec::new());
                 batch.advances.push(Advance { timer, from, to: now + UNREADABLE_WAITS });
                 return;
             }
         };
         let plan = plan_dispatch(
             &timetable,
+            timer.generation,
             from,
             &Window {
                 now,
@@ -247,27 +248,28 @@ impl Dispatcher {
                 look_again: spans.look_again,
             },
         );
-        if plan.overtaken > 0 {
-            batch.overtaken.push((timer.job.clone(), plan.overtaken));
-            self.events.note(Event::Overtaken { job: &timer.job, occurrences: plan.overtaken });
-            batch.report.overtaken += plan.overtaken;
+        let overtaken = plan.left_out.iter().map(|left_out| left_out.occurrences).sum();
+        if overtaken > 0 {
+            batch.overtaken.push((timer.job.clone(), overtaken));
+            self.events.note(Event::Overtaken { job: &timer.job, occurrences: overtaken });
+            batch.report.overtaken += overtaken;
         }
         for nominal_at in plan.send {
             let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
             batch.messages.push(attempt_message(&timer.job, attempt.sent_at(now)));
         }
-        let key = job_timer_key(timer, plan.next.is_spent(), plan.overtaken);
+        let key = job_timer_key(timer, plan.next.is_spent(), plan.left_out);
         batch.advances.push(Advance { timer: key, from, to: plan.next.at() });
     }
 }
 
-fn job_timer_key(timer: &JobTimer, is_spent: bool, overtaken: u64) -> TimerKey {
+fn job_timer_key(timer: &JobTimer, is_spent: bool, left_out: Vec<LeftOut>) -> TimerKey {
     TimerKey::Job {
         job_uid: timer.job.uid.clone(),
         generation: timer.generation,
         state: timer.state,
         is_spent,
-        overtaken,
+        left_out,
     }
 }
 

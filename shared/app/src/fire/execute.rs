@@ -71,7 +71,7 @@ impl Executor {
                 Ok(Performed::Done)
             }
             WorkItem::DeleteJob { job, generation } => {
-                self.ports.store.removal.delete_finished(job, *generation).await?;
+                self.expire_finished(job, *generation).await?;
                 Ok(Performed::Done)
             }
             WorkItem::PurgeCollection { collection_uid } => {

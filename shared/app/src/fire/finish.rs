@@ -4,15 +4,26 @@
 //! Two workers may end the last two attempts at the same time. Each checks after its own record is
 //! stored, so at least one of them sees both records. A crash before the check leaves the timer, which
 //! is due again.
+//!
+//! A job that has finished costs nothing more. It expires sixty days later:
+//!
+//! | step | condition | a crash after it leaves | repaired by |
+//! |---|---|---|---|
+//! | the definition says when it expires | it is the one that was read | an enabled job, whose timer is in the index | the timer is due again within twenty minutes, and finishes the job; any change of the job takes the expiry away |
+//! | the timer gets the final state, says when it expires, and leaves the index | the job is enabled, with the timing and the definition that were read | nothing | |
+//!
+//! In this order, no definition stays for ever: one whose timer was final could not be found again.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{JobProgress, check_finished, last_until_now, longest_gap, seen_from};
+use domain::firing::{
+    FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
+};
 use domain::job::JobState;
 use domain::work_item::JobRef;
 use ports::Event;
-use ports::store::{Finish, PageRequest, PulseRecord};
+use ports::store::{Finish, JobSnapshot, PageRequest, PulseRecord};
 
 use super::dispatch::attempt_message;
 use super::execute::Executor;
@@ -76,11 +87,74 @@ impl Executor {
         job: &JobRef,
         loaded: &LoadedJob,
     ) -> Result<Vec<Attempt>, AppError> {
+        let check = self.check(job, loaded).await?;
+        let Some(state) = check.over else { return Ok(check.resend) };
+        if self.finish(job, state, loaded).await? {
+            return Ok(check.resend);
+        }
+        // The job has changed since it was read, perhaps while its last action was under way.
+        let Some(loaded) = self.load(job).await? else { return Ok(Vec::new()) };
+        let check = self.check(job, &loaded).await?;
+        if let Some(state) = check.over {
+            // If it has changed again, its timer is due again.
+            self.finish(job, state, &loaded).await?;
+        }
+        Ok(check.resend)
+    }
+
+    /// Lets a job expire at once that an earlier version finished, and whose timer is still in the index.
+    pub(super) async fn expire_finished(
+        &self,
+        job: &JobRef,
+        generation: u64,
+    ) -> Result<(), AppError> {
+        let Some(loaded) = self.load(job).await? else { return Ok(()) };
+        let JobSnapshot { version, state, timing, .. } = *loaded.snapshot.as_ref();
+        if timing.generation != generation || !state.is_final() {
+            return Ok(());
+        }
+        let expires_at = self.ports.clock.now();
+        let finish = Finish { job: job.clone(), version, generation, state, expires_at };
+        let timers = &self.ports.store.timers;
+        // Should either fail, the timer is due again.
+        if timers.expire_definition(&finish).await? {
+            timers.finish(&finish).await?;
+        }
+        Ok(())
+    }
+
+    /// Finishes a job in this state; `false` if it has changed since it was read.
+    async fn finish(
+        &self,
+        job: &JobRef,
+        state: JobState,
+        loaded: &LoadedJob,
+    ) -> Result<bool, AppError> {
+        let finish = Finish {
+            job: job.clone(),
+            version: loaded.snapshot.version,
+            generation: loaded.snapshot.timing.generation,
+            state,
+            expires_at: self.ports.clock.now() + KEPT_FOR,
+        };
+        let timers = &self.ports.store.timers;
+        if !timers.expire_definition(&finish).await? || !timers.finish(&finish).await? {
+            return Ok(false);
+        }
+        let job_path = job_path(job, Some(loaded));
+        let name = state.name();
+        tracing::info!(job.path = job_path, job.uid, state = name, "a job has finished");
+        self.ports.events.note(Event::Finished { job, state });
+        Ok(true)
+    }
+
+    /// Checks whether all attempts of a job have ended, and which have stalled.
+    async fn check(&self, job: &JobRef, loaded: &LoadedJob) -> Result<FinishCheck, AppError> {
         let (snapshot, Some(timetable)) = (&loaded.snapshot, &loaded.timetable) else {
-            return Ok(Vec::new());
+            return Ok(FinishCheck::default());
         };
         if snapshot.state != JobState::Enabled {
-            return Ok(Vec::new());
+            return Ok(FinishCheck::default());
         }
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
@@ -103,7 +177,7 @@ impl Executor {
                 job.uid,
                 "too many attempts to check whether a job has finished"
             );
-            return Ok(Vec::new());
+            return Ok(FinishCheck::default());
         };
         let pending = self.ports.store.retries.list(&job.uid, LONG_RETRIES_MAX).await?;
         let progress = JobProgress {
@@ -118,22 +192,7 @@ impl Executor {
         };
         let PulseRecord { sweepers, workers } = self.ports.store.pulses.read_pulses().await?;
         let outages = [sweepers.outages, workers.outages].concat();
-        let check = check_finished(&progress, now, &outages, &spans);
-        if let Some(state) = check.over {
-            let finish = Finish {
-                job_uid: job.uid.clone(),
-                generation: snapshot.timing.generation,
-                state,
-                delete_at: now + KEPT_FOR,
-            };
-            if self.ports.store.timers.finish(&finish).await? {
-                let job_path = job_path(job, Some(loaded));
-                let name = state.name();
-                tracing::info!(job.path = job_path, job.uid, state = name, "a job has finished");
-                self.ports.events.note(Event::Finished { job, state });
-            }
-        }
-        Ok(check.resend)
+        Ok(check_finished(&progress, now, &outages, &spans))
     }
 
     /// The attempts of a job's occurrences from an instant on, and the last one before it; `None` if

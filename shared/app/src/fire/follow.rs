@@ -1,17 +1,19 @@
 //! What follows a record: the next attempt, the counters, the end of the job. Every worker that
 //! finds the record does the same, however often it does it.
 
-use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
 use domain::firing::limits::LONG_RETRIES_MAX;
-use domain::firing::{NextStep, OnFailure, is_final_failure, next_step};
+use domain::firing::{
+    FollowPolicy, NO_RETRY_FOLLOWS, NextStep, decide_then, is_final_failure, next_step,
+};
+use domain::recently_counted::IsCounted;
 use domain::work_item::JobRef;
 use ports::Event;
 use ports::store::{Counted, CounterUpdate, CountersAdd, LongRetry};
 
 use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
-use super::loaded_job::{LoadedJob, Policy};
-use super::spans;
+use super::loaded_job::LoadedJob;
 use crate::error::AppError;
 
 /// How often counters are read and written again when others were counted first.
@@ -40,9 +42,9 @@ impl Executor {
         let mut closed = None;
         if let Some(loaded) = loaded {
             let policy = self.policy(job, attempt.role, &loaded).await?;
-            self.send_next(ended, &loaded, &policy).await?;
+            self.send_next(ended, &loaded, policy).await?;
             if attempt.role == Role::Main {
-                closed = self.count_ended(ended, loaded, &policy).await?;
+                closed = self.count_ended(ended, loaded, policy).await?;
             }
         }
         self.remove_timer(job, attempt).await?;
@@ -58,7 +60,7 @@ impl Executor {
         &self,
         ended: EndedAttempt<'_>,
         loaded: &LoadedJob,
-        policy: &Policy,
+        policy: FollowPolicy,
     ) -> Result<(), AppError> {
         let EndedAttempt { job, attempt, record } = ended;
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
@@ -66,8 +68,7 @@ impl Executor {
             // Another start, recurrence or state cancels the retries of the old timing.
             return Ok(());
         }
-        let horizon = spans(self.ports.clock.as_ref()).horizon;
-        match next_step(attempt, record, policy.retries, policy.on_failure, horizon) {
+        match next_step(attempt, record, policy) {
             NextStep::Nothing => Ok(()),
             NextStep::Retry(next) => {
                 self.ports.events.note(Event::Retried { job, attempt: &next });
@@ -87,10 +88,10 @@ impl Executor {
         &self,
         ended: EndedAttempt<'_>,
         loaded: LoadedJob,
-        policy: &Policy,
+        policy: FollowPolicy,
     ) -> Result<Option<LoadedJob>, AppError> {
         let EndedAttempt { job, attempt, record } = ended;
-        let is_fault = is_final_failure(attempt, record, policy.retries);
+        let is_fault = is_final_failure(attempt, record, policy);
         let add = CountersAdd {
             executions: 1,
             failures: u64::from(record.outcome == Outcome::Failed),
@@ -110,25 +111,29 @@ impl Executor {
         Ok(self.ports.queue.send(&[message], self.ports.clock.now()).await?)
     }
 
-    /// Whether the retry that would follow is one too many of those that wait in timers.
-    ///
-    /// The answer is written into the record, so that every worker that follows the record comes to
-    /// the same answer.
-    pub(super) async fn has_too_many_retries(
+    /// Decides what follows an attempt, and writes it into the record. The job's policy may not be
+    /// known, but the action was done: then the attempt is recorded without the decision.
+    pub(super) async fn decide_then(
         &self,
-        ended: EndedAttempt<'_>,
+        job: &JobRef,
+        attempt: &Attempt,
+        record: &mut Record,
         loaded: Option<&LoadedJob>,
-    ) -> bool {
-        let EndedAttempt { job, attempt, record } = ended;
-        let Some(loaded) = loaded else { return false };
-        let Ok(policy) = self.policy(job, attempt.role, loaded).await else { return false };
-        let horizon = spans(self.ports.clock.as_ref()).horizon;
-        let next = next_step(attempt, record, policy.retries, OnFailure::default(), horizon);
-        if !matches!(next, NextStep::Retry(next) if next.is_long) {
-            return false;
+    ) {
+        let Some(loaded) = loaded else { return };
+        let Ok(policy) = self.policy(job, attempt.role, loaded).await else { return };
+        let mut then = decide_then(attempt, record, policy);
+        if matches!(then, Then::Retry { is_long: true, .. }) && self.has_too_many_retries(job).await
+        {
+            record.message.push_str(NO_RETRY_FOLLOWS);
+            then = decide_then(attempt, record, policy);
         }
+        record.then = Some(then);
+    }
+
+    /// Whether as many retries of a job wait in timers as may.
+    async fn has_too_many_retries(&self, job: &JobRef) -> bool {
         let waiting = self.ports.store.retries.list(&job.uid, LONG_RETRIES_MAX).await;
-        // The action was done. If the number is unknown, the attempt must be recorded all the same.
         waiting.is_ok_and(|waiting| waiting.len() >= LONG_RETRIES_MAX as usize)
     }
 
@@ -141,7 +146,15 @@ impl Executor {
     ) -> Result<Option<LoadedJob>, AppError> {
         for _ in 0..COUNT_ROUNDS_MAX {
             let snapshot = &loaded.snapshot;
-            if snapshot.recently_counted.has(&counted.attempt, counted.ended_at) {
+            let Counted { attempt, ended_at, .. } = &counted;
+            let is_counted = match snapshot.recently_counted.has(attempt, *ended_at) {
+                IsCounted::Yes => true,
+                IsCounted::No => false,
+                IsCounted::IfEvicted => {
+                    self.ports.store.counters.is_evicted(&job.uid, attempt, *ended_at).await?
+                }
+            };
+            if is_counted {
                 return Ok(Some(loaded));
             }
             let last_at = &mut counted.add.last_execution_at;

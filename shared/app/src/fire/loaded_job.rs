@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use chrono::{DateTime, Utc};
 use domain::action::Action;
 use domain::attempt::{Attempt, Occurrence, Role};
-use domain::firing::{JobStanding, OnFailure};
+use domain::firing::{FollowPolicy, JobStanding, OnFailure};
 use domain::job::JobDefinition;
 use domain::retry::Retries;
 use domain::work_item::JobRef;
@@ -13,6 +13,7 @@ use ports::store::{Claim, JobSnapshot};
 use recurrence::Timetable;
 
 use super::execute::Executor;
+use super::spans;
 use crate::definition::definition;
 use crate::error::AppError;
 
@@ -22,12 +23,6 @@ pub(super) struct LoadedJob {
     pub(super) timetable: Option<Timetable>,
     /// Parsed when it is first needed.
     definition: OnceLock<JobDefinition>,
-}
-
-/// What decides which attempt follows an attempt.
-pub(super) struct Policy {
-    pub(super) retries: Retries,
-    pub(super) on_failure: OnFailure,
 }
 
 impl Executor {
@@ -85,7 +80,8 @@ impl Executor {
         job: &JobRef,
         role: Role,
         loaded: &LoadedJob,
-    ) -> Result<Policy, AppError> {
+    ) -> Result<FollowPolicy, AppError> {
+        let horizon = spans(self.ports.clock.as_ref()).horizon;
         let JobSnapshot { plan, has_failure_action: has_notice, .. } = *loaded.snapshot.as_ref();
         let no_retries = Retries { count: 0, ..Retries::from_policy(None, plan) };
         if role == Role::Notice {
@@ -94,20 +90,21 @@ impl Executor {
                 Err(error) if error.is_retryable() => return Err(error),
                 Err(_) => no_retries,
             };
-            return Ok(Policy { retries, on_failure: OnFailure::default() });
+            return Ok(FollowPolicy { retries, on_failure: OnFailure::default(), horizon });
         }
         let definition = match self.definition(job, loaded).await {
             Ok(definition) => definition,
             Err(error) if error.is_retryable() => return Err(error),
             Err(_) => {
                 let on_failure = OnFailure { has_error_action: false, has_notice };
-                return Ok(Policy { retries: no_retries, on_failure });
+                return Ok(FollowPolicy { retries: no_retries, on_failure, horizon });
             }
         };
         let has_error_action = definition.action.error_action.is_some();
-        Ok(Policy {
+        Ok(FollowPolicy {
             retries: retries(definition, role, &loaded.snapshot),
             on_failure: OnFailure { has_error_action, has_notice },
+            horizon,
         })
     }
 }

@@ -9,6 +9,7 @@ mod dispatch;
 mod execute;
 mod finish;
 mod follow;
+mod heal;
 mod heartbeat;
 mod loaded_job;
 mod notice;
@@ -29,6 +30,7 @@ use ports::{
 pub(crate) use dispatch::attempt_message;
 pub use dispatch::{DispatchReport, Dispatcher};
 pub use execute::{Executor, Performed};
+pub use heal::Healer;
 pub use heartbeat::Heartbeat;
 pub use place::{DeliveryPlace, Unbounded, Wait, Waiting};
 pub use repair::{RepairPorts, RepairReport, repair};

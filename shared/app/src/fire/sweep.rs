@@ -30,7 +30,7 @@ use ports::store::{Due, PageRequest};
 use ports::{Clock, ErrorType, Timers};
 
 use super::spans;
-use super::{DispatchReport, Dispatcher, Heartbeat};
+use super::{DispatchReport, Dispatcher, Healer, Heartbeat};
 use crate::error::AppError;
 
 /// Timers of a page.
@@ -49,6 +49,7 @@ pub struct Sweeper {
     clock: Arc<dyn Clock>,
     concurrent_pages: NonZeroUsize,
     gathered_max: usize,
+    healer: Option<Healer>,
 }
 
 /// The result of a pass.
@@ -146,7 +147,15 @@ impl Sweeper {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let concurrent_pages = NonZeroUsize::MIN;
-        Self { timers, dispatcher, heartbeat, clock, concurrent_pages, gathered_max: 1 }
+        Self {
+            timers,
+            dispatcher,
+            heartbeat,
+            clock,
+            concurrent_pages,
+            gathered_max: 1,
+            healer: None,
+        }
     }
 
     /// Gathers timers, and dispatches them near the end of a second, or when there are this many.
@@ -160,6 +169,12 @@ impl Sweeper {
     #[must_use]
     pub fn with_concurrent_pages(self, concurrent_pages: NonZeroUsize) -> Self {
         Self { concurrent_pages, ..self }
+    }
+
+    /// Sends occurrences again that a queue has lost.
+    #[must_use]
+    pub fn with_healer(self, healer: Healer) -> Self {
+        Self { healer: Some(healer), ..self }
     }
 
     /// Dispatches every timer that is due or due soon. After the time of a pass it begins no further
@@ -263,6 +278,10 @@ impl Sweeper {
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.timers.due(shard, until, request).await?;
         let reached = page.items.last().map_or(reached, |last| Some(last.due_at));
+        let due = match &self.healer {
+            Some(healer) => healer.heal(page.items).await,
+            None => page.items,
+        };
         let next = page.next.map(|from| ShardCursor {
             reached,
             pages: pages.saturating_add(1),
@@ -270,7 +289,7 @@ impl Sweeper {
             shard,
             from: Some(from),
         });
-        Ok((page.items, next))
+        Ok((due, next))
     }
 }
 

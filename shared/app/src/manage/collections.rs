@@ -236,7 +236,13 @@ impl Manage {
         wanted.location = Some(same_location(before, wanted.location.as_deref())?);
         if (wanted.plan, wanted.quota) != (before.plan, before.quota) {
             self.check_one_free(&old.place, &old.collection.name, wanted.plan).await?;
-            self.check_jobs_fit(&old, &wanted).await?;
+            let limits =
+                JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
+            let is_full = |jobs| limits.check_job_count(jobs).is_err();
+            if is_full(old.job_count) && self.has_room(&old, is_full).await? {
+                return Ok(None);
+            }
+            self.check_jobs_fit(&old, limits).await?;
         }
         self.check_failure_action(&mut wanted)?;
         let sealed = self.seal_collection(&old.collection.uid, &wanted).await?;
@@ -309,18 +315,17 @@ impl Manage {
     async fn check_jobs_fit(
         &self,
         old: &CollectionRecord,
-        wanted: &CollectionDefinition,
+        limits: JobLimits,
     ) -> Result<(), AppError> {
-        let limits = JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         limits.check_job_count(old.job_count)?;
-        let mut from = None;
+        let (mut from, now) = (None, self.ports.clock.now());
         // Bounded by the jobs of the collection.
         loop {
             let page = PageRequest { from, items_max: PAGE_ITEMS };
-            let page = self.ports.jobs.list(&old.collection.uid, page).await?;
+            let page = self.ports.jobs.list(&old.collection.uid, now, page).await?;
             for record in &page.items {
                 let job = shown_definition(&record.uid, &record.document)?;
-                let timetable = record.timer.timing.timetable(&job, self.ports.clock.now());
+                let timetable = record.timer.timing.timetable(&job, now);
                 limits.check_gap(timetable.ok().and_then(|timetable| timetable.smallest_gap()))?;
                 limits.check_authentication(secrets::authenticates(&job))?;
             }

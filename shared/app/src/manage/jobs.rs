@@ -71,7 +71,8 @@ impl Manage {
         page: PageRequest,
     ) -> Result<Page<JobView>, AppError> {
         let collection = self.parent(place, collection).await?;
-        let page = self.ports.jobs.list(&collection.collection.uid, page).await?;
+        let now = self.ports.clock.now();
+        let page = self.ports.jobs.list(&collection.collection.uid, now, page).await?;
         let views = page.items.into_iter().map(|job| self.stored_view(&collection, job));
         Ok(Page { items: views.collect::<Result<_, _>>()?, next: page.next })
     }
@@ -91,7 +92,7 @@ impl Manage {
         let body = canonical_names(body, JOB)?;
         retry_on_stale(format!("job '{name}'"), || async {
             let collection = self.parent(place, collection).await?;
-            let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
+            let found = self.find_job(&collection, name).await?;
             self.check_job_condition(name, found.as_ref())?;
             let body = self.with_unsent(body.clone(), found.as_ref(), &collection).await?;
             let wanted = accept(&body, collection.collection.definition.plan)?;
@@ -240,18 +241,22 @@ impl Manage {
         let uid = self.ports.ids.new_id();
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
-        let timer = timer(&wanted, timing, &timetable, JobCounters::default(), now);
-        let job = JobRecord { uid, name: name.clone(), document: shown, sealed, version: 1, timer };
+        let timer = timer(&wanted, timing, &timetable, JobCounters::default());
+        let (name, expires_at) = (name.clone(), expires_at(&timer, now));
+        let job = JobRecord { uid, name, document: shown, sealed, version: 1, expires_at, timer };
         let save = SaveJob { collection, job: &job, timer_changes: true };
-        match self.ports.jobs.create(save, limits.jobs_max()).await? {
+        match self.ports.jobs.create(save, limits.jobs_max(), now).await? {
             Saved::Kept => {
                 self.dispatch_soon(collection, &job).await;
                 Ok(Some(self.view(collection, job, document)))
             }
             Saved::Stale => Ok(None),
             Saved::Full => {
-                // The collection is full, whatever the count was when it was read.
-                limits.check_job_count(u32::MAX)?;
+                let is_full = |jobs: u32| limits.check_job_count(jobs.saturating_add(1)).is_err();
+                if !self.has_room(collection, is_full).await? {
+                    // The collection is full, whatever the count was when it was read.
+                    limits.check_job_count(u32::MAX)?;
+                }
                 Ok(None)
             }
         }
@@ -273,12 +278,13 @@ impl Manage {
             Change::Becomes(timing) => {
                 let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
                 let counters = old.timer.counters;
-                (timer(&wanted, timing, &timetable, counters, now), true)
+                (timer(&wanted, timing, &timetable, counters), true)
             }
         };
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&old.uid, &document).await?;
-        let job = JobRecord { document: shown, sealed, timer, ..old };
+        let expires_at = expires_at(&timer, now);
+        let job = JobRecord { document: shown, sealed, expires_at, timer, ..old };
         let save = SaveJob { collection, job: &job, timer_changes };
         match self.ports.jobs.replace(save).await? {
             Saved::Kept => {
@@ -362,8 +368,41 @@ impl Manage {
         collection: &CollectionRecord,
         name: &Name,
     ) -> Result<JobRecord, AppError> {
-        let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
+        let found = self.find_job(collection, name).await?;
         found.ok_or_else(|| AppError::NoJob { name: name.to_string() })
+    }
+
+    /// The record of a job, unless it has expired.
+    async fn find_job(
+        &self,
+        collection: &CollectionRecord,
+        name: &Name,
+    ) -> Result<Option<JobRecord>, AppError> {
+        let now = self.ports.clock.now();
+        let found = self.ports.jobs.find(&collection.collection.uid, name).await?;
+        Ok(found.filter(|job| job.expires_at.is_none_or(|at| at > now)))
+    }
+
+    /// Whether a collection that seems to be full may have room after all. The number of its jobs may
+    /// be too high, because jobs that expire are not taken off: then it is corrected.
+    pub(super) async fn has_room(
+        &self,
+        collection: &CollectionRecord,
+        is_full: impl Fn(u32) -> bool + Send,
+    ) -> Result<bool, AppError> {
+        let now = self.ports.clock.now();
+        match self.ports.jobs.count(collection, now).await? {
+            // Another request has corrected it.
+            Some(recount) if !is_full(recount.as_read) => Ok(true),
+            Some(recount) if recount.jobs < recount.as_read => {
+                // If another change came first, the caller reads the collection again in any case.
+                let (Saved::Kept | Saved::Stale | Saved::Full) =
+                    self.ports.jobs.correct_count(collection, recount).await?;
+                Ok(true)
+            }
+            Some(_) => Ok(false),
+            None => Ok(true),
+        }
     }
 
     /// The view of a job that was read. A job that this version cannot read, as a newer one wrote
@@ -436,16 +475,20 @@ fn timer(
     timing: Timing,
     timetable: &Timetable,
     counters: JobCounters,
-    now: DateTime<Utc>,
 ) -> TimerRecord {
     let first = timetable.iter().next().filter(|_| !timing.is_over(wanted));
     let (state, due_at) = match (wanted.switch, first) {
         (Switch::Disabled, _) => (JobState::Disabled, None),
         (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(first)),
-        (Switch::Enabled, None) => (JobState::Completed, Some(now + KEPT_FOR)),
+        (Switch::Enabled, None) => (JobState::Completed, None),
     };
     let timetable = (wanted.switch == Switch::Enabled).then(|| timetable.to_string());
     TimerRecord { state, timing, timetable, counters, due_at, is_spent: state.is_final() }
+}
+
+/// When a job expires that has this timer. A job without any occurrence has finished already.
+fn expires_at(timer: &TimerRecord, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    timer.state.is_final().then(|| now + KEPT_FOR)
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {

@@ -37,7 +37,7 @@ use crate::fire::Dispatcher;
 pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;
-pub use view::{CollectionView, ExecutionView, JobStatus, JobView};
+pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 
 /// How often a change is attempted while concurrent changes come first.
 const CHANGE_ATTEMPTS_MAX: usize = 20;

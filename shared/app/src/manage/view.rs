@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::document::{Durations, JobDocument, write_collection};
+use domain::firing::LeftOut;
 use domain::job::{JobCounters, JobState};
 use domain::name::Name;
 use ports::store::{CollectionRecord, ResourceGroup};
@@ -92,6 +93,19 @@ pub struct ExecutionView {
     pub attempt: Attempt,
     /// How it ended.
     pub record: Record,
+}
+
+/// Occurrences that were left out, as they are answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOutView {
+    /// The subscription and resource group, in the case in which they were first given.
+    pub place: ResourceGroup,
+    /// The name of the collection, in the case in which it was first given.
+    pub collection: Name,
+    /// The name of the job, in the case in which it was first given.
+    pub job: Name,
+    /// The occurrences.
+    pub left_out: LeftOut,
 }
 
 impl ExecutionView {

@@ -11,7 +11,7 @@ use recurrence::Timetable;
 
 use super::limits::Spans;
 use super::may_start::fell_due_at;
-use super::next_step::{NextStep, OnFailure, next_step};
+use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
 use super::outage::{Outage, overtaken_in};
 use super::plan::latest_until;
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
@@ -183,9 +183,11 @@ fn occurrence_status(
     Bounds { on_since, outages, horizon, expired }: Bounds<'_>,
 ) -> OccurrenceStatus {
     let first = Attempt::first(progress.generation, Occurrence::Scheduled { nominal_at });
+    let retries = progress.retries;
+    let policy = FollowPolicy { retries, on_failure: OnFailure::default(), horizon };
     // The records before the latest one may have expired.
     let has_ended = |number: &u32| matches!(seen.get(&(nominal_at, *number)), Some(Some(_)));
-    let number = (0..=progress.retries.count).rev().find(has_ended).unwrap_or(0);
+    let number = (0..=retries.count).rev().find(has_ended).unwrap_or(0);
     let mut attempt = Attempt { number, ..first };
     // Bounded by the number of retries.
     loop {
@@ -207,7 +209,7 @@ fn occurrence_status(
         if record.outcome == Outcome::Succeeded {
             return OccurrenceStatus::Succeeded;
         }
-        match next_step(&attempt, record, progress.retries, OnFailure::default(), horizon) {
+        match next_step(&attempt, record, policy) {
             NextStep::Retry(next) => attempt = next,
             NextStep::Nothing | NextStep::ErrorAction(_) | NextStep::Notice(_) => {
                 return OccurrenceStatus::Failed;
@@ -238,7 +240,14 @@ mod tests {
         let (attempt, _) = claimed(minute, number);
         let ended_at = at(minute) + TimeDelta::seconds(30 * i64::from(number) + 1);
         let message = String::new();
-        let record = Record { started_at: at(minute), ended_at, outcome, message, repeat_count: 1 };
+        let record = Record {
+            started_at: at(minute),
+            ended_at,
+            outcome,
+            message,
+            repeat_count: 1,
+            then: None,
+        };
         (attempt, Some(record))
     }
 

@@ -95,21 +95,21 @@ pub fn may_start(
     if standing.generation != attempt.generation {
         return Err(SkipReason::TimingChanged);
     }
-    match (standing.state, attempt.role) {
-        (JobState::Enabled, _)
-        | (JobState::Completed | JobState::Faulted, Role::Error | Role::Notice) => {}
-        (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
-            return Err(SkipReason::NotEnabled);
-        }
-    }
     let is_first = attempt.role == Role::Main && attempt.number == 0;
-    match standing.timetable {
-        Some(timetable)
-            if is_first && overtaken_in(timetable, nominal_at, ready_at, outages).is_some() =>
-        {
+    let is_overtaken = is_first
+        && standing.timetable.is_some_and(|timetable| {
+            overtaken_in(timetable, nominal_at, ready_at, outages).is_some()
+        });
+    match (standing.state, attempt.role) {
+        // The outage may have cost the last occurrences but one, so that the job has finished already.
+        (JobState::Enabled | JobState::Completed | JobState::Faulted, _) if is_overtaken => {
             Err(SkipReason::Overtaken)
         }
-        _ => Ok(()),
+        (JobState::Enabled, _)
+        | (JobState::Completed | JobState::Faulted, Role::Error | Role::Notice) => Ok(()),
+        (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
+            Err(SkipReason::NotEnabled)
+        }
     }
 }
 
@@ -179,6 +179,8 @@ mod tests {
         // Its successor, 01:01, was due at the end of the outage.
         let until = |until| [Outage { from: at(55), until }];
         check("overtaken", Some(good), &until(at(61)), [Err(SkipReason::Overtaken), ok, ok, ok]);
+        let over = with(JobState::Completed);
+        check("and completed", over, &until(at(61)), [Err(SkipReason::Overtaken), not, ok, ok]);
         check("not quite", Some(good), &until(at(61) - chrono::TimeDelta::seconds(1)), [ok; 4]);
         let [outage] = until(at(61));
         let sent_later = may_start(&first, Some(good), at(62), &[outage]);

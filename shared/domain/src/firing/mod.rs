@@ -15,13 +15,17 @@ mod next_step;
 mod outage;
 mod places;
 mod plan;
+mod sent_before;
 
 pub use finish_check::{
     FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
 };
 pub use may_start::{JobStanding, SkipReason, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
-pub use next_step::{NO_RETRY_FOLLOWS, NextStep, OnFailure, is_final_failure, next_step};
-pub use outage::{OUTAGES_MAX, Outage, Pulse, overtaken_in};
+pub use next_step::{
+    FollowPolicy, NO_RETRY_FOLLOWS, NextStep, OnFailure, decide_then, is_final_failure, next_step,
+};
+pub use outage::{Around, LeftOut, OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
+pub use sent_before::sent_before;

@@ -1,9 +1,9 @@
-//! What follows an attempt. It depends on the record alone, so that every worker that reads the record
-//! comes to the same result.
+//! What follows an attempt. It is decided once, and is in the record, so that every worker that reads
+//! the record comes to the same result, whatever has become of the job's policy.
 
 use chrono::TimeDelta;
 
-use crate::attempt::{Attempt, Outcome, Record, Role};
+use crate::attempt::{Attempt, Outcome, Record, Role, Then};
 use crate::retry::Retries;
 
 /// The end of the message of an attempt whose retry cannot be stored, because too many retries of the
@@ -35,42 +35,56 @@ pub struct OnFailure {
 
 /// Whether an attempt with this record has failed and is the last one of its action.
 #[must_use]
-pub fn is_final_failure(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
-    record.outcome == Outcome::Failed && !has_retry(attempt, record, retries)
+pub fn is_final_failure(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> bool {
+    let then = || decide_then(attempt, record, policy);
+    let then = record.then.unwrap_or_else(then);
+    record.outcome == Outcome::Failed && !matches!(then, Then::Retry { .. })
 }
 
-/// What follows an attempt with this record. `retries` are the retries of its action.
-///
-/// `horizon` is how long a message may be delayed. A retry that is further away waits in a timer.
+/// The policy that decides what follows an attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct FollowPolicy {
+    /// The retries of the attempt's action.
+    pub retries: Retries,
+    /// What the job and its collection have for a failure.
+    pub on_failure: OnFailure,
+    /// How long a message may be delayed. A retry that is further away waits in a timer.
+    pub horizon: TimeDelta,
+}
+
+/// Decides what follows an attempt with this record, which does not say so itself.
 #[must_use]
-pub fn next_step(
+pub fn decide_then(
     attempt: &Attempt,
     record: &Record,
-    retries: Retries,
-    on_failure: OnFailure,
-    horizon: TimeDelta,
-) -> NextStep {
+    FollowPolicy { retries, on_failure, horizon }: FollowPolicy,
+) -> Then {
     let is_failure = record.outcome == Outcome::Failed;
-    if is_failure && has_retry(attempt, record, retries) {
+    let gave_up = record.message.ends_with(NO_RETRY_FOLLOWS);
+    if is_failure && attempt.number < retries.count && !gave_up {
         let interval = TimeDelta::try_milliseconds(
             i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX),
         )
         .unwrap_or(TimeDelta::MAX);
-        let Some(due_at) = record.ended_at.checked_add_signed(interval) else {
-            // It would be due after the end of the calendar.
-            return NextStep::Nothing;
-        };
-        let number = attempt.number + 1;
-        let is_long = interval > horizon;
-        let sent_late_at = None;
-        return NextStep::Retry(Attempt {
-            number,
-            due_at,
-            is_long,
-            sent_late_at,
-            ..attempt.clone()
-        });
+        // Without a due time, it would be after the end of the calendar.
+        return record
+            .ended_at
+            .checked_add_signed(interval)
+            .map_or(Then::Nothing, |due_at| Then::Retry { due_at, is_long: interval > horizon });
     }
+    match attempt.role {
+        Role::Main if is_failure && on_failure.has_error_action => Then::ErrorAction,
+        Role::Main if is_failure && on_failure.has_notice => Then::Notice,
+        // However the error action ended, the occurrence has failed.
+        Role::Error if on_failure.has_notice => Then::Notice,
+        Role::Main | Role::Error | Role::Notice => Then::Nothing,
+    }
+}
+
+/// What follows an attempt with this record: what the record says, or else what the policy says now.
+#[must_use]
+pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> NextStep {
+    let then = || decide_then(attempt, record, policy);
     let first_of = |role| Attempt {
         role,
         number: 0,
@@ -79,21 +93,18 @@ pub fn next_step(
         sent_late_at: None,
         ..attempt.clone()
     };
-    match attempt.role {
-        Role::Main if is_failure && on_failure.has_error_action => {
-            NextStep::ErrorAction(first_of(Role::Error))
-        }
-        Role::Main if is_failure && on_failure.has_notice => {
-            NextStep::Notice(first_of(Role::Notice))
-        }
-        // However the error action ended, the occurrence has failed.
-        Role::Error if on_failure.has_notice => NextStep::Notice(first_of(Role::Notice)),
-        Role::Main | Role::Error | Role::Notice => NextStep::Nothing,
+    match record.then.unwrap_or_else(then) {
+        Then::Nothing => NextStep::Nothing,
+        Then::Retry { due_at, is_long } => NextStep::Retry(Attempt {
+            number: attempt.number + 1,
+            due_at,
+            is_long,
+            sent_late_at: None,
+            ..attempt.clone()
+        }),
+        Then::ErrorAction => NextStep::ErrorAction(first_of(Role::Error)),
+        Then::Notice => NextStep::Notice(first_of(Role::Notice)),
     }
-}
-
-fn has_retry(attempt: &Attempt, record: &Record, retries: Retries) -> bool {
-    attempt.number < retries.count && !record.message.ends_with(NO_RETRY_FOLLOWS)
 }
 
 #[cfg(test)]
@@ -115,7 +126,12 @@ mod tests {
             outcome,
             message: String::new(),
             repeat_count: 1,
+            then: None,
         }
+    }
+
+    fn policy(retries: Retries, on_failure: OnFailure) -> FollowPolicy {
+        FollowPolicy { retries, on_failure, horizon: TimeDelta::minutes(14) }
     }
 
     #[test]
@@ -126,8 +142,21 @@ mod tests {
         let error = |number| Attempt { role: Role::Error, number, ..first.clone() };
         let notice = |number| Attempt { role: Role::Notice, number, ..first.clone() };
         let next_of = |attempt: &Attempt, outcome, retries, on_failure| {
-            let horizon = TimeDelta::minutes(14);
-            match next_step(attempt, &record(outcome), retries, on_failure, horizon) {
+            let policy = policy(retries, on_failure);
+            let undecided = record(outcome);
+            let then = Some(decide_then(attempt, &undecided, policy));
+            let decided = Record { then, ..undecided.clone() };
+            let next = next_step(attempt, &undecided, policy);
+            // Once it is decided, no other policy changes it.
+            for count in [0, 9] {
+                let other = FollowPolicy { retries: Retries { count, ..retries }, ..policy };
+                assert_eq!(next_step(attempt, &decided, other), next);
+                assert_eq!(
+                    is_final_failure(attempt, &decided, other),
+                    is_final_failure(attempt, &undecided, policy)
+                );
+            }
+            match next {
                 NextStep::Nothing => "nothing".to_owned(),
                 NextStep::Retry(next) | NextStep::ErrorAction(next) | NextStep::Notice(next) => {
                     format!(
@@ -172,12 +201,13 @@ mod tests {
         assert_eq!(next(&first, failed, retries(1, 841), false), "Main 1 at 902 long");
         assert_eq!(next(&error(0), failed, retries(1, 30), true), "Error 1 at 91");
         assert_eq!(next(&error(1), failed, retries(1, 30), true), "nothing");
-        // A policy that was made shorter meanwhile ends the chain.
+        // A policy that was made shorter meanwhile ends the chain, if nothing was decided before.
         assert_eq!(next(&nth(3), failed, retries(1, 30), false), "nothing");
         let gave_up = Record { message: format!("x{NO_RETRY_FOLLOWS}"), ..record(failed) };
-        assert!(is_final_failure(&first, &gave_up, retries(4, 30)));
-        assert!(is_final_failure(&nth(4), &record(failed), retries(4, 30)));
-        assert!(!is_final_failure(&nth(3), &record(failed), retries(4, 30)));
-        assert!(!is_final_failure(&nth(4), &record(ok), retries(4, 30)));
+        let four = policy(retries(4, 30), OnFailure::default());
+        assert!(is_final_failure(&first, &gave_up, four));
+        assert!(is_final_failure(&nth(4), &record(failed), four));
+        assert!(!is_final_failure(&nth(3), &record(failed), four));
+        assert!(!is_final_failure(&nth(4), &record(ok), four));
     }
 }

@@ -13,6 +13,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use recurrence::Timetable;
 
 use super::limits::Spans;
+use super::plan::latest_until;
+use crate::attempt::KEPT_FOR;
 
 /// The most outages that are remembered.
 pub const OUTAGES_MAX: usize = 20;
@@ -74,6 +76,84 @@ impl Pulse {
         outages.drain(..forgotten);
         Self { beat_at: Some(now), outages }
     }
+}
+
+/// Occurrences of a job that were left out, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The generation of the job's timing.
+    pub generation: u64,
+    /// The first of them.
+    pub first: DateTime<Utc>,
+    /// The last of them.
+    pub last: DateTime<Utc>,
+    /// How many they are.
+    pub occurrences: u64,
+    /// The outage for which they were left out.
+    pub outage: Outage,
+    /// When they were left out.
+    pub at: DateTime<Utc>,
+}
+
+impl LeftOut {
+    /// When they are no longer answered.
+    #[must_use]
+    pub fn expires_at(&self) -> DateTime<Utc> {
+        self.at.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
+    }
+
+    /// What an outage cost from this occurrence on: all up to the one that has its successor after the
+    /// outage. `None` if nothing is left out.
+    #[must_use]
+    pub fn from_occurrence(
+        timetable: &Timetable,
+        generation: u64,
+        first: DateTime<Utc>,
+        outage: Outage,
+        at: DateTime<Utc>,
+    ) -> Option<Self> {
+        let runs = latest_until(timetable, first, outage.until)?;
+        Self::between(timetable, generation, [first, runs], outage, at)
+    }
+
+    /// What an outage cost up to one occurrence that it cost. A worker that leaves a later one out
+    /// comes to an answer that begins with the same occurrence, and goes further.
+    #[must_use]
+    pub fn around(
+        timetable: &Timetable,
+        generation: u64,
+        nominal_at: DateTime<Utc>,
+        around: &Around,
+    ) -> Option<Self> {
+        let Around { outage, since, at } = *around;
+        let first = timetable.at_or_after(outage.from.max(since))?.min(nominal_at);
+        Self::between(timetable, generation, [first, timetable.after(nominal_at)?], outage, at)
+    }
+
+    /// The occurrences from one to another, without the other.
+    fn between(
+        timetable: &Timetable,
+        generation: u64,
+        [first, end]: [DateTime<Utc>; 2],
+        outage: Outage,
+        at: DateTime<Utc>,
+    ) -> Option<Self> {
+        let before_end = end.checked_sub_signed(TimeDelta::nanoseconds(100))?;
+        let last = latest_until(timetable, first, before_end)?;
+        let occurrences = timetable.count_between(first, end);
+        Some(Self { generation, first, last, occurrences, outage, at })
+    }
+}
+
+/// An outage that cost an occurrence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Around {
+    /// The outage.
+    pub outage: Outage,
+    /// Since when the timing of the job holds.
+    pub since: DateTime<Utc>,
+    /// When the occurrence was left out.
+    pub at: DateTime<Utc>,
 }
 
 /// The outage in which an occurrence was ready to go on, and at whose end its successor was due, too:
@@ -162,6 +242,30 @@ mod tests {
         for (now, is_due) in [(1_000, false), (1_049, false), (1_050, true), (999, true)] {
             assert_eq!(pulse(1_000, &[]).is_due(at(now), &spans), is_due, "{now}");
         }
+    }
+
+    #[test]
+    fn what_an_outage_costs_begins_with_the_same_occurrence_for_each_that_it_cost() {
+        let rule = serde_json::json!({"frequency": "minute"});
+        let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        let minutely = Timetable::new(&rule, None, at(0)).unwrap();
+        let outage = outage(100, 615);
+        let found = |nominal, since| {
+            let around = Around { outage, since: at(since), at: at(620) };
+            let found = LeftOut::around(&minutely, 1, at(nominal), &around)?;
+            assert_eq!((found.generation, found.outage, found.at), (1, outage, at(620)));
+            Some((found.first.timestamp(), found.last.timestamp(), found.occurrences))
+        };
+        assert_eq!(found(120, 0), Some((120, 120, 1)));
+        assert_eq!(found(300, 0), Some((120, 300, 4)));
+        assert_eq!(found(540, 0), Some((120, 540, 8)));
+        // The timing is younger than the beginning of the outage; the occurrence is older.
+        assert_eq!(found(300, 290), Some((300, 300, 1)));
+        assert_eq!(found(60, 0), Some((60, 60, 1)));
+        // The sweeper knows at once where it ends.
+        let all = LeftOut::from_occurrence(&minutely, 1, at(180), outage, at(620)).unwrap();
+        assert_eq!((all.first, all.last, all.occurrences), (at(180), at(540), 7));
+        assert_eq!(LeftOut::from_occurrence(&minutely, 1, at(600), outage, at(620)), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use recurrence::Timetable;
 
-use super::outage::{Outage, overtaken_in};
+use super::outage::{LeftOut, Outage, overtaken_in};
 use crate::tick::{from_ticks, ticks};
 
 /// What bounds a plan.
@@ -26,8 +26,8 @@ pub struct Window<'a> {
 pub struct DispatchPlan {
     /// The occurrences to send, in order.
     pub send: Vec<DateTime<Utc>>,
-    /// How many occurrences an outage cost: they are not sent, and do not come again.
-    pub overtaken: u64,
+    /// What outages cost: these occurrences are not sent, and do not come again.
+    pub left_out: Vec<LeftOut>,
     /// When the timer is due next.
     pub next: NextLook,
 }
@@ -61,10 +61,11 @@ impl NextLook {
 #[must_use]
 pub fn plan_dispatch(
     timetable: &Timetable,
+    generation: u64,
     from: DateTime<Utc>,
     window: &Window<'_>,
 ) -> DispatchPlan {
-    let mut overtaken = 0;
+    let mut left_out = Vec::new();
     let mut next = timetable.at_or_after(from);
     let mut send = Vec::new();
     while let Some(at) = next.filter(|at| *at <= window.until) {
@@ -73,9 +74,12 @@ pub fn plan_dispatch(
         }
         let outage = overtaken_in(timetable, at, at, window.outages);
         // The last one in an outage has its successor after it.
-        if let Some(last) = outage.and_then(|it| latest_until(timetable, at, it.until)) {
-            overtaken += timetable.count_between(at, last);
-            next = Some(last);
+        let cost = outage.and_then(|outage| {
+            LeftOut::from_occurrence(timetable, generation, at, outage, window.now)
+        });
+        if let Some(cost) = cost {
+            next = timetable.after(cost.last);
+            left_out.push(cost);
         } else {
             send.push(at);
             next = timetable.after(at);
@@ -88,7 +92,7 @@ pub fn plan_dispatch(
         },
         NextLook::Occurrence,
     );
-    DispatchPlan { send, overtaken, next }
+    DispatchPlan { send, left_out, next }
 }
 
 /// The latest occurrence from `from` until `until`, both inclusive.
@@ -151,13 +155,13 @@ mod tests {
         outages: &[Outage],
     ) -> (Vec<String>, u64, String) {
         let timetable = timetable(rule, "2027-01-01T00:00");
-        let plan_dispatch = plan_dispatch(&timetable, at(from), &window(now, outages));
+        let plan_dispatch = plan_dispatch(&timetable, 1, at(from), &window(now, outages));
         let handed =
             plan_dispatch.send.iter().map(|at| format_instant(*at)[11..16].to_owned()).collect();
         let spent = if plan_dispatch.next.is_spent() { " spent" } else { "" };
         (
             handed,
-            plan_dispatch.overtaken,
+            plan_dispatch.left_out.iter().map(|left_out| left_out.occurrences).sum(),
             format!("{}{spent}", &format_instant(plan_dispatch.next.at())[..16]),
         )
     }
@@ -270,7 +274,7 @@ mod tests {
         let timetable = timetable(r#"{"frequency":"minute"}"#, "2027-01-01T00:00");
         let mut window = window("2027-01-01T00:00", &[]);
         window.until = at("2027-01-02T00:00");
-        let plan_dispatch = plan_dispatch(&timetable, at("2027-01-01T00:00"), &window);
+        let plan_dispatch = plan_dispatch(&timetable, 1, at("2027-01-01T00:00"), &window);
         assert_eq!(plan_dispatch.send.len(), 16);
         assert_eq!(plan_dispatch.next, NextLook::Occurrence(at("2027-01-01T00:16")));
     }

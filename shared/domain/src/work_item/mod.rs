@@ -39,9 +39,9 @@ pub enum WorkItem {
         /// The generation of the job's timing when the sweeper read it.
         generation: u64,
     },
-    /// Delete a job that finished long ago.
+    /// Let a job expire that finished long ago. Only jobs that an earlier version finished ask for it.
     DeleteJob {
-        /// The job to delete.
+        /// The job.
         job: JobRef,
         /// The generation of the timing with which the job finished.
         generation: u64,

@@ -61,6 +61,7 @@ async fn sent() -> BTreeMap<String, Value> {
         outcome: Outcome::Failed,
         message: String::new(),
         repeat_count: 1,
+        then: None,
     };
     let late = TimeDelta::milliseconds(2);
     bus.note(Event::Executed {

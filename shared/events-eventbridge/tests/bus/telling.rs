@@ -28,7 +28,7 @@ fn job() -> JobRef {
 
 fn record(outcome: Outcome) -> Record {
     let message = "the target said hunter2".to_owned();
-    Record { started_at: at(1), ended_at: at(2), outcome, message, repeat_count: 3 }
+    Record { started_at: at(1), ended_at: at(2), outcome, message, repeat_count: 3, then: None }
 }
 
 fn entries(call: &AwsCall) -> &Vec<Value> {

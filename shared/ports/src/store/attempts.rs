@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::firing::LeftOut;
 use domain::work_item::JobRef;
 
 use super::{Page, PageRequest, StoreError};
@@ -83,6 +84,10 @@ pub trait Attempts: Send + Sync {
 
     /// Records how an attempt ended.
     async fn record(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError>;
+
+    /// Records that occurrences of a job were left out, unless it is recorded that more were, from the
+    /// same one on.
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError>;
 }
 
 /// Reads what jobs have done. Its own trait, so that a reader of history cannot claim.
@@ -95,4 +100,20 @@ pub trait History: Send + Sync {
         job_uid: &str,
         page: PageRequest,
     ) -> Result<Page<HistoryEntry>, StoreError>;
+
+    /// The attempts that are claimed or have ended at the occurrences of this time, both ends included.
+    /// What was written a moment ago may be missing.
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError>;
+
+    /// Lists the occurrences of a job that were left out, the newest first.
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError>;
 }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::Attempt;
-use domain::recently_counted::RecentlyCounted;
+use domain::recently_counted::{Evicted, RecentlyCounted};
 
 use super::StoreError;
 
@@ -27,18 +27,28 @@ pub struct Counted {
     pub add: CountersAdd,
 }
 
+/// What is counted after an update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AfterUpdate {
+    /// The attempts that are remembered.
+    pub recently_counted: RecentlyCounted,
+    /// Attempts that are no longer remembered. They must be stored first.
+    pub evicted: Option<Evicted>,
+}
+
 impl CounterUpdate {
-    /// What is counted after this update.
+    /// What is counted after this update. Only attempts that were counted before are evicted.
     #[must_use]
-    pub fn recently_counted(&self) -> RecentlyCounted {
+    pub fn after(&self) -> AfterUpdate {
         let mut ended: Vec<&Counted> = self.counted.iter().collect();
         // Of several at once, the one that ended first is to be forgotten first.
         ended.sort_by_key(|counted| counted.ended_at);
         let mut recently_counted = self.as_read.clone();
+        let evicted = recently_counted.make_room(ended.len());
         for Counted { attempt, ended_at, .. } in ended {
             recently_counted.add(attempt, *ended_at);
         }
-        recently_counted
+        AfterUpdate { recently_counted, evicted }
     }
 
     /// What all attempts of this update add to the counters.
@@ -102,4 +112,12 @@ impl CountersAdd {
 pub trait Counters: Send + Sync {
     /// Counts attempts; `false` if others were counted since the job was read, or the job is gone.
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError>;
+
+    /// Whether an attempt is among those that were counted and are no longer remembered.
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError>;
 }

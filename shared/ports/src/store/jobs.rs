@@ -19,6 +19,8 @@ pub struct JobRecord {
     pub sealed: Option<Vec<u8>>,
     /// The number of this change of the definition.
     pub version: u64,
+    /// From when on it is as if the job did not exist; `None` while it has not finished.
+    pub expires_at: Option<DateTime<Utc>>,
     /// What changes when it fires.
     pub timer: TimerRecord,
 }
@@ -36,7 +38,8 @@ pub struct TimerRecord {
     /// The counters of what it has done so far.
     pub counters: JobCounters,
     /// When the sweeper must look at the job: at the next occurrence to dispatch; if none is left,
-    /// to check whether the job finished; if it finished, to delete it. `None` while it is disabled.
+    /// to check whether the job finished. `None` if it is disabled or has finished. If an earlier
+    /// version finished it, it is due to be deleted.
     pub due_at: Option<DateTime<Utc>>,
     /// Whether every occurrence has been dispatched.
     pub is_spent: bool,
@@ -65,6 +68,17 @@ pub struct SaveJob<'a> {
     pub timer_changes: bool,
 }
 
+/// The number of jobs of a collection, counted one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recount {
+    /// The number that was stored. It may be too high, because jobs that expire are not taken off.
+    pub as_read: u32,
+    /// How many jobs had been created in the collection. It tells whether one was created since.
+    pub creations: u64,
+    /// The jobs that have not expired.
+    pub jobs: u32,
+}
+
 /// Stores the definitions of jobs, each with its timer. Names match without regard to case.
 #[async_trait]
 pub trait Jobs: Send + Sync {
@@ -75,16 +89,37 @@ pub trait Jobs: Send + Sync {
         name: &Name,
     ) -> Result<Option<JobRecord>, StoreError>;
 
-    /// Lists the jobs of a collection, by name.
+    /// Lists the jobs of a collection that have not expired, by name.
     async fn list(
         &self,
         collection_uid: &str,
+        now: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError>;
 
-    /// Creates a job, unless one with its name exists, and counts it in its collection. The answer
-    /// is [`Saved::Full`] if the collection already holds `jobs_max` jobs.
-    async fn create(&self, save: SaveJob<'_>, jobs_max: Option<u32>) -> Result<Saved, StoreError>;
+    /// Creates a job, unless one with its name exists that has not expired, and counts it in its
+    /// collection. The answer is [`Saved::Full`] if the collection counts `jobs_max` jobs already: then
+    /// it may have to be [counted](Self::count).
+    async fn create(
+        &self,
+        save: SaveJob<'_>,
+        jobs_max: Option<u32>,
+        now: DateTime<Utc>,
+    ) -> Result<Saved, StoreError>;
+
+    /// Counts the jobs of a collection that have not expired; `None` if the collection is gone.
+    async fn count(
+        &self,
+        collection: &CollectionRecord,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Recount>, StoreError>;
+
+    /// Corrects the number of jobs of a collection, unless it has changed since it was counted.
+    async fn correct_count(
+        &self,
+        collection: &CollectionRecord,
+        recount: Recount,
+    ) -> Result<Saved, StoreError>;
 
     /// Replaces a job that was read at `job.version`. The stored version is the next.
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError>;

@@ -26,9 +26,9 @@ pub use attempts::{
     Attempts, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry, Recorded,
 };
 pub use collections::{CollectionRecord, Collections, ResourceGroup};
-pub use counters::{Counted, CounterUpdate, Counters, CountersAdd};
+pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd};
 pub use error::StoreError;
-pub use jobs::{JobRecord, Jobs, SaveJob, Saved, TimerRecord};
+pub use jobs::{JobRecord, Jobs, Recount, SaveJob, Saved, TimerRecord};
 pub use page::{Page, PageRequest};
 pub use pulses::{PulseOf, PulseRecord, Pulses};
 pub use removal::Removal;

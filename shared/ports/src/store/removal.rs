@@ -1,15 +1,10 @@
 use async_trait::async_trait;
-use domain::work_item::JobRef;
 
 use super::StoreError;
 
 /// Removes what is over.
 #[async_trait]
 pub trait Removal: Send + Sync {
-    /// Deletes a job that has finished under this generation of its timing, and takes it off the
-    /// count of its collection. Any other job stays as it is.
-    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError>;
-
     /// Deletes some of the jobs of a deleted collection; `true` when none is left. The timer that
     /// asks for the purge is then gone, too. A collection that is there keeps its jobs: only a forged
     /// message asks to purge it.

@@ -18,6 +18,8 @@ pub struct JobSnapshot {
     pub name: Name,
     /// The path of its collection: subscription, resource group and name, separated by slashes.
     pub collection_path: String,
+    /// The version of its definition.
+    pub version: u64,
     /// Its properties, without secrets.
     pub document: String,
     /// Its secrets, sealed.

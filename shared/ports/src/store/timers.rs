@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::Attempt;
+use domain::firing::LeftOut;
 use domain::job::JobState;
 use domain::work_item::JobRef;
 
@@ -39,7 +40,7 @@ pub enum DueTimer {
 pub struct JobTimer {
     /// The job.
     pub job: JobRef,
-    /// Enabled; or final, and then the job is to be deleted.
+    /// Enabled; or final, if an earlier version finished the job: then it is to be deleted.
     pub state: JobState,
     /// The generation of the job's timing.
     pub generation: u64,
@@ -73,8 +74,9 @@ pub enum TimerKey {
         state: JobState,
         /// Whether every occurrence has been dispatched now.
         is_spent: bool,
-        /// How many overtaken occurrences to add to the job's counters.
-        overtaken: u64,
+        /// The occurrences that an outage cost. They are recorded before the timer moves, and added to
+        /// the job's counters with it.
+        left_out: Vec<LeftOut>,
     },
     /// The timer of a retry.
     Retry {
@@ -94,13 +96,15 @@ pub enum TimerKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finish {
     /// The job.
-    pub job_uid: String,
+    pub job: JobRef,
+    /// The version that its definition must still have.
+    pub version: u64,
     /// The generation that the job's timing must still have.
     pub generation: u64,
     /// Completed or faulted.
     pub state: JobState,
-    /// When the job is to be deleted.
-    pub delete_at: DateTime<Utc>,
+    /// From when on it is as if the job did not exist.
+    pub expires_at: DateTime<Utc>,
 }
 
 /// The timers of jobs, and the index of all timers by when they are due.
@@ -128,7 +132,13 @@ pub trait Timers: Send + Sync {
         Ok(None)
     }
 
-    /// Finishes a job that is enabled; `false` if it is not enabled, or its timing has changed.
+    /// Says when the definition of a job expires that is about to finish; `false` if it has changed. A
+    /// later change of the job takes that away again.
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError>;
+
+    /// Finishes a job whose definition [expires](Self::expire_definition), and takes its timer out of
+    /// the index; `false` if the job is not enabled, or has changed. A job that an earlier version
+    /// finished is taken out of the index, too.
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError>;
 }
 

@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
+use domain::firing::{LeftOut, Outage};
 use ports::store::HistoryEntry;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Api, GROUP, NO_PARENT, VERSION, now};
 
@@ -28,6 +29,7 @@ fn success() -> HistoryEntry {
                       <!DOCTYPE html>"
                 .to_owned(),
             repeat_count: 135,
+            then: None,
         }),
     }
 }
@@ -45,6 +47,7 @@ fn failure() -> HistoryEntry {
                       'www.bing1111.com'"
                 .to_owned(),
             repeat_count: 9,
+            then: None,
         }),
     }
 }
@@ -61,6 +64,7 @@ fn executions(count: i64) -> Vec<HistoryEntry> {
                 outcome,
                 message: n.to_string(),
                 repeat_count: 1,
+                then: None,
             };
             HistoryEntry { attempt: scheduled(nominal_at), record: Some(record) }
         })
@@ -250,13 +254,13 @@ fn invalid_parameters_are_refused() {
     fails("$top=0", "'$top' cannot be '0'; use a number from 1 to 100.");
     fails(
         "$filter=status%20eq%20Postponed",
-        "'$filter' cannot be 'status eq Postponed'; use 'status eq X', where X is Completed or \
-         Failed.",
+        "'$filter' cannot be 'status eq Postponed'; use 'status eq X', where X is Completed, \
+         Failed or Skipped.",
     );
     fails(
         "$filter=state%20eq%20Enabled",
         "'$filter' cannot be 'state eq Enabled'; use 'status eq X', where X is \
-         Completed or Failed.",
+         Completed, Failed or Skipped.",
     );
 }
 
@@ -267,4 +271,41 @@ fn a_missing_job_or_collection_is_not_found_and_a_new_job_has_no_history() {
     answer.fails(404, "NotFound", "Job 'nope' cannot be found.");
     api.get("/nope/jobs/J1/history").fails(404, "ResourceNotFound", NO_PARENT);
     Api::with_job().get("/C1/jobs/J1/history").is(200, r#"{"value":[],"nextLink":null}"#);
+}
+
+#[test]
+fn what_was_left_out_is_shown_only_to_those_who_ask_for_it() {
+    let api = api_with(vec![success()]);
+    let second = |second| instant("2016-03-30T20:00:00Z") + TimeDelta::seconds(second);
+    let outage = Outage { from: second(0), until: second(7_200) };
+    *api.history.left_out.lock().unwrap() = vec![LeftOut {
+        generation: 1,
+        first: second(60),
+        last: second(7_140),
+        occurrences: 119,
+        outage,
+        at: second(7_201),
+    }];
+    let history = |query: &str| {
+        let answer = api.get(&format!("/C1/jobs/J1/history{query}"));
+        serde_json::from_str::<Value>(&answer.body).unwrap()["value"].clone()
+    };
+    assert_eq!(history("").as_array().unwrap().len(), 1);
+    assert!(history("")[0]["properties"].get("status").is_none());
+    let skipped = history("?$filter=status%20eq%20'Skipped'");
+    assert_eq!(skipped.as_array().unwrap().len(), 1);
+    assert_eq!(
+        skipped[0]["properties"],
+        json!({
+            "startTime": "2016-03-30T22:00:01Z",
+            "endTime": "2016-03-30T22:00:01Z",
+            "expectedExecutionTime": "2016-03-30T20:01:00Z",
+            "status": "skipped",
+            "message": "Nothing worked from 2016-03-30T20:00:00Z to 2016-03-30T22:00:00Z. Of the \
+                        occurrences in this time only the last one runs.",
+            "retryCount": 0,
+            "actionName": "MainAction",
+            "minutehand": {"skipped": 119, "last": "2016-03-30T21:59:00Z"},
+        })
+    );
 }

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
-use domain::firing::Pulse;
+use domain::firing::{LeftOut, Pulse};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
@@ -124,6 +124,10 @@ impl Attempts for BatchingStore {
         self.starts.end(&claim.claim_id);
         self.records.ask((claim.clone(), record.clone())).await
     }
+
+    async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
+        self.store.leave_out(job_uid, left_out).await
+    }
 }
 
 #[async_trait]
@@ -177,6 +181,15 @@ impl Counters for BatchingStore {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         self.updates.ask(update.clone()).await
     }
+
+    async fn is_evicted(
+        &self,
+        job_uid: &str,
+        attempt: &Attempt,
+        ended_at: Option<DateTime<Utc>>,
+    ) -> Result<bool, StoreError> {
+        self.store.is_evicted(job_uid, attempt, ended_at).await
+    }
 }
 
 #[async_trait]
@@ -202,6 +215,10 @@ impl Timers for BatchingStore {
 
     async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
         self.store.collection_path(collection_uid).await
+    }
+
+    async fn expire_definition(&self, finish: &Finish) -> Result<bool, StoreError> {
+        self.store.expire_definition(finish).await
     }
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
@@ -233,14 +250,27 @@ impl History for BatchingStore {
     ) -> Result<Page<HistoryEntry>, StoreError> {
         History::list(self.store.as_ref(), job_uid, page).await
     }
+
+    async fn attempts_between(
+        &self,
+        job_uid: &str,
+        from: DateTime<Utc>,
+        until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        self.store.attempts_between(job_uid, from, until).await
+    }
+
+    async fn list_left_out(
+        &self,
+        job_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        self.store.list_left_out(job_uid, page).await
+    }
 }
 
 #[async_trait]
 impl Removal for BatchingStore {
-    async fn delete_finished(&self, job: &JobRef, generation: u64) -> Result<(), StoreError> {
-        self.store.delete_finished(job, generation).await
-    }
-
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.store.purge(collection_uid).await
     }

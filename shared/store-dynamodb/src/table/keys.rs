@@ -3,8 +3,10 @@
 //! Names match without regard to case, so keys hold their lower-case form; `#` separates parts and
 //! is in none of them.
 
+use chrono::{DateTime, Utc};
 use domain::ids;
 use domain::name::{Name, PathSegment};
+use domain::tick::ticks;
 use ports::store::ResourceGroup;
 
 /// The shards of the index of timers: a hash of the job, and not a setting.
@@ -97,6 +99,29 @@ pub(crate) const PURGE: &str = "P";
 /// The prefix of the sort key of every retry timer.
 pub(crate) const RETRIES: &str = "R#";
 
+/// The prefix of the sort keys of occurrences that were left out.
+pub(crate) const LEFT_OUT: &str = "X#";
+
+/// Occurrences that were left out, by the first of them.
+pub(crate) fn left_out(job_uid: &str, first: DateTime<Utc>, generation: u64) -> Key {
+    let first = ticks(first).cast_unsigned() ^ (1 << 63);
+    key(timers(job_uid), format!("{LEFT_OUT}{first:016x}.{generation}"))
+}
+
+/// The prefix of the sort keys of the attempts that a job counted long ago.
+pub(crate) const EVICTED: &str = "K#";
+
+/// Attempts that were counted and are no longer remembered: by their newest end, in milliseconds, and
+/// by what they are, so that to store them again changes nothing.
+pub(crate) fn evicted(job_uid: &str, newest: i64, ids: &[u8]) -> Key {
+    key(timers(job_uid), format!("{EVICTED}{}.{:08x}", ended(newest), ids::fnv1a(ids)))
+}
+
+/// An end as part of a sort key: the texts sort as the ends do.
+pub(crate) fn ended(millis: i64) -> String {
+    format!("{:016x}", millis.cast_unsigned() ^ (1 << 63))
+}
+
 /// The prefix of the partition key of every attempt.
 pub(crate) const EXECUTIONS: &str = "H#";
 
@@ -137,6 +162,15 @@ mod tests {
         assert_eq!(job("u", &name("Job")).sk, "J#job");
         let Key { pk, sk } = collection(&place("G"), &name("N"));
         assert_eq!(collection_path(&pk, &sk), "sub/g/n");
+    }
+
+    #[test]
+    fn evicted_attempts_sort_by_their_newest_end() {
+        let ends = [i64::MIN, -1, 0, 1, 1_800_000_000_000, i64::MAX];
+        let keys = ends.map(|end| evicted("u", end, b"ids").sk);
+        assert!(keys.is_sorted());
+        // What ended at that time is found from there on.
+        assert!(keys.iter().zip(ends).all(|(key, end)| *key > format!("{EVICTED}{}", ended(end))));
     }
 
     #[test]

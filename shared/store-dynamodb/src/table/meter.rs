@@ -20,18 +20,26 @@ pub enum MeteredCall {
     Snapshot,
     /// Recording how attempts ended.
     Record,
+    /// Recording occurrences that were left out.
+    LeaveOut,
     /// Counting attempts.
     Count,
+    /// Looking for attempts that were counted long ago.
+    FindEvicted,
     /// Finishing jobs.
     Finish,
     /// Storing and removing the timers of retries.
     Retries,
     /// Listing the timers of retries.
     ListRetries,
+    /// Looking whether occurrences have left a trace.
+    FindAttempts,
     /// Reading history.
     History,
     /// Removing what is over.
     Remove,
+    /// Correcting the number of jobs of a collection.
+    Recount,
     /// Giving signs of life.
     Beat,
 }
@@ -45,12 +53,19 @@ impl MeteredCall {
             | Self::Claim
             | Self::Release
             | Self::Record
+            | Self::LeaveOut
             | Self::Count
             | Self::Finish
             | Self::Retries
             | Self::Remove
+            | Self::Recount
             | Self::Beat => true,
-            Self::Due | Self::Snapshot | Self::ListRetries | Self::History => false,
+            Self::Due
+            | Self::Snapshot
+            | Self::FindEvicted
+            | Self::FindAttempts
+            | Self::ListRetries
+            | Self::History => false,
         }
     }
 }

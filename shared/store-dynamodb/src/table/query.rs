@@ -1,6 +1,7 @@
 //! Lists: the items of one partition whose sort keys begin alike, page by page.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use ports::StoreError;
 use ports::store::{Page, PageRequest};
 
@@ -25,6 +26,8 @@ pub(crate) struct List {
     pub(crate) prefix: &'static str,
     /// An attribute that the items must have, with its value.
     pub(crate) only: Option<(&'static str, AttributeValue)>,
+    /// The time in seconds, if items that have expired by then are left out.
+    pub(crate) alive_at: Option<AttributeValue>,
     /// Whether the order of the sort keys is reversed.
     pub(crate) newest_first: bool,
     /// The call to which the meter adds what the list consumes.
@@ -34,7 +37,7 @@ pub(crate) struct List {
 impl List {
     /// All items with this prefix, in the order of their sort keys.
     pub(crate) fn new(pk: String, prefix: &'static str) -> Self {
-        Self { pk, prefix, only: None, newest_first: false, call: None }
+        Self { pk, prefix, only: None, alive_at: None, newest_first: false, call: None }
     }
 
     /// Reads one page.
@@ -56,7 +59,8 @@ impl List {
             }
             // A filter may drop most items, so more are read at once. Surplus items are left to the
             // next page.
-            let at_least = if self.only.is_some() { FILTERED_READ } else { 0 };
+            let is_filtered = self.only.is_some();
+            let at_least = if is_filtered { FILTERED_READ } else { 0 };
             let found = self.query(table, from.as_deref(), wanted.max(at_least)).await?;
             items.extend(found.items);
             from = found.next;
@@ -72,6 +76,25 @@ impl List {
         Ok(Page { items, next: from })
     }
 
+    /// Counts the items.
+    pub(crate) async fn count(&self, table: &Table) -> Result<u32, StoreError> {
+        let (mut count, mut from) = (0, None);
+        // Bounded by the items of the partition.
+        loop {
+            let found = self
+                .request(table, from)
+                .select(Select::Count)
+                .send()
+                .await
+                .map_err(store_error)?;
+            count += u32::try_from(found.count).unwrap_or_default();
+            from = found.last_evaluated_key;
+            if from.is_none() {
+                return Ok(count);
+            }
+        }
+    }
+
     async fn query(
         &self,
         table: &Table,
@@ -82,6 +105,18 @@ impl List {
             let sk = self.sort_key(position);
             ItemBuilder::default().text("pk", &self.pk).text("sk", sk).done()
         });
+        let query = self.request(table, start);
+        let query = query.limit(i32::try_from(items_max).unwrap_or(i32::MAX));
+        let found = query.send().await.map_err(store_error)?;
+        if let Some(call) = self.call {
+            table.consumed(call, found.consumed_capacity());
+        }
+        let next = found.last_evaluated_key.as_ref().map(|last| self.position(last));
+        Ok(Page { items: found.items.unwrap_or_default(), next: next.transpose()? })
+    }
+
+    /// The request for the items behind a key.
+    fn request(&self, table: &Table, start: Option<Item>) -> QueryFluentBuilder {
         let mut query = table
             .client
             .query()
@@ -91,8 +126,7 @@ impl List {
             .set_return_consumed_capacity(self.call.and_then(|_| table.capacity_to_return()))
             // An item that was just created must be in the list.
             .consistent_read(true)
-            .set_exclusive_start_key(start)
-            .limit(i32::try_from(items_max).unwrap_or(i32::MAX));
+            .set_exclusive_start_key(start);
         query = if self.prefix.is_empty() {
             query.key_condition_expression("pk = :pk")
         } else {
@@ -106,12 +140,13 @@ impl List {
                 .expression_attribute_names("#only", *name)
                 .expression_attribute_values(":only", value.clone());
         }
-        let found = query.send().await.map_err(store_error)?;
-        if let Some(call) = self.call {
-            table.consumed(call, found.consumed_capacity());
+        // No list needs both filters.
+        if let Some(now) = &self.alive_at {
+            query = query
+                .filter_expression("attribute_not_exists(expires_at) OR expires_at > :now")
+                .expression_attribute_values(":now", now.clone());
         }
-        let next = found.last_evaluated_key.as_ref().map(|last| self.position(last));
-        Ok(Page { items: found.items.unwrap_or_default(), next: next.transpose()? })
+        query
     }
 
     /// The sort key at a position, cut to the longest that DynamoDB accepts.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use domain::recently_counted::RecentlyCounted;
+use chrono::TimeDelta;
+use domain::recently_counted::{IsCounted, RecentlyCounted};
 use minutehand_store_dynamodb::Groups;
 use ports::store::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
 use ports::{Counters, Snapshots};
@@ -24,6 +25,11 @@ fn counting(as_read: &RecentlyCounted, second: i64, add: CountersAdd) -> Counter
     CounterUpdate { job_uid: JOB.to_owned(), as_read: as_read.clone(), counted: vec![counted] }
 }
 
+/// Whether the attempt of this second is remembered as counted.
+fn is_counted(read: &JobSnapshot, second: i64) -> bool {
+    read.recently_counted.has(&scheduled(second), Some(at(second + 1))) == IsCounted::Yes
+}
+
 fn one() -> CountersAdd {
     CountersAdd { executions: 1, last_execution_at: Some(at(60)), ..CountersAdd::default() }
 }
@@ -38,7 +44,7 @@ async fn an_update_fails_if_others_were_counted_since_the_reading() {
         // Another attempt was decided on what was there before.
         assert!(!count(&world, &counting(&before.recently_counted, 120, one())).await);
         let after = read(&world).await;
-        assert!(after.recently_counted.has(&scheduled(60), Some(at(61))));
+        assert!(is_counted(&after, 60));
         assert_eq!(after.counters.executions, 1);
         assert!(count(&world, &counting(&after.recently_counted, 120, one())).await);
         assert_eq!(read(&world).await.counters.executions, 2);
@@ -97,11 +103,55 @@ async fn joined_updates_are_one_write() {
         let now = read(&world).await;
         assert_eq!((now.counters.executions, now.counters.skipped), (2, 1));
         for second in [60, 120, 180] {
-            assert!(now.recently_counted.has(&scheduled(second), None), "{second}");
+            assert!(is_counted(&now, second), "{second}");
         }
         let later = counting(&now.recently_counted, 240, one());
         assert_eq!(all.join(later.clone()), Err(later));
     }
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_no_longer_remembered_is_found_among_the_evicted() {
+    for groups in WAYS {
+        let world = World::with_job(groups).await;
+        let is_evicted = async |second: i64| {
+            let (attempt, ended_at) = (scheduled(second), Some(at(second + 1)));
+            world.store.is_evicted(JOB, &attempt, ended_at).await.unwrap()
+        };
+        for n in 0..200 {
+            let now = read(&world).await;
+            assert!(count(&world, &counting(&now.recently_counted, 60 * n, one())).await);
+        }
+        let now = read(&world).await;
+        assert_eq!(now.counters.executions, 200);
+        for n in 0..200 {
+            let has = now.recently_counted.has(&scheduled(60 * n), Some(at(60 * n + 1)));
+            match has {
+                IsCounted::Yes => assert!(!is_evicted(60 * n).await, "{n}"),
+                IsCounted::IfEvicted => assert!(is_evicted(60 * n).await, "{n}"),
+                IsCounted::No => panic!("{n} is counted"),
+            }
+            // Another one that ended then is not counted.
+            assert!(!is_evicted(60 * n + 1).await);
+        }
+        // A copy of an update that evicted some changes nothing.
+        let full = counting(&now.recently_counted, 60 * 200, one());
+        assert!(count(&world, &full).await);
+        assert!(count(&world, &full).await);
+        assert_eq!(read(&world).await.counters.executions, 201);
+    }
+}
+
+#[tokio::test]
+async fn what_is_evicted_expires_with_its_history() {
+    let world = World::with_job(Groups::Singles).await;
+    for n in 0..60 {
+        let now = read(&world).await;
+        assert!(count(&world, &counting(&now.recently_counted, 60 * n, one())).await);
+    }
+    let days = |days: i64| at(40 * 60) + TimeDelta::days(days);
+    assert_eq!(world.store.remove_expired(days(59), days(59)).await.unwrap(), 0);
+    assert_eq!(world.store.remove_expired(days(60), days(60)).await.unwrap(), 1);
 }
 
 #[tokio::test]

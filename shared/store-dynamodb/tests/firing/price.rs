@@ -2,6 +2,9 @@
 
 #![expect(clippy::float_cmp, reason = "units are whole numbers")]
 
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Record};
 use domain::job::JobState;
@@ -64,10 +67,13 @@ async fn counting_costs_one_with_a_full_list_of_counted_attempts() {
         };
         let update = counting(read, n, add);
         assert!(world.store.add(&update).await.unwrap());
-        assert_eq!(units(&world, MeteredCall::Count), 1.0, "{n}");
-        read = update.recently_counted();
+        // Forty at a time are no longer remembered, and are stored by themselves.
+        let evicts = n >= 48 && (n - 48) % 40 == 0;
+        let price = if evicts { 2.0 } else { 1.0 };
+        assert_eq!(units(&world, MeteredCall::Count), price, "{n}");
+        read = update.after().recently_counted;
     }
-    // A timer of the largest size, and a switch. The definition is read at half the price.
+    // A timer, and a switch. The definition is read at half the price.
     world.store.read(&job_ref()).await.unwrap();
     assert_eq!(units(&world, MeteredCall::Snapshot), 2.5);
 }
@@ -82,7 +88,7 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     job.timer.timing.anchor = Some(at(0) + TimeDelta::nanoseconds(123_456_700));
     world.put_job(&collection(), &job).await;
     let mut read = RecentlyCounted::default();
-    for n in 0..70 {
+    for n in 0..87 {
         let add = CountersAdd {
             executions: 1_000_000,
             last_execution_at: Some(at(60)),
@@ -90,12 +96,17 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
         };
         let update = counting(read, n, add);
         assert!(world.store.add(&update).await.unwrap());
-        read = update.recently_counted();
+        read = update.after().recently_counted;
     }
     let _ = world.meter.take();
-    let update = counting(read, 70, CountersAdd { skipped: 1, ..CountersAdd::default() });
+    let update = counting(read, 87, CountersAdd { skipped: 1, ..CountersAdd::default() });
     assert!(world.store.add(&update).await.unwrap());
     assert_eq!(units(&world, MeteredCall::Count), 1.0);
+    let items = world.raw(&format!("T#{}", job.uid)).await;
+    let timer = items.iter().find(|item| item["sk"] == AttributeValue::S("T".to_owned()));
+    let size = size(timer.unwrap());
+    println!("figure: the largest timer with a full list of counted attempts has {size} bytes");
+    assert!(size + RESERVED <= 1_024, "{size}");
 }
 
 #[tokio::test]
@@ -103,7 +114,7 @@ async fn moving_a_timer_costs_three() {
     let world = World::embedded(Groups::Singles).await.and_job().await;
     for (from, to, is_spent) in [(60, 900, false), (900, 2_100, true)] {
         let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
-        let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent, overtaken: 0 };
+        let timer = TimerKey::Job { job_uid, generation: 1, state, is_spent, left_out: Vec::new() };
         let advance = Advance { timer, from: at(from), to: at(to) };
         assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
         assert_eq!(units(&world, MeteredCall::Advance), 3.0);
@@ -127,6 +138,22 @@ async fn a_store_without_a_meter_counts_nothing() {
     let store = DynamoStore::new(world.client.clone(), &world.table);
     store.claim(&claim(&scheduled(60), CLAIM)).await.unwrap();
     assert!(world.meter.take().is_empty());
+}
+
+/// Bytes of a timer for the outcomes of its last occurrences, and for what it left out last.
+const RESERVED: usize = 80;
+
+/// The size of an item by the rules of DynamoDB.
+fn size(item: &HashMap<String, AttributeValue>) -> usize {
+    let value = |value: &AttributeValue| match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::B(bytes) => bytes.as_ref().len(),
+        AttributeValue::Bool(_) => 1,
+        // Two digits a byte, one byte more, and one for the sign.
+        AttributeValue::N(digits) => digits.len().div_ceil(2) + 2,
+        other => panic!("no attribute of a timer: {other:?}"),
+    };
+    item.iter().map(|(name, it)| name.len() + value(it)).sum()
 }
 
 /// As long as an identity is.

@@ -10,14 +10,14 @@ use ports::Collections;
 use ports::store::{CollectionRecord, JobRecord, Saved, TimerRecord};
 use serde_json::json;
 
-use crate::world::{World, collection, job, record, scheduled};
+use crate::world::{World, at, collection, job, record, scheduled};
 
 /// The counts, and the pages that they took.
 async fn count(world: &World) -> (StateCounts, usize) {
     let (mut counts, mut pages) = (StateCounts::default(), 0);
     let mut from = Some(StatePosition::default());
     while let Some(position) = from {
-        from = world.store.count_states(&mut counts, position).await.unwrap();
+        from = world.store.count_states(&mut counts, position, at(0)).await.unwrap();
         pages += 1;
     }
     (counts, pages)
@@ -53,6 +53,9 @@ async fn collections_and_jobs_are_counted_by_state() {
     for (n, state) in states.enumerate() {
         world.put_job(&collection(), &job_in(n, state)).await;
     }
+    // One that has expired, and is not removed yet.
+    let expired = JobRecord { expires_at: Some(at(0)), ..job_in(1_000, JobState::Completed) };
+    world.put_job(&collection(), &expired).await;
     for (n, state) in [(1, CollectionState::Suspended), (2, CollectionState::Disabled)] {
         let created = Collections::create(&world.store, &collection_in(n, state)).await;
         assert_eq!(created.unwrap(), Saved::Kept);

@@ -1,13 +1,15 @@
 //! Timers: what the index shows, moving on, finishing.
 
 use chrono::TimeDelta;
+use domain::firing::{LeftOut, Outage};
 use domain::job::JobState;
+use domain::work_item::JobRef;
 use minutehand_store_dynamodb::Groups;
 use ports::store::{
-    Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, SaveJob, Saved, TimerKey,
-    TimerRecord,
+    Advance, Due, DueTimer, Finish, JobRecord, JobTimer, LongRetry, PageRequest, SaveJob, Saved,
+    TimerKey, TimerRecord,
 };
-use ports::{Collections, Jobs, Removal, RetryTimers, Timers};
+use ports::{Collections, History, Jobs, Removal, RetryTimers, Timers};
 
 use crate::world::{COLLECTION, JOB, World, at, collection, job, job_ref};
 
@@ -15,7 +17,7 @@ const WAYS: [Groups; 2] = [Groups::Transactions, Groups::Singles];
 
 fn key(is_spent: bool) -> TimerKey {
     let (job_uid, state) = (JOB.to_owned(), JobState::Enabled);
-    TimerKey::Job { job_uid, generation: 1, state, is_spent, overtaken: 0 }
+    TimerKey::Job { job_uid, generation: 1, state, is_spent, left_out: Vec::new() }
 }
 
 fn advance(timer: TimerKey, from: i64, to: i64) -> Advance {
@@ -66,7 +68,7 @@ async fn a_timer_moves_only_from_where_it_was_seen() {
             generation,
             state,
             is_spent: false,
-            overtaken: 0,
+            left_out: Vec::new(),
         };
         assert!(!advanced(&world, advance(other(2, JobState::Enabled), 900, 901)).await);
         assert!(!advanced(&world, advance(other(1, JobState::Completed), 900, 901)).await);
@@ -81,19 +83,31 @@ async fn a_timer_moves_only_from_where_it_was_seen() {
             generation: 1,
             state: JobState::Enabled,
             is_spent: false,
-            overtaken: 0,
+            left_out: Vec::new(),
         };
         assert!(!advanced(&world, advance(gone, 60, 900)).await);
-        let overtaken = |overtaken| TimerKey::Job {
+        let left_out = |occurrences| LeftOut {
+            generation: 1,
+            first: at(1_200),
+            last: at(1_200 + 60 * i64::try_from(occurrences).unwrap()),
+            occurrences,
+            outage: Outage { from: at(1_190), until: at(2_000) },
+            at: at(2_050),
+        };
+        let overtaken = |occurrences| TimerKey::Job {
             job_uid: JOB.to_owned(),
             generation: 1,
             state: JobState::Enabled,
             is_spent: true,
-            overtaken,
+            left_out: vec![left_out(occurrences)],
         };
         assert!(advanced(&world, advance(overtaken(3), 2_100, 3_000)).await);
-        assert!(!advanced(&world, advance(overtaken(5), 2_100, 3_000)).await);
+        assert!(!advanced(&world, advance(overtaken(2), 2_100, 3_000)).await);
         assert_eq!(world.job().await.timer.counters.skipped, 3, "counted with the move alone");
+        // What goes further is kept.
+        let page = PageRequest { from: None, items_max: 10 };
+        let kept = world.store.list_left_out(JOB, page).await.unwrap().items;
+        assert_eq!(kept, [left_out(3)]);
         assert!(world.raw("T#gone").await.is_empty(), "nothing comes to life again");
     }
 }
@@ -116,9 +130,15 @@ async fn a_new_timing_resets_the_timer() {
 #[tokio::test]
 async fn a_job_finishes_once() {
     let world = World::with_job(Groups::Singles).await;
-    let delete_at = at(61) + TimeDelta::days(60);
-    let finish =
-        Finish { job_uid: JOB.to_owned(), generation: 1, state: JobState::Faulted, delete_at };
+    let expires_at = at(61) + TimeDelta::days(60);
+    let state = JobState::Faulted;
+    let finish = Finish { job: job_ref(), version: 1, generation: 1, state, expires_at };
+    let older = Finish { version: 0, ..finish.clone() };
+    assert!(!world.store.expire_definition(&older).await.unwrap(), "another definition");
+    assert!(!world.store.finish(&older).await.unwrap(), "another definition");
+    assert!(world.store.expire_definition(&finish).await.unwrap());
+    assert!(world.store.expire_definition(&finish).await.unwrap(), "its answer was lost");
+    assert_eq!(world.job().await.expires_at, Some(expires_at));
     let older = Finish { generation: 2, ..finish.clone() };
     assert!(!world.store.finish(&older).await.unwrap(), "another timing");
     assert!(world.store.finish(&finish).await.unwrap());
@@ -126,14 +146,48 @@ async fn a_job_finishes_once() {
     let other = Finish { state: JobState::Completed, ..finish.clone() };
     assert!(!world.store.finish(&other).await.unwrap(), "it is over");
     let timer = world.job().await.timer;
-    assert_eq!((timer.state, timer.due_at), (JobState::Faulted, Some(delete_at)));
-    let seconds = (delete_at - at(0)).num_seconds();
-    let [Due { what: DueTimer::Job(timer), .. }] = &world.due(JOB, seconds).await[..] else {
+    assert_eq!((timer.state, timer.due_at), (JobState::Faulted, None));
+    let seconds = (expires_at - at(0)).num_seconds();
+    assert!(world.due(JOB, 2 * seconds).await.is_empty(), "nothing looks at it again");
+    let gone = JobRef { uid: "gone".to_owned(), ..job_ref() };
+    let gone = Finish { job: gone, ..finish };
+    assert!(!world.store.finish(&gone).await.unwrap());
+    assert!(!world.store.expire_definition(&gone).await.unwrap());
+    // It goes without any work.
+    assert_eq!(world.store.remove_expired(expires_at, at(0)).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_change_takes_the_expiry_of_a_job_away() {
+    let world = World::with_job(Groups::Singles).await;
+    let (state, expires_at) = (JobState::Completed, at(61));
+    let finish = Finish { job: job_ref(), version: 1, generation: 1, state, expires_at };
+    assert!(world.store.expire_definition(&finish).await.unwrap());
+    // The process died before it finished the job, and the user changes the job.
+    let job = JobRecord { expires_at: None, ..world.job().await };
+    let save = SaveJob { collection: &collection(), job: &job, timer_changes: false };
+    assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
+    assert_eq!(world.job().await.expires_at, None);
+    assert!(!world.store.finish(&finish).await.unwrap(), "it is another version");
+    assert_eq!(world.store.remove_expired(at(1_000), at(0)).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_job_that_an_earlier_version_finished_leaves_the_index() {
+    let world = World::embedded(Groups::Singles).await;
+    let off = job("Job");
+    let timer = TimerRecord { state: JobState::Faulted, due_at: Some(at(60)), ..off.timer.clone() };
+    world.put_job(&collection(), &JobRecord { timer, ..off }).await;
+    let [Due { what: DueTimer::Job(timer), .. }] = &world.due(JOB, 60).await[..] else {
         panic!("it is due to be deleted");
     };
     assert_eq!(timer.state, JobState::Faulted);
-    let gone = Finish { job_uid: "gone".to_owned(), ..finish };
-    assert!(!world.store.finish(&gone).await.unwrap());
+    let state = JobState::Faulted;
+    let finish = Finish { job: job_ref(), version: 1, generation: 1, state, expires_at: at(60) };
+    assert!(world.store.expire_definition(&finish).await.unwrap());
+    assert!(world.store.finish(&finish).await.unwrap());
+    assert!(world.due(JOB, 60).await.is_empty());
+    assert_eq!(world.store.remove_expired(at(60), at(0)).await.unwrap(), 2);
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ impl World {
             assert_eq!(saved, Saved::Kept);
         }
         let save = SaveJob { collection, job, timer_changes: true };
-        assert_eq!(Jobs::create(&self.store, save, None).await.unwrap(), Saved::Kept);
+        assert_eq!(Jobs::create(&self.store, save, None, at(0)).await.unwrap(), Saved::Kept);
     }
 
     /// The job as it is kept.
@@ -197,6 +197,7 @@ pub(crate) fn record(second: i64) -> Record {
                   Body: "
             .to_owned(),
         repeat_count: 7,
+        then: None,
     }
 }
 
@@ -254,6 +255,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
         document: "{}".to_owned(),
         sealed: Some(vec![1, 2, 3]),
         version: 1,
+        expires_at: None,
         timer: TimerRecord {
             state: JobState::Enabled,
             timing: Timing { generation: 1, anchor: Some(at(0)), since: at(0), used: 0 },

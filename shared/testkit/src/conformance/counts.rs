@@ -1,9 +1,10 @@
 //! How many jobs a collection holds: counted in the same transaction, never beyond the limit.
 
+use chrono::TimeDelta;
 use ports::store::{CollectionRecord, JobRecord, Saved};
 
 use super::Subject;
-use super::records::{job, named, numbered};
+use super::records::{collection, job, named, now, numbered};
 
 behaviours! { $ counts as conformance_of_counts:
     a_create_counts_one_and_a_delete_counts_it_off,
@@ -18,6 +19,8 @@ behaviours! { $ counts as conformance_of_counts:
     a_collection_that_changed_is_stale_also_where_it_is_full,
     a_delete_counts_off_once,
     a_delete_is_kept_though_the_collection_changed,
+    a_job_that_has_expired_is_not_there_and_its_name_is_free,
+    a_count_is_corrected_unless_a_job_was_created_meanwhile,
 }
 
 async fn a_create_counts_one_and_a_delete_counts_it_off(subject: &Subject) {
@@ -147,4 +150,49 @@ async fn a_delete_is_kept_though_the_collection_changed(subject: &Subject) {
     assert_eq!(subject.replace_collection(&now).await, Saved::Kept);
     assert_eq!(subject.delete_job(&read, &j).await, Saved::Kept);
     assert_eq!(subject.job_count(&read).await, 0);
+}
+
+/// A job that expires at this many seconds from now.
+fn expiring(name: &str, seconds: i64) -> JobRecord {
+    JobRecord { expires_at: Some(now() + TimeDelta::seconds(seconds)), ..job(name) }
+}
+
+async fn a_job_that_has_expired_is_not_there_and_its_name_is_free(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    subject.job(&jc, "a").await;
+    for record in [expiring("b", 0), expiring("c", 1)] {
+        assert_eq!(subject.create_job(&jc, &record, None).await, Saved::Kept);
+    }
+    assert_eq!(subject.job_names(&jc, 1).await, ["a", "c"]);
+    let anew = |name: &str| JobRecord { uid: format!("another-{name}"), ..job(name) };
+    assert_eq!(subject.create_job(&jc, &anew("c"), None).await, Saved::Stale);
+    assert_eq!(subject.create_job(&jc, &anew("b"), None).await, Saved::Kept);
+    let found = subject.find_job(&jc, &named("b")).await.unwrap();
+    assert_eq!((found.uid.as_str(), found.expires_at), ("another-b", None));
+    assert_eq!(subject.job_names(&jc, 10).await, ["a", "b", "c"]);
+}
+
+async fn a_count_is_corrected_unless_a_job_was_created_meanwhile(subject: &Subject) {
+    let jc = subject.collection("jc").await;
+    subject.job(&jc, "a").await;
+    for name in ["b", "c"] {
+        assert_eq!(subject.create_job(&jc, &expiring(name, 0), Some(3)).await, Saved::Kept);
+    }
+    assert_eq!(subject.create_job(&jc, &job("d"), Some(3)).await, Saved::Full);
+    let early = subject.count(&jc).await.unwrap();
+    assert_eq!((early.as_read, early.jobs), (3, 1));
+    // One that exists is deleted and another one created, so the number is the same again.
+    let a = subject.find_job(&jc, &named("a")).await.unwrap();
+    assert_eq!(subject.delete_job(&jc, &a).await, Saved::Kept);
+    assert_eq!(subject.create_job(&jc, &job("d"), Some(3)).await, Saved::Kept);
+    assert_eq!(subject.correct_count(&jc, early).await, Saved::Stale);
+    let now = subject.count(&jc).await.unwrap();
+    assert_eq!((now.as_read, now.jobs), (3, 1));
+    assert_eq!(subject.correct_count(&jc, now).await, Saved::Kept);
+    assert_eq!(subject.job_count(&jc).await, 1);
+    for name in ["e", "f"] {
+        assert_eq!(subject.create_job(&jc, &job(name), Some(3)).await, Saved::Kept);
+    }
+    assert_eq!(subject.create_job(&jc, &job("g"), Some(3)).await, Saved::Full);
+    assert_eq!(subject.count(&collection("gone")).await, None);
 }

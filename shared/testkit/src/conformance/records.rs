@@ -66,6 +66,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
         document: format!(r#"{{"name":"{name}"}}"#),
         sealed: None,
         version: 1,
+        expires_at: None,
         timer: TimerRecord {
             state: JobState::Enabled,
             timing: Timing { generation: 0, anchor: Some(now()), since: now(), used: 0 },

@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::name::{Name, PathSegment};
-use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, SaveJob, Saved};
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved};
 use ports::{Collections, Jobs, Snapshots, StoreError};
 use tokio::task::JoinSet;
 
@@ -120,7 +120,7 @@ impl Subject {
         jobs_max: Option<u32>,
     ) -> Saved {
         let save = || SaveJob { collection: inside, job, timer_changes: true };
-        patient(|| self.jobs.create(save(), jobs_max)).await
+        patient(|| self.jobs.create(save(), jobs_max, now())).await
     }
 
     /// Replaces a job's definition, and leaves its timer alone.
@@ -159,6 +159,15 @@ impl Subject {
         self.jobs.find(&inside.collection.uid, name).await
     }
 
+    /// Counts the jobs of a collection one by one.
+    pub(crate) async fn count(&self, inside: &CollectionRecord) -> Option<Recount> {
+        self.jobs.count(inside, now()).await.unwrap()
+    }
+
+    pub(crate) async fn correct_count(&self, inside: &CollectionRecord, recount: Recount) -> Saved {
+        self.jobs.correct_count(inside, recount).await.unwrap()
+    }
+
     /// How many jobs a collection says it holds, which has to be how many it lists.
     pub(crate) async fn job_count(&self, inside: &CollectionRecord) -> u32 {
         let count = self.find_collection(inside).await.unwrap().job_count;
@@ -181,7 +190,7 @@ impl Subject {
         inside: &CollectionRecord,
         page: PageRequest,
     ) -> Result<Page<JobRecord>, StoreError> {
-        self.jobs.list(&inside.collection.uid, page).await
+        self.jobs.list(&inside.collection.uid, now(), page).await
     }
 
     /// The names of all jobs of a collection, in the order of the list, read in pages.

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::attempt::Attempt;
+use domain::firing::LeftOut;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
 use minutehand_rest::Readiness;
@@ -138,6 +140,8 @@ impl Disk for Troubles {
 pub(crate) struct WrittenHistory {
     /// The newest attempt first.
     pub(crate) entries: Mutex<Vec<HistoryEntry>>,
+    /// What was left out.
+    pub(crate) left_out: Mutex<Vec<LeftOut>>,
     /// How many entries were asked for, each time.
     pub(crate) asked_for: Mutex<Vec<u32>>,
 }
@@ -158,6 +162,23 @@ impl History for WrittenHistory {
         let end = first + items.len();
         let next = (end < entries.len()).then(|| format!("{end:06}"));
         Ok(Page { items, next })
+    }
+
+    async fn attempts_between(
+        &self,
+        _job_uid: &str,
+        _from: DateTime<Utc>,
+        _until: DateTime<Utc>,
+    ) -> Result<Vec<Attempt>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn list_left_out(
+        &self,
+        _job_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<LeftOut>, StoreError> {
+        Ok(Page { items: self.left_out.lock().unwrap().clone(), next: None })
     }
 }
 

@@ -9,12 +9,13 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence};
+use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
 use domain::job::JobState;
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::recently_counted::RecentlyCounted;
+use domain::work_item::JobRef;
 use embedded::Store;
 use http_body_util::BodyExt;
 use minutehand_rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
@@ -140,21 +141,25 @@ impl Api {
     pub(crate) fn finish(&self, state: JobState) {
         let job = self.job();
         let generation = job.timer.timing.generation;
-        let finish = Finish { job_uid: job.uid, generation, state, delete_at: now() };
+        let at =
+            JobRef { uid: job.uid, collection_uid: self.collection_uid(), key: job.name.key() };
+        let expires_at = now() + KEPT_FOR;
+        let finish = Finish { job: at, version: job.version, generation, state, expires_at };
         assert!(self.runtime.block_on(self.store.finish(&finish)).unwrap());
     }
 
     /// The job `J1` as it is stored.
     fn job(&self) -> JobRecord {
+        let (uid, name) = (self.collection_uid(), Name::new("J1").unwrap());
+        self.runtime.block_on(Jobs::find(self.store.as_ref(), &uid, &name)).unwrap().unwrap()
+    }
+
+    fn collection_uid(&self) -> String {
         let segment = |text| PathSegment::new(text).unwrap();
         let place = ResourceGroup { subscription: segment("S1"), group: segment("RG") };
-        let name = |text| Name::new(text).unwrap();
-        self.runtime.block_on(async {
-            let store = self.store.as_ref();
-            let found = Collections::find(store, &place, &name("C1")).await.unwrap().unwrap();
-            let uid = found.collection.uid;
-            Jobs::find(store, &uid, &name("J1")).await.unwrap().unwrap()
-        })
+        let (store, name) = (self.store.as_ref(), Name::new("C1").unwrap());
+        let found = self.runtime.block_on(Collections::find(store, &place, &name));
+        found.unwrap().unwrap().collection.uid
     }
 
     /// Sends a GET for a path below [`GROUP`], with an `api-version`.

@@ -1,0 +1,123 @@
+//! `import`: files of other schedulers become jobs, and nothing fires.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::{World, run, words};
+
+const TEMPLATE: &str = "--template 'https://runner.example.com/run?cmd={command}'";
+
+fn file(world: &World, name: &str, content: &str) {
+    fs::write(world.home.path().join(name), content).unwrap();
+}
+
+#[test]
+fn a_crontab_is_shown_then_imported_and_a_second_time_left_alone() {
+    let world = World::new();
+    file(&world, "crontab", "*/15 8-17 * * 1-5 /usr/bin/sync\n@reboot /bin/x\n0 0 13 * 5 /bin/y\n");
+    let import = format!("import crontab crontab --to ops --zone Europe/Berlin {TEMPLATE}");
+
+    let dry = world.run(&format!("{import} --dry-run"));
+    assert_eq!(dry.code, Some(2), "{dry:?}");
+    for part in [
+        "ops/sync\tcrontab:1\ton\t",
+        "refused crontab:2: '@reboot' means the start of a machine",
+        "changed crontab:3 (y): cron fires on the day of the month or on the day of the week",
+        "2 of 3 schedules can be imported\n",
+    ] {
+        assert!(dry.out.contains(part), "{part}: {dry:?}");
+    }
+    assert_eq!(world.run("collection show ops").code, Some(3));
+
+    let first = world.run(&import);
+    assert_eq!(first.code, Some(2), "{first:?}");
+    assert!(first.out.ends_with("3 created, 0 left alone, 0 failed\n"), "{first:?}");
+    let job = world.json("job show ops/sync --json");
+    assert_eq!(job["executions"], 0, "{job}");
+    let second = world.run(&import);
+    assert!(second.out.ends_with("0 created, 3 left alone, 0 failed\n"), "{second:?}");
+}
+
+#[test]
+fn a_secret_that_a_file_lacks_is_read_from_the_environment() {
+    let world = World::new();
+    let job = json!({"name": "c/nightly", "properties": {
+        "startTime": "2050-01-01T00:00:00Z",
+        "action": {"type": "Https", "request": {"uri": "https://example.com/", "method": "GET",
+            "authentication": {"type": "Basic", "username": "u"}}},
+    }});
+    let past = json!({"name": "c/past", "properties": {
+        "startTime": "2015-01-01T00:00:00Z",
+        "action": {"type": "Http", "request": {"uri": "http://example.com/", "method": "GET"}},
+    }});
+    file(&world, "jobs.json", &json!({"value": [job, past]}).to_string());
+    let import = "import azure jobs.json --to ops";
+    let without = world.run(import);
+    assert_eq!(without.code, Some(2), "{without:?}");
+    let variable = "MINUTEHAND_IMPORT_NIGHTLY_PASSWORD";
+    assert!(without.err.contains(&format!("needs the variables {variable}")), "{without:?}");
+    assert!(without.out.contains("disabled jobs.json: value[1] (past): the only time of the job"));
+    assert!(without.out.ends_with("1 created, 0 left alone, 1 failed\n"), "{without:?}");
+
+    let with = run(world.command().args(words(import)).env(variable, "hunter2"), "");
+    assert_eq!(with.code, Some(0), "{with:?}");
+    assert!(!format!("{with:?}").contains("hunter2"));
+    assert_eq!(world.json("job show ops/past --json")["state"], "disabled");
+    let nightly = world.json("job show ops/nightly --json");
+    assert_eq!((&nightly["state"], &nightly["executions"]), (&json!("enabled"), &json!(0)));
+}
+
+#[test]
+fn a_template_is_imported_from_standard_input_with_its_parameters() {
+    let world = World::new();
+    let template = json!({"Resources": {
+        "Queue": {"Type": "AWS::SQS::Queue"},
+        "Hourly": {"Type": "AWS::Scheduler::Schedule", "Properties": {
+            "ScheduleExpression": "rate(1 hour)", "State": {"Ref": "State"},
+            "Target": {"Arn": {"Fn::GetAtt": ["Queue", "Arn"]}, "Input": "{}"},
+        }},
+    }});
+    file(&world, "parameters.json", "{\"State\":\"DISABLED\"}");
+    let line = "import eventbridge - --dry-run --json --parameters parameters.json \
+                --parameter Queue.Arn=arn:aws:sqs:eu-west-1:123456789012:q";
+    let ended = world.run_with(&words(line), &template.to_string());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let printed: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(printed["outcomes"], Value::Null);
+    let job = &printed["files"][0]["jobs"][0];
+    assert_eq!((&job["name"], &job["state"]), (&json!("Hourly"), &json!("disabled")));
+}
+
+#[test]
+fn five_hundred_jobs_are_imported_in_seconds() {
+    let world = World::new();
+    let lines = (0..500).map(|n| format!("{} {} * * * /bin/job{n}", n % 60, n % 24));
+    file(&world, "crontab", &lines.collect::<Vec<_>>().join("\n"));
+    let started = Instant::now();
+    let ended = world.run(&format!("import crontab crontab --to ops --zone UTC {TEMPLATE}"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.ends_with("500 created, 0 left alone, 0 failed\n"), "{ended:?}");
+    // The test's own binary is not optimised, and other tests run beside it.
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_cannot_be_imported_says_what_to_do() {
+    let world = World::new();
+    file(&world, "crontab", "0 0 * * * x\n");
+    file(&world, "x.json", "{}");
+    for (line, said) in [
+        ("import crontab crontab", "--template <URL>"),
+        ("import crontab crontab --template runner", "the template is no http or https URL"),
+        ("import crontab missing --template https://r/{command}", "cannot read missing"),
+        ("import azure x.json", "x.json: the file has no job of Azure Scheduler"),
+        ("import azure x.json --parameter a", "'a' is not a parameter: write NAME=VALUE"),
+        ("import jenkins x.json", "unrecognized subcommand 'jenkins'"),
+    ] {
+        let ended = world.run(line);
+        assert!(matches!(ended.code, Some(1 | 2)), "{line}: {ended:?}");
+        assert!(ended.err.contains(said), "{line}: {ended:?}");
+    }
+}

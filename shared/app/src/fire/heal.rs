@@ -1,0 +1,127 @@
+//! Healing: occurrences whose messages the queue has lost are sent again.
+//!
+//! Before a timer is planned again, one query finds which of the occurrences that were sent the last
+//! time have left a claim or a record. The others are sent again, as if it was for the first time, so
+//! that an outage explains their lateness as it did before. Healing writes nothing. A crash in it leaves
+//! some of them sent, and the timer is due again. An occurrence that was only late is claimed once,
+//! whatever the number of its messages.
+//!
+//! A queue on the same machine loses nothing, so only sweepers on AWS heal.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, Occurrence};
+use domain::firing::{overtaken_in, sent_before};
+use domain::job::JobState;
+use futures_util::stream::{StreamExt, iter};
+use ports::store::{Due, DueTimer, JobTimer, PulseRecord};
+use ports::{Clock, DispatchQueue, History, Pulses, QueueMessage, Snapshots};
+use recurrence::Timetable;
+
+use super::dispatch::attempt_message;
+use super::loaded_job::path_without_names;
+use super::spans;
+use crate::error::AppError;
+
+/// Jobs that are looked up at a time.
+const JOBS_IN_FLIGHT_MAX: usize = 16;
+
+/// Sends lost occurrences again.
+#[derive(Clone)]
+pub struct Healer {
+    /// Reads which attempts there are.
+    pub history: Arc<dyn History>,
+    /// Reads jobs of which an attempt is missing.
+    pub snapshots: Arc<dyn Snapshots>,
+    /// Knows of outages, which explain why attempts are missing.
+    pub pulses: Arc<dyn Pulses>,
+    /// Takes what is sent again.
+    pub queue: Arc<dyn DispatchQueue>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Healer {
+    /// Heals the jobs whose timers are about to be planned, and returns the timers to plan. One whose
+    /// healing failed is left to the next pass, if there is time until it is due.
+    pub(super) async fn heal(&self, due: Vec<Due>) -> Vec<Due> {
+        let now = self.clock.now();
+        let healed: Vec<_> = due.into_iter().map(|due| self.healed(due, now)).collect();
+        let planned = iter(healed).buffered(JOBS_IN_FLIGHT_MAX);
+        planned.filter_map(std::future::ready).collect().await
+    }
+
+    /// The timer, if it can be planned.
+    async fn healed(&self, due: Due, now: DateTime<Utc>) -> Option<Due> {
+        let timer = match &due.what {
+            DueTimer::Job(timer) if timer.state == JobState::Enabled && !timer.is_spent => timer,
+            DueTimer::Job(_) | DueTimer::Retry { .. } | DueTimer::Purge { .. } => return Some(due),
+        };
+        if let Err(error) = self.heal_job(timer, due.due_at).await {
+            let (uid, job_path) = (&timer.job.uid, path_without_names(&timer.job));
+            tracing::warn!(
+                job.path = job_path,
+                job.uid = uid,
+                %error,
+                "could not look for lost occurrences"
+            );
+            return (due.due_at <= now).then_some(due);
+        }
+        Some(due)
+    }
+
+    async fn heal_job(&self, timer: &JobTimer, from: DateTime<Utc>) -> Result<(), AppError> {
+        // The dispatcher reports a timetable that cannot be read.
+        let Ok(timetable) = timer.timetable.parse::<Timetable>() else { return Ok(()) };
+        let (now, spans) = (self.clock.now(), spans(self.clock.as_ref()));
+        let sent = sent_before(&timetable, from, now, &spans);
+        let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return Ok(()) };
+        let uid = &timer.job.uid;
+        let seen = self.history.attempts_between(uid, *first, *last).await?;
+        let of_timing = seen.iter().filter(|attempt| attempt.generation == timer.generation);
+        let seen: HashSet<_> = of_timing.map(|attempt| attempt.occurrence.nominal_at()).collect();
+        let missing: Vec<_> = sent.into_iter().filter(|at| !seen.contains(at)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let messages = self.lost(timer, &timetable, missing).await?;
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let (occurrences, job_path) = (messages.len(), path_without_names(&timer.job));
+        tracing::warn!(
+            job.path = job_path,
+            job.uid = uid,
+            occurrences,
+            "occurrences left no trace, and are sent again"
+        );
+        Ok(self.queue.send(&messages, now).await?)
+    }
+
+    /// The messages of those missing occurrences that were owed, and that no outage explains.
+    async fn lost(
+        &self,
+        timer: &JobTimer,
+        timetable: &Timetable,
+        missing: Vec<DateTime<Utc>>,
+    ) -> Result<Vec<QueueMessage>, AppError> {
+        let Some(job) = self.snapshots.read(&timer.job).await? else { return Ok(Vec::new()) };
+        let Some(on_since) = job.collection_on_since else { return Ok(Vec::new()) };
+        if job.timing.generation != timer.generation {
+            return Ok(Vec::new());
+        }
+        let owed_since = on_since.max(job.timing.since);
+        let PulseRecord { sweepers, workers } = self.pulses.read_pulses().await?;
+        let outages = [sweepers.outages, workers.outages].concat();
+        let is_owed = |at: &DateTime<Utc>| {
+            *at >= owed_since && overtaken_in(timetable, *at, *at, &outages).is_none()
+        };
+        let lost = missing.into_iter().filter(is_owed).map(|nominal_at| {
+            let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
+            attempt_message(&timer.job, attempt)
+        });
+        Ok(lost.collect())
+    }
+}

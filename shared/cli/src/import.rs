@@ -1,0 +1,394 @@
+//! `import`: the schedules of other schedulers as jobs.
+//!
+//! The files are converted, the jobs and the problems are shown, and then the jobs are created, a few
+//! at a time. Each is a PUT of its own that only creates. So a command that ends in between leaves some
+//! of the jobs made, and the next one makes the others.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use clap::{Args, Subcommand};
+use client::{CollectionPath, Precondition};
+use convert::{Conversion, ConvertOptions, ConvertedJob, CrontabForm, SourceFormat, SourcePlace};
+use futures_util::{StreamExt, stream};
+use recurrence::zone::Zone;
+use serde_json::{Map, Value, json};
+
+use crate::environment::Environment;
+use crate::failure::{Failure, REFUSED, Result};
+use crate::input;
+use crate::options::Options;
+use crate::output::ask;
+use crate::output::progress::Progress;
+use crate::output::table::Table;
+use crate::work::Work;
+
+/// The most requests at a time.
+const REQUESTS_MAX: usize = 8;
+
+/// What follows the help.
+pub(crate) const HELP: &str = "\
+Nothing fires by an import: every job has a startTime, and what has passed is created disabled. A \
+schedule that no job says exactly is refused with the reason, and the others are created. A job whose \
+name is taken is left alone.
+
+A secret that a file lacks is read from a variable of the environment, whose name the report says: \
+MINUTEHAND_IMPORT_NIGHTLY_PASSWORD.
+
+Exit code 2 means that not every schedule became a job.";
+
+/// The arguments of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    #[command(subcommand)]
+    from: ImportFrom,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, Subcommand)]
+enum ImportFrom {
+    /// Read crontabs; a URL is called in place of each command
+    #[command(after_long_help = HELP)]
+    Crontab {
+        /// URL to call, as a template
+        #[arg(
+            long,
+            value_name = "URL",
+            help = "URL to call; {command}, {user} and {name} are replaced: \
+                      https://runner.example.com/run?cmd={command}"
+        )]
+        template: String,
+        /// Method of the calls
+        #[arg(long, value_name = "METHOD", default_value = "POST")]
+        method: String,
+        /// Time zone of the machine that the crontab is from [default: that of the collection, or UTC]
+        #[arg(long, value_name = "ZONE")]
+        zone: Option<String>,
+        /// The crontab has a column for the user, as /etc/crontab and /etc/cron.d have
+        #[arg(long)]
+        system: bool,
+        #[command(flatten)]
+        into: IntoArgs,
+    },
+    /// Read schedules of `EventBridge`
+    #[command(name = "eventbridge", after_long_help = HELP,
+              about = "Read schedules of EventBridge, or CloudFormation templates in JSON")]
+    EventBridge {
+        #[command(flatten)]
+        parameters: ParameterArgs,
+        #[command(flatten)]
+        into: IntoArgs,
+    },
+    /// Read templates of the Azure Resource Manager, or jobs of Azure Scheduler
+    #[command(after_long_help = HELP)]
+    Azure {
+        #[command(flatten)]
+        parameters: ParameterArgs,
+        #[command(flatten)]
+        into: IntoArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+struct ParameterArgs {
+    /// File with parameters of the template, as JSON
+    #[arg(long, value_name = "FILE")]
+    parameters: Option<PathBuf>,
+    /// A parameter of the template
+    #[arg(
+        long = "parameter",
+        value_name = "NAME=VALUE",
+        help = "A parameter of the template: AWS::Region=eu-west-1, Queue.Arn=arn:…"
+    )]
+    single: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct IntoArgs {
+    /// Files; - reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Collection of the jobs, made if it is missing [default: that of the context, else 'default']
+    #[arg(long = "to", value_name = "COLLECTION")]
+    collection: Option<String>,
+    /// Show the jobs and the problems, and create nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// A file, converted.
+struct Read {
+    file: PathBuf,
+    conversion: Conversion,
+}
+
+/// What became of a job.
+enum Outcome {
+    Created,
+    /// A job has the name already.
+    Exists,
+    Failed(Failure),
+}
+
+impl ImportArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
+        let work = Work::open(&self.options, environment)?;
+        let mut options = ConvertOptions::at(now(&work).await);
+        let (format, into) = match self.from {
+            ImportFrom::Crontab { template, method, zone, system, into } => {
+                options.template = Some(template);
+                options.method = method;
+                options.time_zone = zone;
+                options.form = if system { CrontabForm::System } else { CrontabForm::User };
+                (SourceFormat::Crontab, into)
+            }
+            ImportFrom::EventBridge { parameters, into } => {
+                options.parameters = parameters.read()?;
+                (SourceFormat::EventBridge, into)
+            }
+            ImportFrom::Azure { parameters, into } => {
+                options.parameters = parameters.read()?;
+                (SourceFormat::Azure, into)
+            }
+        };
+        let path = work.defaults().collection(into.collection.as_deref())?;
+        let files = into.convert(format, options)?;
+        let is_text = work.json.is_none();
+        if is_text {
+            show(&work, &path, &files)?;
+        }
+        if into.dry_run {
+            if !is_text {
+                print_json(&work, &files, None)?;
+            }
+            return complete(&files);
+        }
+        let count: usize = files.iter().map(|read| read.conversion.jobs.len()).sum();
+        if count > 0 {
+            let name = work.defaults().short_collection(&path);
+            let question = format!("Create {count} jobs in {name}?");
+            // Without a terminal no answer is needed: an import only adds.
+            ask::confirm(&work.screen, &question, into.yes || !work.screen.asks)?;
+            make_collection(&work, &path).await?;
+        }
+        let outcomes = create_all(&work, &path, &files, count).await;
+        if !is_text {
+            print_json(&work, &files, Some(&outcomes))?;
+        }
+        finish(&work, &outcomes)?;
+        complete(&files)
+    }
+}
+
+/// The server's clock, which decides what has passed; else that of this machine.
+async fn now(work: &Work) -> DateTime<Utc> {
+    let health = work.client().health().await.ok();
+    let date = health.and_then(|health| DateTime::parse_from_rfc2822(&health.date?).ok());
+    date.map_or_else(|| work.now(), |date| date.to_utc())
+}
+
+impl ParameterArgs {
+    fn read(&self) -> Result<Map<String, Value>> {
+        let mut parameters = match self.parameters.as_deref().map(input::object).transpose()? {
+            Some(Value::Object(parameters)) => parameters,
+            _ => Map::new(),
+        };
+        for written in &self.single {
+            let Some((name, value)) = written.split_once('=') else {
+                return Err(Failure::refused(format!(
+                    "'{written}' is not a parameter: write NAME=VALUE"
+                )));
+            };
+            match parameters.get_mut("parameters").and_then(Value::as_object_mut) {
+                Some(of_file) => of_file.insert(name.to_owned(), json!({"value": value})),
+                None => parameters.insert(name.to_owned(), value.into()),
+            };
+        }
+        Ok(parameters)
+    }
+}
+
+impl IntoArgs {
+    /// Converts the files. No two jobs of them have the same name.
+    fn convert(&self, format: SourceFormat, mut options: ConvertOptions) -> Result<Vec<Read>> {
+        let mut all = Vec::new();
+        for file in &self.files {
+            let text = input::text(file)?;
+            let conversion = convert::convert(format, &text, &options).map_err(|unsayable| {
+                let file = file.display();
+                Failure::refused(format!("{file}: {}", unsayable.why)).hint(unsayable.remedy)
+            })?;
+            options.names_taken.extend(conversion.jobs.iter().map(|job| job.name.clone()));
+            all.push(Read { file: file.clone(), conversion });
+        }
+        Ok(all)
+    }
+}
+
+impl Read {
+    fn place(&self, place: &SourcePlace) -> String {
+        let file = self.file.display();
+        match place {
+            SourcePlace::File => file.to_string(),
+            SourcePlace::Line(line) => format!("{file}:{line}"),
+            SourcePlace::Path(path) => format!("{file}: {path}"),
+        }
+    }
+}
+
+/// Shows the jobs, and then the problems.
+fn show(work: &Work, path: &CollectionPath, files: &[Read]) -> Result<()> {
+    let mut table = Table::new(&["job", "from", "state", "next", "fires"]);
+    for read in files {
+        for job in &read.conversion.jobs {
+            let state =
+                if job.is_enabled { work.screen.good("on") } else { work.screen.dim("off") };
+            let zone = zone_of(&job.document);
+            let next = job.next_at.map_or_else(|| "-".to_owned(), |at| work.times(zone).at(at));
+            let name = work.defaults().short_job(&path.job(&job.name));
+            table.row(vec![name, read.place(&job.place), state, next, job.sentence.clone()]);
+        }
+    }
+    if !table.is_empty() {
+        work.screen.table(&table)?;
+    }
+    for read in files {
+        for problem in &read.conversion.problems {
+            let kind = match problem.kind.name() {
+                "refused" => work.screen.bad("refused"),
+                other => work.screen.warn(other),
+            };
+            let job = problem.job.as_ref().map_or_else(String::new, |job| format!(" ({job})"));
+            let place = read.place(&problem.place);
+            work.screen.line(&format!("{kind} {place}{job}: {}", problem.unsayable))?;
+        }
+    }
+    let found: usize = files.iter().map(|read| read.conversion.found).sum();
+    let converted: usize = files.iter().map(|read| converted(&read.conversion)).sum();
+    work.screen.line(&format!("{converted} of {found} schedules can be imported"))
+}
+
+fn zone_of(document: &Value) -> Option<Zone> {
+    Zone::named(document.pointer("/properties/recurrence/timeZone")?.as_str()?)
+}
+
+/// How many schedules became jobs; one may become two.
+fn converted(conversion: &Conversion) -> usize {
+    conversion.found - conversion.refused()
+}
+
+async fn make_collection(work: &Work, path: &CollectionPath) -> Result<()> {
+    match work.client().collection(path).await {
+        Err(error) if error.is_not_found() => {}
+        found => return found.map(|_| ()).map_err(Failure::from),
+    }
+    match work.client().put_collection(path, &json!({}), Precondition::New).await {
+        // Another command was faster.
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => Ok(()),
+        made => {
+            made?;
+            let name = work.defaults().short_collection(path);
+            work.screen.hint(&format!("made the collection {name}"));
+            Ok(())
+        }
+    }
+}
+
+/// Creates the jobs, a few at a time, and returns what became of each, in their order.
+async fn create_all<'a>(
+    work: &Work,
+    path: &CollectionPath,
+    files: &'a [Read],
+    count: usize,
+) -> Vec<(&'a ConvertedJob, Outcome)> {
+    let progress = &Progress::new(&work.screen, "importing", count);
+    let jobs = files.iter().flat_map(|read| &read.conversion.jobs);
+    let created = stream::iter(jobs).map(|job| async move {
+        let outcome = create(work, path, job).await;
+        progress.step();
+        (job, outcome)
+    });
+    created.buffered(REQUESTS_MAX).collect().await
+}
+
+async fn create(work: &Work, path: &CollectionPath, job: &ConvertedJob) -> Outcome {
+    let document = match job.with_secrets(|name| work.environment.set(name)) {
+        Ok(document) => document,
+        Err(missing) => {
+            let missing = missing.join(", ");
+            return Outcome::Failed(Failure::refused(format!("it needs the variables {missing}")));
+        }
+    };
+    match work.client().put_job(&path.job(&job.name), &document, Precondition::New).await {
+        Ok(_) => Outcome::Created,
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => {
+            Outcome::Exists
+        }
+        Err(error) => Outcome::Failed(error.into()),
+    }
+}
+
+/// Says what became of the jobs. The first failure is that of the command.
+fn finish(work: &Work, outcomes: &[(&ConvertedJob, Outcome)]) -> Result<()> {
+    let (mut created, mut exist, mut failed) = (0_usize, 0_usize, None);
+    for (job, outcome) in outcomes {
+        match outcome {
+            Outcome::Created => created += 1,
+            Outcome::Exists => {
+                exist += 1;
+                work.screen.note(&format!("{}: there is a job of this name, left alone", job.name));
+            }
+            Outcome::Failed(failure) => {
+                work.screen.note(&format!("error: {}: {failure}", job.name));
+                failed.get_or_insert(Failure::said(failure.code));
+            }
+        }
+    }
+    if work.json.is_none() {
+        let failures = outcomes.len() - created - exist;
+        work.screen.line(&format!("{created} created, {exist} left alone, {failures} failed"))?;
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// Fails if a schedule has no job; that has been said.
+fn complete(files: &[Read]) -> Result<()> {
+    let is_complete = files.iter().all(|read| read.conversion.refused() == 0);
+    if is_complete { Ok(()) } else { Err(Failure::said(REFUSED)) }
+}
+
+fn print_json(
+    work: &Work,
+    files: &[Read],
+    outcomes: Option<&[(&ConvertedJob, Outcome)]>,
+) -> Result<()> {
+    let files: Vec<Value> = files
+        .iter()
+        .map(|read| {
+            let mut json = read.conversion.to_json();
+            if let Some(json) = json.as_object_mut() {
+                json.insert("file".to_owned(), read.file.display().to_string().into());
+            }
+            json
+        })
+        .collect();
+    let outcomes = outcomes.map(|outcomes| {
+        let outcomes = outcomes.iter().map(|(job, outcome)| match outcome {
+            Outcome::Created => json!({"job": job.name, "outcome": "created"}),
+            Outcome::Exists => json!({"job": job.name, "outcome": "exists"}),
+            Outcome::Failed(failure) => {
+                json!({"job": job.name, "outcome": "failed", "message": failure.message})
+            }
+        });
+        outcomes.collect::<Vec<_>>()
+    });
+    work.screen.line(&json!({"files": files, "outcomes": outcomes}).to_string())
+}

@@ -1,0 +1,45 @@
+//! Occurrences that were left out: one item for all that an outage cost a job.
+//!
+//! Every process that leaves one of them out writes the item, under the first of them, unless another
+//! one has written that more were left out. It is an update, so that a sweeper needs no other
+//! permission than for moving timers.
+
+use chrono::{DateTime, Utc};
+use domain::firing::{LeftOut, Outage};
+use ports::StoreError;
+
+use crate::table::item::{Item, Reader, number, ticks};
+use crate::table::{Write, keys};
+
+pub(crate) fn write(job_uid: &str, left_out: &LeftOut) -> Write {
+    let LeftOut { generation, first, last, occurrences, outage, at } = left_out;
+    let set = "SET generation = :generation, left_first = :first, left_last = :last, \
+               occurrences = :occurrences, outage_from = :from, outage_until = :until, left_at = :at, \
+               expires_at = :expires";
+    Write::update(keys::left_out(job_uid, *first, *generation), set)
+        .when("attribute_not_exists(pk) OR left_last < :last")
+        .with(":generation", number(*generation))
+        .with(":first", ticks(*first))
+        .with(":last", ticks(*last))
+        .with(":occurrences", number(*occurrences))
+        .with(":from", number(outage.from.timestamp()))
+        .with(":until", number(outage.until.timestamp()))
+        .with(":at", ticks(*at))
+        .with(":expires", number(left_out.expires_at().timestamp()))
+}
+
+pub(crate) fn read(item: &Item) -> Result<LeftOut, StoreError> {
+    let reader = Reader::new(item);
+    let second = |name: &str| -> Result<DateTime<Utc>, StoreError> {
+        let second = DateTime::from_timestamp(reader.number(name)?, 0);
+        second.ok_or_else(|| reader.corrupt(name, "it is no instant"))
+    };
+    Ok(LeftOut {
+        generation: reader.number("generation")?,
+        first: reader.ticks("left_first")?,
+        last: reader.ticks("left_last")?,
+        occurrences: reader.number("occurrences")?,
+        outage: Outage { from: second("outage_from")?, until: second("outage_until")? },
+        at: reader.ticks("left_at")?,
+    })
+}

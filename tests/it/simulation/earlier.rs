@@ -1,0 +1,72 @@
+//! What an earlier version does: its functions run beside the new ones while a version is rolled out,
+//! and alone after it was rolled back.
+//!
+//! Only the store that it meets is different: it counts with a memory that forgets, its records do not
+//! say what follows, and the jobs that it finishes wait in the index until they are deleted.
+
+use domain::job::JobState;
+use domain::recently_counted::RecentlyCounted;
+use ports::store::{CounterUpdate, Finish, JobSnapshot};
+
+use super::memory::{Change, Memory};
+
+/// How many attempts the earlier version remembers.
+const REMEMBERED: usize = 64;
+const HEAD: usize = 16;
+const ENTRY: usize = 8;
+
+/// What the earlier version reads: it takes what ended before the floor for counted.
+pub(super) fn read_early(snapshot: &mut JobSnapshot) {
+    let bytes = snapshot.recently_counted.to_bytes();
+    snapshot.recently_counted = RecentlyCounted::from_bytes(&bytes, None).unwrap();
+}
+
+/// The list after an update, as the earlier version writes it.
+fn list_after(update: &CounterUpdate) -> Vec<u8> {
+    let mut list = update.as_read.clone();
+    for counted in &update.counted {
+        list.add(&counted.attempt, counted.ended_at);
+    }
+    let bytes = list.to_bytes();
+    let (head, entries) = bytes.split_at(HEAD);
+    let number = |bytes: &[u8]| i64::from_be_bytes(bytes.try_into().unwrap());
+    let (newest, mut floor) = (number(&head[..8]), number(&head[8..]));
+    let forgotten = entries.len().saturating_sub(REMEMBERED * ENTRY);
+    for entry in entries[..forgotten].chunks(ENTRY) {
+        let before = u32::from_be_bytes(entry[4..].try_into().unwrap());
+        floor = floor.max(newest - i64::from(before));
+    }
+    [&head[..8], &floor.to_be_bytes(), &entries[forgotten..]].concat()
+}
+
+impl Memory {
+    /// Counts as the earlier version does. It leaves the checksum of the list as it was.
+    pub(super) fn count_early(&self, update: &CounterUpdate) -> bool {
+        let (after, add) = (list_after(update), update.sum());
+        let mut tables = self.tables();
+        let Some(item) = tables.timers.get_mut(&update.job_uid) else { return false };
+        if item.recently_counted.to_bytes() != update.as_read.to_bytes() {
+            return item.recently_counted.to_bytes() == after;
+        }
+        let checksum = item.recently_counted.checksum();
+        item.recently_counted = RecentlyCounted::from_bytes(&after, Some(&checksum)).unwrap();
+        item.add(add);
+        true
+    }
+
+    /// Finishes a job as the earlier version does: its timer stays in the index.
+    pub(super) fn finish_early(&self, finish: &Finish) -> bool {
+        let mut tables = self.tables();
+        let uid = &finish.job.uid;
+        let Some(item) = tables.timers.get_mut(uid) else { return false };
+        let record = &mut item.record;
+        if record.timing.generation != finish.generation || record.state != JobState::Enabled {
+            return record.state == finish.state && record.due_at == Some(finish.expires_at);
+        }
+        record.state = finish.state;
+        record.due_at = Some(finish.expires_at);
+        self.show_job(&mut tables, uid);
+        self.note(&mut tables, Change::JobFinished { uid: uid.clone() });
+        true
+    }
+}

@@ -1,0 +1,736 @@
+#!/usr/bin/env python3
+"""The second judge of the simulation.
+
+It reads logs of runs from standard input, and prints for each run one line of JSON: its seed, its
+mutation, and what is wrong with it. It shares nothing with the services nor with the first judge: it
+follows README.md and shared/docs, and computes from the documents that were sent when each job had to
+run. README.md beside it says what a log holds, and what this judge accepts.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from itertools import takewhile
+
+# The sources stay as they were checked out.
+sys.dont_write_bytecode = True
+from recurrence import UTC, Rule, read_date
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+NEVER = 1 << 62
+
+# "An action has 60 seconds"; "what is late for a shorter time" than ten minutes is no outage.
+LATE = 10 * MINUTE
+# How long what is asked for may be under way where workers stall for longer than their leases.
+LATE_AND_STALLED = 30 * MINUTE
+# A lost message is sent again by a timer that looks every twenty minutes, and may be lost again.
+LATE_AND_LOST = 50 * MINUTE
+# From the last look at a job until its call.
+CHECKED_BEFORE = 3 * SECOND // 10
+# A claim holds for 100 s: two clocks, and the time from the claim to the call, shorten that.
+CLAIMED = 85 * SECOND
+# Without a sign of life for longer, nothing worked.
+OUTAGE = 10 * MINUTE
+# Signs of life are a little less than a minute apart, so the last of them says little about the next.
+BEATS = 100 * SECOND
+# Beyond that a retry waits in a timer of its own, which no lost message stops.
+LONG = 14 * MINUTE
+
+
+def merged(old, new):
+    """RFC 7396, but a schedule replaces the stored one whole."""
+    if not isinstance(new, dict):
+        return new
+    result = dict(old) if isinstance(old, dict) else {}
+    for key, value in new.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = value if key == "schedule" else merged(result.get(key), value)
+    return result
+
+
+def seconds(text):
+    """A duration in either form that requests may use."""
+    if ":" in text:
+        total = 0
+        for part in text.split(":"):
+            total = 60 * total + int(part)
+        return total
+    days, _, time = text.removeprefix("P").partition("T")
+    total = 86_400 * int(days[:-1]) if days else 0
+    number = ""
+    for letter in time:
+        if letter.isdigit():
+            number += letter
+        else:
+            total += {"H": 3600, "M": 60, "S": 1}[letter] * int(number)
+            number = ""
+    return total
+
+
+class Retry:
+    """A retry policy; without one, four retries half a minute apart."""
+
+    def __init__(self, action, instead=None):
+        policy = action.get("retryPolicy")
+        if policy is None and instead is not None:
+            self.count, self.interval = instead.count, instead.interval
+            return
+        policy = policy or {}
+        is_none = policy.get("retryType", "fixed").lower() == "none"
+        self.count = 0 if is_none else int(policy.get("retryCount", 4))
+        self.interval = seconds(policy.get("retryInterval", "00:00:30")) * SECOND
+
+
+class Plan:
+    """When a document says that a job runs, and what follows a failure."""
+
+    def __init__(self, document, epoch):
+        properties = document["properties"]
+        self.start = properties.get("startTime")
+        self.recurrence = properties.get("recurrence")
+        self.is_on = properties.get("state", "enabled").lower() == "enabled"
+        action = properties["action"]
+        self.retry = Retry(action)
+        error = action.get("errorAction")
+        self.error = Retry(error, self.retry) if error else None
+        self.epoch = epoch
+
+    def rule(self, anchor):
+        return Rule(self.recurrence, self.start, anchor - self.epoch) if self.recurrence else None
+
+    def same_times(self, other):
+        if bool(self.recurrence) != bool(other.recurrence):
+            return False
+        starts = [it.start and read_date(it.start, UTC) for it in (self, other)]
+        rules = not self.recurrence or self.rule(0) == other.rule(0)
+        return starts[0] == starts[1] and rules
+
+    def occurrences(self, anchor, since, used):
+        """The instants, in the time of the log."""
+        if not self.recurrence:
+            if used == 0:
+                begins = read_date(self.start, UTC) + self.epoch if self.start else anchor
+                yield max(begins, since)
+            return
+        rule = self.rule(anchor)
+        yield from (at + self.epoch for at in rule.since(since - self.epoch, used))
+
+    def is_endless(self):
+        it = self.recurrence
+        return bool(it) and it.get("count") is None and it.get("endTime") is None
+
+
+class Timing:
+    """A time in which a job's start, recurrence and state do not change, and it is enabled."""
+
+    def __init__(self, job, plan, token, anchor, since, used):
+        self.job, self.plan, self.anchor = job, plan, anchor
+        self.tokens, self.since, self.used = {token}, since, used
+        self.ended = NEVER
+
+    def until(self, until):
+        all_ = self.plan.occurrences(self.anchor, self.since, self.used)
+        return takewhile(lambda at: at < until, all_)
+
+    def next(self, nominal):
+        return next((at for at in self.until(NEVER) if at > nominal), NEVER)
+
+
+class Job:
+    def __init__(self, uid, name, collection):
+        self.uid, self.name, self.collection = uid, name, collection
+        self.document, self.plan, self.anchor, self.used = {}, None, None, 0
+        self.timings, self.gone, self.plans = [], NEVER, []
+
+    def now(self):
+        if self.timings and self.timings[-1].ended == NEVER:
+            return self.timings[-1]
+        return None
+
+    def change(self, document, token, clock, at, epoch):
+        plan, before = Plan(document, epoch), self.plan
+        now = self.now()
+        is_same = before is not None and plan.same_times(before)
+        self.document, self.plan = document, plan
+        self.plans.append((at, plan))
+        if is_same and plan.is_on == before.is_on:
+            if now:
+                now.tokens.add(token)
+                now.plan = plan
+            return
+        if now:
+            now.ended = at
+            self.used += sum(1 for _ in now.until(clock))
+        if not is_same:
+            self.used, self.anchor = 0, None
+        if plan.is_on:
+            self.anchor = self.anchor if self.anchor is not None else clock
+            self.timings.append(Timing(self, plan, token, self.anchor, clock, self.used))
+
+    def policies(self, first, last):
+        """The plans in force at some time of these."""
+        ends = [at for at, _ in self.plans[1:]] + [NEVER]
+        return [plan for (at, plan), end in zip(self.plans, ends) if at <= last and end >= first]
+
+    def end(self, at):
+        self.gone = min(self.gone, at)
+        if self.now():
+            self.now().ended = at
+
+
+class Collection:
+    def __init__(self, uid, name):
+        self.uid, self.name, self.is_on, self.gone = uid, name, None, NEVER
+        # When it was off: from, until, and what the clock showed that switched it on.
+        self.offs, self.notice = [], None
+
+    def switch(self, is_on, at, clock):
+        if not is_on and self.is_on is not False:
+            self.offs.append([at, NEVER, NEVER])
+        elif is_on and self.is_on is False:
+            self.offs[-1][1:] = [at, clock]
+        self.is_on = is_on
+
+
+class Attempt:
+    """What happened to one attempt."""
+
+    def __init__(self, line):
+        self.id, self.uid, self.token = line["id"], line["job"], line["timing"]
+        self.nominal, self.is_run = line["nominal"], line["run"]
+        self.role, self.number = line["role"], line["number"]
+        self.calls, self.rows, self.answers, self.sent = [], [], [], NEVER
+        self.is_lost = self.is_dead = False
+
+    @property
+    def row(self):
+        return self.rows[0] if self.rows else None
+
+    @property
+    def is_made(self):
+        return bool(self.calls or self.rows)
+
+    @property
+    def occurrence(self):
+        return self.id.rsplit(".", 1)[0]
+
+
+class Judge:
+    def __init__(self, lines):
+        self.found = []
+        self.head = lines[0]
+        self.epoch = self.head["epoch"]
+        self.collections, self.jobs, self.attempts = {}, {}, {}
+        self.runs, self.downs, beats = [], [], defaultdict(list)
+        self.end = self.later = None
+        self.asks = defaultdict(list)
+        for line in lines[1:]:
+            kind = line["e"]
+            if kind in ("accepted", "sent", "lost", "dead", "call", "answer", "row"):
+                self.note(kind, line)
+            elif kind == "ask":
+                self.asks[line["worker"]].append(line)
+            elif kind == "collection":
+                self.collection(line)
+            elif kind == "job":
+                self.job(line)
+            elif kind == "beat":
+                beats[line["of"]].append(line["clock"])
+            elif kind == "down":
+                self.downs.append([line["what"], line["at"], NEVER])
+            elif kind == "up":
+                down = next(it for it in reversed(self.downs) if it[0] == line["what"])
+                down[2] = line["at"]
+            elif kind == "faults":
+                self.head.update(line)
+            elif kind in ("end", "later"):
+                setattr(self, kind, line)
+            else:
+                raise ValueError(f"a line that is not known: {kind}")
+        self.gaps = {of: self.silent(of_kind) for of, of_kind in beats.items()}
+        self.late = LATE_AND_STALLED if self.head["stalls"] else LATE
+        self.horizon = self.end["at"] - HOUR
+        self.by_key = {(it.uid, it.token, it.nominal, it.role, it.number): it
+                       for it in self.attempts.values() if not it.is_run}
+        self.by_id = self.attempts
+        self.by_occurrence = defaultdict(list)
+        for it in self.attempts.values():
+            self.by_occurrence[it.occurrence].append(it)
+
+    # Reading the log.
+
+    def note(self, kind, line):
+        if "id" not in line or self.end:
+            # What happens after the end is judged by what it leaves.
+            return
+        it = self.attempts.setdefault(line["id"], Attempt(line))
+        if kind == "sent":
+            it.sent = min(it.sent, line["at"])
+        elif kind == "accepted":
+            self.runs.append((line["at"], it))
+        elif kind == "lost":
+            it.is_lost = True
+        elif kind == "dead":
+            it.is_dead = True
+        else:
+            {"call": it.calls, "answer": it.answers, "row": it.rows}[kind].append(line)
+
+    def asked(self, line, name):
+        """The request whose effect this is."""
+        return next(it for it in reversed(self.asks[line["worker"]]) if it["name"] == name)
+
+    def collection(self, line):
+        at = line["at"]
+        it = self.collections.setdefault(line["uid"], Collection(line["uid"], line["name"]))
+        if line["deleted"]:
+            it.gone = at
+            for job in self.jobs.values():
+                if job.collection is it:
+                    job.end(at)
+            return
+        body = self.asked(line, None)["body"]["properties"]
+        if "onFailure" in body.get("minutehand", {}):
+            it.notice = Retry(body["minutehand"]["onFailure"])
+        if "state" in body or it.is_on is None:
+            it.switch(body.get("state", "Enabled").lower() == "enabled", at, line["clock"])
+
+    def job(self, line):
+        ask = self.asked(line, line["name"])
+        if line["deleted"]:
+            self.jobs[line["uid"]].end(line["at"])
+            return
+        job = self.jobs.get(line["uid"])
+        if job is None:
+            job = self.jobs[line["uid"]] = Job(
+                line["uid"], line["name"], self.collections[line["collection"]])
+        body = ask["body"]
+        document = body if ask["what"] == "put" else merged(job.document, body)
+        job.change(document, line["timing"], line["clock"], line["at"], self.epoch)
+
+    def silent(self, beats):
+        beats = sorted(beats)
+        pairs = zip(beats, beats[1:])
+        return [(before, after) for before, after in pairs if after - before > OUTAGE]
+
+    # Facts that several rules need.
+
+    def bad(self, what, of, at=None):
+        self.found.append(f"{what}: {of}" + ("" if at is None else f" at {at / SECOND:.3f}"))
+
+    def timing_of(self, attempt):
+        job = self.jobs.get(attempt.uid)
+        timings = job.timings if job else []
+        of_token = [it for it in timings if attempt.token in it.tokens]
+        # A token is given once; if it is not, the timing in force counts.
+        calls = [line["at"] for line in attempt.calls]
+        in_force = [it for it in of_token if not calls or calls[0] <= it.ended]
+        return (in_force or of_token or [None])[0]
+
+    def reach(self, due, is_lost=False):
+        """Until when what was due may still be on its way."""
+        late = LATE_AND_LOST if is_lost else self.late
+        reach, before = due + late, None
+        while reach != before:
+            before = reach
+            for _, start, end in self.downs:
+                if start < reach and end > due:
+                    reach = max(reach, end + late)
+            for start, end in (gap for gaps in self.gaps.values() for gap in gaps):
+                if start < reach and end > due:
+                    reach = max(reach, end + late)
+        return reach
+
+    def skew(self):
+        return 2 * self.head["skew"] + SECOND
+
+    def is_cut(self, timing, due, is_lost=False):
+        """Whether what was due may have been on its way when its timing changed."""
+        return timing.ended <= self.reach(due, is_lost)
+
+    def is_off(self, collection, due, is_lost=False):
+        """Whether it was on its way while its collection was off, or due before it was on again."""
+        return any(start <= self.reach(due, is_lost) and end + self.skew() >= due
+                   for start, end, _ in collection.offs)
+
+    def outages(self, nominal, sent):
+        """The outages around an occurrence: for sweepers when it is due, for workers when it is sent,
+        if that is later. The message that ends a silence of workers is not in it."""
+        late = sent if nominal < sent < NEVER else None
+        ready = {"sweepers": nominal, "workers": late + self.skew() if late else nominal}
+        return [(start, until) for of, gaps in self.gaps.items() for start, until in gaps
+                if start <= ready[of] <= until]
+
+    def is_overtaken(self, timing, nominal, sent):
+        """Whether it was in an outage when it was ready, and its successor due before that ended."""
+        successor = timing.next(nominal)
+        return any(successor <= until + SECOND for _, until in self.outages(nominal, sent))
+
+    def is_touched(self, timing):
+        job = timing.job
+        return len(job.timings) > 1 or timing.ended != NEVER or len(timing.tokens) > 1 \
+            or bool(job.collection.offs)
+
+    def may_be_lost(self, attempt, timing, nominal):
+        """A message that was lost is missed by what has nothing left to dispatch, and no other."""
+        if attempt is not None and attempt.is_dead:
+            return True
+        if attempt is None or not attempt.is_lost:
+            return False
+        return self.is_touched(timing) or timing.next(nominal) != NEVER
+
+    def attempt(self, timing, nominal, role, number):
+        keys = ((timing.job.uid, token, nominal, role, number) for token in timing.tokens)
+        found = [self.by_key[key] for key in keys if key in self.by_key]
+        return next((it for it in found if it.is_made), found[0] if found else None)
+
+    def is_excused(self, timing, nominal):
+        """Whether an occurrence that has left no trace did not have to run."""
+        attempt = self.attempt(timing, nominal, "main", 0)
+        is_lost = attempt is not None and attempt.is_lost
+        return self.is_cut(timing, nominal, is_lost) \
+            or self.is_off(timing.job.collection, nominal, is_lost) \
+            or self.is_overtaken(timing, nominal, attempt.sent if attempt else NEVER) \
+            or self.may_be_lost(attempt, timing, nominal)
+
+    def timings(self):
+        return (timing for job in self.jobs.values() for timing in job.timings)
+
+    # The rules.
+
+    def judge(self):
+        for rule in (self.owed, self.calls, self.doubled, self.followed, self.rows, self.counters,
+                     self.states, self.asked_runs):
+            rule()
+        self.kept(self.end)
+        if not self.head["stalls"]:
+            for it in self.attempts.values():
+                if it.is_dead:
+                    self.bad("among the dead letters", it.id)
+        if self.later:
+            self.kept(self.later)
+            self.expired()
+        return self.found
+
+    def owed(self):
+        """Every occurrence that is owed runs."""
+        for timing in self.timings():
+            for nominal in timing.until(min(self.horizon, timing.ended)):
+                attempt = self.attempt(timing, nominal, "main", 0)
+                if (attempt is None or not attempt.is_made) and not self.is_excused(timing, nominal):
+                    self.bad("missed", timing.job.uid, nominal)
+
+    def policies(self, it):
+        """The policies that may have decided what follows an attempt: those in force from its start
+        to its row. What follows is decided when it is recorded."""
+        job = self.jobs[it.uid]
+        row = it.row
+        first = min([line["at"] for line in it.calls] + [row["at"]])
+        return job.policies(first - SECOND, row["at"]) or [job.plan]
+
+    def before(self, attempt, role, number):
+        it = self.by_id.get(f"{attempt.occurrence}.{role[0]}{number}")
+        return it if it and it.row else None
+
+    def last(self, attempt, role):
+        """The last attempt in this role that has a row."""
+        numbers = (it.number for it in self.by_occurrence[attempt.occurrence]
+                   if it.role == role and it.row)
+        number = max(numbers, default=None)
+        return None if number is None else self.before(attempt, role, number)
+
+    def due(self, attempt, timing):
+        """When an attempt is due, by the rows of what it follows; None if it follows nothing."""
+        role, number = attempt.role, attempt.number
+        if number:
+            it = self.before(attempt, role, number - 1)
+            if it is None or it.row["ok"]:
+                return None
+            of_role = [self.policy(role, plan, timing) for plan in self.policies(it)]
+            waits = [policy.interval for policy in of_role if policy and number <= policy.count]
+            return it.row["ended"] + min(waits) if waits else None
+        if role == "main":
+            return attempt.nominal
+        it = self.last(attempt, "main")
+        if it is None or it.row["ok"] or not any(
+                it.number >= plan.retry.count for plan in self.policies(it)) \
+                and "No retry follows" not in it.row["message"]:
+            return None
+        if role == "notice" and (error := self.last(attempt, "error")):
+            it = error
+        return it.row["ended"]
+
+    @staticmethod
+    def policy(role, plan, timing):
+        return {"main": plan.retry, "error": plan.error,
+                "notice": timing.job.collection.notice}[role]
+
+    def calls(self):
+        """Never early, never of an old timing, never while the collection is off, never extra."""
+        for it in self.attempts.values():
+            if not it.calls:
+                continue
+            job, timing = self.jobs.get(it.uid), self.timing_of(it)
+            if job is None:
+                self.bad("a call of no job", it.id)
+                continue
+            on = timing
+            if it.is_run and on is None:
+                on = Timing(job, job.plan, it.token, 0, 0, 0)
+            if on is None:
+                self.bad("a call of no timing", it.id)
+                continue
+            due = self.due(it, on)
+            if due is None:
+                self.bad("a call that follows nothing", it.id, it.calls[0]["at"])
+            for line in it.calls:
+                self.call(it, line, on, due)
+            if not it.is_run and it.nominal not in on.until(it.nominal + 1):
+                self.bad("extra", it.id, it.calls[0]["at"])
+
+    def call(self, it, line, timing, due):
+        at, job = line["at"], timing.job
+        if due is not None and line["clock"] < due:
+            self.bad("early", it.id, at)
+        if at > job.gone + CHECKED_BEFORE:
+            self.bad("after its job was deleted", it.id, at)
+        if not it.is_run and at > timing.ended + CHECKED_BEFORE:
+            self.bad("of an old timing", it.id, at)
+        for start, end, clock in job.collection.offs:
+            if start + CHECKED_BEFORE < at < end:
+                self.bad("while its collection is off", it.id, at)
+            elif at > end + CHECKED_BEFORE and due is not None and not it.is_run \
+                    and max(due, timing.since) < clock:
+                self.bad("due before its collection was switched on", it.id, at)
+        if it.role == "main" and it.number == 0 and not it.is_run:
+            ready = max(it.nominal, it.sent)
+            successor = timing.next(it.nominal)
+            for start, until in self.outages(it.nominal, it.sent):
+                is_after = line["clock"] >= until and line["clock"] - ready > OUTAGE
+                if is_after and ready > start + BEATS and successor <= until - SECOND:
+                    self.bad("made up for, and not the last of an outage", it.id, at)
+
+    def doubled(self):
+        """Again only if the first worker could not record, and never within its claim."""
+        for it in self.attempts.values():
+            for before, after in zip(it.calls, it.calls[1:]):
+                if any(row["at"] < after["at"] for row in it.rows):
+                    self.bad("again though it is recorded", it.id, after["at"])
+                elif after["at"] - before["at"] < CLAIMED:
+                    self.bad("again within its claim", it.id, after["at"])
+
+    def needs(self, follower, role, after, timing, due):
+        """Reports what should follow an attempt and does not."""
+        if follower is not None and follower.is_made:
+            return
+        is_lost = follower is None and self.head["loses"] or follower and follower.is_lost
+        if due - after.row["ended"] > LONG:
+            is_lost = False
+        elif role == "main" and timing.next(after.nominal) == NEVER and not self.is_touched(timing):
+            is_lost = False
+        is_dead = after.is_dead or follower and follower.is_dead
+        if is_lost or is_dead or due > self.horizon - self.late:
+            return
+        if timing.job.gone != NEVER or self.is_cut(timing, due) or timing.ended < NEVER:
+            return
+        if self.is_off(timing.job.collection, due):
+            return
+        self.bad(f"no {role} follows", after.id)
+
+    def followed(self):
+        """A failure is followed by a retry, then by the error action, then by the notice."""
+        for it in self.attempts.values():
+            timing = self.timing_of(it)
+            if timing is None or not it.row:
+                continue
+            notice, ended = timing.job.collection.notice, it.row["ended"]
+            if it.role == "notice" and notice is None:
+                self.bad("a notice of a collection that has none", it.id)
+            wanted = {self.follower(it, plan, timing) for plan in self.policies(it)}
+            if len(wanted) > 1 or None in wanted:
+                # Nothing follows, or the policy changed while the attempt was under way.
+                continue
+            role, number, wait = wanted.pop()
+            follower = self.by_id.get(f"{it.occurrence}.{role[0]}{number}")
+            self.needs(follower, role, it, timing, ended + wait)
+
+    def follower(self, it, plan, timing):
+        """What a policy lets follow a row: role, number, and after how long."""
+        policy, notice = self.policy(it.role, plan, timing), timing.job.collection.notice
+        ok, is_given_up = it.row["ok"], "No retry follows" in it.row["message"]
+        if policy and not ok and it.number < policy.count and not is_given_up:
+            return it.role, it.number + 1, policy.interval
+        if it.role == "main" and not ok and plan.error:
+            return "error", 0, 0
+        if (it.role == "main" and not ok or it.role == "error") and notice:
+            return "notice", 0, 0
+        return None
+
+    def rows(self):
+        """Each attempt has one row, which says what its target answered, and stays as it is."""
+        kept = {row["id"]: row for row in self.end["rows"]}
+        for it in self.attempts.values():
+            texts = {(row["started"], row["ended"], row["ok"], row["message"]) for row in it.rows}
+            if len(texts) > 1:
+                self.bad("recorded twice", it.id)
+            job, timing = self.jobs.get(it.uid), self.timing_of(it)
+            for row in it.rows:
+                answers = [line["ok"] for line in it.answers if line["worker"] == row["worker"]]
+                is_given_up = "workers were lost" in row["message"]
+                if not answers and not (is_given_up and not row["ok"]):
+                    self.bad("a row without a call", it.id)
+                elif answers and not is_given_up and row["ok"] not in answers:
+                    self.bad("a row that says otherwise than its target", it.id)
+                if it.id in kept and kept[it.id]["ended"] != it.row["ended"]:
+                    self.bad("a row that changed", it.id)
+            if it.rows and it.id not in kept:
+                self.bad("a row that is gone", it.id)
+            if it.calls and not it.rows and it.calls[0]["at"] < self.horizon:
+                due = it.calls[-1]["at"]
+                is_cut = timing is not None and timing.ended != NEVER or job and job.gone != NEVER
+                is_over = not it.is_run and timing is not None and it.role == "main" \
+                    and it.number == 0 and self.is_overtaken(timing, it.nominal, it.sent)
+                if not (is_cut or is_over or it.is_dead or self.is_off(job.collection, due)):
+                    self.bad("never recorded", it.id)
+
+    def counters(self):
+        """As many executions, failures and faults as the history has."""
+        by_job = defaultdict(list)
+        for row in self.end["rows"]:
+            if row["role"] == "main":
+                by_job[row["job"]].append(row)
+        for timer in self.end["timers"]:
+            rows = by_job[timer["uid"]]
+            if any(row["ended"] > self.end["at"] - 10 * SECOND for row in rows):
+                continue
+            want = (len(rows), sum(1 for row in rows if not row["ok"]))
+            have = (timer["executions"], timer["failures"])
+            if want != have:
+                self.bad("counted wrong", f"{timer['uid']} counts {have}, and its history {want}")
+
+    def chain(self, timing, nominal):
+        """How an occurrence ended: "ok", "failed", "void", "open", or "either"."""
+        due = nominal
+        for number in range(1_000):
+            it = self.attempt(timing, nominal, "main", number)
+            if it is None or not it.row:
+                if number == 0:
+                    return "void" if self.is_excused(timing, nominal) else "open"
+                is_lost = it is not None and it.is_lost
+                return "failed" if self.is_off(timing.job.collection, due, is_lost) else "open"
+            if it.row["ok"]:
+                return "ok"
+            wanted = {self.follower(it, plan, timing) for plan in self.policies(it)}
+            retries = [want for want in wanted if want and want[0] == "main"]
+            if not retries:
+                return "failed"
+            if len(wanted) > 1 and self.attempt(timing, nominal, "main", number + 1) is None:
+                return "either"
+            due = it.row["ended"] + max(wait for _, _, wait in retries)
+
+    def states(self):
+        """A job is over when its last occurrence has ended, and not before."""
+        for timer in self.end["timers"]:
+            job, state = self.jobs.get(timer["uid"]), timer["state"]
+            if job is None or job.gone != NEVER:
+                continue
+            timing = job.now()
+            if timing is None:
+                if state != "disabled":
+                    self.bad("not disabled", job.uid)
+                continue
+            if timing.plan.is_endless():
+                if state != "enabled":
+                    self.bad("final though it never ends", job.uid)
+                continue
+            ends = [(at, self.chain(timing, at)) for at in timing.until(NEVER)]
+            is_open = any(end == "open" or at > self.horizon for at, end in ends)
+            rows = [row["ended"] for row in self.end["rows"]
+                    if row["job"] == job.uid and row["role"] == "main"]
+            offs = [end for _, end, _ in job.collection.offs]
+            quiet = max([timing.since, *rows, *offs, *(at for at, _ in ends)])
+            if state == "enabled":
+                is_waiting = job.uid in self.end["retries"]
+                if not is_open and not is_waiting and quiet < self.end["at"] - HOUR:
+                    self.bad("never final", job.uid)
+                continue
+            if state == "disabled":
+                self.bad("disabled, and enabled by its document", job.uid)
+            elif ends and ends[-1][1] == "open":
+                self.bad("final too soon", job.uid)
+            else:
+                decides = next((end for _, end in reversed(ends) if end != "void"), "ok")
+                last = ends[-1][1] if ends else "ok"
+                if last not in ("void", "either") and (state == "faulted") != (decides == "failed"):
+                    self.bad(f"{state}, and its last occurrence {decides}", job.uid)
+
+    def asked_runs(self):
+        """A run that was accepted happens."""
+        for at, it in self.runs:
+            job = self.jobs.get(it.uid)
+            if it.is_made or it.is_lost or it.is_dead or job is None or job.gone != NEVER:
+                continue
+            if not self.is_off(job.collection, at):
+                self.bad("a run that was accepted and never made", it.id, at)
+
+    def kept(self, line):
+        """What is deleted leaves nothing, and what is there is whole."""
+        collections = {it["uid"]: it["jobs"] for it in line["collections"]}
+        timers = {it["uid"] for it in line["timers"]}
+        inside = defaultdict(int)
+        for collection, uid in line["definitions"]:
+            inside[collection] += 1
+            if collection not in collections:
+                self.bad("a job whose collection is deleted", uid)
+            elif uid not in timers:
+                self.bad("a job that never fires", uid)
+        for uid in timers - {uid for _, uid in line["definitions"]}:
+            self.bad("a timer without a job", uid)
+        for uid, jobs in collections.items():
+            if inside[uid] != jobs:
+                self.bad("jobs counted wrong", f"{uid} has {inside[uid]}, and counts {jobs}")
+        if line["purges"]:
+            self.bad("never purged", line["purges"])
+        if line is self.end:
+            for job in self.jobs.values():
+                if (job.gone == NEVER) != (job.uid in timers):
+                    self.bad("a job that is gone" if job.gone == NEVER else "not deleted", job.uid)
+
+    def expired(self):
+        """A job that is over is kept for sixty days, any other for ever."""
+        left = {it["uid"] for it in self.later["timers"]}
+        for timer in self.end["timers"]:
+            uid, is_over = timer["uid"], timer["state"] in ("completed", "faulted")
+            if is_over and uid in left:
+                self.bad("kept too long", uid)
+            elif not is_over and uid not in left:
+                job = self.jobs[uid]
+                if job.now() is None or job.now().plan.is_endless():
+                    self.bad("gone", uid)
+
+
+def runs(lines):
+    run = []
+    for line in lines:
+        line = json.loads(line)
+        if line["e"] == "run" and run:
+            yield run
+            run = []
+        run.append(line)
+    if run:
+        yield run
+
+
+def main():
+    for run in runs(sys.stdin):
+        head = run[0]
+        found = Judge(run).judge()
+        verdict = {"seed": head["seed"], "mutation": head["mutation"], "found": found}
+        print(json.dumps(verdict), flush=True)
+
+
+if __name__ == "__main__":
+    main()
