@@ -22,11 +22,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-<<<<<<< HEAD
-.PHONY: help tools run fmt check test e2e monitoring ci simulate judge prove endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
-=======
-.PHONY: help tools run fmt check test convert e2e monitoring ci simulate endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
->>>>>>> main
+.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge prove endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,11 +143,11 @@ dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p minutehand --locked
 	@wc -c $(RELEASE) | awk '{ printf "%s: %.1f MB\n", $$2, $$1 / 1000000 }'
 
-# Nothing is built here, so that it works under sudo: root has no toolchain.
 # Where bash, zsh and fish look for what completes a command.
 COMPLETIONS := share/bash-completion/completions/minutehand share/zsh/site-functions/_minutehand \
 	share/fish/vendor_completions.d/minutehand.fish
 
+# Nothing is built here, so that it works under sudo: root has no toolchain.
 install: ## put what `make dist` built, manual pages and a unit for systemd below PREFIX; makes /etc/minutehand
 	@test -x '$(RELEASE)' || { echo 'there is no $(RELEASE): run `make dist` first' >&2; exit 1; }
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/systemd/system'

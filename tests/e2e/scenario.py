@@ -121,9 +121,6 @@ class Scene:
         denied["retryPolicy"] = {"retryType": "None"}
         denied["errorAction"] = self.receivers.send(self.receivers.queue, "error action")
         self.jobs.put("denied", action=denied)
-        uri = "http://127.0.0.1:9001/2018-06-01/runtime/invocation/next"
-        loopback = {"type": "Http", "request": {"method": "GET", "uri": uri}}
-        self.jobs.put("loopback", action={**loopback, "retryPolicy": {"retryType": "None"}})
 
     def refusals(self):
         """Jobs that would send to the scheduler itself."""
@@ -160,11 +157,6 @@ class Scene:
         assert "AccessDenied" in message, message
         equal(list(receive(self.stack.emulator, self.receivers.unlisted)), [], "the messages in the queue that is not listed")
         yield f"a resource that is not listed is denied: {message}"
-
-        self.outcomes("loopback", [("MainAction", "failed", 0)])
-        message = self.jobs.history("loopback")[-1]["message"]
-        assert "never a target on Lambda" in message, message
-        yield "the runtime API of Lambda is not a target"
 
     def outcomes(self, job, expected):
         """Waits until a job's history is as expected. Only failed items have a status."""

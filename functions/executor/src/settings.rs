@@ -1,6 +1,6 @@
 //! The settings of the executor, read from its environment.
 
-use actions::{AUTHORITY, TargetPolicy, is_authority};
+use actions::{AUTHORITY, TargetPolicy, is_authority, is_on_loopback};
 use domain::own::OwnResources;
 use runtime_aws::Variables;
 
@@ -28,11 +28,15 @@ pub struct ExecutorSettings {
 impl ExecutorSettings {
     /// Reads the settings.
     pub fn read(variables: &mut Variables) -> Self {
-        // On loopback is the runtime API of Lambda, which jobs must not call.
-        let targets = [
-            ("public", TargetPolicy::PublicOnly),
-            ("private", TargetPolicy::AllowPrivateNotLoopback),
-        ];
+        // On loopback is the runtime API of Lambda, which jobs must not call. Where AWS itself is on
+        // loopback, this is no Lambda but a developer's machine.
+        let aws = variables.optional("AWS_ENDPOINT_URL");
+        let private = if aws.is_some_and(|url| is_on_loopback(&url)) {
+            TargetPolicy::AllowPrivate
+        } else {
+            TargetPolicy::AllowPrivateNotLoopback
+        };
+        let targets = [("public", TargetPolicy::PublicOnly), ("private", private)];
         Self {
             table: variables.table(),
             queue_url: variables.queue_url(),
@@ -60,16 +64,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_setting_makes_the_runtime_api_of_lambda_a_target() {
-        let runtime_api = "127.0.0.1".parse().unwrap();
+    fn the_runtime_api_of_lambda_is_never_a_target() {
+        let [runtime_api, inside] = ["127.0.0.1", "10.1.2.3"].map(|it| it.parse().unwrap());
         for targets in ["", "public", "private"] {
-            let mut variables = Variables::of([("MINUTEHAND_TARGETS", targets)]);
-            let settings = ExecutorSettings::read(&mut variables);
-            assert!(settings.targets.check(runtime_api).is_err(), "{targets}");
-            assert_eq!(
-                settings.targets.check("10.1.2.3".parse().unwrap()).is_ok(),
-                targets == "private"
-            );
+            for endpoint in ["", "https://vpce-1.dynamodb.eu-west-1.vpce.amazonaws.com"] {
+                let policy = policy(targets, endpoint);
+                assert!(policy.check(runtime_api).is_err(), "{targets}, {endpoint}");
+                assert_eq!(policy.check(inside).is_ok(), targets == "private");
+            }
         }
+    }
+
+    #[test]
+    fn beside_an_emulator_of_aws_a_job_may_call_the_machine_itself() {
+        let emulator = "http://127.0.0.1:4566";
+        let address = "127.0.0.1".parse().unwrap();
+        assert!(policy("private", emulator).check(address).is_ok());
+        assert!(policy("public", emulator).check(address).is_err());
+    }
+
+    fn policy(targets: &'static str, endpoint: &'static str) -> TargetPolicy {
+        let variables = [("MINUTEHAND_TARGETS", targets), ("AWS_ENDPOINT_URL", endpoint)];
+        ExecutorSettings::read(&mut Variables::of(variables)).targets
     }
 }

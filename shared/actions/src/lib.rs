@@ -48,6 +48,7 @@ use crate::net::{COLLECTION, HttpClients, NetSettings};
 pub use crate::http::{REDIRECTS_MAX, is_authority};
 pub use crate::net::{
     Endpoint, EndpointError, Forbidden, Resolver, Roots, SystemResolver, TargetPolicy,
+    is_on_loopback,
 };
 pub use crate::settings::{
     AUTHORITY, ActionSettings, Aws, CONNECT_TIME_MAX, IDLE_CONNECTIONS_MAX, SERVICE_BUS_SUFFIX,

@@ -76,7 +76,7 @@ fn the_shells_that_are_installed_complete() {
     let fish = "minutehand completions fish | source; complete -C 'minutehand job show ni'";
     // A terminal of its own, with a tab typed.
     let zsh = "zmodload zsh/zpty; zpty -b z zsh -fi; \
-               zpty -w z 'PS1=\"> \"; autoload -Uz compinit && compinit -u -d /dev/null; \
+               zpty -w z 'PS1=\"> \"; autoload -Uz compinit && compinit -u -D; \
                source <(minutehand completions zsh); echo READY'; \
                zpty -r -m z ready '*READY*'; zpty -n -w z $'minutehand job show ni\\t'; \
                zpty -r -m z line '*nightly*' && print -r -- $line";

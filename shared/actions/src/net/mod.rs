@@ -14,7 +14,7 @@ mod resolve;
 mod tls;
 
 pub use endpoint::{Endpoint, EndpointError};
-pub use policy::{Forbidden, TargetPolicy};
+pub use policy::{Forbidden, TargetPolicy, is_on_loopback};
 pub use resolve::{Resolver, SystemResolver};
 pub use tls::Roots;
 

@@ -266,9 +266,28 @@ pub(super) fn literal_address(url: &Url) -> Option<IpAddr> {
     }
 }
 
+/// Whether the host of a URL is this machine itself.
+#[must_use]
+pub fn is_on_loopback(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    literal_address(&url).map_or(url.host_str() == Some("localhost"), |it| it.is_loopback())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_on_loopback_by_its_address_or_as_localhost() {
+        for url in ["http://127.0.0.1:4566", "https://localhost:1", "http://[::1]:8/x"] {
+            assert!(is_on_loopback(url), "{url}");
+        }
+        let others =
+            ["http://10.0.0.1", "https://localhost.example", "https://127.0.0.1.example", "", "x"];
+        for url in others {
+            assert!(!is_on_loopback(url), "{url}");
+        }
+    }
 
     #[track_caller]
     fn check(policy: TargetPolicy, expected: bool, addresses: &[&str]) {
