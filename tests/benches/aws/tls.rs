@@ -2,7 +2,7 @@
 //! and a file of authorities that has it among those of this machine.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,8 +13,6 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tempfile::NamedTempFile;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
-
-use crate::http;
 
 /// The name that the certificate is for.
 pub(crate) const NAME: &str = "localhost";
@@ -32,8 +30,7 @@ pub(crate) struct Tls {
 impl Tls {
     pub(crate) fn new() -> Self {
         let key = KeyPair::generate().expect("a key");
-        let names = [NAME.to_owned(), http::own_address().to_string()];
-        let params = CertificateParams::new(names).expect("names");
+        let params = CertificateParams::new([NAME.to_owned()]).expect("a name");
         let certificate = params.self_signed(&key).expect("a certificate");
         let mut authorities = NamedTempFile::new().expect("a file");
         for path in AUTHORITIES {
@@ -60,12 +57,7 @@ impl Tls {
 
     /// Listens, and hands on to the server. It lives as long as the runtime.
     pub(crate) async fn before(&self, server: SocketAddr) -> SocketAddr {
-        self.before_on(Ipv4Addr::LOCALHOST.into(), server).await
-    }
-
-    /// Listens at this address, and hands on to the server.
-    pub(crate) async fn before_on(&self, address: IpAddr, server: SocketAddr) -> SocketAddr {
-        let listener = TcpListener::bind((address, 0)).await.expect("there is a port");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
         let address = listener.local_addr().expect("it has an address");
         let acceptor = self.acceptor.clone();
         tokio::spawn(async move {
