@@ -5,7 +5,6 @@
 //! certificate: its certificate names the address that clients use, not the loopback address that
 //! the health check uses. For every other address the certificate is verified.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use axum::body::Bytes;
 use axum::http::header::HOST;
 use axum::http::{Request, Response};
+use client::ServerUrl;
 use http_body_util::{BodyExt, Collected, Empty, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -30,77 +30,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use url::{Host, Url};
 
 /// The maximum size of an answer in bytes. The answer of a server is a tenth of it.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
-
-/// The address of a server: a scheme, a host, and a path if a proxy adds one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerUrl(Url);
-
-impl ServerUrl {
-    /// Reads a URL as a user writes it.
-    ///
-    /// # Errors
-    ///
-    /// If the text is not the URL of a server, with a sentence that shows one.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).ok().filter(|url| {
-            matches!(url.scheme(), "http" | "https")
-                && url.has_host()
-                && url.username().is_empty()
-                && url.password().is_none()
-                && url.query().is_none()
-                && url.fragment().is_none()
-        });
-        url.map(Self).ok_or_else(|| {
-            "give the http or https URL of a server, like http://127.0.0.1:7070".to_owned()
-        })
-    }
-
-    /// The host as a connection is opened to it: an IPv6 address without brackets.
-    fn host(&self) -> String {
-        match self.0.host() {
-            Some(Host::Domain(name)) => name.to_owned(),
-            Some(Host::Ipv4(address)) => address.to_string(),
-            Some(Host::Ipv6(address)) => address.to_string(),
-            None => String::new(),
-        }
-    }
-
-    fn port(&self) -> u16 {
-        self.0.port_or_known_default().unwrap_or_default()
-    }
-
-    /// The host and the port as the header `Host` has them.
-    fn authority(&self) -> &str {
-        self.0.authority()
-    }
-
-    fn path(&self) -> String {
-        format!("{}/healthz", self.0.path().trim_end_matches('/'))
-    }
-
-    fn is_https(&self) -> bool {
-        self.0.scheme() == "https"
-    }
-
-    fn is_loopback(&self) -> bool {
-        match self.0.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        }
-    }
-}
-
-impl fmt::Display for ServerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str().trim_end_matches('/'))
-    }
-}
 
 /// Asks a server whether it is healthy; returns a line about the server.
 ///
@@ -150,7 +82,7 @@ where
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     // It ends with the connection; if it fails, so does the request.
     tokio::spawn(connection);
-    let request = Request::get(url.path()).header(HOST, url.authority());
+    let request = Request::get(url.path_of("/healthz")).header(HOST, url.authority());
     Ok(sender.send_request(request.body(Empty::<Bytes>::new())?).await?)
 }
 
@@ -250,46 +182,5 @@ impl ServerCertVerifier for AnyCertificate {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_names_a_server_and_nothing_else() {
-        for text in ["http://127.0.0.1:7070", "https://[::1]:7070/", "https://example.com/jobs"] {
-            assert!(ServerUrl::parse(text).is_ok(), "{text}");
-        }
-        let refused =
-            ["", "127.0.0.1:7070", "ftp://h", "http://u:p@h", "http://h/?a", "http://h/#a"];
-        for text in refused {
-            assert!(ServerUrl::parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_url_says_where_to_connect_and_what_to_ask_for() {
-        let read = |text| {
-            let url = ServerUrl::parse(text).unwrap();
-            (url.host(), url.port(), url.authority().to_owned(), url.path(), url.is_loopback())
-        };
-        let expected = |host: &str, port, authority: &str, path: &str, is_loopback| {
-            (host.to_owned(), port, authority.to_owned(), path.to_owned(), is_loopback)
-        };
-        assert_eq!(
-            read("http://127.0.0.1:7070"),
-            expected("127.0.0.1", 7070, "127.0.0.1:7070", "/healthz", true)
-        );
-        assert_eq!(read("https://[::1]:1/"), expected("::1", 1, "[::1]:1", "/healthz", true));
-        assert_eq!(
-            read("http://localhost"),
-            expected("localhost", 80, "localhost", "/healthz", true)
-        );
-        assert_eq!(
-            read("https://example.com/jobs/"),
-            expected("example.com", 443, "example.com", "/jobs/healthz", false)
-        );
     }
 }

@@ -28,6 +28,35 @@ impl ServerUrl {
         })
     }
 
+    /// The host as a connection is opened to it: an IPv6 address without brackets.
+    #[must_use]
+    pub fn host(&self) -> String {
+        match self.0.host() {
+            Some(Host::Domain(name)) => name.to_owned(),
+            Some(Host::Ipv4(address)) => address.to_string(),
+            Some(Host::Ipv6(address)) => address.to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// The port, which the scheme tells if the URL does not.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    /// The host and the port as the header `Host` has them.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        self.0.authority()
+    }
+
+    /// A path of this server with the path that this URL adds. The path begins with a slash.
+    #[must_use]
+    pub fn path_of(&self, path: &str) -> String {
+        format!("{}{path}", self.0.path().trim_end_matches('/'))
+    }
+
     /// The URL of a path on this server. The path begins with a slash.
     pub(crate) fn join(&self, path: &str) -> String {
         format!("{self}{path}")
@@ -87,6 +116,36 @@ mod tests {
         for text in refused {
             assert!(ServerUrl::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_url_says_where_to_connect_and_what_to_ask_for() {
+        let read = |text| {
+            let url = ServerUrl::parse(text).unwrap();
+            (
+                url.host(),
+                url.port(),
+                url.authority().to_owned(),
+                url.path_of("/healthz"),
+                url.is_loopback(),
+            )
+        };
+        let expected = |host: &str, port, authority: &str, path: &str, is_loopback| {
+            (host.to_owned(), port, authority.to_owned(), path.to_owned(), is_loopback)
+        };
+        assert_eq!(
+            read("http://127.0.0.1:7070"),
+            expected("127.0.0.1", 7070, "127.0.0.1:7070", "/healthz", true)
+        );
+        assert_eq!(read("https://[::1]:1/"), expected("::1", 1, "[::1]:1", "/healthz", true));
+        assert_eq!(
+            read("http://localhost"),
+            expected("localhost", 80, "localhost", "/healthz", true)
+        );
+        assert_eq!(
+            read("https://example.com/jobs/"),
+            expected("example.com", 443, "example.com", "/jobs/healthz", false)
+        );
     }
 
     #[test]
