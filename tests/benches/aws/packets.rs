@@ -13,6 +13,7 @@ use crate::lambda::Function;
 use crate::load;
 use crate::quota::Quota;
 use crate::services::Services;
+use crate::tls::NAME;
 
 /// Sizes of memory, in MB.
 const MEMORY: [u32; 3] = [128, 192, 256];
@@ -35,7 +36,8 @@ pub(crate) fn packets(functions: &Path, services: &Services) {
     for n in 0..PACKET_ATTEMPTS_MAX {
         // A port of its own is a connection and a handshake of its own, as another host is.
         let front = services.system.block_on(services.tls.before(target));
-        let job = load::put_job(1_000 + n, &format!("https://{front}/"), "2050-01-01T00:00:00Z");
+        let target = format!("https://{NAME}:{}/", front.port());
+        let job = load::put_job(1_000 + n, &target, "2050-01-01T00:00:00Z");
         expect(&api.invoke(&job).0, 201);
     }
     for memory in MEMORY {
