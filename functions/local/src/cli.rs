@@ -75,9 +75,13 @@ Examples:
 
 The second command restores: it serves from the copy.
 
+While a server runs, the copy has collections, jobs and history as they are at one moment, and a
+queue of its own, with everything that is owed at that moment. It lacks dead letters, and runs that
+were asked for and not begun.
+
 Exit codes:
   0  success
-  1  failure: the data directory is in use, or a file cannot be read or written
+  1  failure: a file cannot be read or written
   2  invalid argument";
 
 const REPAIR_EXAMPLES: &str = "\
@@ -136,7 +140,7 @@ enum Command {
     /// Show when a job would fire, without a server
     #[command(after_long_help = PREVIEW_EXAMPLES)]
     Preview(PreviewArgs),
-    /// Copy the data directory of a stopped server
+    /// Copy a data directory, while its server runs or when it is stopped
     #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup(BackupArgs),
     /// Mend the data directory of a stopped server that reports damage
@@ -203,7 +207,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Serve(args) => run_server(&args),
         Command::Preview(args) => preview(&args),
         Command::Backup(args) => match backup(&args.data, &args.target) {
-            Ok(bytes) => print(&format!("copied {bytes} bytes to {}\n", args.target.display())),
+            Ok(backed_up) => print(&backed_up.to_string()),
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
         Command::Repair(args) => match repair(&args.data) {

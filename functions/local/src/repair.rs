@@ -22,7 +22,7 @@ use crate::serve::TABLE;
 pub struct Repaired {
     damage: String,
     aside: Option<PathBuf>,
-    report: RepairReport,
+    pub(crate) report: RepairReport,
 }
 
 impl fmt::Display for Repaired {

@@ -36,7 +36,7 @@ const LOCK_FILE: &str = "lock";
 const FORMAT_FILE: &str = "format";
 /// The name of `format` before it is renamed into place.
 const FORMAT_DRAFT: &str = "format.new";
-const STORE_FILE: &str = "store.db";
+pub(crate) const STORE_FILE: &str = "store.db";
 const QUEUE_FILE: &str = "queue.db";
 
 /// What may be in a directory before its first start: what an interrupted start left, secrets that

@@ -67,6 +67,7 @@ mod log;
 mod operation;
 pub mod queue;
 mod serving;
+mod snapshot;
 mod store;
 mod thread;
 
@@ -77,5 +78,6 @@ pub use error::{OpenError, Remedy};
 pub use log::SyncMode;
 pub use queue::Queue;
 pub use serving::IN_FLIGHT_MAX;
+pub use snapshot::snapshot_store;
 pub use store::Store;
 pub use thread::{CHECKPOINT_EVERY, PASS_MAX};

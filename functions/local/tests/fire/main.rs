@@ -14,6 +14,8 @@ mod chance;
 #[path = "../serve/client.rs"]
 mod client;
 #[cfg(test)]
+mod copied;
+#[cfg(test)]
 mod damaged;
 #[cfg(test)]
 mod day;

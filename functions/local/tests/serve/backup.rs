@@ -1,6 +1,7 @@
 //! `minutehand backup`, and serving from the copy.
 
-use std::fs;
+use std::fs::{self, DirEntry};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -20,6 +21,24 @@ fn refuses(data: &Path, target: &Path, why: &str) {
     assert!(said.contains(why), "{said}");
 }
 
+/// A copy has every file, and each is for its owner alone.
+#[track_caller]
+fn assert_is_complete(copy: &Path) {
+    let mut names: Vec<_> = fs::read_dir(copy).unwrap().map(|entry| entry.unwrap()).collect();
+    names.sort_by_key(DirEntry::file_name);
+    for entry in &names {
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{entry:?} has mode {mode:o}");
+    }
+    let names: Vec<_> =
+        names.iter().map(|entry| entry.file_name().into_string().unwrap()).collect();
+    let files = ["format", "identity", "key", "key.check", "queue.db", "store.db"];
+    for name in files.iter().chain(&["tls-cert.pem", "tls-key.pem", "token"]) {
+        assert!(names.iter().any(|has| has == name), "{name} is not in {names:?}");
+    }
+    assert!(!names.iter().any(|name| name == "lock"), "{names:?}");
+}
+
 #[test]
 fn a_server_on_the_copy_has_the_same_data_and_changes_independently() {
     let dir = tempfile::tempdir().unwrap();
@@ -31,7 +50,6 @@ fn a_server_on_the_copy_has_the_same_data_and_changes_independently() {
     let server = Server::open(&data);
     server.must("PUT", "/jc", "{}");
     server.must("PUT", "/jc/jobs/j", &job("p"));
-    refuses(&data, &target, "stop the server first");
     // After a kill, recent writes are only in the database's log.
     server.signal("KILL");
     server.wait();
@@ -39,10 +57,7 @@ fn a_server_on_the_copy_has_the_same_data_and_changes_independently() {
     let (code, said) = backup(&data, &target);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("copied "), "{said}");
-    for name in ["format", "key", "key.check", "store.db", "tls-cert.pem", "tls-key.pem", "token"] {
-        assert!(target.join(name).exists(), "{name}");
-    }
-    assert!(!target.join("lock").exists());
+    assert_is_complete(&target);
     let copy = Server::open(&target);
     copy.must("PATCH", "/jc/jobs/j", r#"{"properties":{"startTime":"2051-01-01"}}"#);
     // From now on the two directories are independent.
@@ -52,6 +67,37 @@ fn a_server_on_the_copy_has_the_same_data_and_changes_independently() {
     };
     assert_eq!(start(&copy), "2051-01-01T00:00:00Z");
     assert_eq!(start(&server), "2050-01-01T00:00:00Z");
+    copy.stop().is_clean();
+    server.stop().is_clean();
+}
+
+#[test]
+fn a_running_server_is_copied_as_it_is_at_one_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, target) = (dir.path().join("data"), dir.path().join("copy"));
+    let server = Server::start(
+        ["--tls-self-signed", "--data"].map(AsRef::as_ref).into_iter().chain([data.as_os_str()]),
+    );
+    server.stop().is_clean();
+    let server = Server::open(&data);
+    server.must("PUT", "/jc", "{}");
+    server.must("PUT", "/jc/jobs/before", &job("p"));
+    let (code, said) = backup(&data, &target);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("The server went on"), "{said}");
+    assert_is_complete(&target);
+    server.must("PUT", "/jc/jobs/after", &job("p"));
+    // A killed server finds its logs: the copy was made without touching them.
+    server.signal("KILL");
+    server.wait();
+    let server = Server::open(&data);
+    server.must("GET", "/jc/jobs/after", "");
+
+    let copy = Server::open(&target);
+    // The key is that of the copied secrets, or this change would be refused.
+    copy.must("PATCH", "/jc/jobs/before", r#"{"properties":{"startTime":"2051-01-01"}}"#);
+    assert_eq!(copy.ask("GET", "/jc/jobs/after", "").status, 404);
+    refuses(&data, &target, "already exists");
     copy.stop().is_clean();
     server.stop().is_clean();
 }
