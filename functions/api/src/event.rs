@@ -17,6 +17,7 @@ use futures_util::future::ready;
 use futures_util::stream::once;
 use http_body_util::BodyExt;
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+use rest::Principal;
 use serde::{Deserialize, Serialize};
 
 /// The payload version that this module reads.
@@ -69,12 +70,51 @@ struct RequestContext {
     domain_name: Option<String>,
     #[serde(default)]
     stage: Option<String>,
+    /// What the gateway found out about the sender.
+    #[serde(default)]
+    authorizer: Option<Authorizer>,
     http: HttpContext,
 }
 
 #[derive(Deserialize)]
 struct HttpContext {
     method: String,
+}
+
+#[derive(Deserialize)]
+struct Authorizer {
+    #[serde(default)]
+    jwt: Option<Jwt>,
+    #[serde(default)]
+    iam: Option<Iam>,
+}
+
+#[derive(Deserialize)]
+struct Jwt {
+    #[serde(default)]
+    claims: Claims,
+}
+
+#[derive(Deserialize, Default)]
+struct Claims {
+    #[serde(default)]
+    sub: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Iam {
+    #[serde(default)]
+    user_arn: Option<String>,
+}
+
+impl Authorizer {
+    /// The sender, if the gateway names it.
+    fn principal(self) -> Option<Principal> {
+        let subject = self.jwt.and_then(|jwt| jwt.claims.sub);
+        let subject = subject.as_deref().map(Principal::jwt);
+        subject.or_else(|| Some(Principal::iam(&self.iam?.user_arn?)))
+    }
 }
 
 /// A response as API Gateway expects it.
@@ -123,12 +163,15 @@ impl HttpEvent {
         if self.version != VERSION {
             return Err(NotARequest::Version(self.version));
         }
-        let RequestContext { domain_name, stage, http } = self.request_context;
+        let RequestContext { domain_name, stage, authorizer, http } = self.request_context;
         let method = Method::from_bytes(http.method.as_bytes());
         let (prefix, path) = split_stage(&self.raw_path, stage.as_deref());
         let mut request = Request::new(body(self.body, self.is_base64_encoded));
         *request.method_mut() = method.map_err(|_| NotARequest::Part("method"))?;
         *request.uri_mut() = uri(path, &self.raw_query_string)?;
+        if let Some(principal) = authorizer.and_then(Authorizer::principal) {
+            request.extensions_mut().insert(principal);
+        }
         let headers = request.headers_mut();
         for (name, value) in self.headers {
             // A header that is invalid in HTTP is not one that the API reads.
@@ -287,6 +330,25 @@ mod tests {
         );
         assert_eq!(header(&request, HOST), "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com");
         assert_eq!(header(&request, axum::http::header::AUTHORIZATION), "Bearer open-sesame");
+    }
+
+    #[test]
+    fn the_sender_is_the_one_that_the_gateway_names() {
+        let sender = |authorizer: serde_json::Value| {
+            let event = json!({
+                "version": "2.0",
+                "rawPath": "/",
+                "requestContext": {"http": {"method": "GET"}, "authorizer": authorizer},
+            });
+            let event: HttpEvent = serde_json::from_value(event).unwrap();
+            event.into_request().unwrap().extensions().get::<Principal>().cloned()
+        };
+        let claims = json!({"jwt": {"claims": {"sub": "ann", "aud": "x"}, "scopes": null}});
+        assert_eq!(sender(claims), Some(Principal::jwt("ann")));
+        let arn = "arn:aws:iam::123456789012:user/ann";
+        assert_eq!(sender(json!({"iam": {"userArn": arn}})), Some(Principal::iam(arn)));
+        assert_eq!(sender(json!(null)), None);
+        assert_eq!(sender(json!({"jwt": {"claims": {}}})), None);
     }
 
     #[test]

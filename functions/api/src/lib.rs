@@ -76,7 +76,8 @@ impl Function {
         let ports = ManagePorts {
             collections: store.clone(),
             jobs: store.clone(),
-            history: store,
+            history: store.clone(),
+            browse: store,
             queue,
             dispatcher,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
@@ -101,6 +102,7 @@ impl Function {
             build: build_info(),
             readiness: Arc::new(()),
             metrics: None,
+            home: rest::Home::Aws,
         });
         Self { router, clock, tally, table: settings.table }
     }

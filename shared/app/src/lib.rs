@@ -9,6 +9,7 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    CollectionView, Condition, Etag, Etags, ExecutionView, JobDescription, JobStatus, JobView,
-    LeftOutView, Manage, ManagePorts, ManageSettings, PutOutcome,
+    AcceptedCheck, Author, CheckedChange, CheckedRequest, CollectionView, Coming, Condition, Etag,
+    Etags, ExecutionView, Explanation, JobCheck, JobDescription, JobRow, JobStatus, JobView,
+    LeftOutView, Manage, ManagePorts, ManageSettings, PutOutcome, WantedOccurrences,
 };

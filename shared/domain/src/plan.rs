@@ -247,7 +247,8 @@ impl JobLimits {
                  'recurrence' less frequent{way_out}.",
                 in_words(gap)
             ),
-        ))
+        )
+        .with_target("recurrence"))
     }
 
     /// Checks whether a job may authenticate to its target.

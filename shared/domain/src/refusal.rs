@@ -1,5 +1,7 @@
 //! Refusals of requests: a stable code for programs, and a message for people.
 
+use std::fmt;
+
 use recurrence::Refused;
 
 /// Defines the codes, one per line, each with what is wrong: the request, or its conflict with the
@@ -73,13 +75,27 @@ pub struct Refusal {
     pub code: Code,
     /// The sentence for the caller.
     pub message: String,
+    /// The path of the property to change, as the message writes it; `None` if it is not one property.
+    pub target: Option<String>,
 }
 
 impl Refusal {
     /// Creates a refusal.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), target: None }
+    }
+
+    /// Creates a refusal of a property. The message is its path in quotation marks, and the problem.
+    #[must_use]
+    pub fn about(path: impl fmt::Display, problem: impl fmt::Display) -> Self {
+        Self::invalid(format!("'{path}' {problem}")).with_target(path.to_string())
+    }
+
+    /// Names the property to change.
+    #[must_use]
+    pub fn with_target(self, path: impl Into<String>) -> Self {
+        Self { target: Some(path.into()), ..self }
     }
 
     /// Creates a refusal because a value is missing or invalid.
@@ -95,6 +111,6 @@ impl From<Refused> for Refusal {
             Refused::NeverOccurs { .. } => Code::RecurrenceNeverOccurs,
             _ => Code::BadRequest,
         };
-        Self::new(code, refused.to_string())
+        Self::new(code, refused.to_string()).with_target(refused.field())
     }
 }

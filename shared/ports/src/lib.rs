@@ -26,6 +26,6 @@ pub use id::IdSource;
 pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{SealError, Sealer};
 pub use store::{
-    Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
-    StoreError, Timers,
+    Attempts, Browse, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers,
+    Snapshots, StoreError, Timers,
 };

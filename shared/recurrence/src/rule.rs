@@ -99,6 +99,12 @@ impl Rule {
         }
     }
 
+    /// Returns the end of the rule, if it has one.
+    #[must_use]
+    pub const fn end(&self) -> Option<DateTime<Utc>> {
+        self.end
+    }
+
     /// Returns the time zone of the rule; `None` means UTC.
     #[must_use]
     pub fn zone(&self) -> Option<&Zone> {

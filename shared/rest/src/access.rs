@@ -1,14 +1,22 @@
 //! Authentication and rights: callers send a token, which has a scope, unless the API is open.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::uri::Authority;
+use domain::ids;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::failure::{ErrorCode, Failure};
+
+/// How many bytes of a token's hash name it.
+const TOKEN_NAME_BYTES: usize = 4;
+
+/// The most characters of a sender's name.
+const NAME_CHARS_MAX: usize = 200;
 
 /// The callers that are allowed.
 #[derive(Clone)]
@@ -23,12 +31,34 @@ pub enum Access {
 }
 
 /// A token that gives access, known by its hash only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// The SHA-256 of the token.
     pub hash: [u8; 32],
     /// What its callers may do.
     pub scope: Scope,
+    /// What its owner calls it.
+    pub label: Option<Arc<str>>,
+}
+
+/// The sender of a request, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Principal {
+    /// Nobody is asked for a token.
+    Nobody,
+    /// The owner of a token: its label, or the beginning of its hash.
+    Token(Arc<str>),
+    /// The subject of a JWT that the gateway has checked.
+    Jwt(Arc<str>),
+    /// The ARN of an identity of AWS that the gateway has checked.
+    Iam(Arc<str>),
+}
+
+/// The sender of a request, and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Caller {
+    pub(crate) principal: Principal,
+    pub(crate) scope: Scope,
 }
 
 /// What a token allows. Each scope includes the ones before it.
@@ -46,7 +76,46 @@ impl Token {
     /// A token that allows every request.
     #[must_use]
     pub const fn with_all_rights(hash: [u8; 32]) -> Self {
-        Self { hash, scope: Scope::All }
+        Self { hash, scope: Scope::All, label: None }
+    }
+
+    /// The name of the token: its label, or the beginning of its hash, which tells it from others and
+    /// reveals nothing of it.
+    fn name(&self) -> Arc<str> {
+        let (first, _) = self.hash.split_at(TOKEN_NAME_BYTES);
+        self.label.clone().unwrap_or_else(|| format!("token {}", ids::hex(first)).into())
+    }
+}
+
+impl Principal {
+    /// The subject of a JWT.
+    #[must_use]
+    pub fn jwt(subject: &str) -> Self {
+        Self::Jwt(shortened(subject))
+    }
+
+    /// The identity with an ARN.
+    #[must_use]
+    pub fn iam(arn: &str) -> Self {
+        Self::Iam(shortened(arn))
+    }
+
+    /// The kind, for programs.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Token(_) => "token",
+            Self::Jwt(_) => "jwt",
+            Self::Iam(_) => "iam",
+        }
+    }
+
+    /// The name of the sender, as the journal has it.
+    pub(crate) fn label(&self) -> &str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Token(label) | Self::Jwt(label) | Self::Iam(label) => label,
+        }
     }
 }
 
@@ -88,15 +157,16 @@ impl Scope {
 }
 
 impl Access {
-    /// Checks the token of a request, and returns what it allows.
+    /// Checks the token of a request, and returns its sender.
     ///
     /// # Errors
     ///
     /// If the request has no token, an unknown one or several, or comes from a page of a browser.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Scope, Failure> {
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Caller, Failure> {
+        let anyone = Caller { principal: Principal::Nobody, scope: Scope::All };
         let tokens = match self {
-            Self::Open => return Ok(Scope::All),
-            Self::ThisMachine => return check_machine(headers).map(|()| Scope::All),
+            Self::Open => return Ok(anyone),
+            Self::ThisMachine => return check_machine(headers).map(|()| anyone),
             Self::Tokens(tokens) => tokens,
         };
         let mut all = headers.get_all(AUTHORIZATION).iter();
@@ -113,8 +183,10 @@ impl Access {
                 "The 'Authorization' header is missing; send 'Authorization: Bearer <token>'.",
             ));
         };
-        let scope = bearer(sent.as_bytes()).and_then(|token| scope_of(token, tokens));
-        scope.ok_or_else(|| {
+        let token = bearer(sent.as_bytes()).and_then(|token| known_token(token, tokens));
+        let caller = token
+            .map(|token| Caller { principal: Principal::Token(token.name()), scope: token.scope });
+        caller.ok_or_else(|| {
             Failure::new(
                 ErrorCode::InvalidAuthenticationToken,
                 "The 'Authorization' header has no valid token; send 'Authorization: Bearer \
@@ -122,6 +194,12 @@ impl Access {
             )
         })
     }
+}
+
+/// A name from outside, as it is kept.
+fn shortened(name: &str) -> Arc<str> {
+    let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
+    name.into()
 }
 
 /// Refuses what a page in a browser can send: a name of its own for this machine, by its own name
@@ -164,21 +242,21 @@ fn is_loopback(host: &str) -> bool {
     name.parse::<IpAddr>().map_or_else(|_| is_local(name), |address| address.is_loopback())
 }
 
-/// The scope of a token; `None` if it is unknown. If several entries have its hash, the last counts.
+/// The entry of a token; `None` if it is unknown. If several entries have its hash, the last counts.
 ///
-/// The time that this takes reveals neither which hash matches nor how nearly: it compares whole
-/// hashes, and all of them.
-fn scope_of(token: &[u8], tokens: &[Token]) -> Option<Scope> {
+/// The time that the search takes reveals neither which hash matches nor how nearly: it compares
+/// whole hashes, and all of them.
+fn known_token<'a>(token: &[u8], tokens: &'a [Token]) -> Option<&'a Token> {
     let hash: [u8; 32] = Sha256::digest(token).into();
     let mut is_known = Choice::from(0);
-    let mut number = 0;
-    for token in tokens {
+    let mut position = 0;
+    for (n, token) in (0_u64..).zip(tokens) {
         let is_it = token.hash.ct_eq(&hash);
-        number.conditional_assign(&(token.scope as u8), is_it);
+        position.conditional_assign(&n, is_it);
         is_known |= is_it;
     }
-    let scope = Scope::ALL.into_iter().find(|scope| *scope as u8 == number)?;
-    bool::from(is_known).then_some(scope)
+    let found = tokens.get(usize::try_from(position).ok()?)?;
+    bool::from(is_known).then_some(found)
 }
 
 /// The token of a `Bearer` credential.
@@ -194,10 +272,14 @@ mod tests {
     use super::*;
 
     fn token(text: &str, scope: Scope) -> Token {
-        Token { hash: Sha256::digest(text).into(), scope }
+        Token { hash: Sha256::digest(text).into(), scope, label: None }
     }
 
     fn check(access: &Access, sent: Option<&str>) -> Result<Scope, ErrorCode> {
+        caller(access, sent).map(|caller| caller.scope)
+    }
+
+    fn caller(access: &Access, sent: Option<&str>) -> Result<Caller, ErrorCode> {
         let mut headers = HeaderMap::new();
         if let Some(sent) = sent {
             headers.insert(AUTHORIZATION, sent.parse().unwrap());
@@ -221,6 +303,16 @@ mod tests {
             assert_eq!(check(&access, Some(sent)), unknown, "{sent}");
         }
         assert_eq!(check(&access, None), Err(ErrorCode::AuthenticationFailed));
+    }
+
+    #[test]
+    fn a_caller_is_named_by_the_label_of_its_token_or_by_its_hash() {
+        let labelled = Token { label: Some("laptop".into()), ..token("first", Scope::Run) };
+        let access = Access::Tokens(vec![labelled, token("second", Scope::All)]);
+        let name = |sent| caller(&access, Some(sent)).unwrap().principal.label().to_owned();
+        assert_eq!(name("Bearer first"), "laptop");
+        assert_eq!(name("Bearer second"), "token 16367aac");
+        assert_eq!(caller(&Access::Open, None).unwrap().principal, Principal::Nobody);
     }
 
     #[test]

@@ -130,8 +130,11 @@ impl Answer {
 
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
-        let Failure { code, message, allow, cause: _ } = failure;
-        let document = json!({"error": {"code": code.as_str(), "message": message}});
+        let Failure { code, message, target, allow, cause: _ } = failure;
+        let mut document = json!({"error": {"code": code.as_str(), "message": message}});
+        if let (Some(target), Some(error)) = (target, document.get_mut("error")) {
+            error["target"] = target.into();
+        }
         let mut answer = Self::json(code.status(), &document);
         if matches!(code, ErrorCode::AuthenticationFailed | ErrorCode::InvalidAuthenticationToken) {
             answer.headers.push((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));

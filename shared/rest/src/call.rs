@@ -3,13 +3,14 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use app::{Condition, Etags, Manage};
+use app::{Author, Condition, Etags, Manage};
 use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use axum::http::request::Parts;
 use serde_json::Value;
 
 use crate::Rest;
+use crate::access::Caller;
 use crate::answer::Answer;
 use crate::durations::Client;
 use crate::failure::Failure;
@@ -28,6 +29,10 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     /// The JSON object in the body; null if the route ignores the body.
     pub(crate) body: Value,
+    /// The sender of the request.
+    pub(crate) caller: Caller,
+    /// The id of the request.
+    pub(crate) request_id: String,
 }
 
 impl Call {
@@ -36,7 +41,9 @@ impl Call {
         let etags = |name| etags(&self.head.headers, name);
         let condition =
             Condition { is_one_of: etags(&IF_MATCH)?, is_none_of: etags(&IF_NONE_MATCH)? };
-        Ok(self.rest.manage.only_if(condition))
+        let who = self.caller.principal.label().to_owned();
+        let author = Author { who, request_id: self.request_id.clone() };
+        Ok(self.rest.manage.on_behalf_of(author).only_if(condition))
     }
 
     /// The client library that sent the request, if its answers have to differ.

@@ -92,28 +92,35 @@ pub(crate) struct Failure {
     pub(crate) code: ErrorCode,
     /// What to change, for people. It reveals nothing about the implementation.
     pub(crate) message: String,
+    /// The path of the property to change, in the body.
+    pub(crate) target: Option<String>,
     /// The methods that the path supports; empty unless the method is the problem.
     pub(crate) allow: Vec<Method>,
     /// The internal error: for the log, never for the answer.
-    pub(crate) cause: Option<AppError>,
+    pub(crate) cause: Option<Box<AppError>>,
 }
 
 impl Failure {
     /// A failure with a code and a message only.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), allow: Vec::new(), cause: None }
+        Self { code, message: message.into(), target: None, allow: Vec::new(), cause: None }
     }
 
     /// A failure that the client cannot repair.
     pub(crate) fn internal(cause: Option<AppError>) -> Self {
         let message = "The service failed. Its log gives the reason under the id in \
                        'x-ms-request-id'.";
-        Self { cause, ..Self::new(ErrorCode::InternalError, message) }
+        Self { cause: cause.map(Box::new), ..Self::new(ErrorCode::InternalError, message) }
     }
 
     /// A missing or invalid value in the request.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Refusal::invalid(message).into()
+    }
+
+    /// The same failure without the property to change.
+    pub(crate) fn without_target(self) -> Self {
+        Self { target: None, ..self }
     }
 
     /// A path without a route.
@@ -123,13 +130,14 @@ impl Failure {
 
     /// A service that is needed, and not available at the moment.
     fn unavailable(message: &str, cause: AppError) -> Self {
-        Self { cause: Some(cause), ..Self::new(ErrorCode::ServiceUnavailable, message) }
+        Self { cause: Some(Box::new(cause)), ..Self::new(ErrorCode::ServiceUnavailable, message) }
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::new(ErrorCode::Refused(refusal.code), refusal.message)
+        let Refusal { code, message, target } = refusal;
+        Self { target, ..Self::new(ErrorCode::Refused(code), message) }
     }
 }
 

@@ -40,7 +40,7 @@ use app::Manage;
 use axum::Router;
 use ports::{Clock, IdSource};
 
-pub use access::{Access, Scope, Token};
+pub use access::{Access, Principal, Scope, Token};
 pub use failure::ErrorCode;
 pub use health::Readiness;
 pub use list::Scheme;
@@ -66,6 +66,17 @@ pub struct Rest {
     pub readiness: Arc<dyn Readiness>,
     /// The metrics page; `None` if monitors read the metrics elsewhere.
     pub metrics: Option<Arc<dyn MetricsPage>>,
+    /// Where the installation runs.
+    pub home: Home,
+}
+
+/// Where an installation runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// On one machine, as one binary.
+    Machine,
+    /// On AWS, as functions.
+    Aws,
 }
 
 /// The build that `/healthz` reports.

@@ -60,6 +60,11 @@ impl Query {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// The names of all parameters.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Checks that the query names a version of the API that is served.
     pub(crate) fn check_api_version(&self) -> Result<(), Failure> {
         let Some(sent) = self.get("api-version").filter(|sent| !sent.is_empty()) else {
@@ -130,7 +135,8 @@ pub(crate) fn write_position(position: &str) -> String {
     URL_SAFE_NO_PAD.encode(position)
 }
 
-fn parse_position(sent: &str) -> Option<String> {
+/// Decodes a position of the store.
+pub(crate) fn parse_position(sent: &str) -> Option<String> {
     let position = String::from_utf8(URL_SAFE_NO_PAD.decode(sent).ok()?).ok()?;
     (1..=POSITION_BYTES_MAX).contains(&position.len()).then_some(position)
 }
@@ -201,7 +207,7 @@ fn unquoted(literal: &str) -> &str {
 }
 
 /// A value from the request as messages quote it: escaped and shortened.
-fn shown(sent: &str) -> String {
+pub(crate) fn shown(sent: &str) -> String {
     /// Long enough to recognise the value.
     const CHARS_MAX: usize = 100;
     let short: String = sent.chars().take(CHARS_MAX).collect();

@@ -103,6 +103,11 @@ impl Route {
         let by_method = if self.method.is_safe() { Scope::Read } else { Scope::All };
         self.own_scope.unwrap_or(by_method)
     }
+
+    /// Whether it is one of Minutehand's own operations.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.path.starts_with(v1::PREFIX)
+    }
 }
 
 impl fmt::Debug for Route {
@@ -133,8 +138,30 @@ macro_rules! job {
     };
 }
 
+macro_rules! ours {
+    ($rest:literal) => {
+        concat!("/minutehand/v1", $rest)
+    };
+}
+
+macro_rules! our_collection {
+    ($rest:literal) => {
+        concat!(
+            "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
+            "jobCollections/{jobCollectionName}",
+            $rest
+        )
+    };
+}
+
+macro_rules! our_job {
+    ($rest:literal) => {
+        concat!(our_collection!("/jobs/{jobName}"), $rest)
+    };
+}
+
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 23] = [
+pub(crate) static ROUTES: [Route; 32] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -170,15 +197,20 @@ pub(crate) static ROUTES: [Route; 23] = [
     delete(job!(""), &jobs::delete),
     post(job!("/run"), &jobs::run).with_scope_run(),
     get(job!("/history"), &history::list),
-    get(
-        concat!(
-            "/minutehand/v1/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}/",
-            "jobCollections/{jobCollectionName}/jobs/{jobName}"
-        ),
-        &v1::get_job,
-    )
-    .any_version(),
-    post("/minutehand/v1/convert", &|call: Call| ready(convert::convert(&call)))
+    get(ours!("/me"), &|call: Call| ready(v1::me(&call))).any_version(),
+    get(ours!("/zones"), &|call: Call| ready(v1::zones(&call))).any_version(),
+    get(ours!("/subscriptions"), &v1::subscriptions).any_version(),
+    post(ours!("/preview"), &|call: Call| ready(v1::preview(&call)))
+        .any_version()
+        .with_body()
+        .reading(),
+    get(our_collection!("/journal"), &v1::journal).any_version(),
+    get(our_collection!("/rows"), &v1::rows).any_version(),
+    get(our_job!(""), &v1::get_job).any_version(),
+    get(our_job!("/next"), &v1::next).any_version(),
+    get(our_job!("/why"), &v1::why).any_version(),
+    post(our_job!("/check"), &v1::check).any_version().with_body().reading(),
+    post(ours!("/convert"), &|call: Call| ready(convert::convert(&call)))
         .any_version()
         .with_file()
         .reading(),

@@ -17,7 +17,7 @@ use ports::ErrorType;
 use serde_json::Value;
 
 use crate::Rest;
-use crate::access::Scope;
+use crate::access::{Caller, Principal, Scope};
 use crate::answer::{Answer, guid};
 use crate::call::Call;
 use crate::failure::{ErrorCode, Failure};
@@ -32,7 +32,8 @@ pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>)
     let request_id = guid(&rest.ids.new_id());
     let found = find_route(&head.method, head.uri.path());
     let route = found.as_ref().ok().map(|(route, _)| route.path);
-    let answering = Box::pin(answer(Arc::clone(&rest), Arc::clone(&head), found, body));
+    let sent = Sent { head: Arc::clone(&head), body, request_id: request_id.clone() };
+    let answering = Box::pin(answer(Arc::clone(&rest), found, sent));
     let answer = match catch_panics(answering, &request_id).await {
         Ok(answer) => answer,
         Err(failure) => {
@@ -75,23 +76,33 @@ async fn catch_panics(
     .await
 }
 
+/// A request as it was sent, and its id.
+struct Sent {
+    head: Arc<Parts>,
+    body: Body,
+    request_id: String,
+}
+
 async fn answer(
     rest: Arc<Rest>,
-    head: Arc<Parts>,
     found: Result<(&'static Route, Captured), Failure>,
-    body: Body,
+    sent: Sent,
 ) -> Result<Answer, Failure> {
+    let Sent { head, body, request_id } = sent;
     check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
-    let scope = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
-        Scope::Read
+    let caller = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
+        Caller { principal: Principal::Nobody, scope: Scope::Read }
     } else {
         let access = rest.access.read().unwrap_or_else(PoisonError::into_inner);
         access.check(&head.headers)?
     };
+    // A gateway that has checked the sender names it.
+    let principal = head.extensions.get::<Principal>().cloned().unwrap_or(caller.principal);
+    let caller = Caller { principal, ..caller };
     let (route, path) = found?;
-    scope.check(route.scope())?;
+    caller.scope.check(route.scope())?;
     let query = Query::parse(head.uri.query());
     match route.version {
         Version::Required => query.check_api_version()?,
@@ -102,7 +113,10 @@ async fn answer(
         route::Body::Required => parse_object(&body)?,
         route::Body::Ignored => Value::Null,
     };
-    route.handler.call(Call { rest, head, path, query, body }).await
+    let answer =
+        route.handler.call(Call { rest, head, path, query, body, caller, request_id }).await;
+    // Clients of Azure know no targets.
+    answer.map_err(|failure| if route.is_ours() { failure } else { failure.without_target() })
 }
 
 /// Refuses a request without exactly one `Host`: a proxy in front may route it by another name.
@@ -156,7 +170,7 @@ fn log_cause(failure: &Failure, request_id: &str) {
     tracing::error!(
         error_type = %ErrorType::RequestFailed,
         code = failure.code.as_str(),
-        error = ports::chain(cause),
+        error = ports::chain(cause.as_ref()),
         request.id = request_id,
         "request failed"
     );

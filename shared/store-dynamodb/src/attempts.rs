@@ -385,7 +385,7 @@ fn recorded(id: &str, outcome: WriteOutcome) -> Result<Recorded, StoreError> {
     })
 }
 
-fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
+pub(crate) fn read(item: &Item) -> Result<HistoryEntry, StoreError> {
     let reader = Reader::new(item);
     let due_at = reader.optional_ticks("attempt_due_at")?;
     let attempt = read_attempt(reader.text("sk")?, due_at)

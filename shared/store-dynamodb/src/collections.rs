@@ -6,10 +6,12 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
 use domain::document::{load_collection_shown, write_collection};
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use ports::store::{CollectionRecord, Page, PageRequest, ResourceGroup, Saved};
 use ports::{Collections, StoreError};
 
+use crate::journal;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, date, key, number, text, ticks};
 use crate::table::keys::Key;
@@ -61,20 +63,30 @@ impl Collections for DynamoStore {
         Ok(Page { items, next: page.next })
     }
 
-    async fn create(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        record: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         let put = Put::builder()
             .table_name(&self.table.name)
             .set_item(Some(write(record)))
             .condition_expression("attribute_not_exists(pk)")
             .build();
-        let items = vec![
+        let mut items = vec![
             item(|it| Ok(it.put(put?)))?,
             item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
+            item(|it| Ok(it.put(registration(&self.table.name, record)?)))?,
         ];
+        items.extend(journal::put(&self.table.name, &record.collection.uid, entry)?);
         self.table.save(items).await
     }
 
-    async fn replace(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn replace(
+        &self,
+        record: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         let place = keys::collection(&record.place, &record.collection.name);
         let document = write_collection(&record.collection.definition).to_string();
         let change_sealed = match record.sealed {
@@ -107,10 +119,13 @@ impl Collections for DynamoStore {
             None => update,
         };
         let update = update.build();
-        let items = vec![
+        let mut items = vec![
             item(|it| Ok(it.update(update?)))?,
             item(|it| Ok(it.put(switch(&self.table.name, record)?)))?,
+            // Earlier versions created collections without this one.
+            item(|it| Ok(it.put(registration(&self.table.name, record)?)))?,
         ];
+        items.extend(journal::put(&self.table.name, &record.collection.uid, entry)?);
         self.table.save(items).await
     }
 
@@ -118,6 +133,7 @@ impl Collections for DynamoStore {
         &self,
         record: &CollectionRecord,
         now: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         let uid = &record.collection.uid;
         let name = Delete::builder()
@@ -137,11 +153,12 @@ impl Collections for DynamoStore {
             .set("due_at", ticks(now))
             .done();
         let purge = Put::builder().table_name(&self.table.name).set_item(Some(purge)).build();
-        let items = vec![
+        let mut items = vec![
             item(|it| Ok(it.delete(name?)))?,
             item(|it| Ok(it.delete(switch?)))?,
             item(|it| Ok(it.put(purge?)))?,
         ];
+        items.extend(journal::put(&self.table.name, &record.collection.uid, entry)?);
         self.table.save(items).await
     }
 }
@@ -159,6 +176,15 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
         .text("plan", record.collection.definition.plan.name())
         .text("at_pk", at.pk)
         .text("at_sk", at.sk)
+        .done();
+    Put::builder().table_name(table).set_item(Some(item)).build()
+}
+
+/// The entry of a collection's subscription among the subscriptions in use.
+fn registration(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
+    let subscription = &record.place.subscription;
+    let item = ItemBuilder::at(keys::registration(subscription))
+        .text("subscription", subscription.as_str())
         .done();
     Put::builder().table_name(table).set_item(Some(item)).build()
 }
@@ -188,7 +214,7 @@ fn write(record: &CollectionRecord) -> Item {
         .done()
 }
 
-fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
+pub(crate) fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
     let reader = Reader::new(item);
     let segment = |name: &str| {
         PathSegment::new(reader.text(name)?).map_err(|error| reader.corrupt(name, &error.message))

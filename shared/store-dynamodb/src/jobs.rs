@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::job::{JobCounters, JobState};
+use domain::journal::JournalEntry;
 use domain::name::Name;
 use domain::timing::Timing;
 use ports::store::{
@@ -11,6 +12,7 @@ use ports::store::{
 };
 use ports::{Collections, Jobs, StoreError};
 
+use crate::journal;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
 use crate::table::{
@@ -55,19 +57,7 @@ impl Jobs for DynamoStore {
     ) -> Result<Page<JobRecord>, StoreError> {
         let alive_at = Some(number(now.timestamp()));
         let list = List { alive_at, ..List::new(keys::inside(collection_uid), keys::JOBS) };
-        let page = list.page(&self.table, page).await?;
-        let definitions = page.items;
-        let uids = definitions.iter().map(|definition| Reader::new(definition).text("uid"));
-        let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
-        let timers = self.table.get_many(None, Consistency::Strong, wanted?).await?;
-        let mut items = Vec::new();
-        for definition in &definitions {
-            // A job whose timer is gone was deleted between the two reads.
-            if let Some(timer) = timers.get(&keys::timer(Reader::new(definition).text("uid")?)) {
-                items.push(read(definition, timer)?);
-            }
-        }
-        Ok(Page { items, next: page.next })
+        self.with_timers(list.page(&self.table, page).await?, Consistency::Strong).await
     }
 
     async fn create(
@@ -92,11 +82,13 @@ impl Jobs for DynamoStore {
             .expression_attribute_values(":version", number(save.collection.version))
             .expression_attribute_values(":max", number(jobs_max.unwrap_or(u32::MAX)))
             .build();
-        let items = vec![
+        let mut items = vec![
             item(|it| Ok(it.update(count?)))?,
             item(|it| Ok(it.put(definition?)))?,
             item(|it| Ok(it.put(timer?)))?,
         ];
+        let uid = &save.collection.collection.uid;
+        items.extend(journal::put(&self.table.name, uid, save.entry)?);
         let Some(failed) = self.table.transact(items).await? else {
             return Ok(Saved::Kept);
         };
@@ -175,15 +167,17 @@ impl Jobs for DynamoStore {
         } else {
             version_update(&self.table.name, job)
         }?;
-        self.table
-            .save(vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?])
-            .await
+        let mut items = vec![item(|it| Ok(it.put(definition?)))?, item(|it| Ok(it.update(timer)))?];
+        let uid = &save.collection.collection.uid;
+        items.extend(journal::put(&self.table.name, uid, save.entry)?);
+        self.table.save(items).await
     }
 
     async fn delete(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         let definition = Delete::builder()
             .table_name(&self.table.name)
@@ -197,12 +191,36 @@ impl Jobs for DynamoStore {
             .set_key(Some(key(keys::timer(&job.uid))))
             .build();
         let count = count(&self.table.name, collection, -1, "uid = :uid").build();
-        let items = vec![
+        let mut items = vec![
             item(|it| Ok(it.delete(definition?)))?,
             item(|it| Ok(it.delete(timer?)))?,
             item(|it| Ok(it.update(count?)))?,
         ];
+        items.extend(journal::put(&self.table.name, &collection.collection.uid, entry)?);
         self.table.save(items).await
+    }
+}
+
+impl DynamoStore {
+    /// The jobs of a page of definitions, with their timers.
+    pub(crate) async fn with_timers(
+        &self,
+        page: Page<Item>,
+        consistency: Consistency,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        let definitions = page.items;
+        let uids = definitions.iter().map(|definition| Reader::new(definition).text("uid"));
+        let wanted: Result<Vec<_>, _> = uids.map(|uid| uid.map(keys::timer)).collect();
+        let call = (consistency == Consistency::Eventual).then_some(MeteredCall::Browse);
+        let timers = self.table.get_many(call, consistency, wanted?).await?;
+        let mut items = Vec::new();
+        for definition in &definitions {
+            // A job whose timer is gone was deleted between the two reads.
+            if let Some(timer) = timers.get(&keys::timer(Reader::new(definition).text("uid")?)) {
+                items.push(read(definition, timer)?);
+            }
+        }
+        Ok(Page { items, next: page.next })
     }
 }
 
@@ -321,7 +339,7 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .done()
 }
 
-fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
+pub(crate) fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreError> {
     let reader = Reader::new(definition);
     Ok(JobRecord {
         uid: reader.text("uid")?.to_owned(),

@@ -7,19 +7,21 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal` | one trait of [`ports::store`] each |
+//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `at_rest`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
 //! |---|---|---|
-//! | create a collection | name, switch | it does not exist |
-//! | replace a collection | name, switch | the version and the number of jobs that were read |
+//! | create a collection | name, switch, subscription in use | it does not exist |
+//! | replace a collection | name, switch, subscription in use | the version and the number of jobs that were read |
 //! | delete a collection | name, switch, purge timer | the version that was read |
 //! | create a job | definition, timer, the collection's count | it does not exist, or has expired; the collection has the version that was read, and is not full |
 //! | replace a job | definition, timer | the version that was read, and the generation if the timing changes |
 //! | delete a job | definition, timer, the collection's count | the version that was read |
+//!
+//! Each of these transactions also puts the change's entry in the journal of the collection.
 //!
 //! Each step of a firing changes one item, so there is nothing to repair between two items either.
 //! Such changes come in groups; see [`Groups`].
@@ -45,11 +47,13 @@ mod at_rest;
 mod attempt_key;
 mod attempts;
 mod batching;
+mod browse;
 mod collections;
 mod counters;
 mod definitions;
 mod expired;
 mod jobs;
+mod journal;
 mod left_out;
 mod message;
 mod prefetched;

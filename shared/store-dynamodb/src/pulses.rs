@@ -11,7 +11,7 @@ use ports::store::{PulseOf, PulseRecord};
 use ports::{Pulses, StoreError};
 
 use crate::store::DynamoStore;
-use crate::table::item::{Reader, text, ticks};
+use crate::table::item::{Item, Reader, text, ticks};
 use crate::table::{MeteredCall, Write, WriteOutcome, keys};
 
 /// The names of the attributes of one pulse.
@@ -33,11 +33,7 @@ impl Pulses for DynamoStore {
         let Some(item) = self.table.get(keys::pulse()).await? else {
             return Ok(PulseRecord::default());
         };
-        let reader = Reader::new(&item);
-        Ok(PulseRecord {
-            sweepers: read(&reader, PulseOf::Sweepers)?,
-            workers: read(&reader, PulseOf::Workers)?,
-        })
+        read_both(&item)
     }
 
     async fn beat(
@@ -59,6 +55,15 @@ impl Pulses for DynamoStore {
         let outcome = self.table.write(MeteredCall::Beat, write).await?;
         Ok(matches!(outcome, WriteOutcome::Done))
     }
+}
+
+/// Reads both pulses.
+pub(crate) fn read_both(item: &Item) -> Result<PulseRecord, StoreError> {
+    let reader = Reader::new(item);
+    Ok(PulseRecord {
+        sweepers: read(&reader, PulseOf::Sweepers)?,
+        workers: read(&reader, PulseOf::Workers)?,
+    })
 }
 
 fn read(reader: &Reader<'_>, of: PulseOf) -> Result<Pulse, StoreError> {

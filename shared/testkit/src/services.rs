@@ -13,15 +13,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use app::ManagePorts;
 use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::journal::JournalEntry;
+use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
+use ports::store::{
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+};
 use ports::{
-    ActionSender, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource, Jobs,
-    SealError, Sealer, Timers,
+    ActionSender, Browse, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource,
+    Jobs, SealError, Sealer, StoreError, Timers,
 };
 
-/// The ports of `Manage`. Secrets are not encrypted, certificates are refused, and events are
-/// dropped.
+/// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
+/// reads for people fail.
 pub fn manage_ports<S>(
     store: Arc<S>,
     queue: Arc<dyn DispatchQueue>,
@@ -36,6 +42,7 @@ where
         collections: store.clone(),
         jobs: store.clone(),
         history: store,
+        browse: Arc::new(NothingToBrowse),
         queue,
         dispatcher,
         sealer: Arc::new(PlainSealer),
@@ -79,6 +86,69 @@ impl CountedIds {
 impl IdSource for CountedIds {
     fn new_id(&self) -> String {
         format!("id{}", self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Fails every read for people: for tests that make none.
+#[derive(Debug, Clone, Copy)]
+pub struct NothingToBrowse;
+
+impl NothingToBrowse {
+    fn fail<T>() -> Result<T, StoreError> {
+        Err(StoreError::Refused("this test does not browse".into()))
+    }
+}
+
+#[async_trait]
+impl Browse for NothingToBrowse {
+    async fn subscriptions(&self, _page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
+        Self::fail()
+    }
+
+    async fn collection(
+        &self,
+        _place: &ResourceGroup,
+        _name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        Self::fail()
+    }
+
+    async fn job(
+        &self,
+        _collection_uid: &str,
+        _name: &Name,
+    ) -> Result<Option<JobRecord>, StoreError> {
+        Self::fail()
+    }
+
+    async fn jobs(
+        &self,
+        _collection_uid: &str,
+        _prefix: &str,
+        _now: DateTime<Utc>,
+        _page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        Self::fail()
+    }
+
+    async fn attempts(
+        &self,
+        _job_uid: &str,
+        _nominal_at: DateTime<Utc>,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        Self::fail()
+    }
+
+    async fn pulses(&self) -> Result<PulseRecord, StoreError> {
+        Self::fail()
+    }
+
+    async fn journal(
+        &self,
+        _collection_uid: &str,
+        _page: PageRequest,
+    ) -> Result<Page<JournalEntry>, StoreError> {
+        Self::fail()
     }
 }
 

@@ -20,7 +20,7 @@ async fn store_request(world: &World, name: &str, request: &Value) {
     let refusal = accept(&json!({"properties": document}), Plan::Standard);
     assert!(refusal.is_err(), "a limit of today allows {name}");
     job.document = document.to_string();
-    let save = SaveJob { collection: &collection, job: &job, timer_changes: false };
+    let save = SaveJob { collection: &collection, job: &job, timer_changes: false, entry: None };
     assert_eq!(Jobs::replace(store.as_ref(), save).await.unwrap(), Saved::Kept);
 }
 

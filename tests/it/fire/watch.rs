@@ -182,6 +182,7 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.run_for(TimeDelta::days(61)).await;
     assert!(!world.is_there("killed").await);
     world.lists().await;
+    world.browse().await;
     world.delete_collection().await;
     world.run_for(TimeDelta::hours(1)).await;
     let calls = watch.calls.lock().unwrap();

@@ -8,7 +8,10 @@ use app::fire::{
     DeliveryPlace, Dispatcher, Executor, FirePorts, FireSettings, FireStore, Healer, Heartbeat,
     Performed, RepairPorts, RepairReport, Stop, Sweeper, Unbounded, Wait,
 };
-use app::{AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings};
+use app::{
+    AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
+    WantedOccurrences,
+};
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Occurrence, Outcome, Role};
@@ -477,6 +480,20 @@ impl World {
         self.manage.list_jobs(&place, &named("jc"), page()).await.unwrap();
     }
 
+    /// Reads all that tools for people read.
+    pub(super) async fn browse(&self) {
+        let page = PageRequest { from: None, items_max: 100 };
+        let found = self.manage.list_subscriptions(page).await.unwrap();
+        assert_eq!(found.items.len(), 1);
+        let wanted = WantedOccurrences { from: None, max: 1 };
+        self.manage.coming(&place(), &named("jc"), &named("off"), wanted).await.unwrap();
+        let page = PageRequest { from: None, items_max: 100 };
+        self.manage.explain(&place(), &named("jc"), &named("off"), self.now()).await.unwrap();
+        let all = PageRequest { from: None, items_max: 100 };
+        self.manage.list_rows(&place(), &named("jc"), "f", all).await.unwrap();
+        self.manage.list_journal(&place(), &named("jc"), page).await.unwrap();
+    }
+
     pub(super) async fn view(&self, name: &str) -> JobView {
         self.manage.get_job(&place(), &named("jc"), &named(name)).await.unwrap()
     }
@@ -592,6 +609,7 @@ fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Serv
         dispatcher: dispatcher.clone(),
         sealer: ports.sealer.clone(),
         ids: ports.ids.clone(),
+        browse: dynamo.clone(),
         ..manage_ports(dynamo.clone(), queue, clock.clone())
     };
     let settings = FireSettings { is_alone, ..FireSettings::default() };

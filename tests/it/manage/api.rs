@@ -27,6 +27,7 @@ pub(super) fn api(world: &World) -> Router {
         build,
         readiness: Arc::new(()),
         metrics: None,
+        home: rest::Home::Machine,
     })
 }
 

@@ -70,7 +70,7 @@ async fn change_stored(world: &World, name: &str, change: impl FnOnce(&mut Value
     let mut document: Value = serde_json::from_str(&job.document).unwrap();
     change(&mut document);
     job.document = document.to_string();
-    let save = SaveJob { collection: &collection, job: &job, timer_changes: false };
+    let save = SaveJob { collection: &collection, job: &job, timer_changes: false, entry: None };
     assert_eq!(Jobs::replace(store.as_ref(), save).await.unwrap(), Saved::Kept);
 }
 

@@ -18,7 +18,7 @@ use ports::{CertificateReader, Clock, Collections, DispatchQueue, Jobs, QueueErr
 use recurrence::WrittenDate;
 use sealer_aes::AesSealer;
 use serde_json::Value;
-use store_dynamodb::{DynamoStore, Groups, ensure_table};
+use store_dynamodb::{DynamoStore, Groups, Meter, ensure_table};
 use testkit::services::manage_ports;
 
 pub(super) struct World {
@@ -28,6 +28,7 @@ pub(super) struct World {
     pub(super) queue: Arc<Recorded>,
     pub(super) clock: Arc<Standing>,
     pub(super) sealer: Arc<AesSealer>,
+    pub(super) meter: Arc<Meter>,
 }
 
 /// A queue that shows what it was given.
@@ -45,10 +46,11 @@ impl World {
         ensure_table(&store.client(), "minutehand").await.unwrap();
         let queue = Arc::new(Recorded::default());
         let clock = standing(now);
-        let firing = dynamo(&store);
+        let meter = Arc::new(Meter::default());
+        let firing = Arc::new(dynamo(&store).with_meter(meter.clone()));
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
         let manage = manage(firing.clone(), queue.clone(), clock.clone(), sealer.clone());
-        Self { manage, store, firing, queue, clock, sealer }
+        Self { manage, store, firing, queue, clock, sealer, meter }
     }
 
     pub(super) fn now_is(&self, now: &str) {
@@ -96,9 +98,8 @@ impl Recorded {
 }
 
 /// The services over this store and this queue.
-pub(super) fn dynamo(store: &Store) -> Arc<DynamoStore> {
-    let dynamo = DynamoStore::new(store.client(), "minutehand");
-    Arc::new(dynamo.with_groups(Groups::Transactions))
+pub(super) fn dynamo(store: &Store) -> DynamoStore {
+    DynamoStore::new(store.client(), "minutehand").with_groups(Groups::Transactions)
 }
 
 pub(super) fn manage(
@@ -108,7 +109,8 @@ pub(super) fn manage(
     sealer: Arc<AesSealer>,
 ) -> Manage {
     let certificates = Arc::new(Opener);
-    let ports = ManagePorts { sealer, certificates, ..manage_ports(store, queue, clock) };
+    let browse = store.clone();
+    let ports = ManagePorts { sealer, certificates, browse, ..manage_ports(store, queue, clock) };
     let settings = ManageSettings {
         region: "local".to_owned(),
         plan_limits: PlanLimits::On,

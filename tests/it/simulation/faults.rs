@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::{LeftOut, Outage, Pulse};
 use domain::job::{JobState, Switch};
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use ports::store::{
@@ -296,18 +297,26 @@ impl Collections for StorePort {
         self.op(true, ask).await
     }
 
-    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         let create = || {
-            let saved = now(Collections::create(self.inner(), collection))?;
+            let saved = now(Collections::create(self.inner(), collection, entry))?;
             self.world.log_collection(&self.process, saved, collection, false);
             Ok(saved)
         };
         self.op(false, create).await
     }
 
-    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn replace(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         let replace = || {
-            let saved = now(Collections::replace(self.inner(), collection))?;
+            let saved = now(Collections::replace(self.inner(), collection, entry))?;
             self.world.log_collection(&self.process, saved, collection, false);
             Ok(saved)
         };
@@ -318,9 +327,10 @@ impl Collections for StorePort {
         &self,
         collection: &CollectionRecord,
         at: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         let delete = || {
-            let saved = now(Collections::delete(self.inner(), collection, at))?;
+            let saved = now(Collections::delete(self.inner(), collection, at, entry))?;
             self.world.log_collection(&self.process, saved, collection, true);
             Ok(saved)
         };
@@ -353,8 +363,8 @@ impl Jobs for StorePort {
         jobs_max: Option<u32>,
         at: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        let SaveJob { collection, job, timer_changes } = save;
-        let save = || SaveJob { collection, job, timer_changes };
+        let SaveJob { collection, job, timer_changes, entry } = save;
+        let save = || SaveJob { collection, job, timer_changes, entry };
         let create = || {
             let saved = now(Jobs::create(self.inner(), save(), jobs_max, at))?;
             self.world.log_job(&self.process, saved, (collection, job), false);
@@ -392,10 +402,11 @@ impl Jobs for StorePort {
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let (job, timer_changes) = self.mistaken(save.job, save.timer_changes);
-        let saving = || SaveJob { collection: save.collection, job: &job, timer_changes };
+        let SaveJob { collection, entry, .. } = save;
+        let saving = || SaveJob { collection, job: &job, timer_changes, entry };
         let replace = || {
             let saved = now(Jobs::replace(self.inner(), saving()))?;
-            self.world.log_job(&self.process, saved, (save.collection, &job), false);
+            self.world.log_job(&self.process, saved, (collection, &job), false);
             Ok(saved)
         };
         self.op(false, replace).await
@@ -405,9 +416,10 @@ impl Jobs for StorePort {
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         let delete = || {
-            let saved = now(Jobs::delete(self.inner(), collection, job))?;
+            let saved = now(Jobs::delete(self.inner(), collection, job, entry))?;
             self.world.log_job(&self.process, saved, (collection, job), true);
             Ok(saved)
         };

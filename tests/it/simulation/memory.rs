@@ -13,6 +13,7 @@ use domain::attempt::{Attempt, Occurrence, Record, Role};
 use domain::document::write_collection;
 use domain::firing::{LeftOut, Pulse};
 use domain::job::{self, JobState};
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::recently_counted::{Evicted, RecentlyCounted, end_of};
 use domain::work_item::JobRef;
@@ -577,7 +578,11 @@ impl Collections for Memory {
         Ok(Page { items, next: None })
     }
 
-    async fn create(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        record: &CollectionRecord,
+        _entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let key = place_key(&record.place, &record.collection.name);
         if tables.collections.contains_key(&key) {
@@ -588,7 +593,11 @@ impl Collections for Memory {
         Ok(Saved::Kept)
     }
 
-    async fn replace(&self, record: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn replace(
+        &self,
+        record: &CollectionRecord,
+        _entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let key = place_key(&record.place, &record.collection.name);
         let Some(old) = tables.collections.get_mut(&key) else { return Ok(Saved::Stale) };
@@ -607,6 +616,7 @@ impl Collections for Memory {
         &self,
         collection: &CollectionRecord,
         now: DateTime<Utc>,
+        _entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         Ok(self.delete_collection_now(collection, now))
     }
@@ -713,7 +723,7 @@ impl Jobs for Memory {
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
-        let SaveJob { collection, job, timer_changes } = save;
+        let SaveJob { collection, job, timer_changes, .. } = save;
         let name = (collection.collection.uid.clone(), job.name.key());
         let as_read =
             tables.jobs.get(&name).is_some_and(|it| it.uid == job.uid && it.version == job.version);
@@ -744,6 +754,7 @@ impl Jobs for Memory {
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
+        _entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         let mut tables = self.tables();
         let name = (collection.collection.uid.clone(), job.name.key());

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::firing::{LeftOut, Pulse};
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::work_item::JobRef;
 use embedded::Store as Embedded;
@@ -105,20 +106,29 @@ impl Collections for Twin {
         Collections::list(self.memory.as_ref(), subscription, group, page).await
     }
 
-    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        both!(self, Collections::create(collection))
+    async fn create(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        both!(self, Collections::create(collection, entry))
     }
 
-    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
-        both!(self, Collections::replace(collection))
+    async fn replace(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
+        both!(self, Collections::replace(collection, entry))
     }
 
     async fn delete(
         &self,
         collection: &CollectionRecord,
         now: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
-        both!(self, Collections::delete(collection, now))
+        both!(self, Collections::delete(collection, now, entry))
     }
 }
 
@@ -147,8 +157,8 @@ impl Jobs for Twin {
         jobs_max: Option<u32>,
         now: DateTime<Utc>,
     ) -> Result<Saved, StoreError> {
-        let SaveJob { collection, job, timer_changes } = save;
-        both!(self, Jobs::create(SaveJob { collection, job, timer_changes }, jobs_max, now))
+        let SaveJob { collection, job, timer_changes, entry } = save;
+        both!(self, Jobs::create(SaveJob { collection, job, timer_changes, entry }, jobs_max, now))
     }
 
     async fn count(
@@ -168,16 +178,17 @@ impl Jobs for Twin {
     }
 
     async fn replace(&self, save: SaveJob<'_>) -> Result<Saved, StoreError> {
-        let SaveJob { collection, job, timer_changes } = save;
-        both!(self, Jobs::replace(SaveJob { collection, job, timer_changes }))
+        let SaveJob { collection, job, timer_changes, entry } = save;
+        both!(self, Jobs::replace(SaveJob { collection, job, timer_changes, entry }))
     }
 
     async fn delete(
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
-        both!(self, Jobs::delete(collection, job))
+        both!(self, Jobs::delete(collection, job, entry))
     }
 }
 

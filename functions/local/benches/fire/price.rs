@@ -111,6 +111,7 @@ impl World {
                 collections: jobs.clone(),
                 jobs: jobs.clone(),
                 history: jobs.clone(),
+                browse: jobs.clone(),
                 queue: letters.clone(),
                 dispatcher: dispatcher.clone(),
                 sealer: sealer.clone(),

@@ -107,8 +107,8 @@ fn copies(timer: &Item, definition: &Item, n: u64) -> [Item; 2] {
 async fn template(client: &Client) -> [Item; 2] {
     let store = DynamoStore::new(client.clone(), TABLE);
     let (collection, job) = (collection(), job());
-    let _ = Collections::create(&store, &collection).await.expect("a collection");
-    let save = SaveJob { collection: &collection, job: &job, timer_changes: true };
+    let _ = Collections::create(&store, &collection, None).await.expect("a collection");
+    let save = SaveJob { collection: &collection, job: &job, timer_changes: true, entry: None };
     let _ = Jobs::create(&store, save, None, runtime::system_now()).await.expect("a job");
     let get = async |pk: String, sk: &str| {
         let request = client.get_item().table_name(TABLE);

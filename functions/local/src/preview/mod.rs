@@ -68,15 +68,12 @@ impl Preview {
     /// If the text is not a job, or its timing is invalid.
     pub fn of(text: &str, from: DateTime<Utc>, count: u32) -> Result<Self, PreviewError> {
         let job = job::read(text)?;
-        let timetable = match &job.rule {
-            Some(rule) => Timetable::new(rule, job.start_time, from)?,
-            None => Timetable::once(job.start_time, from),
-        };
+        let timetable = job.timetable(from)?;
         let mut coming = timetable.iter();
         let count = count.min(COUNT_MAX);
         let occurrences: Vec<_> = coming.by_ref().take(count as usize).collect();
         let ends = coming.next().is_none();
-        Ok(Self { timetable, from, occurrences, ends, disabled: job.disabled })
+        Ok(Self { timetable, from, occurrences, ends, disabled: job.is_disabled })
     }
 
     /// `{"occurrences":[…],"ends":…}`; `ends` is true if nothing follows the last occurrence.

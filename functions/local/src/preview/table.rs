@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
-use recurrence::{ClockChange, Timetable};
+use domain::preview::{hours_and_minutes, note};
+use recurrence::Timetable;
 
 use super::Preview;
 
@@ -69,27 +70,9 @@ fn rows(preview: &Preview) -> Vec<Row> {
     rows
 }
 
-/// Describes why an occurrence is where it is: it is the first one of a job without a `startTime`, or
-/// the clock changed there or since the previous one.
+/// What to know about an occurrence, with a mark.
 fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelta>) -> String {
-    if timetable.at_once() == Some(at) {
-        return "* at once: the job has no startTime".to_owned();
-    }
-    let (local, offset) = timetable.local(at);
-    match timetable.clock_change(at) {
-        Some(ClockChange::Moved { skipped }) => {
-            format!("* the clock skips {}: moved to {}", time(skipped), time(local))
-        }
-        Some(ClockChange::FirstOfTwo) => format!("* the first of two {}", time(local)),
-        Some(ClockChange::SecondOfTwo) => format!("* the second of two {}", time(local)),
-        None => match offset_before {
-            Some(before) if before != offset => {
-                let (before, now) = (hours_and_minutes(before), hours_and_minutes(offset));
-                format!("* the clock changed from {before} to {now}")
-            }
-            _ => String::new(),
-        },
-    }
+    note(timetable, at, offset_before).map_or_else(String::new, |note| format!("* {}", note.text))
 }
 
 fn write_table(text: &mut String, rows: &[Row]) {
@@ -135,22 +118,9 @@ fn until(span: TimeDelta) -> String {
     if parts.is_empty() { "now".to_owned() } else { parts.join(" ") }
 }
 
-fn hours_and_minutes(offset: TimeDelta) -> String {
-    let seconds = offset.num_seconds();
-    let sign = if seconds < 0 { '-' } else { '+' };
-    let minutes = seconds.abs() / 60;
-    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-}
-
 /// Formats a date and time; fractions of a second only if there are any.
 fn moment(at: NaiveDateTime) -> String {
     at.to_string()
-}
-
-/// Formats a time of day; seconds only if there are any.
-fn time(at: NaiveDateTime) -> String {
-    let text = at.time().to_string();
-    text.strip_suffix(":00").map(ToOwned::to_owned).unwrap_or(text)
 }
 
 fn capitalized(sentence: &str) -> String {

@@ -87,6 +87,7 @@ impl Parts {
             collections: self.jobs.clone(),
             jobs: self.jobs.clone(),
             history: self.jobs.clone(),
+            browse: self.jobs.clone(),
             queue: self.messages(),
             dispatcher: self.dispatcher(self.batching.clone()),
             sealer: self.sealer.clone(),

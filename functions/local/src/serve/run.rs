@@ -162,6 +162,7 @@ fn start_api(
         build: build_info(),
         readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
+        home: rest::Home::Machine,
     });
     let address = listener.local_addr().context("cannot read the listening address")?;
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {

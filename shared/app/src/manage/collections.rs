@@ -141,7 +141,9 @@ impl Manage {
             let old = self.collection(place, name).await?;
             self.check_collection_condition(name, Some(&old))?;
             let now = self.ports.clock.now();
-            match self.ports.collections.delete(&old, now).await? {
+            let before = Some(&old.collection.definition);
+            let entry = self.collection_entry(before, None, false);
+            match self.ports.collections.delete(&old, now, Some(&entry)).await? {
                 Saved::Kept => Ok(Some(())),
                 Saved::Stale | Saved::Full => Ok(None),
             }
@@ -222,7 +224,9 @@ impl Manage {
             state_since: Some(now),
             version: 1,
         };
-        let saved = self.ports.collections.create(&record).await?;
+        let after = &record.collection.definition;
+        let entry = self.collection_entry(None, Some(after), record.sealed.is_some());
+        let saved = self.ports.collections.create(&record, Some(&entry)).await?;
         Ok((saved == Saved::Kept).then_some(record))
     }
 
@@ -270,6 +274,8 @@ impl Manage {
         let before = &old.collection.definition;
         let switched_on = wanted.state.is_on() && !before.state.is_on();
         let has_changed = wanted.state != before.state;
+        let writes_secrets = sealed.is_some() && before.on_failure() != wanted.on_failure();
+        let entry = self.collection_entry(Some(before), Some(&wanted), writes_secrets);
         let record = CollectionRecord {
             on_since: if switched_on { now } else { old.on_since },
             sealed,
@@ -277,7 +283,7 @@ impl Manage {
             collection: Collection { definition: wanted, ..old.collection },
             ..old
         };
-        let saved = self.ports.collections.replace(&record).await?;
+        let saved = self.ports.collections.replace(&record, Some(&entry)).await?;
         let record = CollectionRecord { version: record.version + 1, ..record };
         Ok((saved == Saved::Kept).then_some(record))
     }

@@ -69,7 +69,7 @@ impl<'a> Facts<'a> {
         next_occurrence(&self.standing(), self.timer.counters.last_execution_at, now)
     }
 
-    fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {
+    pub(super) fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {
         not_firing(&self.standing(), self.timer.counters.last_execution_at, now)
     }
 }
@@ -86,8 +86,7 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<JobDescription, AppError> {
-        let collection = self.parent(place, collection).await?;
-        let job = self.job(&collection, name).await?;
+        let (collection, job) = self.browsed_job(place, collection, name).await?;
         let now = self.ports.clock.now();
         let (anchor, sentence) = timing_in_words(&job, now);
         let facts = Facts::of(&collection, &job);
@@ -100,7 +99,7 @@ impl Manage {
             uid: job.uid.clone(),
             anchor,
             sentence,
-            since: since(&job.timer),
+            since: since(&job),
             counters: job.timer.counters,
             next_at,
             not_firing,
@@ -131,9 +130,15 @@ fn timing_in_words(job: &JobRecord, now: DateTime<Utc>) -> (Option<DateTime<Utc>
 }
 
 /// Since when a job has its state and its timing.
-fn since(timer: &TimerRecord) -> DateTime<Utc> {
-    let finished_at = timer.due_at.and_then(|due_at| due_at.checked_sub_signed(KEPT_FOR));
-    finished_at.filter(|_| timer.state.is_final()).unwrap_or(timer.timing.since)
+pub(super) fn since(job: &JobRecord) -> DateTime<Utc> {
+    finished_at(job).unwrap_or(job.timer.timing.since)
+}
+
+/// When a job finished, if it did.
+pub(super) fn finished_at(job: &JobRecord) -> Option<DateTime<Utc>> {
+    // An earlier version kept a finished job in the index of timers, to delete it.
+    let gone_at = job.expires_at.or(job.timer.due_at).filter(|_| job.timer.state.is_final());
+    gone_at.and_then(|gone_at| gone_at.checked_sub_signed(KEPT_FOR))
 }
 
 /// Since when a collection has its state, as far as that is known.

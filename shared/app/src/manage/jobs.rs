@@ -94,8 +94,7 @@ impl Manage {
             let collection = self.parent(place, collection).await?;
             let found = self.find_job(&collection, name).await?;
             self.check_job_condition(name, found.as_ref())?;
-            let body = self.with_unsent(body.clone(), found.as_ref(), &collection).await?;
-            let wanted = accept(&body, collection.collection.definition.plan)?;
+            let wanted = self.wanted_by_put(&collection, found.as_ref(), &body).await?;
             let (put, saved) = match found {
                 Some(old) => {
                     let before = shown_definition(&old.uid, &old.document)?;
@@ -128,19 +127,7 @@ impl Manage {
             let collection = self.parent(place, collection).await?;
             let old = self.job(&collection, name).await?;
             self.check_job_condition(name, Some(&old))?;
-            let sealer = self.ports.sealer.as_ref();
-            let whole =
-                whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
-            let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
-            let mut shown = whole.clone();
-            withhold(&mut shown);
-            let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
-            keep_secrets(&mut merged, Some(&whole))?;
-            if !names_time_zone(&patch) {
-                let zone = collection.collection.definition.time_zone();
-                add_time_zone(&mut merged, Some(&whole), zone);
-            }
-            let wanted = accept(&merged, collection.collection.definition.plan)?;
+            let (before, wanted) = self.wanted_by_patch(&collection, &old, &patch).await?;
             self.replace_job(&collection, old, &before, wanted).await
         })
         .await
@@ -161,7 +148,8 @@ impl Manage {
             let collection = self.parent(place, collection).await?;
             let job = self.job(&collection, name).await?;
             self.check_job_condition(name, Some(&job))?;
-            match self.ports.jobs.delete(&collection, &job).await? {
+            let entry = self.job_entry(&job.name, Some(&job.document), None, false);
+            match self.ports.jobs.delete(&collection, &job, Some(&entry)).await? {
                 Saved::Kept => Ok(Some(())),
                 Saved::Stale | Saved::Full => Ok(None),
             }
@@ -197,6 +185,38 @@ impl Manage {
         let message = message(&collection, &job, what);
         self.ports.queue.send(&[message], now).await?;
         Ok(())
+    }
+
+    /// The job that the body of a PUT describes.
+    pub(super) async fn wanted_by_put(
+        &self,
+        collection: &CollectionRecord,
+        found: Option<&JobRecord>,
+        body: &Value,
+    ) -> Result<JobDefinition, AppError> {
+        let body = self.with_unsent(body.clone(), found, collection).await?;
+        Ok(accept(&body, collection.collection.definition.plan)?)
+    }
+
+    /// A stored job, and the job that a PATCH makes of it.
+    pub(super) async fn wanted_by_patch(
+        &self,
+        collection: &CollectionRecord,
+        old: &JobRecord,
+        patch: &Value,
+    ) -> Result<(JobDefinition, JobDefinition), AppError> {
+        let sealer = self.ports.sealer.as_ref();
+        let whole = whole_document(sealer, &old.uid, &old.document, old.sealed.as_deref()).await?;
+        let before = load(&whole).map_err(unreadable(old.name.as_str()))?;
+        let mut shown = whole.clone();
+        withhold(&mut shown);
+        let mut merged = merge_patch(json!({"properties": shown}), patch.clone(), JOB);
+        keep_secrets(&mut merged, Some(&whole))?;
+        let definition = &collection.collection.definition;
+        if !names_time_zone(patch) {
+            add_time_zone(&mut merged, Some(&whole), definition.time_zone());
+        }
+        Ok((before, accept(&merged, definition.plan)?))
     }
 
     /// The body of a PUT with what the client left as it is or cannot send: secrets that are withheld,
@@ -243,8 +263,9 @@ impl Manage {
         let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
         let timer = timer(&wanted, timing, &timetable, JobCounters::default());
         let (name, expires_at) = (name.clone(), expires_at(&timer, now));
+        let entry = self.job_entry(&name, None, Some(&shown), sealed.is_some());
         let job = JobRecord { uid, name, document: shown, sealed, version: 1, expires_at, timer };
-        let save = SaveJob { collection, job: &job, timer_changes: true };
+        let save = SaveJob { collection, job: &job, timer_changes: true, entry: Some(&entry) };
         match self.ports.jobs.create(save, limits.jobs_max(), now).await? {
             Saved::Kept => {
                 self.dispatch_soon(collection, &job).await;
@@ -283,9 +304,12 @@ impl Manage {
         };
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&old.uid, &document).await?;
+        // A PUT does not open the secrets before it, so they count as others.
+        let writes_secrets = sealed.is_some() && before.action != wanted.action;
+        let entry = self.job_entry(&old.name, Some(&old.document), Some(&shown), writes_secrets);
         let expires_at = expires_at(&timer, now);
         let job = JobRecord { document: shown, sealed, expires_at, timer, ..old };
-        let save = SaveJob { collection, job: &job, timer_changes };
+        let save = SaveJob { collection, job: &job, timer_changes, entry: Some(&entry) };
         match self.ports.jobs.replace(save).await? {
             Saved::Kept => {
                 if timer_changes {
@@ -299,7 +323,7 @@ impl Manage {
     }
 
     /// Checks everything except the timetable, and opens certificates.
-    fn check(
+    pub(super) fn check(
         &self,
         collection: &CollectionRecord,
         wanted: &mut JobDefinition,
@@ -458,7 +482,7 @@ fn view_with_next(
 }
 
 /// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.
-fn allowed_timetable(
+pub(super) fn allowed_timetable(
     limits: &JobLimits,
     timing: &Timing,
     wanted: &JobDefinition,
@@ -503,7 +527,7 @@ fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {
     }
 }
 
-fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
+pub(super) fn check_not_final(job: &JobRecord) -> Result<(), Refusal> {
     if !job.timer.state.is_final() {
         return Ok(());
     }

@@ -13,13 +13,18 @@
 //! | its occurrences within the horizon are sent | messages that a sweep will send again | workers count each occurrence once |
 //! | the timer moves on, if it is still the one that was written | nothing | |
 
+mod browse;
+mod check;
 mod collections;
+mod coming;
 mod condition;
 mod describe;
 mod history;
 mod jobs;
+mod journal;
 mod secrets;
 mod view;
+mod why;
 
 use std::sync::Arc;
 
@@ -28,16 +33,22 @@ use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
-    CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs, Sealer,
+    Browse, CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs,
+    Sealer,
 };
 
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
+pub use browse::JobRow;
+pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
+pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;
+pub use journal::Author;
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
+pub use why::Explanation;
 
 /// How often a change is attempted while concurrent changes come first.
 const CHANGE_ATTEMPTS_MAX: usize = 20;
@@ -51,6 +62,8 @@ pub struct ManagePorts {
     pub jobs: Arc<dyn Jobs>,
     /// Reads what jobs have done.
     pub history: Arc<dyn History>,
+    /// Reads for people, as the store was a moment ago.
+    pub browse: Arc<dyn Browse>,
     /// The queue that occurrences are sent to.
     pub queue: Arc<dyn DispatchQueue>,
     /// Dispatches occurrences that are due soon, as a sweep does.
@@ -86,13 +99,20 @@ pub struct Manage {
     ports: ManagePorts,
     settings: ManageSettings,
     condition: Condition,
+    author: Author,
 }
 
 impl Manage {
     /// A service over these ports.
     #[must_use]
     pub fn new(ports: ManagePorts, settings: ManageSettings) -> Self {
-        Self { ports, settings, condition: Condition::default() }
+        Self { ports, settings, condition: Condition::default(), author: Author::default() }
+    }
+
+    /// The settings of the installation.
+    #[must_use]
+    pub const fn settings(&self) -> &ManageSettings {
+        &self.settings
     }
 
     /// Checks that the store answers and that its disk accepts writes.

@@ -27,20 +27,24 @@ pub(super) fn check_attributes(
     let attributes = attributes.unwrap_or_default();
     let (path, n) = (message.path("messageAttributes"), attributes.len());
     if n > ATTRIBUTES_MAX {
-        return Err(Refusal::invalid(format!(
-            "'{path}' has {n} entries; at most {ATTRIBUTES_MAX} are allowed."
-        )));
+        return Err(Refusal::about(
+            &path,
+            format!("has {n} entries; at most {ATTRIBUTES_MAX} are allowed."),
+        ));
     }
     for (name, value) in attributes {
         let shown = name.escape_debug();
         if !is_attribute_name(name) {
-            return Err(Refusal::invalid(format!(
-                "'{path}.{shown}' is not an allowed attribute name; use letters, digits, '-', '_' \
+            return Err(Refusal::about(
+                format!("{path}.{shown}"),
+                format!(
+                    "is not an allowed attribute name; use letters, digits, '-', '_' \
                  and '.', and a prefix other than 'aws.', 'amazon.' and '{OUR_ATTRIBUTES}'."
-            )));
+                ),
+            ));
         }
         if value.is_empty() {
-            return Err(Refusal::invalid(format!("'{path}.{shown}' is empty; remove it.")));
+            return Err(Refusal::about(format!("{path}.{shown}"), "is empty; remove it."));
         }
     }
     Ok(())

@@ -75,7 +75,7 @@ impl ActionType for EventBridge {
         }
         if !serde_json::from_str::<Value>(&event.detail).is_ok_and(|detail| detail.is_object()) {
             let path = fields.path("detail");
-            return Err(Refusal::invalid(format!("'{path}' must be a JSON object as a string.")));
+            return Err(Refusal::about(&path, "must be a JSON object as a string."));
         }
         let resources = event.resources.as_deref().unwrap_or_default();
         if resources.len() > RESOURCES_MAX || resources.iter().any(String::is_empty) {

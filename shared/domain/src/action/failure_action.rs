@@ -75,7 +75,8 @@ fn check_has_no_content(payload: &Fields<'_>, content: &str) -> Result<(), Refus
         None => return Ok(()),
     };
     let path = payload.path(&name);
-    Err(Refusal::invalid(format!(
-        "'{path}' cannot be set here: the action sends an event that describes the failure. Remove it."
-    )))
+    Err(Refusal::about(
+        &path,
+        "cannot be set here: the action sends an event that describes the failure. Remove it.",
+    ))
 }

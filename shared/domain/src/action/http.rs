@@ -226,9 +226,10 @@ fn check_uri(uri: &str, fields: &Fields<'_>, https_only: bool) -> Result<(), Ref
     if !url.username().is_empty() || url.password().is_some() {
         // The message does not repeat the URL: it may contain a password.
         let path = fields.path("uri");
-        return Err(Refusal::invalid(format!(
-            "'{path}' contains a user name; use 'authentication' of type 'Basic' instead."
-        )));
+        return Err(Refusal::about(
+            path,
+            "contains a user name; use 'authentication' of type 'Basic' instead.",
+        ));
     }
     Ok(())
 }
@@ -236,27 +237,34 @@ fn check_uri(uri: &str, fields: &Fields<'_>, https_only: bool) -> Result<(), Ref
 fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal> {
     let n = headers.len();
     if n > HEADERS_MAX {
-        return Err(Refusal::invalid(format!(
-            "'{path}' has {n} headers; at most {HEADERS_MAX} are allowed."
-        )));
+        return Err(Refusal::about(
+            path,
+            format!("has {n} headers; at most {HEADERS_MAX} are allowed."),
+        ));
     }
     let chars: usize =
         headers.iter().map(|(name, value)| name.chars().count() + value.chars().count()).sum();
     if chars > HEADER_CHARS_MAX {
-        return Err(Refusal::invalid(format!(
-            "'{path}' has {chars} characters in names and values; at most {HEADER_CHARS_MAX} are \
+        return Err(Refusal::about(
+            path,
+            format!(
+                "has {chars} characters in names and values; at most {HEADER_CHARS_MAX} are \
              allowed."
-        )));
+            ),
+        ));
     }
     let mut known: Vec<&str> = Vec::with_capacity(n);
     headers.iter().try_for_each(|(name, value)| {
         check_header(name, value, path)?;
         // A server and a proxy before it could each read another one of them.
         if let Some(first) = known.iter().find(|known| known.eq_ignore_ascii_case(name)) {
-            return Err(Refusal::invalid(format!(
-                "'{path}' has the header '{first}' twice, the second time as '{name}'; keep one. \
+            return Err(Refusal::about(
+                path,
+                format!(
+                    "has the header '{first}' twice, the second time as '{name}'; keep one. \
                  Names of headers match in any case."
-            )));
+                ),
+            ));
         }
         known.push(name);
         Ok(())
@@ -265,24 +273,24 @@ fn check_headers(headers: &[(String, String)], path: &str) -> Result<(), Refusal
 
 fn check_header(name: &str, value: &str, path: &str) -> Result<(), Refusal> {
     let shown = name.escape_debug();
-    let problem = if !is_header_name(name) {
-        format!("'{path}.{shown}' is not a valid header name.")
+    let about = |problem: &str| Err(Refusal::about(format!("{path}.{shown}"), problem));
+    if !is_header_name(name) {
+        about("is not a valid header name.")
     } else if value.chars().any(|c| c.is_control() && c != '\t') {
-        format!(
+        let message = format!(
             "The value of '{path}.{shown}' contains a line break or another control character; \
              remove it."
-        )
+        );
+        Err(Refusal::invalid(message).with_target(format!("{path}.{shown}")))
     } else if belongs_to_connection(name) {
-        format!("'{path}.{shown}' is set by the HTTP connection; remove it.")
+        about("is set by the HTTP connection; remove it.")
     } else if let Some(ours) = our_prefix(name) {
-        format!(
-            "'{path}.{shown}' is reserved: the scheduler sets the headers that begin with \
-             '{ours}'. Use another name."
-        )
+        about(&format!(
+            "is reserved: the scheduler sets the headers that begin with '{ours}'. Use another name."
+        ))
     } else {
-        return Ok(());
-    };
-    Err(Refusal::invalid(problem))
+        Ok(())
+    }
 }
 
 /// The prefix of a header that the scheduler sets itself.

@@ -46,9 +46,7 @@ impl ActionType for Lambda {
         let payload = lambda.payload.as_deref();
         if payload.is_some_and(|text| serde_json::from_str::<Value>(text).is_err()) {
             let path = fields.path("payload");
-            return Err(Refusal::invalid(format!(
-                "'{path}' is not valid JSON; Lambda accepts only JSON."
-            )));
+            return Err(Refusal::about(&path, "is not valid JSON; Lambda accepts only JSON."));
         }
         Ok(())
     }

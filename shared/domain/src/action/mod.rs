@@ -31,6 +31,7 @@ pub use sqs::Sqs;
 pub use storage_queue::StorageQueue;
 
 use serde_json::Value;
+use url::Url;
 
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
@@ -119,6 +120,10 @@ macro_rules! action_types {
         impl Target {
             /// The names of all types, as answered.
             pub const TYPES: &'static [&'static str] = &[$(<$kind as ActionType>::TYPE),*];
+
+            /// Each type, and whether it is a service of AWS.
+            const SERVICES: &'static [(&'static str, bool)] =
+                &[$((<$kind as ActionType>::TYPE, <$kind as ActionType>::IS_AWS)),*];
 
             /// The properties that hold the payloads of all types, in the order of the types.
             const PROPERTIES: &'static [&'static str] = &[$(<$kind as ActionType>::PROPERTY),*];
@@ -281,6 +286,25 @@ impl Target {
     #[must_use]
     pub fn origin(&self) -> String {
         format!("{} {}", self.property(), self.destination())
+    }
+
+    /// What it calls, in a few words without secrets: the method and host of a request, the account,
+    /// namespace or service of a message.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Http(request) | Self::Https(request) => {
+                let url = Url::parse(&request.uri).ok();
+                let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+                format!("{} {host}", request.method.to_uppercase())
+            }
+            other => other.destination(),
+        }
+    }
+
+    /// The names of the types that an installation offers.
+    pub fn offered(has_aws: bool) -> impl Iterator<Item = &'static str> {
+        Self::SERVICES.iter().filter(move |(_, is_aws)| has_aws || !is_aws).map(|(name, _)| *name)
     }
 
     /// The property that holds the payload of a type, whose name is given in any case.

@@ -55,9 +55,10 @@ impl ActionType for StorageQueue {
             return Ok(());
         };
         let (path, code) = (fields.path("message"), u32::from(c));
-        Err(Refusal::invalid(format!(
-            "'{path}' contains the character U+{code:04X}, which a Storage queue does not accept."
-        )))
+        Err(Refusal::about(
+            &path,
+            format!("contains the character U+{code:04X}, which a Storage queue does not accept."),
+        ))
     }
 
     fn write(queue: &Self) -> ObjectBuilder {

@@ -155,7 +155,7 @@ impl Names {
         let places = self.places(name);
         if !places.is_empty() {
             let (path, places) = (self.path_of(name), places.join(" or "));
-            return Err(Refusal::invalid(format!("'{path}' belongs {places}.")));
+            return Err(Refusal::about(&path, format!("belongs {places}.")));
         }
         if let Whole(_) = shape {
             return Ok(());
@@ -163,22 +163,23 @@ impl Names {
         let names = shape.properties().map(|(known, _)| known);
         if let Some(meant) = nearest(name, names.clone()) {
             let path = self.path_of(name);
-            let hint = format!("'{path}' is not a property; did you mean '{meant}'?");
-            return Err(Refusal::invalid(hint));
+            let hint = format!("is not a property; did you mean '{meant}'?");
+            return Err(Refusal::about(path, hint));
         }
         // Among so many names, some word is always near. A typing error seldom hits the first letter.
         let begins = |known: &&str| known.get(..1).is_some_and(|first| starts_with(name, first));
         if let Some(meant) = nearest(name, all_names(self.root).into_iter().filter(begins)) {
             let (path, places) = (self.path_of(name), self.places(meant).join(" or "));
-            return Err(Refusal::invalid(format!(
-                "'{path}' is not a property; did you mean '{meant}', which belongs {places}?"
-            )));
+            return Err(Refusal::about(
+                &path,
+                format!("is not a property; did you mean '{meant}', which belongs {places}?"),
+            ));
         }
         // A secret may have been taken for a name.
-        let problem = if shape.has_secrets() {
-            format!("'{}' has an unknown property", shown_path(&self.path))
+        let (path, problem) = if shape.has_secrets() {
+            (shown_path(&self.path), "has an unknown property")
         } else {
-            format!("'{}' is not a property", self.path_of(name))
+            (self.path_of(name), "is not a property")
         };
         let names = names.collect::<Vec<_>>().join(", ");
         let hint = if names.is_empty() {
@@ -186,7 +187,7 @@ impl Names {
         } else {
             format!("known properties are {names}")
         };
-        Err(Refusal::invalid(format!("{problem}; {hint}.")))
+        Err(Refusal::about(path, format!("{problem}; {hint}.")))
     }
 
     /// The path of a property of this object, as messages name it.

@@ -23,7 +23,7 @@ const INT_MAX: u32 = i32::MAX as u32;
 pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     let reading = Reading::Request(plan);
     let properties = Fields::new("body", body, reading)?.value("properties").ok_or_else(|| {
-        Refusal::invalid("'properties' is missing; a job is {\"properties\":{\"action\":…}}.")
+        Refusal::about("properties", "is missing; a job is {\"properties\":{\"action\":…}}.")
     })?;
     let job = read_job(properties, reading)?;
     // The parts of a recurrence must fit together. Whether it ever occurs depends on its start.

@@ -87,9 +87,10 @@ fn kept(slot: &Slot, properties: &Value, stored: Option<&Value>) -> Result<Strin
     let new = properties.pointer(&slot.payload).unwrap_or(&Value::Null);
     let text = slot_text(slot, old).ok_or_else(here)?;
     if place(slot, old) != place(slot, new) {
-        return Err(Refusal::invalid(format!(
-            "'{path}' was given for another host. Send it again with this change."
-        )));
+        return Err(Refusal::about(
+            &path,
+            "was given for another host. Send it again with this change.",
+        ));
     }
     if !slot.is_url {
         return Ok(text.to_owned());

@@ -16,6 +16,7 @@ mod outage;
 mod places;
 mod plan;
 mod sent_before;
+mod why;
 
 pub use finish_check::{
     FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
@@ -29,3 +30,4 @@ pub use outage::{Around, LeftOut, OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
 pub use sent_before::sent_before;
+pub use why::{Why, WhyFacts, occurrence_before, why};

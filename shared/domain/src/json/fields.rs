@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         let path = path.into();
         match value {
             Value::Object(map) => Ok(Self { path, map, reading }),
-            _ => Err(Refusal::invalid(format!("'{path}' must be a JSON object."))),
+            _ => Err(Refusal::about(&path, "must be a JSON object.")),
         }
     }
 
@@ -211,7 +211,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn missing(&self, name: &str, what: &str) -> Refusal {
-        Refusal::invalid(format!("'{}' is missing; {what}.", self.path(name)))
+        Refusal::about(self.path(name), format!("is missing; {what}."))
     }
 
     /// A value that is not allowed. The message repeats it, so it must not be a secret.
@@ -226,7 +226,7 @@ impl<'a> Fields<'a> {
         if short.len() < given.len() {
             short.push('…');
         }
-        Refusal::invalid(format!("'{}' is {short}; {allowed}.", self.path(name)))
+        Refusal::about(self.path(name), format!("is {short}; {allowed}."))
     }
 
     /// Checks the number of characters of a text.
@@ -236,8 +236,6 @@ impl<'a> Fields<'a> {
             return Ok(());
         }
         let path = self.path(name);
-        Err(Refusal::invalid(format!(
-            "'{path}' has {chars} characters; at most {max} are allowed."
-        )))
+        Err(Refusal::about(&path, format!("has {chars} characters; at most {max} are allowed.")))
     }
 }

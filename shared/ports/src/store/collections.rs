@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 
 use super::{Page, PageRequest, Saved, StoreError};
@@ -55,7 +56,8 @@ impl CollectionRecord {
     };
 }
 
-/// Stores collections. Names match without regard to case.
+/// Stores collections. Names match without regard to case. The entry of the journal is stored with
+/// the change; there is none if no user made it.
 #[async_trait]
 pub trait Collections: Send + Sync {
     /// Finds a collection by its name.
@@ -74,15 +76,24 @@ pub trait Collections: Send + Sync {
     ) -> Result<Page<CollectionRecord>, StoreError>;
 
     /// Creates a collection, unless one with its name exists.
-    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError>;
+    async fn create(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError>;
 
     /// Replaces a collection that was read at `collection.version`. The stored version is the next.
-    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError>;
+    async fn replace(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError>;
 
     /// Deletes a collection. Its jobs stop firing at once and are purged later.
     async fn delete(
         &self,
         collection: &CollectionRecord,
         now: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError>;
 }

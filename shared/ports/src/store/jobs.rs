@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::job::{JobCounters, JobState};
+use domain::journal::JournalEntry;
 use domain::name::Name;
 use domain::timing::Timing;
 
@@ -66,6 +67,8 @@ pub struct SaveJob<'a> {
     pub job: &'a JobRecord,
     /// Whether the change also replaces the job's timer.
     pub timer_changes: bool,
+    /// The entry of the journal, stored with the change; `None` if no user made it.
+    pub entry: Option<&'a JournalEntry>,
 }
 
 /// The number of jobs of a collection, counted one by one.
@@ -129,5 +132,6 @@ pub trait Jobs: Send + Sync {
         &self,
         collection: &CollectionRecord,
         job: &JobRecord,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError>;
 }

@@ -11,6 +11,7 @@
 //! answer.
 
 mod attempts;
+mod browse;
 mod collections;
 mod counters;
 mod error;
@@ -25,6 +26,7 @@ mod timers;
 pub use attempts::{
     Attempts, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry, Recorded,
 };
+pub use browse::Browse;
 pub use collections::{CollectionRecord, Collections, ResourceGroup};
 pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd};
 pub use error::StoreError;

@@ -112,6 +112,22 @@ impl Zone {
         self.name
     }
 
+    /// Returns the first instant after another one at which the clock changes, or `None` if it never
+    /// changes again.
+    ///
+    /// ```
+    /// use minutehand_recurrence::{format_instant, zone::Zone, WrittenDate};
+    ///
+    /// let at = WrittenDate::parse("2027-01-01").unwrap().instant(None).unwrap();
+    /// let change = Zone::named("Europe/Berlin").unwrap().next_change(at).unwrap();
+    /// assert_eq!(format_instant(change), "2027-03-28T01:00:00Z");
+    /// assert_eq!(Zone::named("UTC").unwrap().next_change(at), None);
+    /// ```
+    #[must_use]
+    pub fn next_change(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        DateTime::from_timestamp(self.segment_at(after.timestamp()).end, 0)
+    }
+
     /// Returns the civil time of an instant, and its offset from UTC.
     #[must_use]
     pub fn local(&self, instant: DateTime<Utc>) -> (NaiveDateTime, TimeDelta) {

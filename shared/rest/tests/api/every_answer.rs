@@ -71,7 +71,7 @@ fn a_token_allows_what_its_scope_says() {
         ("POST", &format!("{GROUP}/C1/disable"), All),
     ] {
         for scope in Scope::ALL {
-            let api = Api::with(Access::Tokens(vec![Token { hash: TOKEN, scope }]));
+            let api = Api::with(Access::Tokens(vec![Token { hash: TOKEN, scope, label: None }]));
             let target = format!("{path}?{VERSION}");
             let answer = api.send(method, &target, &[("authorization", "Bearer token")], "{}");
             let is_refused = answer.status == 403;

@@ -17,6 +17,8 @@ mod provider_and_groups;
 mod public_pages;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod v1;
 
 #[cfg(test)]
 mod collection_delete;

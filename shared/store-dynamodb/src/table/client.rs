@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::{ConsumedCapacity, ReturnConsumedCapacity};
 use ports::StoreError;
 
 use super::error::store_error;
+use super::get_many::Consistency;
 use super::groups::Groups;
 use super::item::{Item, key};
 use super::keys::Key;
@@ -34,15 +35,29 @@ impl Table {
         self.get_for(None, at).await
     }
 
+    /// Reads an item as it was a moment ago, for people.
+    pub(crate) async fn browse(&self, at: Key) -> Result<Option<Item>, StoreError> {
+        self.read(Some(MeteredCall::Browse), Consistency::Eventual, at).await
+    }
+
     /// Reads an item as it is now, and adds what that consumes to the meter.
     pub(crate) async fn get_for(
         &self,
         call: Option<MeteredCall>,
         at: Key,
     ) -> Result<Option<Item>, StoreError> {
+        self.read(call, Consistency::Strong, at).await
+    }
+
+    async fn read(
+        &self,
+        call: Option<MeteredCall>,
+        consistency: Consistency,
+        at: Key,
+    ) -> Result<Option<Item>, StoreError> {
         let request = self.client.get_item().table_name(&self.name).set_key(Some(key(at)));
         let request = request
-            .consistent_read(true)
+            .consistent_read(consistency == Consistency::Strong)
             .set_return_consumed_capacity(call.and_then(|_| self.capacity_to_return()));
         let found = request.send().await.map_err(store_error)?;
         if let Some(call) = call {

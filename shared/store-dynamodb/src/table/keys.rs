@@ -68,6 +68,11 @@ pub(crate) fn job_of_key(collection_uid: &str, name_key: &str) -> Key {
     key(inside(collection_uid), format!("{JOBS}{name_key}"))
 }
 
+/// The beginning of the sort keys of jobs whose names begin with a prefix, in any case.
+pub(crate) fn jobs_beginning(prefix: &str) -> String {
+    format!("{JOBS}{}", prefix.to_ascii_lowercase())
+}
+
 /// The prefix of the sort key of every job.
 pub(crate) const JOBS: &str = "J#";
 
@@ -133,6 +138,32 @@ pub(crate) fn executions(job_uid: &str) -> String {
 /// One attempt of a job. The sort keys put the newest first.
 pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
     key(executions(job_uid), attempt)
+}
+
+/// The journal of a collection.
+pub(crate) fn journal(collection_uid: &str) -> String {
+    format!("L#{collection_uid}")
+}
+
+/// An entry of a journal: in the order of time, and each request has its own.
+pub(crate) fn journal_entry(
+    collection_uid: &str,
+    ticks: i64,
+    job_key: &str,
+    request_id: &str,
+) -> Key {
+    /// Flipping this bit makes signed numbers sort as unsigned ones.
+    const SIGN: u64 = 1 << 63;
+    let at = ticks.cast_unsigned() ^ SIGN;
+    key(journal(collection_uid), format!("{at:016x}.{job_key}.{request_id}"))
+}
+
+/// The partition of the subscriptions in use.
+pub(crate) const REGISTRY: &str = "I";
+
+/// A subscription among those in use.
+pub(crate) fn registration(subscription: &PathSegment) -> Key {
+    key(REGISTRY.to_owned(), subscription.key())
 }
 
 /// The pulses of sweepers and workers.

@@ -42,6 +42,10 @@ pub enum MeteredCall {
     Recount,
     /// Giving signs of life.
     Beat,
+    /// Reading for people.
+    Browse,
+    /// Changing collections and jobs.
+    Change,
 }
 
 impl MeteredCall {
@@ -59,13 +63,15 @@ impl MeteredCall {
             | Self::Retries
             | Self::Remove
             | Self::Recount
-            | Self::Beat => true,
+            | Self::Beat
+            | Self::Change => true,
             Self::Due
             | Self::Snapshot
             | Self::FindEvicted
             | Self::FindAttempts
             | Self::ListRetries
-            | Self::History => false,
+            | Self::History
+            | Self::Browse => false,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Lists: the items of one partition whose sort keys begin alike, page by page.
 
+use std::borrow::Cow;
+
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Select};
 use ports::StoreError;
@@ -7,6 +9,7 @@ use ports::store::{Page, PageRequest};
 
 use super::client::Table;
 use super::error::store_error;
+use super::get_many::Consistency;
 use super::item::{Item, ItemBuilder, Reader, text};
 use super::meter::MeteredCall;
 
@@ -23,7 +26,7 @@ pub(crate) struct List {
     /// The partition of the items.
     pub(crate) pk: String,
     /// The prefix of their sort keys; empty for the whole partition.
-    pub(crate) prefix: &'static str,
+    pub(crate) prefix: Cow<'static, str>,
     /// An attribute that the items must have, with its value.
     pub(crate) only: Option<(&'static str, AttributeValue)>,
     /// The time in seconds, if items that have expired by then are left out.
@@ -32,12 +35,27 @@ pub(crate) struct List {
     pub(crate) newest_first: bool,
     /// The call to which the meter adds what the list consumes.
     pub(crate) call: Option<MeteredCall>,
+    /// How fresh the items must be.
+    pub(crate) consistency: Consistency,
 }
 
 impl List {
     /// All items with this prefix, in the order of their sort keys.
-    pub(crate) fn new(pk: String, prefix: &'static str) -> Self {
-        Self { pk, prefix, only: None, alive_at: None, newest_first: false, call: None }
+    pub(crate) fn new(pk: String, prefix: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            pk,
+            prefix: prefix.into(),
+            only: None,
+            alive_at: None,
+            newest_first: false,
+            call: None,
+            consistency: Consistency::Strong,
+        }
+    }
+
+    /// The same list for people: as it was a moment ago.
+    pub(crate) fn for_people(self) -> Self {
+        Self { call: Some(MeteredCall::Browse), consistency: Consistency::Eventual, ..self }
     }
 
     /// Reads one page.
@@ -124,15 +142,15 @@ impl List {
             .expression_attribute_values(":pk", text(&self.pk))
             .scan_index_forward(!self.newest_first)
             .set_return_consumed_capacity(self.call.and_then(|_| table.capacity_to_return()))
-            // An item that was just created must be in the list.
-            .consistent_read(true)
+            // An item that was just created must be in most lists.
+            .consistent_read(self.consistency == Consistency::Strong)
             .set_exclusive_start_key(start);
         query = if self.prefix.is_empty() {
             query.key_condition_expression("pk = :pk")
         } else {
             query
                 .key_condition_expression("pk = :pk AND begins_with(sk, :sk)")
-                .expression_attribute_values(":sk", text(self.prefix))
+                .expression_attribute_values(":sk", text(self.prefix.as_ref()))
         };
         if let Some((name, value)) = &self.only {
             query = query
@@ -158,7 +176,7 @@ impl List {
 
     fn position(&self, last: &Item) -> Result<String, StoreError> {
         let sk = Reader::new(last).text("sk")?;
-        Ok(sk.strip_prefix(self.prefix).unwrap_or(sk).to_owned())
+        Ok(sk.strip_prefix(self.prefix.as_ref()).unwrap_or(sk).to_owned())
     }
 }
 

@@ -60,13 +60,13 @@ impl Table {
         &self,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
-        self.transact_for(None, items).await
+        self.transact_for(MeteredCall::Change, items).await
     }
 
     /// Performs a transaction, and adds what that consumes to the meter.
     pub(crate) async fn transact_for(
         &self,
-        call: Option<MeteredCall>,
+        call: MeteredCall,
         items: Vec<TransactWriteItem>,
     ) -> Result<Option<Vec<bool>>, StoreError> {
         let keys: Vec<Key> = items.iter().filter_map(written_key).collect();
@@ -77,12 +77,10 @@ impl Table {
                 .client
                 .transact_write_items()
                 .set_transact_items(Some(items.clone()))
-                .set_return_consumed_capacity(call.and_then(|_| self.capacity_to_return()));
+                .set_return_consumed_capacity(self.capacity_to_return());
             match request.send().await {
                 Ok(done) => {
-                    if let Some(call) = call {
-                        self.consumed(call, done.consumed_capacity());
-                    }
+                    self.consumed(call, done.consumed_capacity());
                     break None;
                 }
                 Err(error) => match failed_conditions(error) {

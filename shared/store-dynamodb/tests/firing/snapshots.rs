@@ -35,7 +35,7 @@ async fn a_snapshot_has_everything_that_decides_on_a_start() {
 async fn a_snapshot_shows_that_its_collection_is_off() {
     let world = World::with_job(Groups::Singles).await;
     let off = switched_off(collection());
-    assert_eq!(Collections::replace(&world.store, &off).await.unwrap(), Saved::Kept);
+    assert_eq!(Collections::replace(&world.store, &off, None).await.unwrap(), Saved::Kept);
     let snapshot = world.store.read(&job_ref()).await.unwrap().unwrap();
     assert_eq!(snapshot.collection_on_since, None);
 }
@@ -52,7 +52,7 @@ async fn a_snapshot_shows_whether_its_collection_has_a_failure_action() {
         let mut now =
             world.store.read_collection(&job_ref().collection_uid).await.unwrap().unwrap();
         now.collection.definition = load_collection_shown(&document).unwrap();
-        assert_eq!(Collections::replace(&world.store, &now).await.unwrap(), Saved::Kept);
+        assert_eq!(Collections::replace(&world.store, &now, None).await.unwrap(), Saved::Kept);
         assert_eq!(has().await, expected);
     }
 }
@@ -61,7 +61,7 @@ async fn a_snapshot_shows_whether_its_collection_has_a_failure_action() {
 async fn a_deleted_job_has_no_snapshot_even_if_its_name_is_taken() {
     let world = World::with_job(Groups::Singles).await;
     let at_home = collection();
-    let deleted = Jobs::delete(&world.store, &at_home, &job("Job")).await.unwrap();
+    let deleted = Jobs::delete(&world.store, &at_home, &job("Job"), None).await.unwrap();
     assert_eq!(deleted, Saved::Kept);
     let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
     world.put_job(&at_home, &other).await;
@@ -77,7 +77,7 @@ async fn a_deleted_job_has_no_snapshot_even_if_its_name_is_taken() {
 
     let mut now = collection();
     now.job_count = 1;
-    let deleted = Collections::delete(&world.store, &now, at(5)).await.unwrap();
+    let deleted = Collections::delete(&world.store, &now, at(5), None).await.unwrap();
     assert_eq!(deleted, Saved::Kept);
     assert_eq!(world.store.read_all(&refs[1..2]).await.unwrap(), [None]);
 }
@@ -154,7 +154,7 @@ async fn a_definition_is_read_again_only_if_it_has_changed() {
         changed.timer.timing.generation += u64::from(timer_changes);
         // By another process, which remembers for itself.
         let other = DynamoStore::new(world.client.clone(), &world.table);
-        let save = SaveJob { collection: &at_home, job: &changed, timer_changes };
+        let save = SaveJob { collection: &at_home, job: &changed, timer_changes, entry: None };
         assert_eq!(Jobs::replace(&other, save).await.unwrap(), Saved::Kept);
         assert_eq!(read().await.unwrap().document, changed.document);
         // As it is now, and once.
@@ -166,7 +166,7 @@ async fn a_definition_is_read_again_only_if_it_has_changed() {
     changed.version += 1;
     let mut counted = at_home.clone();
     counted.job_count = 1;
-    assert_eq!(Jobs::delete(&world.store, &counted, &changed).await.unwrap(), Saved::Kept);
+    assert_eq!(Jobs::delete(&world.store, &counted, &changed, None).await.unwrap(), Saved::Kept);
     assert_eq!(read().await, None);
     let other = JobRecord { uid: "other".to_owned(), ..job("Job") };
     world.put_job(&at_home, &other).await;
@@ -196,7 +196,7 @@ async fn a_timer_of_an_earlier_build_can_be_read() {
         let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
         assert_eq!(seen.counters.last_execution_at, Some(at(-7)));
         let home = collection();
-        let save = SaveJob { collection: &home, job: &changed, timer_changes: false };
+        let save = SaveJob { collection: &home, job: &changed, timer_changes: false, entry: None };
         assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
         let seen = world.store.read(&job_ref()).await.unwrap().unwrap();
         assert_eq!(seen.document, changed.document);

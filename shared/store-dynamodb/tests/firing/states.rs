@@ -57,7 +57,7 @@ async fn collections_and_jobs_are_counted_by_state() {
     let expired = JobRecord { expires_at: Some(at(0)), ..job_in(1_000, JobState::Completed) };
     world.put_job(&collection(), &expired).await;
     for (n, state) in [(1, CollectionState::Suspended), (2, CollectionState::Disabled)] {
-        let created = Collections::create(&world.store, &collection_in(n, state)).await;
+        let created = Collections::create(&world.store, &collection_in(n, state), None).await;
         assert_eq!(created.unwrap(), Saved::Kept);
     }
     let (counts, _) = count(&world).await;
@@ -80,7 +80,7 @@ async fn a_collection_whose_failure_action_has_a_secret_is_counted_by_its_state(
     let definition = load_collection(&document).unwrap();
     let one = collection();
     let one = CollectionRecord { collection: Collection { definition, ..one.collection }, ..one };
-    assert_eq!(Collections::create(&world.store, &one).await.unwrap(), Saved::Kept);
+    assert_eq!(Collections::create(&world.store, &one, None).await.unwrap(), Saved::Kept);
     let (counts, _) = count(&world).await;
     assert_eq!((counts.collections["suspended"], counts.collections["unreadable"]), (1, 0));
 }

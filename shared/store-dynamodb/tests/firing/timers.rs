@@ -121,7 +121,7 @@ async fn a_new_timing_resets_the_timer() {
     let mut timer = TimerRecord { due_at: Some(at(3_600)), is_spent: false, ..old.timer.clone() };
     timer.timing.generation = 2;
     let job = JobRecord { timer, ..old };
-    let save = SaveJob { collection: &collection(), job: &job, timer_changes: true };
+    let save = SaveJob { collection: &collection(), job: &job, timer_changes: true, entry: None };
     assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
     let now = world.job().await.timer;
     assert_eq!((now.is_spent, now.due_at), (false, Some(at(3_600))));
@@ -165,7 +165,7 @@ async fn a_change_takes_the_expiry_of_a_job_away() {
     assert!(world.store.expire_definition(&finish).await.unwrap());
     // The process died before it finished the job, and the user changes the job.
     let job = JobRecord { expires_at: None, ..world.job().await };
-    let save = SaveJob { collection: &collection(), job: &job, timer_changes: false };
+    let save = SaveJob { collection: &collection(), job: &job, timer_changes: false, entry: None };
     assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
     assert_eq!(world.job().await.expires_at, None);
     assert!(!world.store.finish(&finish).await.unwrap(), "it is another version");
@@ -204,8 +204,11 @@ async fn a_deleted_collection_is_due_until_it_is_purged() {
     for groups in WAYS {
         let world = World::new(groups).await;
         let collection = collection();
-        assert_eq!(Collections::create(&world.store, &collection).await.unwrap(), Saved::Kept);
-        let deleted = Collections::delete(&world.store, &collection, at(5)).await.unwrap();
+        assert_eq!(
+            Collections::create(&world.store, &collection, None).await.unwrap(),
+            Saved::Kept
+        );
+        let deleted = Collections::delete(&world.store, &collection, at(5), None).await.unwrap();
         assert_eq!(deleted, Saved::Kept);
         let purge = || DueTimer::Purge { collection_uid: COLLECTION.to_owned() };
         assert_eq!(world.due(COLLECTION, 5).await, [Due { due_at: at(5), what: purge() }]);

@@ -75,10 +75,10 @@ impl World {
     pub(crate) async fn put_job(&self, collection: &CollectionRecord, job: &JobRecord) {
         let found = Collections::find(&self.store, &collection.place, &collection.collection.name);
         if found.await.unwrap().is_none() {
-            let saved = Collections::create(&self.store, collection).await.unwrap();
+            let saved = Collections::create(&self.store, collection, None).await.unwrap();
             assert_eq!(saved, Saved::Kept);
         }
-        let save = SaveJob { collection, job, timer_changes: true };
+        let save = SaveJob { collection, job, timer_changes: true, entry: None };
         assert_eq!(Jobs::create(&self.store, save, None, at(0)).await.unwrap(), Saved::Kept);
     }
 

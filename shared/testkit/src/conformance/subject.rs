@@ -89,15 +89,15 @@ impl Subject {
     }
 
     pub(crate) async fn create_collection(&self, record: &CollectionRecord) -> Saved {
-        patient(|| self.collections.create(record)).await
+        patient(|| self.collections.create(record, None)).await
     }
 
     pub(crate) async fn replace_collection(&self, record: &CollectionRecord) -> Saved {
-        patient(|| self.collections.replace(record)).await
+        patient(|| self.collections.replace(record, None)).await
     }
 
     pub(crate) async fn delete_collection(&self, record: &CollectionRecord) -> Saved {
-        patient(|| self.collections.delete(record, now())).await
+        patient(|| self.collections.delete(record, now(), None)).await
     }
 
     /// The items below this collection.
@@ -119,7 +119,7 @@ impl Subject {
         job: &JobRecord,
         jobs_max: Option<u32>,
     ) -> Saved {
-        let save = || SaveJob { collection: inside, job, timer_changes: true };
+        let save = || SaveJob { collection: inside, job, timer_changes: true, entry: None };
         patient(|| self.jobs.create(save(), jobs_max, now())).await
     }
 
@@ -129,18 +129,18 @@ impl Subject {
         inside: &CollectionRecord,
         job: &JobRecord,
     ) -> Saved {
-        let save = || SaveJob { collection: inside, job, timer_changes: false };
+        let save = || SaveJob { collection: inside, job, timer_changes: false, entry: None };
         patient(|| self.jobs.replace(save())).await
     }
 
     /// Replaces a job's definition and timing.
     pub(crate) async fn replace_timing(&self, inside: &CollectionRecord, job: &JobRecord) -> Saved {
-        let save = || SaveJob { collection: inside, job, timer_changes: true };
+        let save = || SaveJob { collection: inside, job, timer_changes: true, entry: None };
         patient(|| self.jobs.replace(save())).await
     }
 
     pub(crate) async fn delete_job(&self, inside: &CollectionRecord, job: &JobRecord) -> Saved {
-        patient(|| self.jobs.delete(inside, job)).await
+        patient(|| self.jobs.delete(inside, job, None)).await
     }
 
     pub(crate) async fn find_job(

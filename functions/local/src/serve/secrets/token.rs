@@ -25,6 +25,8 @@ use crate::serve::tasks::Stop;
 const TOKEN_FILE: &str = "token";
 /// How often a token file is checked for changes.
 const POLL_EVERY: Duration = Duration::from_secs(1);
+/// The most characters of a token's label.
+const LABEL_CHARS_MAX: usize = 100;
 /// Size limit of a token file in bytes: more than ten thousand tokens.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -134,13 +136,17 @@ fn read(path: &Path) -> Result<String> {
     read().with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Reads a token file: in each line the hash of a token and perhaps its scope; `#` starts a comment.
+/// Reads a token file: in each line the hash of a token and perhaps its scope; `#` starts a comment. A
+/// comment in the line above a token is its label.
 fn parse(text: &str) -> Result<Access> {
     let mut tokens: Vec<(u32, Token)> = Vec::new();
+    let mut above = None;
     for (number, line) in (1..).zip(text.lines()) {
+        let label = std::mem::replace(&mut above, label(line));
         let Some(token) = parse_line(line).with_context(|| format!("line {number}"))? else {
             continue;
         };
+        let token = Token { label, ..token };
         let same = tokens.iter().find(|(_, known)| known.hash == token.hash);
         match same {
             Some((_, known)) if known.scope == token.scope => {}
@@ -154,6 +160,13 @@ fn parse(text: &str) -> Result<Access> {
         bail!("the file contains no token: add the SHA-256 hash of at least one");
     }
     Ok(Access::Tokens(tokens.into_iter().map(|(_, token)| token).collect()))
+}
+
+/// The label in a line that is a comment.
+fn label(line: &str) -> Option<Arc<str>> {
+    let comment = line.trim_start().strip_prefix('#')?.trim_start_matches('#').trim();
+    let label: String = comment.chars().filter(|c| !c.is_control()).take(LABEL_CHARS_MAX).collect();
+    (!label.is_empty()).then(|| label.into())
 }
 
 /// Reads one line; `None` if it has no token. `sha256sum` prints a file name after the hash, so every
@@ -174,7 +187,7 @@ fn parse_line(line: &str) -> Result<Option<Token>> {
         }
         (Some(_), Some(_)) => bail!("it has two scopes: give one"),
     };
-    Ok(Some(Token { hash, scope }))
+    Ok(Some(Token { hash, scope, label: None }))
 }
 
 #[cfg(test)]
@@ -207,6 +220,16 @@ mod tests {
         }
         let text = format!("# two\n\n{FIRST}\n{SECOND} scope=read\n{FIRST}\n");
         assert_eq!(scopes(&text), Ok(vec![All, Read]));
+    }
+
+    #[test]
+    fn a_comment_above_a_token_is_its_label() {
+        let text = format!(
+            "# tokens of the team\n\n#  the web shop, until March \n{FIRST} scope=read\n{SECOND}\n"
+        );
+        let Ok(Access::Tokens(tokens)) = parse(&text) else { panic!("{text}") };
+        let labels: Vec<Option<&str>> = tokens.iter().map(|token| token.label.as_deref()).collect();
+        assert_eq!(labels, [Some("the web shop, until March"), None]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
 use domain::attempt::Attempt;
 use domain::firing::LeftOut;
+use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
 use minutehand_rest::Readiness;
@@ -93,29 +94,38 @@ impl Collections for TroubledCollections {
         self.inner.list(subscription, group, page).await
     }
 
-    async fn create(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn create(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         if self.troubles.check()? {
             return Ok(Saved::Stale);
         }
-        self.inner.create(collection).await
+        self.inner.create(collection, entry).await
     }
 
-    async fn replace(&self, collection: &CollectionRecord) -> Result<Saved, StoreError> {
+    async fn replace(
+        &self,
+        collection: &CollectionRecord,
+        entry: Option<&JournalEntry>,
+    ) -> Result<Saved, StoreError> {
         if self.troubles.check()? {
             return Ok(Saved::Stale);
         }
-        self.inner.replace(collection).await
+        self.inner.replace(collection, entry).await
     }
 
     async fn delete(
         &self,
         collection: &CollectionRecord,
         now: DateTime<Utc>,
+        entry: Option<&JournalEntry>,
     ) -> Result<Saved, StoreError> {
         if self.troubles.check()? {
             return Ok(Saved::Stale);
         }
-        self.inner.delete(collection, now).await
+        self.inner.delete(collection, now, entry).await
     }
 }
 

@@ -84,6 +84,7 @@ impl Api {
                 troubles: troubles.clone(),
             }),
             history: history.clone(),
+            browse: store.clone(),
             certificates: Arc::new(KnownCertificate(now())),
             disk: troubles.clone(),
             ids: ids.clone(),
@@ -109,6 +110,7 @@ impl Api {
             },
             readiness: troubles.clone(),
             metrics,
+            home: minutehand_rest::Home::Machine,
         });
         Self { troubles, history, queue, store, router, runtime }
     }

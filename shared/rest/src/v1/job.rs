@@ -1,19 +1,16 @@
-//! Minutehand's own operations, under `/minutehand/v1`: what Azure's API has no place for.
-//!
-//! They have the same tokens and the same failures, and no `api-version`. Each GET answers an `ETag`
-//! of its content, and 304 to a client that has this content already.
+//! `GET J`: a job with everything that is known of it without its history.
 
-use app::{Etags, JobDescription};
-use axum::http::header::IF_NONE_MATCH;
-use axum::http::{HeaderMap, StatusCode};
+use app::JobDescription;
 use chrono::{DateTime, Utc};
 use domain::document::Durations;
 use domain::firing::NotFiring;
 use recurrence::format_instant;
 use serde_json::{Value, json};
 
+use super::parameters::Parameters;
+use super::tagged;
 use crate::answer::Answer;
-use crate::call::{Call, etags};
+use crate::call::Call;
 use crate::durations::Position;
 use crate::failure::Failure;
 use crate::wire;
@@ -21,21 +18,10 @@ use crate::wire;
 /// Describes a job: its document, when it fires, and why it does not.
 pub(crate) async fn get_job(call: Call) -> Result<Answer, Failure> {
     let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
+    Parameters::of(&call, &[])?;
     let job = call.rest.manage.describe_job(&place, &collection, &name).await?;
     let durations = call.client().durations(Position::Alone);
     Ok(tagged(&job_document(&job, durations), &call.head.headers))
-}
-
-/// An answer with an `ETag` of its content, without the content if the client has it.
-fn tagged(document: &Value, sent: &HeaderMap) -> Answer {
-    let answer = Answer::json(StatusCode::OK, document).with_content_tag();
-    // A header that cannot be read names no content.
-    let known = match etags(sent, &IF_NONE_MATCH) {
-        Ok(Some(Etags::OneOf(known))) => known,
-        Ok(Some(Etags::Any) | None) | Err(_) => Vec::new(),
-    };
-    let is_known = |tag: &str| known.iter().any(|known| known == tag.trim_matches('"'));
-    if answer.content_tag().is_some_and(is_known) { answer.not_modified() } else { answer }
 }
 
 fn job_document(job: &JobDescription, durations: Durations) -> Value {

@@ -1,0 +1,112 @@
+//! Reads for people and their tools. They are as the store was a moment ago.
+
+use chrono::{DateTime, Utc};
+use domain::action::Target;
+use domain::job::{JobCounters, JobState};
+use domain::name::{Name, PathSegment};
+use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
+use recurrence::zone::Zone;
+
+use super::Manage;
+use super::describe::Facts;
+use crate::definition::shown_definition;
+use crate::error::AppError;
+
+/// A job in one row of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRow {
+    /// The name.
+    pub name: Name,
+    /// The state.
+    pub state: JobState,
+    /// When it fires, in words; `None` if this version cannot read it.
+    pub sentence: Option<String>,
+    /// The time zone of its recurrence; `None` is UTC.
+    pub zone: Option<&'static str>,
+    /// Its next occurrence.
+    pub next_at: Option<DateTime<Utc>>,
+    /// What it has done.
+    pub counters: JobCounters,
+    /// The type of its action; `None` if this version cannot read it.
+    pub action: Option<&'static str>,
+    /// What its action calls, without secrets; `None` if this version cannot read it.
+    pub target: Option<String>,
+}
+
+impl Manage {
+    /// A page of the jobs of a collection whose names begin with a prefix, in rows.
+    ///
+    /// # Errors
+    ///
+    /// If the collection does not exist.
+    pub async fn list_rows(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        prefix: &str,
+        page: PageRequest,
+    ) -> Result<Page<JobRow>, AppError> {
+        let collection = self.browsed_parent(place, collection).await?;
+        let now = self.ports.clock.now();
+        let page = self.ports.browse.jobs(&collection.collection.uid, prefix, now, page).await?;
+        let rows = page.items.iter().map(|job| row(&collection, job, now));
+        Ok(Page { items: rows.collect(), next: page.next })
+    }
+
+    /// A page of the subscriptions that have had a collection.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn list_subscriptions(
+        &self,
+        page: PageRequest,
+    ) -> Result<Page<PathSegment>, AppError> {
+        Ok(self.ports.browse.subscriptions(page).await?)
+    }
+
+    /// A collection that must exist, for a look at its jobs.
+    pub(super) async fn browsed_parent(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<CollectionRecord, AppError> {
+        let found = self.ports.browse.collection(place, name).await?;
+        found.ok_or_else(|| AppError::NoParent {
+            group: place.group.to_string(),
+            name: name.to_string(),
+        })
+    }
+
+    /// A job that must exist, with its collection, for a look at it.
+    pub(super) async fn browsed_job(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<(CollectionRecord, JobRecord), AppError> {
+        let collection = self.browsed_parent(place, collection).await?;
+        let job = self.ports.browse.job(&collection.collection.uid, name).await?;
+        let now = self.ports.clock.now();
+        let job = job.filter(|job| job.expires_at.is_none_or(|at| at > now));
+        let job = job.ok_or_else(|| AppError::NoJob { name: name.to_string() })?;
+        Ok((collection, job))
+    }
+}
+
+fn row(collection: &CollectionRecord, job: &JobRecord, now: DateTime<Utc>) -> JobRow {
+    // A job that this version cannot read must not make the whole list fail.
+    let definition = shown_definition(&job.uid, &job.document).ok();
+    let timetable = definition.as_ref().and_then(|it| job.timer.timing.timetable(it, now).ok());
+    let target = definition.as_ref().map(|it| &it.action.action.target);
+    JobRow {
+        name: job.name.clone(),
+        state: job.timer.state,
+        sentence: timetable.map(|timetable| timetable.sentence()),
+        zone: timetable.and_then(|timetable| timetable.zone().map(Zone::name)),
+        next_at: Facts::of(collection, job).next_occurrence(now),
+        counters: job.timer.counters,
+        action: target.map(Target::type_name),
+        target: target.map(Target::summary),
+    }
+}

@@ -1,0 +1,92 @@
+//! Why an occurrence of a job did not fire, or that it did.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use domain::attempt::{Attempt, Record};
+use domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
+use domain::name::Name;
+use domain::refusal::Refusal;
+use domain::retry::Retries;
+use ports::store::{HistoryEntry, ResourceGroup};
+use recurrence::Rule;
+
+use super::Manage;
+use super::describe::{finished_at, since};
+use crate::definition::shown_definition;
+use crate::error::AppError;
+
+/// What became of an occurrence, with what is known around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The answer.
+    pub why: Why,
+    /// The occurrence before the instant.
+    pub before: Option<DateTime<Utc>>,
+    /// The occurrence after the instant.
+    pub after: Option<DateTime<Utc>>,
+    /// The attempts at the occurrence, the oldest first.
+    pub attempts: Vec<(Attempt, Option<Record>)>,
+    /// Since when the job has its state, start and recurrence.
+    pub since: DateTime<Utc>,
+    /// The outages of sweepers and of workers that the instant fell into.
+    pub outages: Vec<Outage>,
+}
+
+impl Manage {
+    /// Explains what became of the occurrence of a job at an instant.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job does not exist, or the job cannot be read.
+    pub async fn explain(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+        at: DateTime<Utc>,
+    ) -> Result<Explanation, AppError> {
+        let (collection, job) = self.browsed_job(place, collection, name).await?;
+        let now = self.ports.clock.now();
+        let definition = shown_definition(&job.uid, &job.document)?;
+        let timing = &job.timer.timing;
+        let timetable = timing.timetable(&definition, now).map_err(Refusal::from)?;
+        let rule = definition.recurrence.as_ref().map(Rule::canonical).transpose();
+        let found = self.ports.browse.attempts(&job.uid, at).await?;
+        let mut attempts: Vec<_> = found
+            .into_iter()
+            .filter(|entry| entry.record.as_ref().is_none_or(|it| it.expires_at() > now))
+            .map(|HistoryEntry { attempt, record }| (attempt, record))
+            .collect();
+        attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
+        let pulses = self.ports.browse.pulses().await?;
+        let policy = definition.action.action.retry_policy.as_ref();
+        let is_on = collection.collection.definition.state.is_on();
+        let facts = WhyFacts {
+            at,
+            now,
+            state: job.timer.state,
+            since: timing.since,
+            finished_at: finished_at(&job),
+            timetable: &timetable,
+            ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
+            collection_on_since: is_on.then_some(collection.on_since),
+            attempts: &attempts,
+            retries: Retries::from_policy(policy, collection.collection.definition.plan),
+            outages: [&pulses.sweepers.outages, &pulses.workers.outages],
+            beats: [pulses.sweepers.beat_at, pulses.workers.beat_at],
+        };
+        let outages = facts.outages.into_iter().flatten();
+        let around = outages.filter(|outage| (outage.from..=outage.until).contains(&at)).copied();
+        // Sweepers and workers are often away together.
+        let outages: BTreeMap<_, _> = around.map(|it| ((it.from, it.until), it)).collect();
+        Ok(Explanation {
+            why: why(&facts),
+            before: occurrence_before(&timetable, at),
+            after: timetable.after(at),
+            outages: outages.into_values().collect(),
+            since: since(&job),
+            attempts,
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! The journal: one entry for each change that a user makes, with what changed.
+//!
+//! An entry holds the change as two JSON merge patches (RFC 7396): one leads from the state before to
+//! the state after, the other back. Neither contains a secret: the documents that are compared have
+//! none, because they are those that answers are made of. If the two are longer than [`PATCHES_BYTES_MAX`] together, only the names of the
+//! properties are kept.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Map, Value};
+
+use crate::name::Name;
+
+/// How long an entry is kept.
+pub const JOURNAL_KEPT_FOR: TimeDelta = TimeDelta::days(400);
+/// The most bytes of the two patches of an entry, as compact JSON.
+pub const PATCHES_BYTES_MAX: usize = 4 * 1024;
+/// The most names of properties in an entry.
+const NAMES_MAX: usize = 50;
+/// The most characters of one name: users choose those of tags.
+const NAME_CHARS_MAX: usize = 100;
+/// How deep the names of properties go: `action.request.uri`.
+const NAMES_DEPTH_MAX: usize = 3;
+
+/// A change that a user made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// When it was made.
+    pub at: DateTime<Utc>,
+    /// The sender of the request.
+    pub who: String,
+    /// The id of the request, which the log has, too.
+    pub request_id: String,
+    /// What was done.
+    pub operation: Operation,
+    /// The name of the job in the spelling in which it was first given; `None` if the collection
+    /// changed.
+    pub job: Option<Name>,
+    /// What changed.
+    pub difference: DocumentChange,
+}
+
+impl JournalEntry {
+    /// When it is no longer answered, whether or not it has been removed.
+    #[must_use]
+    pub fn expires_at(&self) -> DateTime<Utc> {
+        self.at.checked_add_signed(JOURNAL_KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
+    }
+}
+
+/// The kinds of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Something was created.
+    Created,
+    /// Its definition changed.
+    Changed,
+    /// It was switched on, and nothing else changed.
+    SwitchedOn,
+    /// It was switched off, and nothing else changed.
+    SwitchedOff,
+    /// It was deleted.
+    Deleted,
+}
+
+impl Operation {
+    /// All kinds.
+    pub const ALL: [Self; 5] =
+        [Self::Created, Self::Changed, Self::SwitchedOn, Self::SwitchedOff, Self::Deleted];
+
+    /// The name, as answered and stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::SwitchedOn => "switchedOn",
+            Self::SwitchedOff => "switchedOff",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+
+    /// The kind of a change between two documents.
+    fn between(before: Option<&Value>, after: Option<&Value>, names: &[String]) -> Self {
+        let (Some(_), Some(after)) = (before, after) else {
+            return if after.is_some() { Self::Created } else { Self::Deleted };
+        };
+        if names != ["state"] && names != ["properties.state"] {
+            return Self::Changed;
+        }
+        let state = after.pointer("/properties/state").or_else(|| after.get("state"));
+        let state = state.and_then(Value::as_str).unwrap_or_default();
+        if state.eq_ignore_ascii_case("enabled") { Self::SwitchedOn } else { Self::SwitchedOff }
+    }
+}
+
+/// What changed between two documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentChange {
+    /// The paths of the properties that changed, at most three names deep.
+    pub names: Vec<String>,
+    /// The patches there and back; `None` if they are too long.
+    pub patches: Option<Patches>,
+}
+
+/// Two JSON merge patches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patches {
+    /// From the state before to the state after.
+    pub there: Value,
+    /// From the state after to the state before.
+    pub back: Value,
+}
+
+/// Compares a document before and after a change; `None` stands for a document that does not exist.
+///
+/// Both documents are without secrets. The name `secrets` stands for all of them: a change that writes
+/// secrets may change them, and only the sealed ones would tell.
+#[must_use]
+pub fn difference(
+    before: Option<&Value>,
+    after: Option<&Value>,
+    writes_secrets: bool,
+) -> (Operation, DocumentChange) {
+    let nothing = Value::Object(Map::new());
+    let (old, new) = (before.unwrap_or(&nothing), after.unwrap_or(&nothing));
+    let mut names = Vec::new();
+    collect_names(old, new, "", 1, &mut names);
+    let operation = Operation::between(before, after, &names);
+    if writes_secrets {
+        names.push(SECRETS.to_owned());
+    }
+    names.truncate(NAMES_MAX);
+    let patches = Patches {
+        there: patch(old, new).unwrap_or_else(|| nothing.clone()),
+        back: patch(new, old).unwrap_or(nothing),
+    };
+    let bytes = patches.there.to_string().len() + patches.back.to_string().len();
+    let patches = (bytes <= PATCHES_BYTES_MAX).then_some(patches);
+    (operation, DocumentChange { names, patches })
+}
+
+/// The name that stands for all secrets of a document.
+pub const SECRETS: &str = "secrets";
+
+/// The merge patch that leads from one value to another; `None` if they are equal.
+fn patch(old: &Value, new: &Value) -> Option<Value> {
+    if old == new {
+        return None;
+    }
+    let (Value::Object(old), Value::Object(new)) = (old, new) else {
+        return Some(new.clone());
+    };
+    let mut changes = Map::new();
+    for (name, value) in new {
+        // In a merge patch null removes, so that a new object is a patch of nothing.
+        let before = old.get(name).unwrap_or(&Value::Null);
+        if let Some(change) = patch(before, value) {
+            changes.insert(name.clone(), change);
+        }
+    }
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    changes.extend(gone.map(|name| (name.clone(), Value::Null)));
+    Some(changes.into())
+}
+
+fn collect_names(old: &Value, new: &Value, path: &str, depth: usize, names: &mut Vec<String>) {
+    let none = Map::new();
+    let (old, new) = (old.as_object().unwrap_or(&none), new.as_object().unwrap_or(&none));
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    for name in new.keys().chain(gone) {
+        let (before, after) = (old.get(name), new.get(name));
+        if before == after {
+            continue;
+        }
+        let short: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
+        let path = if path.is_empty() { short } else { format!("{path}.{short}") };
+        match (before, after) {
+            (Some(before @ Value::Object(_)), Some(after @ Value::Object(_)))
+                if depth < NAMES_DEPTH_MAX =>
+            {
+                collect_names(before, after, &path, depth + 1, names);
+            }
+            _ => names.push(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::merge_patch;
+    use crate::json::Shape;
+
+    fn compare(before: &Value, after: &Value) -> (&'static str, Vec<String>, Option<Patches>) {
+        let document = |value: &Value| (!value.is_null()).then(|| value.clone());
+        let (before, after) = (document(before), document(after));
+        let (operation, difference) = difference(before.as_ref(), after.as_ref(), false);
+        (operation.name(), difference.names, difference.patches)
+    }
+
+    #[test]
+    fn the_table() {
+        let job = json!({"a": {"b": 1, "c": [1], "d": {"e": {"f": 1}}}, "state": "enabled"});
+        let off = json!({"a": {"b": 1, "c": [1], "d": {"e": {"f": 1}}}, "state": "disabled"});
+        let other =
+            json!({"a": {"b": 2, "c": [2], "d": {"e": {"f": 2}}}, "x": 1, "state": "enabled"});
+        for (before, after, operation, names) in [
+            (&Value::Null, &job, "created", &["a", "state"][..]),
+            (&job, &Value::Null, "deleted", &["a", "state"]),
+            (&job, &off, "switchedOff", &["state"]),
+            (&off, &job, "switchedOn", &["state"]),
+            (&job, &job, "changed", &[]),
+            (&job, &other, "changed", &["a.b", "a.c", "a.d.e", "x"]),
+            (&off, &other, "changed", &["a.b", "a.c", "a.d.e", "x", "state"]),
+        ] {
+            let (found, found_names, patches) = compare(before, after);
+            assert_eq!(
+                (found, found_names.as_slice()),
+                (operation, &names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()[..])
+            );
+            // The patches lead there and back.
+            let Patches { there, back } = patches.unwrap();
+            let document = |value: &Value| if value.is_null() { json!({}) } else { value.clone() };
+            let (before, after) = (document(before), document(after));
+            assert_eq!(merge_patch(before.clone(), there, Shape::Leaf), after);
+            assert_eq!(merge_patch(after, back, Shape::Leaf), before);
+        }
+        let collection = |state: &str| json!({"properties": {"state": state}});
+        let (operation, names, _) = compare(&collection("Enabled"), &collection("Suspended"));
+        assert_eq!((operation, names), ("switchedOff", vec!["properties.state".to_owned()]));
+    }
+
+    #[test]
+    fn long_patches_leave_the_names() {
+        let document = |n: usize| json!({"body": "x".repeat(n), "tags": {"a": 1}});
+        let (_, names, patches) = compare(&document(1_000), &document(2_000));
+        assert!(patches.is_some());
+        assert_eq!(names, ["body"]);
+        let (_, names, patches) = compare(&document(2_000), &document(2_100));
+        assert_eq!((names, patches), (vec!["body".to_owned()], None));
+        let many: Map<String, Value> = (0..200).map(|n| (n.to_string(), json!(1))).collect();
+        assert_eq!(compare(&json!({}), &many.into()).1.len(), NAMES_MAX);
+    }
+
+    #[test]
+    fn secrets_are_one_name() {
+        let (operation, difference) =
+            difference(Some(&json!({"a": 1})), Some(&json!({"a": 1})), true);
+        assert_eq!((operation, difference.names), (Operation::Changed, vec![SECRETS.to_owned()]));
+    }
+}

@@ -1,0 +1,56 @@
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::journal::JournalEntry;
+use domain::name::{Name, PathSegment};
+
+use super::{
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    StoreError,
+};
+
+/// Reads for people and their tools: as the store was a moment ago, at half the price.
+///
+/// A decision never rests on these reads, and neither does a change.
+#[async_trait]
+pub trait Browse: Send + Sync {
+    /// Lists the subscriptions that have had a collection, by name.
+    async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError>;
+
+    /// Finds a collection by its name.
+    async fn collection(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError>;
+
+    /// Finds a job by its name.
+    async fn job(&self, collection_uid: &str, name: &Name)
+    -> Result<Option<JobRecord>, StoreError>;
+
+    /// Lists the jobs of a collection that have not expired and whose names begin with a prefix, by
+    /// name and in any case.
+    async fn jobs(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError>;
+
+    /// Reads the attempts of a job at the occurrences and runs of one instant, at most a hundred.
+    async fn attempts(
+        &self,
+        job_uid: &str,
+        nominal_at: DateTime<Utc>,
+    ) -> Result<Vec<HistoryEntry>, StoreError>;
+
+    /// Reads the pulses of sweepers and workers.
+    async fn pulses(&self) -> Result<PulseRecord, StoreError>;
+
+    /// Lists the entries of a collection's journal, the newest first. Some of them may have expired.
+    async fn journal(
+        &self,
+        collection_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<JournalEntry>, StoreError>;
+}

@@ -1,0 +1,87 @@
+//! What a tool asks first: who it is, what the installation is, which subscriptions and time zones
+//! there are.
+
+use chrono::TimeDelta;
+use domain::action::Target;
+use domain::plan::PlanLimits;
+use ports::store::PageRequest;
+use recurrence::{format_instant, zone};
+use serde_json::{Value, json};
+
+use super::list::page;
+use super::parameters::Parameters;
+use super::tagged;
+use crate::Home;
+use crate::access::Scope;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::failure::Failure;
+
+/// The most subscriptions in one answer.
+const SUBSCRIPTIONS_MAX: u32 = 500;
+/// A span that shows the rate of a clock to three digits.
+const RATE_SPAN: TimeDelta = TimeDelta::seconds(1_000);
+
+/// Tells the caller who it is, what it may do, and what the installation is.
+pub(crate) fn me(call: &Call) -> Result<Answer, Failure> {
+    Parameters::of(call, &[])?;
+    let settings = call.rest.manage.settings();
+    let actions: Vec<&str> = Target::offered(settings.has_aws).collect();
+    let principal = &call.caller.principal;
+    let document = json!({
+        "principal": {"kind": principal.kind(), "label": principal.label()},
+        "may": may(call.caller.scope),
+        "now": format_instant(call.rest.clock.now()),
+        "clockRate": clock_rate(call),
+        "home": match call.rest.home {
+            Home::Machine => "machine",
+            Home::Aws => "aws",
+        },
+        "region": settings.region,
+        "version": call.rest.build.version,
+        "commit": call.rest.build.commit,
+        "timeZones": call.rest.build.time_zones,
+        "planLimits": settings.plan_limits == PlanLimits::On,
+        "actions": actions,
+    });
+    Ok(tagged(&document, &call.head.headers))
+}
+
+/// What a scope allows, one word each.
+const fn may(scope: Scope) -> &'static [&'static str] {
+    match scope {
+        Scope::Read => &["read"],
+        Scope::Run => &["read", "run"],
+        Scope::All => &["read", "run", "write"],
+    }
+}
+
+/// How fast the clock of the schedule runs: 1, unless it is a test clock.
+fn clock_rate(call: &Call) -> Value {
+    let scheduled = call.rest.clock.scheduled_during(RATE_SPAN);
+    let (whole, left) = (
+        scheduled.num_seconds() / RATE_SPAN.num_seconds(),
+        scheduled.num_seconds() % RATE_SPAN.num_seconds(),
+    );
+    let rate = scheduled.as_seconds_f64() / RATE_SPAN.as_seconds_f64();
+    if left == 0 { json!(whole) } else { json!(rate) }
+}
+
+/// Lists the time zones, and the release of their data.
+pub(crate) fn zones(call: &Call) -> Result<Answer, Failure> {
+    Parameters::of(call, &[])?;
+    let mut names: Vec<&str> = zone::names().collect();
+    names.sort_unstable();
+    let document = json!({"release": zone::database_version(), "names": names});
+    Ok(tagged(&document, &call.head.headers))
+}
+
+/// Lists the subscriptions that have had a collection.
+pub(crate) async fn subscriptions(call: Call) -> Result<Answer, Failure> {
+    let from = Parameters::of(&call, &["position"])?.position()?;
+    let request = PageRequest { from, items_max: SUBSCRIPTIONS_MAX };
+    let found = call.rest.manage.list_subscriptions(request).await?;
+    let looked_at = found.items.len();
+    let items: Vec<_> = found.items.iter().map(|name| json!({"name": name.as_str()})).collect();
+    Ok(tagged(&page(&items, found.next.as_deref(), looked_at), &call.head.headers))
+}

@@ -1,0 +1,49 @@
+//! Minutehand's own operations, under `/minutehand/v1`: what Azure's API has no place for.
+//!
+//! They have the same tokens and the same failures, and no `api-version`. A failure also names the
+//! property to change, in `error.target`. Each GET answers an `ETag` of its content, and 304 to a
+//! client that has this content already. Reads are as the store was a moment ago: they cost half as
+//! much, and no change rests on them. A query parameter that an operation does not have is refused.
+
+mod check;
+mod installation;
+mod job;
+mod journal;
+mod list;
+mod occurrences;
+mod parameters;
+mod preview;
+mod rows;
+mod why;
+
+use app::Etags;
+use axum::http::header::IF_NONE_MATCH;
+use axum::http::{HeaderMap, StatusCode};
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::call::etags;
+
+pub(crate) use check::check;
+pub(crate) use installation::{me, subscriptions, zones};
+pub(crate) use job::get_job;
+pub(crate) use journal::journal;
+pub(crate) use occurrences::next;
+pub(crate) use preview::preview;
+pub(crate) use rows::rows;
+pub(crate) use why::why;
+
+/// The beginning of every path of these operations.
+pub(crate) const PREFIX: &str = "/minutehand/v1/";
+
+/// An answer with an `ETag` of its content, without the content if the client has it.
+fn tagged(document: &Value, sent: &HeaderMap) -> Answer {
+    let answer = Answer::json(StatusCode::OK, document).with_content_tag();
+    // A header that cannot be read names no content.
+    let known = match etags(sent, &IF_NONE_MATCH) {
+        Ok(Some(Etags::OneOf(known))) => known,
+        Ok(Some(Etags::Any) | None) | Err(_) => Vec::new(),
+    };
+    let is_known = |tag: &str| known.iter().any(|known| known == tag.trim_matches('"'));
+    if answer.content_tag().is_some_and(is_known) { answer.not_modified() } else { answer }
+}

@@ -1,0 +1,97 @@
+//! Occurrences with their civil time and notes: of a stored job, and of a preview.
+
+use app::WantedOccurrences;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::preview::{Note, clock_changes, hours_and_minutes, note};
+use recurrence::zone::Zone;
+use recurrence::{Timetable, format_instant};
+use serde_json::{Value, json};
+
+use super::parameters::Parameters;
+use super::tagged;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::query::shown;
+
+/// The most occurrences in one answer.
+pub(super) const OCCURRENCES_MAX: usize = 1_000;
+/// How many are answered if the request names no number.
+pub(super) const OCCURRENCES: usize = 10;
+/// How many of the coming clock changes are named.
+const CLOCK_CHANGES_MAX: usize = 2;
+
+/// The coming occurrences of a job, from its real anchor.
+pub(crate) async fn next(call: Call) -> Result<Answer, Failure> {
+    let parameters = Parameters::of(&call, &["from", "count", "zone"])?;
+    let from = parameters.instant("from")?;
+    let max = parameters.number("count", 1..=OCCURRENCES_MAX, OCCURRENCES)?;
+    let zone = parameters.text("zone").map(named_zone).transpose()?;
+    let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
+    let wanted = WantedOccurrences { from, max };
+    let coming = call.rest.manage.coming(&place, &collection, &name, wanted).await?;
+    let now = call.rest.clock.now();
+    let shown = Shown { timetable: &coming.timetable, zone };
+    let document = json!({
+        "sentence": coming.timetable.sentence(),
+        "occurrences": shown.occurrences(&coming.occurrences),
+        "ends": coming.ends,
+        "notFiring": coming.not_firing.iter().map(|why| why.name()).collect::<Vec<_>>(),
+        "clockChanges": shown.clock_changes(from.unwrap_or(now)),
+    });
+    Ok(tagged(&document, &call.head.headers))
+}
+
+/// A zone that a request names.
+pub(super) fn named_zone(name: &str) -> Result<Zone, Failure> {
+    Zone::named(name).ok_or_else(|| {
+        let name = shown(name);
+        Failure::invalid(format!(
+            "'zone' is {name}; use an IANA or Windows name, such as Europe/Berlin."
+        ))
+    })
+}
+
+/// Occurrences, and the zone in which they are shown: the rule's own if no other is asked for.
+pub(super) struct Shown<'a> {
+    pub(super) timetable: &'a Timetable,
+    pub(super) zone: Option<Zone>,
+}
+
+impl Shown<'_> {
+    /// Occurrences in their order.
+    pub(super) fn occurrences(&self, occurrences: &[DateTime<Utc>]) -> Vec<Value> {
+        let mut offset_before = None;
+        let shown = occurrences.iter().map(|at| {
+            let note = note(self.timetable, *at, offset_before);
+            offset_before = Some(self.timetable.local(*at).1);
+            self.occurrence(*at, note)
+        });
+        shown.collect()
+    }
+
+    /// The next occurrences that a clock change moves or doubles.
+    pub(super) fn clock_changes(&self, from: DateTime<Utc>) -> Vec<Value> {
+        let changes = clock_changes(self.timetable, from, CLOCK_CHANGES_MAX);
+        changes.into_iter().map(|(at, note)| self.occurrence(at, Some(note))).collect()
+    }
+
+    fn occurrence(&self, at: DateTime<Utc>, note: Option<Note>) -> Value {
+        let (local, offset) = match &self.zone {
+            Some(zone) => zone.local(at),
+            None => self.timetable.local(at),
+        };
+        json!({
+            "at": format_instant(at),
+            "local": local.format("%Y-%m-%dT%H:%M:%S%.f").to_string(),
+            "offset": hours_and_minutes(offset),
+            "note": note.map(|note| json!({"kind": note.kind.name(), "text": note.text})),
+        })
+    }
+}
+
+/// A span in ISO 8601, as calendars write it.
+pub(super) fn iso(span: TimeDelta) -> Option<String> {
+    let seconds = u64::try_from(span.num_seconds()).ok()?;
+    Some(domain::duration::Span::seconds(seconds).iso())
+}

@@ -1,0 +1,96 @@
+//! `GET C/rows`: the jobs of a collection, each as one short array.
+
+use app::JobRow;
+use domain::job::JobState;
+use ports::store::PageRequest;
+use recurrence::format_instant;
+use serde_json::{Value, json};
+
+use super::parameters::Parameters;
+use super::tagged;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::query::{shown, write_position};
+
+/// The most rows in one answer. A row has about 300 bytes.
+const ROWS_MAX: usize = 500;
+/// How many rows are answered if the request names no number.
+const ROWS: usize = 100;
+/// The most jobs that are read for one answer, if only those in one state are wanted.
+const LOOKED_AT_MAX: usize = 5_000;
+/// The most characters of a prefix: a name has no more.
+const PREFIX_CHARS_MAX: usize = 100;
+/// The names of the values of a row.
+const COLUMNS: [&str; 12] = [
+    "name",
+    "state",
+    "sentence",
+    "zone",
+    "next",
+    "last",
+    "executions",
+    "failures",
+    "faulted",
+    "skipped",
+    "action",
+    "target",
+];
+
+pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
+    let parameters = Parameters::of(&call, &["prefix", "state", "limit", "position"])?;
+    let prefix = parameters.text("prefix").unwrap_or_default();
+    if prefix.chars().count() > PREFIX_CHARS_MAX {
+        return Err(Failure::invalid(format!(
+            "'prefix' is longer than {PREFIX_CHARS_MAX} characters, and so than any name."
+        )));
+    }
+    let state = parameters.text("state").map(state).transpose()?;
+    let limit = parameters.number("limit", 1..=ROWS_MAX, ROWS)?;
+    let mut from = parameters.position()?;
+    let (place, collection) = (call.path.place()?, call.path.collection()?);
+    let (mut items, mut looked_at) = (Vec::new(), 0);
+    loop {
+        let items_max = u32::try_from(limit - items.len()).unwrap_or(u32::MAX);
+        let page = PageRequest { from: from.clone(), items_max };
+        let page = call.rest.manage.list_rows(&place, &collection, prefix, page).await?;
+        looked_at += page.items.len();
+        let wanted = page.items.iter().filter(|row| state.is_none_or(|state| row.state == state));
+        items.extend(wanted.map(row));
+        from = page.next;
+        if from.is_none() || items.len() >= limit || looked_at >= LOOKED_AT_MAX {
+            break;
+        }
+    }
+    let document = json!({
+        "columns": COLUMNS,
+        "items": items,
+        "position": from.as_deref().map(write_position),
+        "lookedAt": looked_at,
+    });
+    Ok(tagged(&document, &call.head.headers))
+}
+
+fn state(text: &str) -> Result<JobState, Failure> {
+    JobState::read(text).ok_or_else(|| {
+        let (text, names) = (shown(text), JobState::ALL.map(JobState::name).join(", "));
+        Failure::invalid(format!("'state' is {text}; use one of {names}."))
+    })
+}
+
+fn row(row: &JobRow) -> Value {
+    json!([
+        row.name.as_str(),
+        row.state.name(),
+        row.sentence,
+        row.zone,
+        row.next_at.map(format_instant),
+        row.counters.last_execution_at.map(format_instant),
+        row.counters.executions,
+        row.counters.failures,
+        row.counters.faulted,
+        row.counters.skipped,
+        row.action,
+        row.target,
+    ])
+}

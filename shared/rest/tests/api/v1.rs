@@ -1,0 +1,335 @@
+//! Minutehand's own operations beside `GET J`.
+
+use minutehand_rest::{Access, Scope, Token};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Api, JOB, NO_PARENT};
+
+const COLLECTIONS: &str = "/minutehand/v1/subscriptions/s1/resourceGroups/rg/jobCollections";
+/// The SHA-256 of `token`.
+const TOKEN: [u8; 32] = [
+    0x3c, 0x46, 0x9e, 0x9d, 0x6c, 0x58, 0x75, 0xd3, 0x7a, 0x43, 0xf3, 0x53, 0xd4, 0xf8, 0x8e, 0x61,
+    0xfc, 0xf8, 0x12, 0xc6, 0x6e, 0xee, 0x34, 0x57, 0x46, 0x5a, 0x40, 0xb0, 0xda, 0x41, 0x53, 0xe0,
+];
+
+fn get(api: &Api, path: &str) -> Answer {
+    api.send("GET", &format!("/minutehand/v1{path}"), &[], "")
+}
+
+fn post(api: &Api, path: &str, body: &Value) -> Answer {
+    api.send("POST", &format!("/minutehand/v1{path}"), &[], &body.to_string())
+}
+
+fn job(api: &Api, method: &str, path: &str, body: &str) -> Answer {
+    api.send(method, &format!("{COLLECTIONS}{path}"), &[], body)
+}
+
+#[test]
+fn the_caller_and_the_installation_are_described() {
+    let api = Api::new();
+    let me = get(&api, "/me").json();
+    assert_eq!(me["principal"], json!({"kind": "nobody", "label": "nobody"}));
+    assert_eq!(me["may"], json!(["read", "run", "write"]));
+    assert_eq!((&me["now"], &me["clockRate"]), (&json!("2016-03-30T20:40:34Z"), &json!(1)));
+    assert_eq!((&me["home"], &me["region"]), (&json!("machine"), &json!("local")));
+    assert_eq!((&me["version"], &me["timeZones"]), (&json!("1.2.3"), &json!("2026a")));
+    let actions = me["actions"].as_array().unwrap();
+    assert!(actions.contains(&json!("Https")) && !actions.contains(&json!("Lambda")), "{me}");
+
+    let token = Token { hash: TOKEN, scope: Scope::Run, label: Some("laptop".into()) };
+    let api = Api::with(Access::Tokens(vec![token]));
+    let sent = &[("authorization", "Bearer token")];
+    let me = api.send("GET", "/minutehand/v1/me", sent, "").json();
+    assert_eq!(me["principal"], json!({"kind": "token", "label": "laptop"}));
+    assert_eq!(me["may"], json!(["read", "run"]));
+    assert_eq!(get(&api, "/me").status, 401);
+}
+
+#[test]
+fn zones_are_named_with_their_release() {
+    let zones = get(&Api::new(), "/zones").json();
+    let names = zones["names"].as_array().unwrap();
+    assert!(names.contains(&json!("Europe/Berlin")) && names.len() > 400, "{}", names.len());
+}
+
+#[test]
+fn subscriptions_are_known_from_their_first_collection_on() {
+    let api = Api::new();
+    let none = json!({"items": [], "position": null, "lookedAt": 0});
+    assert_eq!(get(&api, "/subscriptions").json(), none);
+    assert_eq!(api.put("/C1", "{}").status, 201);
+    assert_eq!(get(&api, "/subscriptions").json()["items"], json!([{"name": "S1"}]));
+}
+
+#[test]
+fn a_preview_says_when_a_job_would_fire() {
+    let api = Api::new();
+    let recurrence = json!({"frequency": "month", "timeZone": "Europe/Paris",
+        "schedule": {"monthDays": [-1], "hours": [2], "minutes": [30]}});
+    let body = json!({"recurrence": recurrence, "startTime": "2027-03-01", "from": "2027-03-01",
+        "count": 2, "zone": "UTC"});
+    assert_eq!(
+        post(&api, "/preview", &body).json(),
+        json!({
+            "sentence": "every month on the last day at 02:30 Europe/Paris time",
+            "occurrences": [
+                {"at": "2027-03-31T00:30:00Z", "local": "2027-03-31T00:30:00", "offset": "+00:00", "note": null},
+                {"at": "2027-04-30T00:30:00Z", "local": "2027-04-30T00:30:00", "offset": "+00:00", "note": null},
+            ],
+            "ends": false,
+            "perYear": 12,
+            "smallestGap": "P28D",
+            "firesOnSave": false,
+            "disabled": false,
+            "clockChanges": [
+                {"at": "2027-10-31T00:30:00Z", "local": "2027-10-31T00:30:00", "offset": "+00:00",
+                 "note": {"kind": "firstOfTwo", "text": "the first of two 02:30"}},
+                {"at": "2030-03-31T01:30:00Z", "local": "2030-03-31T01:30:00", "offset": "+00:00",
+                 "note": {"kind": "moved", "text": "the clock skips 02:30: moved to 03:30"}},
+            ],
+            "rule": post(&api, "/preview", &body).json()["rule"],
+        })
+    );
+    let whole = json!({"properties": {"recurrence": {"frequency": "day"}, "state": "disabled"}});
+    let preview = post(&api, "/preview", &whole).json();
+    assert_eq!((&preview["disabled"], &preview["firesOnSave"]), (&json!(true), &json!(false)));
+    assert_eq!(preview["occurrences"][0]["note"]["kind"], "atOnce");
+    assert_eq!(preview["occurrences"].as_array().unwrap().len(), 10);
+    let once = post(&api, "/preview", &json!({"startTime": "2027-01-01"})).json();
+    assert_eq!((&once["ends"], &once["smallestGap"]), (&json!(true), &Value::Null));
+}
+
+#[test]
+fn a_refused_preview_names_the_property_to_change() {
+    let api = Api::new();
+    let hours = json!({"frequency": "day", "schedule": {"hours": [25]}});
+    for (body, target, message) in [
+        (
+            json!({"recurrence": hours}),
+            json!("recurrence.schedule.hours"),
+            "'recurrence.schedule.hours' is 25",
+        ),
+        (
+            json!({"properties": {"recurrence": hours}}),
+            json!("properties.recurrence.schedule.hours"),
+            "'recurrence.schedule.hours' is 25",
+        ),
+        (
+            json!({"recurence": {}}),
+            json!("recurence"),
+            "'recurence' is not a property; did you mean 'recurrence'?",
+        ),
+        (json!({"startTime": "2027-01-01", "count": 0}), json!("count"), "'count' must be a whole"),
+        (json!({"startTime": "2027-01-01", "from": "soon"}), json!("from"), "'from' is not an"),
+        (json!({"startTime": "2027-01-01", "zone": "Mars"}), Value::Null, "'zone' is 'Mars'; use"),
+        (json!({}), Value::Null, "This is not a job: it has neither"),
+    ] {
+        let answer = post(&api, "/preview", &body);
+        let error = &answer.json()["error"];
+        assert_eq!((answer.status.as_u16(), &error["code"]), (400, &json!("BadRequest")));
+        assert_eq!(error["target"], target, "{body}");
+        assert!(error["message"].as_str().unwrap().starts_with(message), "{error}");
+    }
+    // Clients of Azure know no targets.
+    let put = api.put("/C1", r#"{"properties":{"state":"off"}}"#);
+    assert_eq!(put.json()["error"]["target"], Value::Null);
+}
+
+#[test]
+fn coming_occurrences_begin_at_the_real_start() {
+    let api = Api::with_collection();
+    let daily = JOB.replace(r#""action""#, r#""recurrence":{"frequency":"day"},"action""#);
+    assert_eq!(api.put("/C1/jobs/J1", &daily).status, 201);
+    let next = |query: &str| job(&api, "GET", &format!("/C1/jobs/J1/next{query}"), "").json();
+    let at = |next: &Value| -> Vec<String> {
+        let all = next["occurrences"].as_array().unwrap().iter();
+        all.map(|one| one["at"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(at(&next("?count=2")), ["2016-03-30T20:40:34Z", "2016-03-31T20:40:34Z"]);
+    assert_eq!(at(&next("?from=2017-01-01&count=1")), ["2017-01-01T20:40:34Z"]);
+    assert_eq!(next("?zone=Asia/Tokyo")["occurrences"][0]["offset"], "+09:00");
+    api.ask("PATCH", "/C1/jobs/J1", r#"{"properties":{"state":"disabled"}}"#);
+    let disabled = next("?count=1");
+    assert_eq!(disabled["notFiring"], json!(["jobDisabled"]));
+    assert_eq!(at(&disabled), ["2016-03-30T20:40:34Z"]);
+    for (query, message) in [
+        ("?conut=2", "'conut' is not a query parameter; did you mean 'count'?"),
+        ("?count=1001", "'count' is '1001'; use a whole number from 1 to 1000."),
+        ("?zone=x", "'zone' is 'x'; use an IANA or Windows name, such as Europe/Berlin."),
+    ] {
+        let answer = job(&api, "GET", &format!("/C1/jobs/J1/next{query}"), "");
+        answer.fails(400, "BadRequest", message);
+    }
+    job(&api, "GET", "/nope/jobs/J1/next", "").fails(
+        404,
+        "ResourceNotFound",
+        &NO_PARENT.replace("'RG'", "'rg'"),
+    );
+}
+
+#[test]
+fn a_check_answers_the_first_problem_with_its_target() {
+    let api = Api::with_collection();
+    let checked = |body: &str| {
+        let answer = job(&api, "POST", "/C1/jobs/J1/check", body);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.json()
+    };
+    for (body, code, target) in [
+        (r#"{"properties":{}}"#, "BadRequest", json!("properties.action")),
+        (
+            &JOB.replace(r#""action""#, r#""recurrence":{"frequency":"day","schedul":{}},"action""#),
+            "BadRequest",
+            json!("properties.recurrence.schedul"),
+        ),
+        (&JOB.replace("GET", "FETCH"), "BadRequest", json!("properties.action.request.method")),
+        ("{}", "BadRequest", json!("properties")),
+        (r#"{"propertis":{}}"#, "BadRequest", json!("propertis")),
+        (
+            &JOB.replace(
+                r#""action""#,
+                r#""recurrence":{"frequency":"month","schedule":{"monthDays":[30]},"endTime":"2017-01-01","interval":12},"startTime":"2016-02-01","action""#,
+            ),
+            "RecurrenceNeverOccurs",
+            json!("properties.recurrence"),
+        ),
+    ] {
+        let check = checked(body);
+        assert_eq!(check["ok"], false, "{check}");
+        assert_eq!(check["problems"][0]["code"], code, "{check}");
+        assert_eq!(check["problems"][0]["target"], target, "{check}");
+        assert_eq!((&check["properties"], &check["change"]), (&Value::Null, &Value::Null));
+    }
+    // Nothing was stored.
+    assert_eq!(api.get("/C1/jobs/J1").status, 404);
+}
+
+#[test]
+fn a_check_shows_what_would_be_stored_and_warns() {
+    let api = Api::with_collection();
+    let body = JOB.replace(
+        r#""method":"GET""#,
+        r#""method":"GET","authentication":{"type":"Basic","username":"u","password":"hunter2"}"#,
+    );
+    let answer = job(&api, "POST", "/C1/jobs/J1/check", &body);
+    assert!(!answer.body.contains("hunter2"), "{}", answer.body);
+    let check = answer.json();
+    assert_eq!((&check["ok"], &check["change"]), (&json!(true), &Value::Null));
+    assert_eq!(check["sentence"], "once at 2016-03-30 20:40:34 UTC");
+    assert_eq!(check["properties"]["state"], "enabled");
+    let kinds: Vec<&Value> =
+        check["warnings"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
+    assert_eq!(kinds, ["firesOnSave", "credentialsInClear"]);
+    assert_eq!(api.get("/C1/jobs/J1").status, 404);
+}
+
+#[test]
+fn a_check_of_a_change_compares_the_next_thirty_days() {
+    let api = Api::with_collection();
+    let daily = |hour: u32| {
+        JOB.replace(
+            r#""action""#,
+            &format!(r#""startTime":"2016-03-01","recurrence":{{"frequency":"day","count":100,"schedule":{{"hours":[{hour}],"minutes":[0]}}}},"action""#),
+        )
+    };
+    assert_eq!(api.put("/C1/jobs/J1", &daily(9)).status, 201);
+    let check = |method: &str, body: &str| {
+        job(&api, "POST", &format!("/C1/jobs/J1/check?as={method}"), body).json()["change"].clone()
+    };
+    let same = json!({"timing": false, "dropsPending": false, "countRestarts": false, "gone": [], "new": []});
+    assert_eq!(check("put", &daily(9)), same);
+    assert_eq!(check("patch", r#"{"properties":{"action":{"request":{"method":"PUT"}}}}"#), same);
+    let later = check("put", &daily(10));
+    assert_eq!((&later["timing"], &later["countRestarts"]), (&json!(true), &json!(true)));
+    assert_eq!(
+        (later["gone"].as_array().unwrap().len(), later["new"].as_array().unwrap().len()),
+        (30, 30)
+    );
+    assert_eq!(
+        (&later["gone"][0], &later["new"][0]),
+        (&json!("2016-03-31T09:00:00Z"), &json!("2016-03-31T10:00:00Z"))
+    );
+    let off = check("patch", r#"{"properties":{"state":"disabled"}}"#);
+    assert_eq!(
+        (&off["timing"], &off["countRestarts"], &off["new"]),
+        (&json!(true), &json!(false), &json!([]))
+    );
+    assert_eq!(off["gone"].as_array().unwrap().len(), 30);
+    job(&api, "POST", "/C1/jobs/J1/check?as=post", "{}").fails(
+        400,
+        "BadRequest",
+        "'as' is 'post'; use put or patch.",
+    );
+    job(&api, "POST", "/C1/jobs/nope/check?as=patch", "{}").fails(
+        404,
+        "NotFound",
+        "Job 'nope' cannot be found.",
+    );
+}
+
+#[test]
+fn a_token_that_only_reads_may_preview_and_check() {
+    let token = Token { hash: TOKEN, scope: Scope::Read, label: None };
+    let api = Api::with(Access::Tokens(vec![token]));
+    let send = |method: &str, path: &str, body: &str| {
+        api.send(method, path, &[("authorization", "Bearer token")], body).status.as_u16()
+    };
+    assert_eq!(send("POST", "/minutehand/v1/preview", r#"{"startTime":"2027-01-01"}"#), 200);
+    assert_eq!(send("POST", &format!("{COLLECTIONS}/C1/jobs/J1/check"), "{}"), 404);
+    assert_eq!(send("GET", "/minutehand/v1/me", ""), 200);
+}
+
+#[test]
+fn rows_are_short_and_found_by_the_beginning_of_their_names() {
+    let api = Api::with_collection();
+    for (name, state) in
+        [("a1", "enabled"), ("B1", "enabled"), ("b2", "disabled"), ("c", "enabled")]
+    {
+        let body = JOB.replace(
+            r#""action""#,
+            &format!(r#""startTime":"2027-01-01","state":"{state}","action""#),
+        );
+        assert_eq!(api.put(&format!("/C1/jobs/{name}"), &body).status, 201);
+    }
+    let rows = |query: &str| job(&api, "GET", &format!("/C1/rows{query}"), "").json();
+    let names = |rows: &Value| -> Vec<String> {
+        rows["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row[0].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let all = rows("");
+    assert_eq!(names(&all), ["a1", "B1", "b2", "c"]);
+    assert_eq!((&all["position"], &all["lookedAt"]), (&Value::Null, &json!(4)));
+    assert_eq!(all["columns"].as_array().unwrap().len(), all["items"][0].as_array().unwrap().len());
+    assert_eq!(
+        all["items"][0],
+        json!([
+            "a1",
+            "enabled",
+            "once at 2027-01-01 00:00 UTC",
+            null,
+            "2027-01-01T00:00:00Z",
+            null,
+            0,
+            0,
+            0,
+            0,
+            "Http",
+            "GET example.org"
+        ])
+    );
+    assert_eq!(names(&rows("?prefix=B")), ["B1", "b2"]);
+    assert_eq!(names(&rows("?prefix=b&state=Disabled")), ["b2"]);
+    let first = rows("?limit=3");
+    assert_eq!(names(&first), ["a1", "B1", "b2"]);
+    let position = first["position"].as_str().unwrap();
+    assert_eq!(names(&rows(&format!("?position={position}"))), ["c"]);
+    job(&api, "GET", "/C1/rows?state=on", "").fails(
+        400,
+        "BadRequest",
+        "'state' is 'on'; use one of enabled, disabled, completed, faulted.",
+    );
+}

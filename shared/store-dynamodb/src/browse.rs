@@ -1,0 +1,99 @@
+//! Reads for people: eventually consistent, each counted by the meter.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use domain::journal::JournalEntry;
+use domain::name::{Name, PathSegment};
+use ports::store::{
+    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+};
+use ports::{Browse, StoreError};
+
+use crate::attempt_key::nominal_key;
+use crate::store::DynamoStore;
+use crate::table::item::{Item, Reader, number};
+use crate::table::{Consistency, List, keys};
+use crate::{attempts, collections, jobs, journal, pulses};
+
+/// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
+/// the action, the error action and the notice.
+const ATTEMPTS_MAX: u32 = 100;
+
+#[async_trait]
+impl Browse for DynamoStore {
+    async fn subscriptions(&self, page: PageRequest) -> Result<Page<PathSegment>, StoreError> {
+        let list = List::new(keys::REGISTRY.to_owned(), "").for_people();
+        let page = list.page(&self.table, page).await?;
+        let items = page.items.iter().map(read_subscription).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    async fn collection(
+        &self,
+        place: &ResourceGroup,
+        name: &Name,
+    ) -> Result<Option<CollectionRecord>, StoreError> {
+        let found = self.table.browse(keys::collection(place, name)).await?;
+        found.as_ref().map(collections::read).transpose()
+    }
+
+    async fn job(
+        &self,
+        collection_uid: &str,
+        name: &Name,
+    ) -> Result<Option<JobRecord>, StoreError> {
+        let Some(definition) = self.table.browse(keys::job(collection_uid, name)).await? else {
+            return Ok(None);
+        };
+        let uid = Reader::new(&definition).text("uid")?;
+        // A job whose timer is not there is being created or deleted.
+        let timer = self.table.browse(keys::timer(uid)).await?;
+        timer.map(|timer| jobs::read(&definition, &timer)).transpose()
+    }
+
+    async fn jobs(
+        &self,
+        collection_uid: &str,
+        prefix: &str,
+        now: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<JobRecord>, StoreError> {
+        let begins = keys::jobs_beginning(prefix);
+        let list = List::new(keys::inside(collection_uid), begins).for_people();
+        let list = List { alive_at: Some(number(now.timestamp())), ..list };
+        self.with_timers(list.page(&self.table, page).await?, Consistency::Eventual).await
+    }
+
+    async fn attempts(
+        &self,
+        job_uid: &str,
+        nominal_at: DateTime<Utc>,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        let list = List::new(keys::executions(job_uid), nominal_key(nominal_at)).for_people();
+        let page = PageRequest { from: None, items_max: ATTEMPTS_MAX };
+        let page = list.page(&self.table, page).await?;
+        page.items.iter().map(attempts::read).collect()
+    }
+
+    async fn pulses(&self) -> Result<PulseRecord, StoreError> {
+        let item = self.table.browse(keys::pulse()).await?;
+        item.map_or(Ok(PulseRecord::default()), |item| pulses::read_both(&item))
+    }
+
+    async fn journal(
+        &self,
+        collection_uid: &str,
+        page: PageRequest,
+    ) -> Result<Page<JournalEntry>, StoreError> {
+        let list = List::new(keys::journal(collection_uid), "").for_people();
+        let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
+        let items = page.items.iter().map(journal::read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+}
+
+fn read_subscription(item: &Item) -> Result<PathSegment, StoreError> {
+    let reader = Reader::new(item);
+    PathSegment::new(reader.text("subscription")?)
+        .map_err(|error| reader.corrupt("subscription", &error.message))
+}

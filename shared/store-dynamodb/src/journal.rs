@@ -1,0 +1,69 @@
+//! The journal: an entry is put in the transaction of the change that it describes, so that neither is
+//! stored without the other.
+
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use domain::journal::{DocumentChange, JournalEntry, Operation, Patches};
+use domain::name::Name;
+use domain::tick;
+use ports::StoreError;
+
+use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
+use crate::table::{keys, transact_item};
+
+/// The put of an entry, as a part of a transaction; none if there is no entry.
+pub(crate) fn put(
+    table: &str,
+    collection_uid: &str,
+    entry: Option<&JournalEntry>,
+) -> Result<Option<TransactWriteItem>, StoreError> {
+    let Some(entry) = entry else {
+        return Ok(None);
+    };
+    let put = Put::builder().table_name(table).set_item(Some(write(collection_uid, entry))).build();
+    transact_item(|it| Ok(it.put(put?))).map(Some)
+}
+
+fn write(collection_uid: &str, entry: &JournalEntry) -> Item {
+    let JournalEntry { at, who, request_id, operation, job, difference } = entry;
+    let job_key = job.as_ref().map(Name::key).unwrap_or_default();
+    let at_key = keys::journal_entry(collection_uid, tick::ticks(*at), &job_key, request_id);
+    let patches = difference.patches.as_ref();
+    ItemBuilder::at(at_key)
+        .set("at", ticks(*at))
+        .text("who", who)
+        .text("request_id", request_id)
+        .text("operation", operation.name())
+        .maybe("job", job.as_ref().map(|job| text(job.as_str())))
+        .text("names", difference.names.join("\n"))
+        .maybe("there", patches.map(|patches| text(patches.there.to_string())))
+        .maybe("back", patches.map(|patches| text(patches.back.to_string())))
+        .set("expires_at", number(entry.expires_at().timestamp()))
+        .done()
+}
+
+pub(crate) fn read(item: &Item) -> Result<JournalEntry, StoreError> {
+    let reader = Reader::new(item);
+    let patch = |name: &str| {
+        let text = reader.optional_text(name)?;
+        let read = text.map(|text| {
+            serde_json::from_str(text).map_err(|error| reader.corrupt(name, &error.to_string()))
+        });
+        read.transpose()
+    };
+    let patches = match (patch("there")?, patch("back")?) {
+        (Some(there), Some(back)) => Some(Patches { there, back }),
+        _ => None,
+    };
+    let operation = Operation::named(reader.text("operation")?)
+        .ok_or_else(|| reader.corrupt("operation", "it is none"))?;
+    let job = reader.optional_text("job")?.map(Name::new).transpose();
+    let names = reader.text("names")?.lines().map(str::to_owned).collect();
+    Ok(JournalEntry {
+        at: reader.ticks("at")?,
+        who: reader.text("who")?.to_owned(),
+        request_id: reader.text("request_id")?.to_owned(),
+        operation,
+        job: job.map_err(|error| reader.corrupt("job", &error.message))?,
+        difference: DocumentChange { names, patches },
+    })
+}

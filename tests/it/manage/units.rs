@@ -1,0 +1,97 @@
+//! What Minutehand's own operations consume in the store, each called through HTTP. The figures of
+//! `shared/docs/api.md` are compared with these.
+
+use axum::Router;
+use serde_json::{Value, json};
+use store_dynamodb::MeteredCall;
+
+use super::api::{COLLECTION, api, ask};
+use super::world::World;
+
+const NOW: &str = "2027-03-01T12:00:00Z";
+const JOBS: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs";
+
+/// A world with a collection and a daily job of about 600 bytes.
+async fn world() -> (World, Router) {
+    let world = World::at(NOW).await;
+    let api = api(&world);
+    assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
+    assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), &job("GET")).await.0, 201);
+    (world, api)
+}
+
+fn job(method: &str) -> String {
+    let request =
+        json!({"uri": "https://example.org/reports", "method": method, "body": "x".repeat(300)});
+    let recurrence = json!({"frequency": "day", "schedule": {"hours": [9], "minutes": [0]}});
+    let action = json!({"type": "Https", "request": request});
+    json!({"properties": {"recurrence": recurrence, "startTime": "2027-01-01", "action": action}})
+        .to_string()
+}
+
+/// The read units of a request, which must succeed.
+async fn read(world: &World, api: &Router, method: &str, path: &str, body: &str) -> (f64, Value) {
+    drop(world.meter.take());
+    let (status, answer) = ask(api, method, path, body).await;
+    assert_eq!(status, 200, "{path}: {answer}");
+    let consumed = world.meter.take();
+    let writes: f64 =
+        consumed.iter().filter(|(call, _)| call.is_write()).map(|(_, sum)| sum.units).sum();
+    assert!(writes.abs() < f64::EPSILON, "{path} writes: {consumed:?}");
+    let units = consumed.get(&MeteredCall::Browse).map_or(0.0, |sum| sum.units);
+    let all: f64 = consumed.values().map(|sum| sum.units).sum();
+    assert!((all - units).abs() < f64::EPSILON, "{path} reads consistently: {consumed:?}");
+    (units, serde_json::from_str(&answer).unwrap())
+}
+
+/// The figures that the documentation gives, as rows `| operation | units |`.
+fn documented(operation: &str) -> String {
+    let path = format!("{}/../shared/docs/api.md", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let row = text.lines().find(|line| line.contains(&format!("| `{operation}` |")));
+    let row = row.unwrap_or_else(|| panic!("{operation} is not in the documentation"));
+    row.trim_matches('|').rsplit('|').next().unwrap().trim().to_owned()
+}
+
+#[tokio::test]
+async fn every_operation_consumes_what_the_documentation_says() {
+    let (world, api) = world().await;
+    let preview = r#"{"startTime":"2027-04-01"}"#;
+    for (operation, method, path, body) in [
+        ("GET /me", "GET", "/minutehand/v1/me".to_owned(), ""),
+        ("GET /zones", "GET", "/minutehand/v1/zones".to_owned(), ""),
+        ("GET /subscriptions", "GET", "/minutehand/v1/subscriptions".to_owned(), ""),
+        ("POST /preview", "POST", "/minutehand/v1/preview".to_owned(), preview),
+        ("GET J", "GET", format!("{JOBS}/j"), ""),
+        ("GET C/journal", "GET", JOBS.replace("/jobs", "/journal"), ""),
+        ("GET C/rows", "GET", JOBS.replace("/jobs", "/rows"), ""),
+        ("GET J/next", "GET", format!("{JOBS}/j/next"), ""),
+        ("GET J/why?at=", "GET", format!("{JOBS}/j/why?at=2027-03-02T09:00"), ""),
+        ("POST J/check", "POST", format!("{JOBS}/j/check"), &job("PUT")),
+    ] {
+        let (units, _) = read(&world, &api, method, &path, body).await;
+        println!("figure: {operation}: {units} read units");
+        assert_eq!(units.to_string(), documented(operation), "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_a_small_job_writes_its_items_and_two_units_for_its_entry() {
+    let (world, api) = world().await;
+    let path = |name: &str| format!("{COLLECTION}/jobs/{name}");
+    for (what, method, name, body, status, units) in [
+        // Two units each for definition, timer, count and entry, and one for the index.
+        ("create", "PUT", "k", job("GET"), 201, 9.0),
+        ("replace", "PUT", "k", job("PUT"), 200, 6.0),
+        // The timer is taken out of the index.
+        ("switch off", "PATCH", "k", r#"{"properties":{"state":"disabled"}}"#.to_owned(), 200, 7.0),
+        ("delete", "DELETE", "k", String::new(), 200, 8.0),
+    ] {
+        drop(world.meter.take());
+        let (answered, text) = ask(&api, method, &path(name), &body).await;
+        assert_eq!(answered, status, "{text}");
+        let found = world.meter.take()[&MeteredCall::Change].units;
+        println!("figure: {what}: {found} write units");
+        assert!((found - units).abs() < f64::EPSILON, "{what}: {found}");
+    }
+}

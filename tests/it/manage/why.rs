@@ -1,0 +1,126 @@
+//! What became of an occurrence, asked through HTTP.
+
+use axum::Router;
+use chrono::TimeDelta;
+use domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use domain::firing::{Outage, Pulse};
+use domain::work_item::JobRef;
+use ports::store::{Claim, ClaimRequest, Claimed, PulseOf, Recorded};
+use ports::{Attempts, Collections, Jobs, Pulses};
+use serde_json::{Value, json};
+
+use super::api::{COLLECTION, api, ask};
+use super::world::{World, instant, named};
+
+const NOW: &str = "2027-03-01T12:00:00Z";
+const JOB: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs/j";
+
+async fn world() -> (World, Router) {
+    let world = World::at(NOW).await;
+    let api = api(&world);
+    assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
+    let job = r#"{"properties":{"startTime":"2027-03-01","recurrence":{"frequency":"day","schedule":{"hours":[9],"minutes":[0]}},"action":{"type":"Http","request":{"uri":"http://x","method":"GET"},"retryPolicy":{"retryType":"fixed","retryInterval":"PT1M","retryCount":1}}}}"#;
+    assert_eq!(ask(&api, "PUT", &format!("{COLLECTION}/jobs/j"), job).await.0, 201);
+    (world, api)
+}
+
+async fn why(api: &Router, at: &str) -> Value {
+    let (status, text) = ask(api, "GET", &format!("{JOB}/why?at={at}"), "").await;
+    assert_eq!(status, 200, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Claims the first attempt or a retry of an occurrence, and records how it ended.
+async fn execute(world: &World, nominal_at: &str, number: u32, outcome: Option<Outcome>) {
+    let store = world.firing.as_ref();
+    let segment = |text| domain::name::PathSegment::new(text).unwrap();
+    let place = ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") };
+    let found = Collections::find(store, &place, &named("jc")).await.unwrap().unwrap();
+    let collection_uid = found.collection.uid;
+    let job = Jobs::find(store, &collection_uid, &named("j")).await.unwrap().unwrap();
+    let job = JobRef { uid: job.uid, collection_uid, key: job.name.key() };
+    let first = Attempt::first(0, Occurrence::Scheduled { nominal_at: instant(nominal_at) });
+    let started_at = first.due_at + TimeDelta::minutes(number.into());
+    let attempt = Attempt { number, due_at: started_at, ..first };
+    let ended_at = started_at + TimeDelta::seconds(1);
+    let claim = Claim { job, attempt, claim_id: "c".to_owned(), lease_until: ended_at };
+    let request = ClaimRequest { claim: claim.clone(), now: started_at };
+    assert_eq!(store.claim(&request).await.unwrap(), Claimed::Won);
+    if let Some(outcome) = outcome {
+        let record = Record {
+            started_at,
+            ended_at,
+            outcome,
+            message: "m".to_owned(),
+            repeat_count: 1,
+            then: None,
+        };
+        assert_eq!(store.record(&claim, &record).await.unwrap(), Recorded::Kept);
+    }
+}
+
+#[tokio::test]
+async fn each_occurrence_is_explained_by_what_is_stored() {
+    let (world, api) = world().await;
+    execute(&world, "2027-03-02T09:00", 0, Some(Outcome::Succeeded)).await;
+    execute(&world, "2027-03-03T09:00", 0, Some(Outcome::Failed)).await;
+    execute(&world, "2027-03-03T09:00", 1, Some(Outcome::Failed)).await;
+    execute(&world, "2027-03-04T09:00", 0, Some(Outcome::Failed)).await;
+    execute(&world, "2027-03-05T09:00", 0, None).await;
+    let outage = Outage { from: instant("2027-03-06T08:00"), until: instant("2027-03-07T10:00") };
+    for of in [PulseOf::Sweepers, PulseOf::Workers] {
+        let beat_at = Some(instant("2027-03-10T11:59"));
+        let pulse = Pulse { beat_at, outages: vec![outage] };
+        assert!(world.firing.beat(of, None, &pulse).await.unwrap());
+    }
+    world.now_is("2027-03-10T12:00:00Z");
+    for (at, verdict, sentence) in [
+        ("2027-03-02T09:00", "fired", "It fired on time."),
+        (
+            "2027-03-03T09:00",
+            "failed",
+            "It fired and failed 2 times, the last time at 2027-03-03T09:01:01Z.",
+        ),
+        (
+            "2027-03-04T09:00",
+            "retrying",
+            "It fired and failed; retry 1 is due at 2027-03-04T09:01:01Z.",
+        ),
+        ("2027-03-05T09:00", "underWay", "Its attempt is under way."),
+        (
+            "2027-03-06T09:00",
+            "overtaken",
+            "It was left out: nothing worked from 2027-03-06T08:00:00Z to 2027-03-07T10:00:00Z, and \
+             by then the next occurrence was due.",
+        ),
+        ("2027-03-08T10:00", "notScheduled", "The recurrence does not yield this instant."),
+        ("2027-03-11T09:00", "notYet", "It is not due yet."),
+        (
+            "2027-02-28T09:00",
+            "timingChanged",
+            "The start, recurrence or state of the job has changed at 2027-03-01T12:00:00Z; before \
+             that it had another.",
+        ),
+    ] {
+        let found = why(&api, at).await;
+        assert_eq!(
+            (&found["verdict"], &found["sentence"]),
+            (&json!(verdict), &json!(sentence)),
+            "{at}"
+        );
+    }
+    let found = why(&api, "2027-03-06T09:00").await;
+    assert_eq!(
+        found["near"],
+        json!({"before": "2027-03-05T09:00:00Z", "after": "2027-03-07T09:00:00Z"})
+    );
+    let kinds: Vec<&Value> =
+        found["evidence"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
+    assert_eq!(kinds, ["timing", "outage"]);
+    let (status, text) = ask(&api, "GET", &format!("{JOB}/why"), "").await;
+    assert_eq!(status, 400, "{text}");
+    // Switched off, the job has a reason of its own.
+    let off = r#"{"properties":{"state":"disabled"}}"#;
+    assert_eq!(ask(&api, "PATCH", &format!("{COLLECTION}/jobs/j"), off).await.0, 200);
+    assert_eq!(why(&api, "2027-03-11T09:00").await["verdict"], "jobOff");
+}
