@@ -1,6 +1,6 @@
 //! What the functions are given to do.
 
-use domain::work_item::{decode, pack};
+use domain::work_item::{Packet, decode, pack};
 use serde_json::{Value, json};
 
 const COLLECTION: &str =
@@ -56,7 +56,7 @@ pub(crate) fn packets(bodies: &[String]) -> Vec<String> {
     let work_items: Vec<_> =
         bodies.iter().flat_map(|body| decode(body).expect("it was sent by the function")).collect();
     let packets = pack(work_items.iter().map(|work_item| (work_item, now)), now);
-    packets.iter().map(|packet| packet.encode()).collect()
+    packets.iter().map(Packet::encode).collect()
 }
 
 /// Messages as Lambda hands them over.
