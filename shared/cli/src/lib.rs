@@ -10,6 +10,7 @@
 
 mod api;
 mod apply;
+mod bridge;
 mod calendar;
 mod collection;
 mod completions;
@@ -92,6 +93,8 @@ pub enum Command {
     Context(context::command::ContextArgs),
     /// Send any request, with the token of the context
     Api(api::ApiArgs),
+    /// Open the console of a server in a browser on this machine
+    Console(bridge::ConsoleArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = COMPLETIONS)]
     Completions(completions::CompletionsArgs),
@@ -140,6 +143,7 @@ impl Command {
             Self::Logout(args) => Some(args.options()),
             Self::Context(args) => Some(args.options()),
             Self::Api(args) => Some(args.options()),
+            Self::Console(args) => Some(args.options()),
             Self::Completions(_) | Self::Man(_) => None,
         }
     }
@@ -202,6 +206,7 @@ async fn carry_out(
         Command::Logout(args) => args.run(&screen(args.options()), &environment),
         Command::Context(args) => args.run(&screen(args.options()), &environment),
         Command::Api(args) => args.run(environment).await,
+        Command::Console(args) => args.run(environment).await,
         Command::Completions(args) => args.run(&environment),
         Command::Man(args) => args.run(program),
     }

@@ -14,6 +14,7 @@
 mod answer;
 mod arm;
 mod error;
+mod forward;
 mod path;
 pub mod retry;
 mod server_url;

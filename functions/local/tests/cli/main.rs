@@ -9,6 +9,8 @@ mod apply;
 #[cfg(test)]
 mod completions;
 #[cfg(test)]
+mod console;
+#[cfg(test)]
 mod contexts;
 #[cfg(test)]
 mod day;
