@@ -96,18 +96,18 @@ fn columns(packet: f64) -> [Counts; 6] {
     // With the timer, what was sent before is looked up: some twenty attempts, or one.
     let (some, one) = (2.5 / PLANNED, 0.5);
     // A message is received and deleted in a request each. The messages of a pass are sent together.
-    let (often, once) = ((PLANNED / SQS_BATCH).ceil() / PLANNED, 1.0);
-    let counts = |attempts: f64, writes, reads, sends: f64, events| {
-        let sqs_requests = (2.0 + sends) / attempts;
+    let (planned, single) = ((PLANNED / SQS_BATCH).ceil() / PLANNED, 1.0);
+    let counts = |attempts: f64, writes, reads, sent: f64, events| {
+        let sqs_requests = (2.0 + sent) / attempts;
         Counts { attempts, writes, reads, sqs_requests, events }
     };
     [
-        counts(packet, minutely, 1.71 + some, often, 0.0),
-        counts(1.0, minutely, 2.5 + some, often, 0.0),
-        counts(packet, hourly, 1.68 + one, once, 0.0),
-        counts(1.0, hourly, 2.5 + one, once, 0.0),
-        counts(packet, one_time, 3.70, once, 1.0),
-        counts(1.0, one_time, 4.5, once, 1.0),
+        counts(packet, minutely, 1.71 + some, planned, 0.0),
+        counts(1.0, minutely, 2.5 + some, planned, 0.0),
+        counts(packet, hourly, 1.68 + one, single, 0.0),
+        counts(1.0, hourly, 2.5 + one, single, 0.0),
+        counts(packet, one_time, 3.70, single, 1.0),
+        counts(1.0, one_time, 4.5, single, 1.0),
     ]
 }
 
