@@ -22,7 +22,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy local-lambda
+.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,7 +98,10 @@ simulate: ## play the services in simulated time on every core until stopped; SE
 	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::until_stopped
 
 judge: ## two independent judges on 2,000 simulated runs and on every mutation; they have to agree
-	@cargo test -p minutehand-tests --locked -- --ignored --nocapture simulation::second
+	@cargo test -p minutehand-tests --locked -- --ignored --nocapture simulation::second simulation::calendar
+
+exhaustive: ## every order of steps of two workers on two occurrences, with one of each mishap
+	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture exhaustive::a_large_scope
 
 # Stopped and started again, it goes on where it was.
 PROOF ?= $(abspath $(TARGET_DIR))/proof.json
