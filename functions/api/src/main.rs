@@ -13,7 +13,7 @@ fn main() -> ExitCode {
 }
 
 async fn run(Started { aws, settings }: Started<ApiSettings>) -> Result<(), Error> {
-    let config = aws.config();
+    let config = aws.config()?;
     let clients = ApiClients {
         dynamodb: aws_sdk_dynamodb::Client::new(&config),
         sqs: aws_sdk_sqs::Client::new(&config),

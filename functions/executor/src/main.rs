@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 }
 
 async fn run(Started { aws, settings }: Started<ExecutorSettings>) -> Result<(), Error> {
-    let config = aws.config();
+    let config = aws.config()?;
     let clients = ExecutorClients {
         dynamodb: dynamodb_client(&config),
         sqs: aws_sdk_sqs::Client::new(&config),

@@ -9,7 +9,7 @@ use runtime::SystemClock;
 use runtime_aws::{ErrorType, Started, dynamodb_client, serve};
 use serde::de::IgnoredAny;
 
-/// A request to AWS is hundreds of small allocations, and these are the cheaper ones.
+/// A request to AWS makes hundreds of small allocations, which this allocator does faster.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -18,14 +18,14 @@ fn main() -> ExitCode {
 }
 
 async fn run(Started { aws, settings }: Started<SweeperSettings>) -> Result<(), Error> {
-    let config = aws.config();
+    let config = aws.config()?;
     let clients = SweeperClients {
         dynamodb: dynamodb_client(&config),
         sqs: aws_sdk_sqs::Client::new(&config),
         eventbridge: aws_sdk_eventbridge::Client::new(&config),
     };
     let function = Arc::new(Function::new(&settings, clients, Arc::new(SystemClock)));
-    // What the tick says is of no matter: everything is read from the store.
+    // The event is ignored: everything is read from the store.
     let handle = service_fn(move |_: LambdaEvent<IgnoredAny>| {
         let function = function.clone();
         async move {

@@ -87,7 +87,7 @@ mod tests {
         ]);
         let (saved, settings) = (SavedRequests::default(), AwsSettings::read(&mut variables));
         let connector = SharedHttpConnector::new(saved.clone());
-        let mut config = aws_sdk_dynamodb::config::Builder::from(&settings.config());
+        let mut config = aws_sdk_dynamodb::config::Builder::from(&settings.config().unwrap());
         config.set_http_client(Some(http_client_fn(move |_, _| connector.clone())));
         config.push_interceptor(brief_agent());
         let client = aws_sdk_dynamodb::Client::from_conf(config.build());

@@ -11,13 +11,8 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_async::rt::sleep::TokioSleep;
 use aws_smithy_async::time::SystemTimeSource;
-use aws_smithy_http_client::Connector;
-use aws_smithy_http_client::tls::Provider;
-use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
 use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
-use aws_smithy_runtime_api::client::http::{
-    HttpConnectorSettings, SharedHttpClient, SharedHttpConnector, http_client_fn,
-};
+use aws_smithy_runtime_api::client::http::{SharedHttpClient, SharedHttpConnector, http_client_fn};
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
@@ -26,6 +21,7 @@ use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
 
 use crate::Variables;
 use crate::agent::brief_agent;
+use crate::connector::Connections;
 
 /// Time limit for connecting.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
@@ -107,8 +103,11 @@ impl AwsSettings {
     }
 
     /// The configuration that all clients share.
-    #[must_use]
-    pub fn config(&self) -> SdkConfig {
+    ///
+    /// # Errors
+    ///
+    /// If the TLS library refuses its settings.
+    pub fn config(&self) -> Result<SdkConfig, rustls::Error> {
         let retry = RetryConfig::standard()
             .with_max_attempts(TRIES_MAX)
             .with_initial_backoff(FIRST_BACKOFF);
@@ -121,7 +120,7 @@ impl AwsSettings {
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(self.region.clone()))
             .credentials_provider(self.credentials())
-            .http_client(http_client())
+            .http_client(http_client()?)
             .sleep_impl(TokioSleep::new())
             .time_source(SystemTimeSource::new())
             .retry_config(retry)
@@ -129,26 +128,17 @@ impl AwsSettings {
             .use_fips(self.use_fips)
             .use_dual_stack(self.use_dual_stack)
             .service_config(self.endpoint_urls.clone());
-        match &self.endpoint_url {
+        Ok(match &self.endpoint_url {
             Some(url) => config.endpoint_url(url).build(),
             None => config.build(),
-        }
+        })
     }
 }
 
 /// Creates the connection pool that all clients share.
-///
-/// The SDK would create one pool per client to validate its configuration, and another at the first
-/// request. Each of them loads all root certificates of the system.
-fn http_client() -> SharedHttpClient {
-    let settings = HttpConnectorSettings::builder().connect_timeout(CONNECT_TIME_MAX).build();
-    let connector = Connector::builder()
-        .connector_settings(settings)
-        .sleep_impl(TokioSleep::new())
-        .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .build();
-    let connector = SharedHttpConnector::new(connector);
-    http_client_fn(move |_, _| connector.clone())
+fn http_client() -> Result<SharedHttpClient, rustls::Error> {
+    let connections = SharedHttpConnector::new(Connections::new(CONNECT_TIME_MAX)?);
+    Ok(http_client_fn(move |_, _| connections.clone()))
 }
 
 /// The endpoints of single services, by service id.

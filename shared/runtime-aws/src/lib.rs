@@ -16,6 +16,7 @@
 
 mod agent;
 mod clients;
+mod connector;
 mod metrics;
 mod start;
 mod throttling;

@@ -77,7 +77,7 @@ impl Services {
 fn dynamodb_client(environment: Vec<(&'static str, String)>) -> aws_sdk_dynamodb::Client {
     let mut variables = runtime_aws::Variables::of(environment);
     let aws = runtime_aws::AwsSettings::read(&mut variables);
-    aws_sdk_dynamodb::Client::new(&aws.config())
+    aws_sdk_dynamodb::Client::new(&aws.config().expect("TLS is set up"))
 }
 
 fn environment([dynamodb, others]: [String; 2]) -> Vec<(&'static str, String)> {
