@@ -75,6 +75,7 @@ impl Function {
             Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone());
         let ports = ManagePorts {
             collections: store.clone(),
+            cloud_services: store.clone(),
             jobs: store.clone(),
             history: store.clone(),
             browse: store,

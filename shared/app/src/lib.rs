@@ -9,7 +9,8 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    AcceptedCheck, Author, CheckedChange, CheckedRequest, CollectionView, Coming, Condition, Etag,
-    Etags, ExecutionView, Explanation, JobCheck, JobDescription, JobRow, JobStatus, JobView,
-    LeftOutView, Manage, ManagePorts, ManageSettings, PutOutcome, WantedOccurrences,
+    AcceptedCheck, Author, CheckedChange, CheckedRequest, CloudServiceSettings, CloudServiceView,
+    CollectionView, Coming, Condition, Etag, Etags, ExecutionView, Explanation, JobCheck,
+    JobDescription, JobRow, JobStatus, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
+    PutOutcome, ResourceSettings, ResourceView, WantedOccurrences,
 };

@@ -16,6 +16,7 @@ mod access;
 mod answer;
 mod arm;
 mod call;
+mod classic;
 mod collections;
 mod convert;
 mod durations;

@@ -1,6 +1,6 @@
 //! Managing collections and jobs over the real store: every condition that the services rely on.
 
-mod api;
+pub(crate) mod api;
 mod collections;
 mod documents;
 mod history;

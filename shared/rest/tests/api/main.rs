@@ -5,6 +5,8 @@
 //! and with real clients.
 
 #[cfg(test)]
+mod classic;
+#[cfg(test)]
 mod every_answer;
 mod extensions;
 #[cfg(test)]

@@ -83,6 +83,7 @@ impl Api {
                 inner: store.clone(),
                 troubles: troubles.clone(),
             }),
+            cloud_services: store.clone(),
             history: history.clone(),
             browse: store.clone(),
             certificates: Arc::new(KnownCertificate(now())),
