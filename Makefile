@@ -22,7 +22,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge prove endurance bench bench-recurrence bench-store bench-aws build size dist install uninstall package image image-test deploy local-lambda
+.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,7 +70,7 @@ check: ## formatting, lints, documentation, licences and sources of dependencies
 
 # nextest runs no documentation tests, cargo does. The clients call the binary that the tests built: a
 # build of it alone would choose other features of what it stands on, and compile that once more.
-test: ## every test: the examples in the documentation, the official Azure clients, real queues
+test: ## every test: the examples in the documentation, the official Azure clients, real queues, the console
 	@if command -v cargo-nextest >/dev/null; then \
 		.ci/timed tests cargo nextest run --workspace --locked && \
 		.ci/timed doctests cargo test --doc --workspace --locked; \
@@ -79,6 +79,7 @@ test: ## every test: the examples in the documentation, the official Azure clien
 	fi
 	@.ci/timed clients tests/clients/run
 	@tests/actions/run
+	@tests/console/run
 
 e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, fired
 	@.ci/timed e2e tests/e2e/run
@@ -97,7 +98,10 @@ simulate: ## play the services in simulated time on every core until stopped; SE
 	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture simulation::until_stopped
 
 judge: ## two independent judges on 2,000 simulated runs and on every mutation; they have to agree
-	@cargo test -p minutehand-tests --locked -- --ignored --nocapture simulation::second
+	@cargo test -p minutehand-tests --locked -- --ignored --nocapture simulation::second simulation::calendar
+
+exhaustive: ## every order of steps of two workers on two occurrences, with one of each mishap
+	@cargo test -p minutehand-tests --locked -- --ignored --exact --nocapture exhaustive::a_large_scope
 
 # Stopped and started again, it goes on where it was.
 PROOF ?= $(abspath $(TARGET_DIR))/proof.json
@@ -108,6 +112,17 @@ prove: ## ten million simulated actions with faults, on every core; goes on wher
 endurance: ## the binary for an hour of real time: killed, frozen, out of disk space; each call judged
 	cargo build --workspace --locked
 	tests/endurance/run --binary $(TARGET_DIR)/debug/minutehand
+
+console: ## build the console's files of its sources; `cargo build` takes them as they are committed
+	cd shared/console/web && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm run --silent build
+
+screenshots: ## pictures of the console, of a server with jobs, in target/screenshots
+	cargo build -p minutehand --locked
+	tests/console/run --shots target/screenshots
+
+bench-console: ## the console with 50,000 jobs, beside its budget
+	cargo build -p minutehand --locked
+	tests/console/run --bench
 
 # Built as `e2e` is: optimised nearly as a release, in a tenth of its time.
 bench: ## firing, the API, units and sweeps in one table, beside BullMQ and APScheduler

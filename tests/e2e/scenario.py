@@ -61,7 +61,7 @@ def gateways(stack, parameters):
 
 
 def is_open_to_all(stack):
-    for path in ["/healthz", "/openapi.json"]:
+    for path in ["/healthz", "/openapi.json", "/console/index.html"]:
         equal(Api(stack.url).call("GET", path)[0], 200, path)
 
 

@@ -396,14 +396,27 @@ class Judge:
             or self.is_overtaken(timing, nominal, attempt.sent if attempt else NEVER) \
             or self.may_be_lost(attempt, timing, nominal)
 
+    def is_left_out(self, timing, nominal):
+        """Whether the history says that an occurrence was left out."""
+        return any(row["job"] == timing.job.uid and row["timing"] in timing.tokens
+                   and row["first"] <= nominal <= row["last"] for row in self.end["left_out"])
+
+    def is_silent(self, timing, nominal, attempt):
+        """Whether only an outage excuses an occurrence, and the history does not name it."""
+        is_lost = attempt is not None and attempt.is_lost
+        return not (self.is_left_out(timing, nominal) or timing.job.gone != NEVER
+                    or self.is_cut(timing, nominal, is_lost)
+                    or self.is_off(timing.job.collection, nominal, is_lost)
+                    or self.may_be_lost(attempt, timing, nominal))
+
     def timings(self):
         return (timing for job in self.jobs.values() for timing in job.timings)
 
     # The rules.
 
     def judge(self):
-        for rule in (self.owed, self.calls, self.doubled, self.followed, self.rows, self.counters,
-                     self.states, self.asked_runs):
+        for rule in (self.owed, self.left_out, self.calls, self.doubled, self.followed, self.rows,
+                     self.counters, self.states, self.asked_runs):
             rule()
         self.kept(self.end)
         if not self.head["stalls"]:
@@ -420,8 +433,34 @@ class Judge:
         for timing in self.timings():
             for nominal in timing.until(min(self.horizon, timing.ended)):
                 attempt = self.attempt(timing, nominal, "main", 0)
-                if (attempt is None or not attempt.is_made) and not self.is_excused(timing, nominal):
+                if attempt is not None and attempt.is_made:
+                    continue
+                if not self.is_excused(timing, nominal):
                     self.bad("missed", timing.job.uid, nominal)
+                elif self.is_silent(timing, nominal, attempt):
+                    self.bad("left out without a word", timing.job.uid, nominal)
+
+    def left_out(self):
+        """What the history says was left out fell into an outage that it names rightly."""
+        for row in self.end["left_out"]:
+            job = self.jobs.get(row["job"])
+            of_token = [it for it in job.timings if row["timing"] in it.tokens] if job else []
+            if not of_token:
+                self.bad("left out of no timing", row["job"], row["first"])
+                continue
+            timing, skew = of_token[0], self.skew()
+            is_known = any(start - skew <= row["from"] and row["until"] <= until + skew
+                           for gaps in self.gaps.values() for start, until in gaps)
+            if not is_known:
+                self.bad("left out for no outage", row["job"], row["first"])
+            occurrences = [at for at in timing.until(row["last"] + 1) if at >= row["first"]]
+            if len(occurrences) != row["occurrences"] or not occurrences \
+                    or occurrences[0] != row["first"] or occurrences[-1] != row["last"]:
+                self.bad("left out, and counted wrong", row["job"], row["first"])
+            if row["first"] < row["from"] and row["first"] != row["last"]:
+                self.bad("left out, and due before the outage", row["job"], row["first"])
+            if timing.next(row["last"]) > row["until"]:
+                self.bad("left out, and the last in the outage", row["job"], row["last"])
 
     def policies(self, it):
         """The policies that may have decided what follows an attempt: those in force from its start
@@ -429,7 +468,10 @@ class Judge:
         job = self.jobs[it.uid]
         row = it.row
         first = min([line["at"] for line in it.calls] + [row["at"]])
-        return job.policies(first - SECOND, row["at"]) or [job.plan]
+        # A row of an earlier version does not say what follows: each later policy may decide.
+        is_earlier = self.head["scenario"] == "Upgrade" and not row["next"]
+        last = NEVER if is_earlier else row["at"]
+        return job.policies(first - SECOND, last) or [job.plan]
 
     def before(self, attempt, role, number):
         it = self.by_id.get(f"{attempt.occurrence}.{role[0]}{number}")
@@ -610,6 +652,27 @@ class Judge:
             have = (timer["executions"], timer["failures"])
             if want != have:
                 self.bad("counted wrong", f"{timer['uid']} counts {have}, and its history {want}")
+            self.faults(timer, rows)
+
+    def faults(self, timer, rows):
+        """A fault is an occurrence or a run whose last attempt failed, and nothing else."""
+        by_occurrence = defaultdict(list)
+        for row in rows:
+            by_occurrence[row["id"].rsplit(".", 1)[0]].append(row)
+        least = most = 0
+        for of_occurrence in by_occurrence.values():
+            last = max(of_occurrence, key=lambda row: row["number"])
+            it = self.attempts.get(last["id"])
+            if last["ok"] or it is None or not it.rows:
+                most += not last["ok"]
+                continue
+            given_up = "No retry follows" in last["message"]
+            ends = {given_up or it.number >= plan.retry.count for plan in self.policies(it)}
+            least += ends == {True}
+            most += True in ends
+        if not least <= timer["faulted"] <= most:
+            text = f"{timer['uid']} counts {timer['faulted']}, and its history {least} to {most}"
+            self.bad("faults counted wrong", text)
 
     def chain(self, timing, nominal):
         """How an occurrence ended: "ok", "failed", "void", "open", or "either"."""
@@ -690,7 +753,9 @@ class Judge:
         for uid in timers - {uid for _, uid in line["definitions"]}:
             self.bad("a timer without a job", uid)
         for uid, jobs in collections.items():
-            if inside[uid] != jobs:
+            # What expires is not taken off the count, which is an upper bound then.
+            is_counted = inside[uid] == jobs if line is self.end else inside[uid] <= jobs
+            if not is_counted:
                 self.bad("jobs counted wrong", f"{uid} has {inside[uid]}, and counts {jobs}")
         if line["purges"]:
             self.bad("never purged", line["purges"])

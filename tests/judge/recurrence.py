@@ -4,8 +4,11 @@ Instants are microseconds since 1970. The code walks over days and hours one by 
 cleverness in it, because it is there to be believed.
 """
 
+import json
+import sys
 from datetime import date, datetime, timedelta, timezone
 from itertools import count as numbers
+from itertools import islice
 from zoneinfo import ZoneInfo
 
 UTC = timezone.utc
@@ -225,3 +228,16 @@ def moved(day, months):
     months += day.month - 1
     year, month = day.year + months // 12, months % 12 + 1
     return date(year, month, min(day.day, month_days(date(year, month, 1))))
+
+
+def main():
+    """For the tests: each line asks for occurrences, and is answered with one."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        since = read_date(asked["since"], UTC)
+        rule = Rule(asked["recurrence"], asked["start"], since)
+        print([at for at in islice(rule.since(since), asked["count"])])
+
+
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,8 @@ use app::fire::Dispatcher;
 use app::{Manage, ManagePorts};
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderValue, Request};
 use axum::response::Response;
 use ports::{Clock, IdSource};
 use queue_sqs::SqsQueue;
@@ -26,6 +27,9 @@ use tower::ServiceExt;
 
 pub use event::{HttpAnswer, HttpEvent, NotARequest};
 pub use settings::ApiSettings;
+
+/// The page of the console.
+const CONSOLE_PAGE: &str = "/console/index.html";
 
 /// The AWS clients that the API uses.
 #[derive(Debug, Clone)]
@@ -123,7 +127,17 @@ impl Function {
         print_metrics(&self.tally, &self.table, self.clock.work_now());
     }
 
+    /// The files of the console lie beside the API, as on one machine. The gateway has an open route
+    /// for its files, and none for the folder, so a browser is sent to the page by its name.
     async fn respond(&self, request: Request<Body>) -> Response {
+        let file =
+            minutehand_console::answer(request.method(), request.uri().path(), request.headers());
+        if let Some(mut file) = file {
+            if file.status().is_redirection() && file.headers().contains_key(LOCATION) {
+                file.headers_mut().insert(LOCATION, HeaderValue::from_static(CONSOLE_PAGE));
+            }
+            return file.map(Body::from);
+        }
         match self.router.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},

@@ -14,6 +14,7 @@
 mod answer;
 mod arm;
 mod error;
+mod forward;
 mod path;
 pub mod retry;
 mod server_url;
@@ -29,7 +30,7 @@ pub use path::{CollectionPath, GroupPath, JobPath};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
-    CollectionDocument, CollectionProperties, Description, HistoryItem, HistoryProperties, Job,
-    NotFiringReason, Status,
+    CollectionDocument, CollectionProperties, Description, Evidence, HistoryItem,
+    HistoryProperties, Job, Near, NotFiringReason, Status, Why,
 };
 pub use v1::ServerHealth;

@@ -36,7 +36,7 @@ use crate::retry::{self, Ended};
 use crate::server_url::ServerUrl;
 
 /// The most bytes of an answer. The server's answers are at most 4 MB.
-const ANSWER_BYTES_MAX: usize = 16 << 20;
+pub(crate) const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 const REQUEST_ID: &str = "x-ms-request-id";
 
@@ -60,7 +60,7 @@ impl Default for Limits {
 pub struct Options {
     /// The token; without one, requests have no `Authorization`.
     pub token: Option<Zeroizing<String>>,
-    /// The only certificates to trust, as PEM; without it, those of the system.
+    /// The only certificates to trust, as PEM; without it, the system's.
     pub ca: Option<PathBuf>,
     /// How long things may take.
     pub limits: Limits,
@@ -82,9 +82,9 @@ impl fmt::Debug for Options {
 #[derive(Debug)]
 pub struct Client {
     server: ServerUrl,
-    authorization: Option<HeaderValue>,
-    limits: Limits,
-    http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) limits: Limits,
+    pub(crate) http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
 /// A request, before it is sent.

@@ -19,6 +19,7 @@ pub mod ids;
 pub mod job;
 pub mod journal;
 mod json;
+pub mod load;
 pub mod location;
 pub mod message;
 pub mod name;

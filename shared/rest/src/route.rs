@@ -144,6 +144,12 @@ macro_rules! ours {
     };
 }
 
+macro_rules! our_subscription {
+    ($rest:literal) => {
+        concat!("/minutehand/v1/subscriptions/{subscriptionId}", $rest)
+    };
+}
+
 macro_rules! our_collection {
     ($rest:literal) => {
         concat!(
@@ -161,7 +167,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 32] = [
+pub(crate) static ROUTES: [Route; 35] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -204,6 +210,9 @@ pub(crate) static ROUTES: [Route; 32] = [
         .any_version()
         .with_body()
         .reading(),
+    get(our_subscription!("/overview"), &v1::overview).any_version(),
+    get(our_subscription!("/upcoming"), &v1::upcoming).any_version(),
+    get(our_subscription!("/load"), &v1::load).any_version(),
     get(our_collection!("/journal"), &v1::journal).any_version(),
     get(our_collection!("/rows"), &v1::rows).any_version(),
     get(our_job!(""), &v1::get_job).any_version(),

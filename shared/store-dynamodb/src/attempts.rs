@@ -234,12 +234,16 @@ enum ClaimStep {
 }
 
 /// The claim that is stored: another worker's, or the caller's own if an answer was lost.
-struct SeenClaim {
-    claim_id: String,
+#[derive(Debug, Clone)]
+pub struct SeenClaim {
+    /// Its id, as it is stored.
+    pub claim_id: String,
     /// The end of the lease, while the attempt has not ended.
-    lease_until: Option<DateTime<Utc>>,
-    claims: u32,
-    record: Option<Record>,
+    pub lease_until: Option<DateTime<Utc>>,
+    /// How many claims led to nothing, this one included.
+    pub claims: u32,
+    /// How the attempt ended, if it did.
+    pub record: Option<Record>,
 }
 
 impl SeenClaim {
@@ -255,8 +259,10 @@ impl SeenClaim {
     }
 }
 
+/// What to do about a claim that is stored.
 #[derive(Debug, PartialEq, Eq)]
-enum Decision {
+pub enum Decision {
+    /// Nothing: this is the answer.
     Answer(Claimed),
     /// Take the claim over.
     TakeOver {
@@ -265,8 +271,10 @@ enum Decision {
     },
 }
 
-/// Decides on a claim where another claim is stored.
-fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool) -> Decision {
+/// Decides on a claim where another claim is stored. `is_void` says that it is of an earlier process
+/// of the only one that uses the table.
+#[must_use]
+pub fn decide(request: &ClaimRequest, id: &str, seen: &SeenClaim, is_void: bool) -> Decision {
     if let Some(record) = &seen.record {
         return Decision::Answer(Claimed::Ended(record.clone()));
     }

@@ -5,14 +5,14 @@ use chrono::{DateTime, Utc};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use ports::store::{
-    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
 };
 use ports::{Browse, StoreError};
 
 use crate::attempt_key::nominal_key;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, number};
-use crate::table::{Consistency, List, keys};
+use crate::table::{Consistency, List, MeteredCall, keys};
 use crate::{attempts, collections, jobs, journal, pulses};
 
 /// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
@@ -73,6 +73,30 @@ impl Browse for DynamoStore {
         let page = PageRequest { from: None, items_max: ATTEMPTS_MAX };
         let page = list.page(&self.table, page).await?;
         page.items.iter().map(attempts::read).collect()
+    }
+
+    async fn collections(
+        &self,
+        subscription: &PathSegment,
+        page: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError> {
+        let list = List::new(keys::subscription(subscription), keys::COLLECTIONS).for_people();
+        let page = list.page(&self.table, page).await?;
+        let items = page.items.iter().map(collections::read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
+    }
+
+    fn timer_shards(&self) -> u32 {
+        keys::SHARDS
+    }
+
+    async fn timers(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
+        self.due_timers(MeteredCall::Browse, shard, until, page).await
     }
 
     async fn pulses(&self) -> Result<PulseRecord, StoreError> {

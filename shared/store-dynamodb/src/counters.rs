@@ -10,6 +10,8 @@
 //! with the newest end of its attempts, so that an attempt is looked for only among those that ended
 //! when it did or later. The item expires when their history does.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR};
@@ -42,23 +44,18 @@ impl Counters for DynamoStore {
         attempt: &Attempt,
         ended_at: Option<DateTime<Utc>>,
     ) -> Result<bool, StoreError> {
-        let pk = keys::timer(job_uid).pk;
-        let list = List { call: Some(MeteredCall::FindEvicted), ..List::new(pk, EVICTED) };
-        let mut from = Some(keys::ended(end_of(attempt, ended_at)));
-        // Bounded by what the job has counted since.
-        loop {
-            let page = list.page(&self.table, PageRequest { from, items_max: PAGE_ITEMS }).await?;
-            for item in &page.items {
-                if read_evicted(&Reader::new(item))?.has(attempt) {
-                    return Ok(true);
-                }
-            }
-            from = page.next;
-            if from.is_none() {
-                return Ok(false);
-            }
-        }
+        let (job_uid, attempt) = (job_uid.to_owned(), attempt.clone());
+        let asked = AskedEvicted { end: end_of(&attempt, ended_at), job_uid, attempt };
+        only_answer(self.are_evicted(std::slice::from_ref(&asked)).await)
     }
+}
+
+/// Asks whether an attempt is among those that its job no longer remembers.
+pub(crate) struct AskedEvicted {
+    pub(crate) job_uid: String,
+    pub(crate) attempt: Attempt,
+    /// When it ended: see [`end_of`].
+    pub(crate) end: i64,
 }
 
 impl DynamoStore {
@@ -84,6 +81,48 @@ impl DynamoStore {
             })
         };
         after.into_iter().zip(wrote).map(answer).collect()
+    }
+
+    /// Whether attempts are among those that their jobs no longer remember. The answers are in the order
+    /// of the group. Of each job one list is read, however many attempts are asked for.
+    pub(crate) async fn are_evicted(
+        &self,
+        group: &[AskedEvicted],
+    ) -> Vec<Result<bool, StoreError>> {
+        let mut first_ends: HashMap<&str, i64> = HashMap::new();
+        for AskedEvicted { job_uid, end, .. } in group {
+            let first = first_ends.entry(job_uid).or_insert(*end);
+            *first = (*first).min(*end);
+        }
+        let mut found = HashMap::new();
+        for (job_uid, end) in first_ends {
+            let evicted = self.evicted_since(job_uid, end).await;
+            found.insert(job_uid, evicted.map_err(SharedError::new));
+        }
+        let answer = |asked: &AskedEvicted| match found.get(asked.job_uid.as_str()) {
+            Some(Ok(evicted)) => Ok(evicted.iter().any(|it| it.has(&asked.attempt))),
+            Some(Err(error)) => Err(error.copy()),
+            None => Ok(false),
+        };
+        group.iter().map(answer).collect()
+    }
+
+    /// The attempts that a job no longer remembers, in items of which some ended at this time or later.
+    async fn evicted_since(&self, job_uid: &str, end: i64) -> Result<Vec<Evicted>, StoreError> {
+        let pk = keys::timer(job_uid).pk;
+        let list = List { call: Some(MeteredCall::FindEvicted), ..List::new(pk, EVICTED) };
+        let (mut evicted, mut from) = (Vec::new(), Some(keys::ended(end)));
+        // Bounded by what the job has counted since.
+        loop {
+            let page = list.page(&self.table, PageRequest { from, items_max: PAGE_ITEMS }).await?;
+            for item in &page.items {
+                evicted.push(read_evicted(&Reader::new(item))?);
+            }
+            from = page.next;
+            if from.is_none() {
+                return Ok(evicted);
+            }
+        }
     }
 
     /// Stores the attempts that lists are about to forget.

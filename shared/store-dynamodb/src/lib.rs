@@ -72,6 +72,7 @@ mod timers;
 
 use ports::StoreError;
 
+pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use batching::{BatchingStore, TimerChanges};
 pub use schema::{DUE_INDEX, ensure_table};
 pub use states::{StateCounts, StatePosition};

@@ -40,26 +40,7 @@ impl Timers for DynamoStore {
         until: DateTime<Utc>,
         page: PageRequest,
     ) -> Result<Page<Due>, StoreError> {
-        let start = page.from.map(|position| read_position(shard, &position)).transpose()?;
-        let found = self
-            .table
-            .client
-            .query()
-            .table_name(&self.table.name)
-            .index_name(DUE_INDEX)
-            .key_condition_expression("due_shard = :shard AND due_at <= :until")
-            .expression_attribute_values(":shard", number(shard))
-            .expression_attribute_values(":until", ticks(until))
-            .set_exclusive_start_key(start)
-            .limit(i32::try_from(page.items_max).unwrap_or(i32::MAX))
-            .set_return_consumed_capacity(self.table.capacity_to_return())
-            .send()
-            .await
-            .map_err(store_error)?;
-        self.table.consumed(MeteredCall::Due, found.consumed_capacity());
-        let next = found.last_evaluated_key.as_ref().map(write_position).transpose()?;
-        let items = found.items.unwrap_or_default();
-        Ok(Page { items: items.iter().filter_map(readable).collect(), next })
+        self.due_timers(MeteredCall::Due, shard, until, page).await
     }
 
     async fn advance(&self, advances: &[Advance]) -> Vec<Result<bool, StoreError>> {
@@ -127,6 +108,38 @@ impl Timers for DynamoStore {
     }
 }
 
+impl DynamoStore {
+    /// A page of the timers that are due until an instant.
+    pub(crate) async fn due_timers(
+        &self,
+        call: MeteredCall,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
+        let start = page.from.map(|position| read_position(shard, &position)).transpose()?;
+        let found = self
+            .table
+            .client
+            .query()
+            .table_name(&self.table.name)
+            .index_name(DUE_INDEX)
+            .key_condition_expression("due_shard = :shard AND due_at <= :until")
+            .expression_attribute_values(":shard", number(shard))
+            .expression_attribute_values(":until", ticks(until))
+            .set_exclusive_start_key(start)
+            .limit(i32::try_from(page.items_max).unwrap_or(i32::MAX))
+            .set_return_consumed_capacity(self.table.capacity_to_return())
+            .send()
+            .await
+            .map_err(store_error)?;
+        self.table.consumed(call, found.consumed_capacity());
+        let next = found.last_evaluated_key.as_ref().map(write_position).transpose()?;
+        let items = found.items.unwrap_or_default();
+        Ok(Page { items: items.iter().filter_map(readable).collect(), next })
+    }
+}
+
 /// Reads a timer that is due. If it cannot be read, each pass logs that, and the timers behind it go
 /// on.
 fn readable(item: &Item) -> Option<Due> {
@@ -149,12 +162,12 @@ fn write_position(last: &Item) -> Result<String, StoreError> {
 
 fn read_position(shard: u32, position: &str) -> Result<Item, StoreError> {
     let mut parts = position.splitn(3, ' ');
-    let (Some(due_at), Some(pk), Some(sk)) = (parts.next(), parts.next(), parts.next()) else {
+    // Clients send positions, so anything may come. No position leads out of the shard.
+    let due_at = parts.next().and_then(|due_at| due_at.parse::<i64>().ok());
+    let (Some(due_at), Some(pk), Some(sk)) = (due_at, parts.next(), parts.next()) else {
         return Err(StoreError::Refused("no position in the index of timers".into()));
     };
-    let start = ItemBuilder::default()
-        .number("due_shard", shard)
-        .set("due_at", AttributeValue::N(due_at.to_owned()));
+    let start = ItemBuilder::default().number("due_shard", shard).number("due_at", due_at);
     Ok(start.text("pk", pk).text("sk", sk).done())
 }
 

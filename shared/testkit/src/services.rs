@@ -19,8 +19,8 @@ use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
 use ports::store::{
-    CloudServiceRecord, CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord,
-    ResourceGroup, Saved,
+    CloudServiceRecord, CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest,
+    PulseRecord, ResourceGroup, Saved,
 };
 use ports::{
     ActionSender, Browse, CertificateReader, Clock, CloudServices, Collections, DispatchQueue,
@@ -138,6 +138,27 @@ impl Browse for NothingToBrowse {
         _job_uid: &str,
         _nominal_at: DateTime<Utc>,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
+        Self::fail()
+    }
+
+    async fn collections(
+        &self,
+        _subscription: &PathSegment,
+        _page: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError> {
+        Self::fail()
+    }
+
+    fn timer_shards(&self) -> u32 {
+        0
+    }
+
+    async fn timers(
+        &self,
+        _shard: u32,
+        _until: DateTime<Utc>,
+        _page: PageRequest,
+    ) -> Result<Page<Due>, StoreError> {
         Self::fail()
     }
 

@@ -104,6 +104,50 @@ async fn a_sweeper_that_cannot_read_the_index_costs_no_occurrence() {
     assert_eq!(world.status("j").await, status("enabled").executions(86));
 }
 
+/// Five messages of `j`, its last ones, that were sent an hour late, a moment after an outage of workers.
+async fn sent_after_an_outage() -> World {
+    let mut world = World::at("2027-03-01T10:00").await;
+    let five = json!({"frequency": "minute", "count": 5});
+    world.put("j", json!({"startTime": "2027-03-01T10:20", "recurrence": five})).await;
+    world.put("k", json!({"startTime": "2027-03-02T10:00"})).await;
+    world.call_run("k").await;
+    world.run_until("2027-03-01T10:00:30").await;
+    // Sweepers find nothing, so workers have nothing to do, and give no sign of life.
+    world.trouble.begin(Failing { first: 1, each: 1, how: Fails::Before });
+    world.run_until("2027-03-01T11:30:30").await;
+    world.trouble.begin(Failing { first: u64::MAX, each: 1, how: Fails::Before });
+    world.call_run("k").await;
+    world.run_until("2027-03-01T11:30:50").await;
+    world.worker_running = false;
+    world.run_until("2027-03-01T11:31").await;
+    assert_eq!(world.queued(), 5);
+    world
+}
+
+#[tokio::test]
+async fn a_job_does_not_finish_before_what_was_sent_after_an_outage() {
+    let mut world = sent_after_an_outage().await;
+    // A worker dies with the first message.
+    let first = world.take();
+    world.worker_running = true;
+    world.run_until("2027-03-01T11:33").await;
+    assert_eq!(world.status("j").await, status("enabled").executions(4));
+    world.put_back(first);
+    world.run_until("2027-03-01T11:34").await;
+    assert_eq!(world.status("j").await, status("completed").executions(5));
+}
+
+#[tokio::test]
+async fn a_lost_message_that_was_sent_after_an_outage_is_sent_again() {
+    let mut world = sent_after_an_outage().await;
+    drop(world.take());
+    world.worker_running = true;
+    // The sweeper looks after twenty minutes.
+    world.run_until("2027-03-01T11:53").await;
+    assert_eq!(world.status("j").await, status("completed").executions(5));
+    assert_eq!(world.left_out("j").await, [""; 0]);
+}
+
 #[tokio::test]
 async fn a_one_time_job_fires_however_late() {
     let mut world = World::at("2027-03-01T09:00").await;

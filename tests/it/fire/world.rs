@@ -509,6 +509,7 @@ impl World {
         let all = PageRequest { from: None, items_max: 100 };
         self.manage.list_rows(&place(), &named("jc"), "f", all).await.unwrap();
         self.manage.list_journal(&place(), &named("jc"), page).await.unwrap();
+        self.manage.overview(place().subscription).await.unwrap();
     }
 
     pub(super) async fn view(&self, name: &str) -> JobView {

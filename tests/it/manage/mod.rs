@@ -1,5 +1,6 @@
 //! Managing collections and jobs over the real store: every condition that the services rely on.
 
+mod ahead;
 pub(crate) mod api;
 mod collections;
 mod documents;

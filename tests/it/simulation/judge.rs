@@ -115,6 +115,8 @@ pub(super) struct Executed {
     pub(super) started: i64,
     pub(super) ended: i64,
     pub(super) is_success: bool,
+    /// Whether the record says what follows.
+    pub(super) is_decided: bool,
     pub(super) id: String,
 }
 
@@ -337,6 +339,7 @@ impl Executed {
             started: micros(record.started_at),
             ended: micros(record.ended_at),
             is_success: record.outcome == Outcome::Succeeded,
+            is_decided: record.then.is_some(),
             id: format!("{uid}.{}", attempt.id()),
         }
     }
@@ -639,6 +642,10 @@ impl<'a> Judge<'a> {
         let Some(Outage { from, until, .. }) = self.run.outage.filter(|it| it.is_known) else {
             return;
         };
+        if self.run.fires.iter().all(|it| it.at >= from) {
+            // Workers that have never worked give no sign that they are away.
+            return;
+        }
         for segment in &self.segments {
             let late: BTreeSet<i64> = self
                 .run
@@ -688,10 +695,13 @@ impl<'a> Judge<'a> {
     }
 
     /// The policies under which an attempt may have been recorded: those that its job had from when it
-    /// started until it was recorded.
+    /// started until it was recorded. The records of an earlier version do not say what follows, so that
+    /// each later policy may decide.
     fn policies_of(&self, it: &Executed) -> Vec<&Spec> {
         let of_job = self.policies.get(&it.uid).map(Vec::as_slice).unwrap_or_default();
         let (from, until) = (it.started - SKEW - DECIDED_WITHIN, it.ended + SKEW + DECIDED_WITHIN);
+        let is_earlier = self.run.scenario == Scenario::Upgrade && !it.is_decided;
+        let until = if is_earlier { EVER } else { until };
         let first = of_job.iter().rposition(|(at, _)| *at <= from).unwrap_or(0);
         let held = of_job.iter().skip(first).filter(|(at, _)| *at <= until);
         held.map(|(_, spec)| spec).collect()

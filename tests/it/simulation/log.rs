@@ -221,6 +221,7 @@ fn row(job_uid: &str, attempt: &Attempt, record: &Record) -> Value {
     row["ended"] = json!(micros(record.ended_at));
     row["ok"] = json!(record.outcome == Outcome::Succeeded);
     row["message"] = json!(record.message);
+    row["next"] = json!(record.then.is_some());
     row
 }
 
@@ -239,11 +240,21 @@ fn kept(tables: &Tables) -> Value {
             item.record.as_ref().map(|record| row(uid, &item.attempt, record))
         })
     });
+    let left_out = tables.left_out.iter().flat_map(|(uid, of_job)| {
+        of_job.values().map(move |it| {
+            json!({
+                "job": uid, "timing": it.generation, "occurrences": it.occurrences,
+                "first": micros(it.first), "last": micros(it.last),
+                "from": micros(it.outage.from), "until": micros(it.outage.until),
+            })
+        })
+    });
     let collections = tables.collections.values();
     let collections = collections.map(|it| json!({"uid": it.collection.uid, "jobs": it.job_count}));
     json!({
         "timers": timers.collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
+        "left_out": left_out.collect::<Vec<_>>(),
         "collections": collections.collect::<Vec<_>>(),
         "definitions": tables.jobs.iter().map(|((of, _), it)| json!([of, it.uid])).collect::<Vec<_>>(),
         "retries": tables.retries.keys().map(|(uid, _)| uid).collect::<Vec<_>>(),

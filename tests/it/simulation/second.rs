@@ -41,7 +41,7 @@ impl Verdicts {
 }
 
 /// What a program of `tests` prints for these lines.
-fn ask_python(program: &str, lines: Vec<String>) -> String {
+pub(super) fn ask_python(program: &str, lines: Vec<String>) -> String {
     let mut child = Command::new("python3")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(program))
         .stdin(Stdio::piped())

@@ -18,6 +18,7 @@ mod args;
 mod beat;
 mod build_info;
 mod condition;
+mod console;
 mod expire;
 mod files;
 mod home;

@@ -10,9 +10,11 @@ use rest::{Access, BuildInfo, Rest, Scheme};
 use runtime::start_log;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
+use zeroize::Zeroizing;
 
 use super::beat::beat;
 use super::build_info::BUILD;
+use super::console::with_console;
 use super::expire::expire;
 use super::files::FileShares;
 use super::http::{ServerTls, listen, prepare_tls};
@@ -153,17 +155,19 @@ fn start_api(
         Some(_) => (Scheme::Https, "https"),
         None => (Scheme::Http, "http"),
     };
-    let api = rest::router(Rest {
-        manage: parts.manage(&settings),
+    let manage = parts.manage(&settings);
+    let Tokens { access, made } = tokens(settings.auth, parts.dir.as_ref(), tasks)?;
+    let api = with_console(rest::router(Rest {
+        manage,
         clock: parts.clock.clone(),
         ids: parts.ids.clone(),
-        access: access(settings.auth, parts.dir.as_ref(), tasks)?,
+        access,
         scheme,
         build: build_info(),
         readiness: parts.condition.clone(),
         metrics: Some(Arc::new(parts.page())),
         home: rest::Home::Machine,
-    });
+    }));
     let address = listener.local_addr().context("cannot read the listening address")?;
     if let Some(note) = tls.as_ref().and_then(|tls| tls.note.as_ref()) {
         print_line(note);
@@ -173,6 +177,7 @@ fn start_api(
     let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     tasks.start("api", |stop| listen(listener, acceptor, api, connections_max, stop));
     tracing::info!(%address, "listening");
+    print_line(&console_line(shown, address, made.as_ref().map(|token| token.as_str())));
     print_line(&format!("listening on {shown}://{address}"));
     Ok(tls)
 }
@@ -226,28 +231,45 @@ fn log_interrupted(actions: usize, why: &str) {
     }
 }
 
+/// Where a browser finds the console. A token that this start has made comes with it, in the part of
+/// the address that a browser sends to no server.
+fn console_line(scheme: &str, address: SocketAddr, made: Option<&str>) -> String {
+    let host = if address.ip().is_unspecified() {
+        format!("localhost:{}", address.port())
+    } else {
+        address.to_string()
+    };
+    let token = made.map_or_else(String::new, |token| format!("#token={token}"));
+    format!("console: {scheme}://{host}/console/{token}")
+}
+
+/// The tokens that give access.
+struct Tokens {
+    access: Arc<RwLock<Access>>,
+    /// The one that this start has made.
+    made: Option<Zeroizing<String>>,
+}
+
 /// The tokens that give access. A token file is watched for changes from here on.
-fn access(
-    auth: Auth,
-    dir: Option<&embedded::DataDir>,
-    tasks: &mut Tasks,
-) -> Result<Arc<RwLock<Access>>> {
+fn tokens(auth: Auth, dir: Option<&embedded::DataDir>, tasks: &mut Tasks) -> Result<Tokens> {
+    let mut made = None;
     let access = match auth {
         Auth::Open => Access::ThisMachine,
         Auth::Token(token) => access_of(&token),
         Auth::Generated => {
             let token = GeneratedToken::load_or_create(dir)?;
             print_line(&token.note);
+            made = token.made;
             token.access
         }
         Auth::File(path) => {
             let (file, access) = TokenFile::open(path)?;
             let access = Arc::new(RwLock::new(access));
             tasks.start("tokens", |stop| file.watch(access.clone(), stop));
-            return Ok(access);
+            return Ok(Tokens { access, made });
         }
     };
-    Ok(Arc::new(RwLock::new(access)))
+    Ok(Tokens { access: Arc::new(RwLock::new(access)), made })
 }
 
 fn build_info() -> BuildInfo {

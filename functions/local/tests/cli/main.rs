@@ -9,6 +9,8 @@ mod apply;
 #[cfg(test)]
 mod completions;
 #[cfg(test)]
+mod console;
+#[cfg(test)]
 mod contexts;
 #[cfg(test)]
 mod day;
@@ -18,6 +20,8 @@ mod help;
 mod import;
 #[cfg(test)]
 mod looks;
+#[cfg(test)]
+mod mcp;
 #[cfg(test)]
 mod refused;
 #[cfg(test)]

@@ -18,6 +18,9 @@ fn a_token_is_created_at_the_first_start_printed_once_and_saved() {
     let start = || Server::start(["--data".as_ref(), data.as_os_str()]);
     let server = start();
     let token = server.token.clone().expect("the token is printed");
+    let console = |server: &Server| format!("console: http://{}/console/", server.address);
+    let link = format!("{}#token={token}", console(&server));
+    assert!(server.notes.contains(&link), "{:?}", server.notes);
     assert_eq!(server.status_with(Some(&token)), 200);
     let without =
         Request { method: "GET", path: &versioned(""), token: None, body: "" }.send(server.address);
@@ -27,6 +30,9 @@ fn a_token_is_created_at_the_first_start_printed_once_and_saved() {
     for open in ["/healthz", "/openapi.json"] {
         assert_eq!(server.send("GET", open, "").status, 200);
     }
+    let page = Request { method: "GET", path: "/console/", token: None, body: "" };
+    let page = page.send(server.address).unwrap();
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let ended = server.stop();
     ended.is_clean();
     assert!(!ended.log.contains(&token));
@@ -41,6 +47,7 @@ fn a_token_is_created_at_the_first_start_printed_once_and_saved() {
     assert_eq!(again.token, None);
     let kept = format!("the token is in {}", kept.canonicalize().unwrap().display());
     assert!(again.notes.contains(&kept), "{:?}", again.notes);
+    assert!(again.notes.contains(&console(&again)), "{:?}", again.notes);
     assert_eq!(again.status_with(Some(&token)), 200);
     again.stop().is_clean();
 }

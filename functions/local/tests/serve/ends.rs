@@ -33,7 +33,9 @@ fn begun(server: &Server) -> TcpStream {
 fn the_server_prints_its_address_reports_its_version_and_stops_on_a_signal() {
     for signal in ["TERM", "INT", "HUP"] {
         let server = memory();
-        assert_eq!(server.notes, [format!("listening on http://{}", server.address)]);
+        let address = server.address;
+        let console = format!("console: http://{address}/console/");
+        assert_eq!(server.notes, [console, format!("listening on http://{address}")]);
         let health = server.send("GET", "/healthz", "");
         assert_eq!(health.status, 200);
         let health = health.json();

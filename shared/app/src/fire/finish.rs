@@ -18,7 +18,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{
-    FinishCheck, JobProgress, check_finished, last_until_now, longest_gap, seen_from,
+    FinishCheck, JobProgress, LeftOut, check_finished, last_until_now, longest_gap, seen_from,
 };
 use domain::job::JobState;
 use domain::work_item::JobRef;
@@ -189,10 +189,44 @@ impl Executor {
             seen_from,
             executions: &attempts,
             pending: &pending,
+            left_out: &[],
+            outages: &[],
         };
-        let PulseRecord { sweepers, workers } = self.ports.store.pulses.read_pulses().await?;
-        let outages = [sweepers.outages, workers.outages].concat();
-        Ok(check_finished(&progress, now, &outages, &spans))
+        let check = check_finished(&progress, now, &spans);
+        if check.over.is_some() {
+            return Ok(check);
+        }
+        // Only an outage can say more of what is open.
+        let left_out = self.left_out_since(job, seen_from).await?;
+        let PulseRecord { workers, .. } = self.ports.store.pulses.read_pulses().await?;
+        let progress = JobProgress { left_out: &left_out, outages: &workers.outages, ..progress };
+        Ok(check_finished(&progress, now, &spans))
+    }
+
+    /// What was left out of a job's occurrences from an instant on, and the last row before it.
+    async fn left_out_since(
+        &self,
+        job: &JobRef,
+        from: DateTime<Utc>,
+    ) -> Result<Vec<LeftOut>, AppError> {
+        let mut left_out = Vec::new();
+        let mut page_from = None;
+        for _ in 0..PAGES_MAX {
+            let request = PageRequest { from: page_from, items_max: PAGE_ITEMS };
+            let page = self.ports.store.history.list_left_out(&job.uid, request).await?;
+            for item in page.items {
+                let is_before = item.first < from;
+                left_out.push(item);
+                if is_before {
+                    return Ok(left_out);
+                }
+            }
+            match page.next {
+                Some(next) => page_from = Some(next),
+                None => break,
+            }
+        }
+        Ok(left_out)
     }
 
     /// The attempts of a job's occurrences from an instant on, and the last one before it; `None` if

@@ -13,6 +13,7 @@
 //! | its occurrences within the horizon are sent | messages that a sweep will send again | workers count each occurrence once |
 //! | the timer moves on, if it is still the one that was written | nothing | |
 
+mod ahead;
 mod browse;
 mod check;
 mod cloud_services;
@@ -23,6 +24,7 @@ mod describe;
 mod history;
 mod jobs;
 mod journal;
+mod load;
 mod secrets;
 mod view;
 mod why;
@@ -41,6 +43,7 @@ use ports::{
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
+pub use ahead::{Ahead, Overview, Upcoming, UpcomingOccurrence};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
@@ -49,6 +52,7 @@ pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
 pub use jobs::PutOutcome;
 pub use journal::Author;
+pub use load::{Load, LoadGroup, Peak, WantedLoad};
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 pub use why::Explanation;
 

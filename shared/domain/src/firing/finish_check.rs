@@ -12,7 +12,7 @@ use recurrence::Timetable;
 use super::limits::Spans;
 use super::may_start::fell_due_at;
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
-use super::outage::{Outage, overtaken_in};
+use super::outage::{LeftOut, Outage, overtaken_in};
 use super::plan::latest_until;
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
@@ -37,6 +37,10 @@ pub struct JobProgress<'a> {
     pub executions: &'a [(Attempt, Option<Record>)],
     /// Its retries that wait in timers, including those of the error action and of older timings.
     pub pending: &'a [Attempt],
+    /// What was left out of its occurrences from this time on.
+    pub left_out: &'a [LeftOut],
+    /// The outages of workers.
+    pub outages: &'a [Outage],
 }
 
 /// The result of the check.
@@ -61,9 +65,8 @@ enum OccurrenceStatus {
 
 /// The bounds by which an occurrence must fire, and by which a retry is short.
 #[derive(Clone, Copy)]
-struct Bounds<'a> {
+struct Bounds {
     on_since: DateTime<Utc>,
-    outages: &'a [Outage],
     horizon: TimeDelta,
     /// The history before this time has expired.
     expired: DateTime<Utc>,
@@ -112,13 +115,14 @@ pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
     gaps.max().unwrap_or_default().max(TimeDelta::zero())
 }
 
-/// Checks whether a job has finished. `outages` are those of sweepers and of workers: what fell into
-/// one of either need not have an attempt.
+/// Checks whether a job has finished.
+///
+/// What fell into an outage counts as left out only if that is recorded: it may as well be late for
+/// another reason, and on its way.
 #[must_use]
 pub fn check_finished(
     progress: &JobProgress<'_>,
     now: DateTime<Utc>,
-    outages: &[Outage],
     spans: &Spans,
 ) -> FinishCheck {
     let Some(on_since) = progress.collection_on_since else {
@@ -135,7 +139,7 @@ pub fn check_finished(
         }
     }
     let expired = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MIN_UTC);
-    let bounds = Bounds { on_since, outages, horizon: spans.horizon, expired };
+    let bounds = Bounds { on_since, horizon: spans.horizon, expired };
     let mut check = FinishCheck::default();
     let mut state = JobState::Completed;
     let mut is_open = false;
@@ -148,9 +152,7 @@ pub fn check_finished(
             OccurrenceStatus::Void => {}
             OccurrenceStatus::Open(attempt) => {
                 is_open = true;
-                if attempt.due_at <= now - spans.stuck && !waits(progress, nominal_at) {
-                    check.resend.push(attempt);
-                }
+                check.resend.extend(stalled(progress, attempt, now, spans));
             }
         }
         next = progress.timetable.after(nominal_at);
@@ -159,6 +161,31 @@ pub fn check_finished(
         check.over = Some(state);
     }
     check
+}
+
+/// An open attempt that has stalled, as it is sent again.
+///
+/// Where an outage would explain why it is late, it may just as well have been sent after that. So
+/// workers get the time to leave it out. If none does so, the outage is not the reason, and it is sent
+/// as one that no earlier outage explains. If one did, its claim was not released.
+fn stalled(
+    progress: &JobProgress<'_>,
+    attempt: Attempt,
+    now: DateTime<Utc>,
+    spans: &Spans,
+) -> Option<Attempt> {
+    let nominal_at = attempt.occurrence.nominal_at();
+    if attempt.due_at > now - spans.stuck || waits(progress, nominal_at) {
+        return None;
+    }
+    if attempt.number > 0 || is_left_out(progress, nominal_at) {
+        return Some(attempt);
+    }
+    match overtaken_in(progress.timetable, nominal_at, nominal_at, progress.outages) {
+        Some(outage) if outage.until > now - spans.look_again => None,
+        Some(_) => Some(attempt.sent_at(now)),
+        None => Some(attempt),
+    }
 }
 
 /// Whether a retry of an occurrence waits in a timer, which sends it. The records before it may have
@@ -176,11 +203,19 @@ fn decides(progress: &JobProgress<'_>, attempt: &Attempt) -> bool {
         && matches!(attempt.occurrence, Occurrence::Scheduled { .. })
 }
 
+/// Whether it is recorded that an occurrence was left out.
+fn is_left_out(progress: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
+    progress.left_out.iter().any(|left_out| {
+        left_out.generation == progress.generation
+            && (left_out.first..=left_out.last).contains(&nominal_at)
+    })
+}
+
 fn occurrence_status(
     progress: &JobProgress<'_>,
     nominal_at: DateTime<Utc>,
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
-    Bounds { on_since, outages, horizon, expired }: Bounds<'_>,
+    Bounds { on_since, horizon, expired }: Bounds,
 ) -> OccurrenceStatus {
     let first = Attempt::first(progress.generation, Occurrence::Scheduled { nominal_at });
     let retries = progress.retries;
@@ -195,7 +230,7 @@ fn occurrence_status(
             Some(Some(record)) => record,
             None if attempt.number == 0 => {
                 let is_void = fell_due_at(&attempt, progress.since) < on_since.max(expired)
-                    || overtaken_in(progress.timetable, nominal_at, nominal_at, outages).is_some();
+                    || is_left_out(progress, nominal_at);
                 return if is_void {
                     OccurrenceStatus::Void
                 } else {
@@ -261,8 +296,10 @@ mod tests {
         interval: u64,
         on_since: Option<DateTime<Utc>>,
         now: i64,
-        /// An outage, from one minute to another.
+        /// An outage of workers, from one minute to another.
         outage: (i64, i64),
+        /// The minutes of the first and the last occurrence that was left out.
+        left_out: Option<(i64, i64)>,
         pending: &'a [Attempt],
     }
 
@@ -272,6 +309,7 @@ mod tests {
         on_since: Some(DateTime::UNIX_EPOCH),
         now: 40,
         outage: (-60, -50),
+        left_out: None,
         pending: &[],
     };
 
@@ -279,6 +317,16 @@ mod tests {
     fn look(case: &Case<'_>) -> (Vec<(i64, u32)>, Option<JobState>) {
         let timetable = thrice();
         let retries = Retries { count: 1, interval: Span::seconds(case.interval) };
+        let (from, until) = case.outage;
+        let outages = [Outage { from: at(from), until: at(until) }];
+        let left_out = case.left_out.map(|(first, last)| LeftOut {
+            generation: 1,
+            first: at(first),
+            last: at(last),
+            occurrences: 1,
+            outage: outages[0],
+            at: at(until),
+        });
         let chain = JobProgress {
             timetable: &timetable,
             generation: 1,
@@ -288,10 +336,10 @@ mod tests {
             collection_on_since: case.on_since,
             executions: case.executions,
             pending: case.pending,
+            left_out: left_out.as_slice(),
+            outages: &outages,
         };
-        let (from, until) = case.outage;
-        let outages = [Outage { from: at(from), until: at(until) }];
-        let conclusion = check_finished(&chain, at(case.now), &outages, &Spans::WORK);
+        let conclusion = check_finished(&chain, at(case.now), &Spans::WORK);
         let resend = conclusion.resend.iter();
         let minute = |attempt: &Attempt| attempt.occurrence.nominal_at().timestamp() / 60;
         let resend = resend.map(|attempt| (minute(attempt), attempt.number)).collect();
@@ -398,7 +446,8 @@ mod tests {
         let off = Case { on_since: None, ..again };
         assert_eq!(look(&off), (vec![], None));
         // The second and the last fell into an outage; the last always runs.
-        let late = Case { outage: (5, 25), now: 60, on_since: GOOD.on_since, ..off };
+        let left_out = Some((10, 10));
+        let late = Case { outage: (5, 25), left_out, now: 60, on_since: GOOD.on_since, ..off };
         assert_eq!(look(&late), (vec![(20, 0)], None));
         // A retry that fell due while the collection was off never comes.
         let pending = [ended(0, 0, Succeeded), ended(10, 0, Succeeded), ended(20, 0, Failed)];
@@ -406,6 +455,59 @@ mod tests {
         assert_eq!(look(&gone), (vec![], Some(JobState::Faulted)));
         // With none owed at all it completed.
         assert_eq!(look(&Case { on_since: Some(at(35)), ..GOOD }).1, Some(JobState::Completed));
+    }
+
+    #[test]
+    fn what_is_late_is_open_until_it_is_recorded_as_left_out() {
+        let executions = [ended(0, 0, Succeeded), ended(20, 0, Succeeded)];
+        let case = Case { executions: &executions, outage: (5, 30), now: 31, ..GOOD };
+        // It may have been sent when the outage was over, and a worker may have died with it.
+        assert_eq!(look(&case), (vec![], None));
+        assert_eq!(look(&Case { now: 49, ..case }), (vec![], None));
+        let left_out = Case { left_out: Some((10, 10)), ..case };
+        assert_eq!(look(&left_out), (vec![], Some(JobState::Completed)));
+        let another = Case { left_out: Some((20, 20)), ..case };
+        assert_eq!(look(&another), (vec![], None));
+        // Nothing explains where it is, so it is sent again, as one that is late for no known reason.
+        assert_eq!(look(&Case { now: 50, ..case }), (vec![(10, 0)], None));
+        let retry = [ended(0, 0, Succeeded), ended(10, 0, Failed), ended(20, 0, Succeeded)];
+        assert_eq!(look(&Case { executions: &retry, ..case }), (vec![(10, 1)], None));
+    }
+
+    #[test]
+    fn what_an_outage_would_explain_is_sent_again_as_of_now() {
+        let (timetable, now) = (thrice(), at(50));
+        let outages = [Outage { from: at(5), until: at(30) }];
+        let ten = at(10);
+        let left_out = LeftOut {
+            generation: 1,
+            first: ten,
+            last: ten,
+            occurrences: 1,
+            outage: outages[0],
+            at: now,
+        };
+        let ready_at = |outages, executions: &[_]| -> Vec<_> {
+            let progress = JobProgress {
+                timetable: &timetable,
+                generation: 1,
+                since: at(0),
+                retries: Retries { count: 0, interval: Span::seconds(30) },
+                seen_from: at(0),
+                collection_on_since: GOOD.on_since,
+                executions,
+                pending: &[],
+                left_out: if executions.is_empty() { &[] } else { std::slice::from_ref(&left_out) },
+                outages,
+            };
+            let check = check_finished(&progress, now, &Spans::WORK);
+            check.resend.iter().map(Attempt::ready_at).collect()
+        };
+        assert_eq!(ready_at(&outages, &[]), [at(0), now, at(20)]);
+        assert_eq!(ready_at(&[], &[]), [at(0), at(10), at(20)]);
+        // A worker has left it out, and died before it released its claim.
+        let claimed = [claimed(10, 0)];
+        assert_eq!(ready_at(&outages, &claimed), [at(0), at(10), at(20)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 
 use super::{
-    CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
     StoreError,
 };
 
@@ -43,6 +43,24 @@ pub trait Browse: Send + Sync {
         job_uid: &str,
         nominal_at: DateTime<Utc>,
     ) -> Result<Vec<HistoryEntry>, StoreError>;
+
+    /// Lists the collections of a subscription, by name.
+    async fn collections(
+        &self,
+        subscription: &PathSegment,
+        page: PageRequest,
+    ) -> Result<Page<CollectionRecord>, StoreError>;
+
+    /// The number of shards of the index of timers.
+    fn timer_shards(&self) -> u32;
+
+    /// Lists the timers of a shard that are due until an instant, the earliest first.
+    async fn timers(
+        &self,
+        shard: u32,
+        until: DateTime<Utc>,
+        page: PageRequest,
+    ) -> Result<Page<Due>, StoreError>;
 
     /// Reads the pulses of sweepers and workers.
     async fn pulses(&self) -> Result<PulseRecord, StoreError>;

@@ -5,11 +5,13 @@
 //! client that has this content already. Reads are as the store was a moment ago: they cost half as
 //! much, and no change rests on them. A query parameter that an operation does not have is refused.
 
+mod ahead;
 mod check;
 mod installation;
 mod job;
 mod journal;
 mod list;
+mod load;
 mod occurrences;
 mod parameters;
 mod preview;
@@ -24,10 +26,12 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::call::etags;
 
+pub(crate) use ahead::{overview, upcoming};
 pub(crate) use check::check;
 pub(crate) use installation::{me, subscriptions, zones};
 pub(crate) use job::get_job;
 pub(crate) use journal::journal;
+pub(crate) use load::load;
 pub(crate) use occurrences::next;
 pub(crate) use preview::preview;
 pub(crate) use rows::rows;

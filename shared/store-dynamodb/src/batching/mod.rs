@@ -32,6 +32,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::firing::{LeftOut, Pulse};
+use domain::recently_counted::end_of;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
@@ -41,6 +42,7 @@ use ports::{
     Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers,
 };
 
+use crate::counters::AskedEvicted;
 use crate::store::DynamoStore;
 use crate::table::SharedError;
 use gathering::{Gathering, add_to_group};
@@ -58,6 +60,7 @@ pub struct BatchingStore {
     snapshots: Gathering<JobRef, Option<Arc<JobSnapshot>>>,
     records: Gathering<(Claim, Record), Recorded>,
     updates: Gathering<CounterUpdate, bool>,
+    evicted: Gathering<AskedEvicted, bool>,
     starts: StartLimiter,
     timer_changes: Arc<TimerChanges>,
 }
@@ -94,6 +97,9 @@ impl BatchingStore {
             }),
             updates: Gathering::new(&store, &last, join_updates, |store, group| {
                 Box::pin(async move { store.add_all(&group).await })
+            }),
+            evicted: Gathering::new(&store, &last, add_to_group, |store, group| {
+                Box::pin(async move { store.are_evicted(&group).await })
             }),
             starts: StartLimiter::new(before_actions.open),
             timer_changes: Arc::default(),
@@ -188,7 +194,9 @@ impl Counters for BatchingStore {
         attempt: &Attempt,
         ended_at: Option<DateTime<Utc>>,
     ) -> Result<bool, StoreError> {
-        self.store.is_evicted(job_uid, attempt, ended_at).await
+        let (job_uid, attempt) = (job_uid.to_owned(), attempt.clone());
+        let end = end_of(&attempt, ended_at);
+        self.evicted.ask(AskedEvicted { job_uid, attempt, end }).await
     }
 }
 

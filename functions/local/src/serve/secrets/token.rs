@@ -35,6 +35,8 @@ pub(in crate::serve) struct GeneratedToken {
     pub(in crate::serve) access: Access,
     /// The line that tells the user where the token is.
     pub(in crate::serve) note: String,
+    /// The token if this start has made it: it is shown once.
+    pub(in crate::serve) made: Option<Zeroizing<String>>,
 }
 
 /// Gives access to one token.
@@ -54,7 +56,7 @@ impl GeneratedToken {
                 bail!("{} is empty: delete it, and a new token is created", path.display());
             }
             let note = format!("the token is in {}", path.display());
-            return Ok(Self { access: access_of(token), note });
+            return Ok(Self { access: access_of(token), note, made: None });
         }
         let token = Zeroizing::new(RandomIds.new_id());
         let access = access_of(&token);
@@ -66,7 +68,7 @@ impl GeneratedToken {
             }
             None => format!("token: {} (for this run)", *token),
         };
-        Ok(Self { access, note })
+        Ok(Self { access, note, made: Some(token) })
     }
 }
 

@@ -1,0 +1,212 @@
+//! What is ahead of a subscription: its next occurrences, and how it is doing as a whole. Both come
+//! from the index of timers, without a definition being read.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::job::JobState;
+use domain::name::{Name, PathSegment};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use ports::store::{
+    CollectionRecord, Due, DueTimer, JobTimer, Page, PageRequest, PulseRecord, ResourceGroup,
+};
+use recurrence::Timetable;
+
+use super::Manage;
+use crate::error::AppError;
+
+/// The most collections of a subscription that are looked at.
+const COLLECTIONS_MAX: usize = 10_000;
+/// The collections of a page.
+const COLLECTIONS_PAGE: u32 = 500;
+/// The most timers of a shard that are looked at for one answer: 6,400 with 64 shards.
+const SHARD_TIMERS_MAX: u32 = 100;
+/// The shards that are read at once.
+const SHARDS_AT_ONCE: usize = 16;
+/// A timer is moved on within a minute. One that is due for longer is late.
+const LATE_AFTER: TimeDelta = TimeDelta::minutes(2);
+
+/// Which of the jobs of a subscription are asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ahead {
+    /// The subscription.
+    pub subscription: PathSegment,
+    /// Only jobs of this collection.
+    pub collection: Option<(PathSegment, Name)>,
+}
+
+/// The next occurrences of a subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upcoming {
+    /// The occurrences, the soonest first.
+    pub items: Vec<UpcomingOccurrence>,
+    /// All occurrences before this instant are there.
+    pub until: DateTime<Utc>,
+    /// Whether every timer was looked at. If not, occurrences of the next minutes may be missing, if
+    /// they are with the queue already.
+    pub is_complete: bool,
+    /// The timers that were looked at.
+    pub looked_at: usize,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpcomingOccurrence {
+    /// When it is due.
+    pub at: DateTime<Utc>,
+    /// The collection of its job.
+    pub collection: (ResourceGroup, Name),
+    /// The name of its job in lower case.
+    pub job_key: String,
+    /// When the job fires, in words.
+    pub sentence: String,
+}
+
+/// How a subscription is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    /// The number of its collections.
+    pub collections: usize,
+    /// How many of them are off.
+    pub collections_off: usize,
+    /// The number of its jobs. It may be too high, as jobs that expire are taken off later.
+    pub jobs: u64,
+    /// The timers that nothing has moved on although they are due.
+    pub late: usize,
+    /// Since when the first of them is due.
+    pub late_since: Option<DateTime<Utc>>,
+    /// Whether more timers may be late than were looked at.
+    pub late_is_least: bool,
+    /// The signs of life of sweepers and of workers.
+    pub pulses: PulseRecord,
+}
+
+/// A job that fires, by its timer.
+pub(super) struct FiringJob {
+    pub(super) collection_uid: String,
+    pub(super) key: String,
+    pub(super) timetable: Timetable,
+}
+
+/// The collections of a subscription by their ids.
+pub(super) type Collections = HashMap<String, CollectionRecord>;
+
+impl Manage {
+    /// The next occurrences of the jobs of a subscription, from one instant to another.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn upcoming(
+        &self,
+        ahead: &Ahead,
+        [from, to]: [DateTime<Utc>; 2],
+        max: usize,
+    ) -> Result<Upcoming, AppError> {
+        let collections = self.collections_ahead(ahead).await?;
+        let timers = self.first_timers(DateTime::<Utc>::MAX_UTC).await?;
+        let looked_at = timers.iter().map(|page| page.items.len()).sum();
+        let cut = timers.iter().filter(|page| page.next.is_some());
+        let cut_at = cut.filter_map(|page| page.items.last()).map(|last| last.due_at).min();
+        let until = cut_at.map_or(to, |cut_at| cut_at.min(to));
+        let timers = timers.into_iter().flat_map(|page| page.items);
+        let jobs: Vec<_> = timers.filter_map(|due| firing(due, &collections)).collect();
+        let next = |at: Option<DateTime<Utc>>, n| Some(Reverse((at.filter(|at| *at < until)?, n)));
+        let firsts = jobs.iter().enumerate();
+        let mut heap: BinaryHeap<_> =
+            firsts.filter_map(|(n, job)| next(job.timetable.at_or_after(from), n)).collect();
+        let mut items = Vec::new();
+        while items.len() < max {
+            let Some(Reverse((at, n))) = heap.pop() else { break };
+            let Some(job) = jobs.get(n) else { break };
+            heap.extend(next(job.timetable.after(at), n));
+            if let Some(record) = collections.get(&job.collection_uid) {
+                items.push(UpcomingOccurrence {
+                    at,
+                    collection: (record.place.clone(), record.collection.name.clone()),
+                    job_key: job.key.clone(),
+                    sentence: job.timetable.sentence(),
+                });
+            }
+        }
+        // The first one that is left out bounds what is known.
+        let until = heap.peek().map_or(until, |Reverse((at, _))| *at);
+        Ok(Upcoming { items, until, is_complete: cut_at.is_none(), looked_at })
+    }
+
+    /// How a subscription is doing.
+    ///
+    /// # Errors
+    ///
+    /// If the store does not answer.
+    pub async fn overview(&self, subscription: PathSegment) -> Result<Overview, AppError> {
+        let collections = self.collections_ahead(&Ahead { subscription, collection: None }).await?;
+        let pulses = self.ports.browse.pulses().await?;
+        let late_before = self.ports.clock.now().checked_sub_signed(LATE_AFTER);
+        let timers = self.first_timers(late_before.unwrap_or(DateTime::UNIX_EPOCH)).await?;
+        let late_is_least = timers.iter().any(|page| page.next.is_some());
+        let is_on = |record: &CollectionRecord| record.collection.definition.state.is_on();
+        let due = timers.iter().flat_map(|page| &page.items);
+        let late: Vec<_> = due
+            .filter(|due| match &due.what {
+                DueTimer::Job(JobTimer { job, .. }) | DueTimer::Retry { job, .. } => {
+                    collections.get(&job.collection_uid).is_some_and(is_on)
+                }
+                DueTimer::Purge { .. } => false,
+            })
+            .map(|due| due.due_at)
+            .collect();
+        Ok(Overview {
+            collections: collections.len(),
+            collections_off: collections.values().filter(|record| !is_on(record)).count(),
+            jobs: collections.values().map(|record| u64::from(record.job_count)).sum(),
+            late: late.len(),
+            late_since: late.into_iter().min(),
+            late_is_least,
+            pulses,
+        })
+    }
+
+    /// The collections whose jobs are asked about.
+    pub(super) async fn collections_ahead(&self, ahead: &Ahead) -> Result<Collections, AppError> {
+        let mut found = Collections::new();
+        if let Some((group, name)) = &ahead.collection {
+            let (subscription, group) = (ahead.subscription.clone(), group.clone());
+            let record = self.browsed_parent(&ResourceGroup { subscription, group }, name).await?;
+            found.insert(record.collection.uid.clone(), record);
+            return Ok(found);
+        }
+        let mut from = None;
+        loop {
+            let page = PageRequest { from, items_max: COLLECTIONS_PAGE };
+            let page = self.ports.browse.collections(&ahead.subscription, page).await?;
+            found.extend(page.items.into_iter().map(|it| (it.collection.uid.clone(), it)));
+            from = page.next;
+            if from.is_none() || found.len() >= COLLECTIONS_MAX {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// The first timers of each shard.
+    async fn first_timers(&self, until: DateTime<Utc>) -> Result<Vec<Page<Due>>, AppError> {
+        let page = || PageRequest { from: None, items_max: SHARD_TIMERS_MAX };
+        let shards = 0..self.ports.browse.timer_shards();
+        let pages = futures_util::stream::iter(shards)
+            .map(|shard| self.ports.browse.timers(shard, until, page()))
+            .buffer_unordered(SHARDS_AT_ONCE);
+        Ok(pages.try_collect().await?)
+    }
+}
+
+/// The job of a timer, if it is enabled, in one of these collections, and the collection is on.
+pub(super) fn firing(due: Due, collections: &Collections) -> Option<FiringJob> {
+    let DueTimer::Job(JobTimer { job, state: JobState::Enabled, timetable, .. }) = due.what else {
+        return None;
+    };
+    let record = collections.get(&job.collection_uid)?;
+    record.collection.definition.state.is_on().then_some(())?;
+    let timetable = timetable.parse().ok()?;
+    Some(FiringJob { collection_uid: job.collection_uid, key: job.key, timetable })
+}

@@ -1,0 +1,86 @@
+// Builds the console: `dist`, the table of its files for the server, and what they were built of.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, extname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import * as esbuild from 'esbuild';
+
+const web = dirname(fileURLToPath(import.meta.url));
+const dist = join(web, '../dist');
+const sha = (bytes) => createHash('sha256').update(bytes).digest('hex');
+const files = [];
+
+function put(base, bytes, isHashed = true) {
+  const ending = extname(base);
+  const name = isHashed ? `${base.slice(0, -ending.length)}.${sha(bytes).slice(0, 12)}${ending}` : base;
+  writeFileSync(join(dist, name), bytes);
+  const gzip = ending === '.woff2' ? null : gzipSync(bytes, { level: 9 });
+  if (gzip) writeFileSync(join(dist, `${name}.gz`), gzip);
+  files.push({ name, bytes, gzip, ending, isHashed });
+  return name;
+}
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist, { recursive: true });
+const fonts = Object.fromEntries(['archivo', 'newsreader'].map((font) => {
+  return [font, put(`${font}.woff2`, readFileSync(join(web, 'fonts', `${font}.woff2`)))];
+}));
+const style = readFileSync(join(web, 'src/console.css'), 'utf8')
+  .replace(/url\((\w+)\.woff2\)/g, (_, font) => `url(${fonts[font]})`);
+const css = (await esbuild.transform(style, { loader: 'css', minify: true, target: 'es2022' })).code;
+const bundle = await esbuild.build({
+  absWorkingDir: web,
+  entryPoints: ['src/main.tsx'],
+  bundle: true,
+  minify: true,
+  write: false,
+  format: 'esm',
+  target: 'es2022',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'none',
+});
+const styleName = put('app.css', Buffer.from(css));
+const script = put('app.js', Buffer.from(bundle.outputFiles[0].contents));
+const page = readFileSync(join(web, 'src/index.html'), 'utf8')
+  .replaceAll('app.css', styleName).replaceAll('app.js', script).replaceAll('archivo.woff2', fonts.archivo);
+put('index.html', Buffer.from(page), false);
+
+function list(folder) {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (name === 'node_modules') return [];
+    return statSync(path).isDirectory() ? list(path) : [path];
+  });
+}
+const order = (entries) => Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+const manifest = {
+  files: order(files.map((file) => [file.name, sha(file.bytes)])),
+  sources: order(list(web).map((path) => [relative(web, path).replaceAll('\\', '/'), sha(readFileSync(path))])),
+};
+writeFileSync(join(dist, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+
+const types = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.woff2': 'font/woff2',
+};
+const rows = files.sort((a, b) => (a.name < b.name ? -1 : 1)).map((file) => `    File {
+        name: "${file.name}",
+        bytes: include_bytes!("../dist/${file.name}"),
+        gzip: ${file.gzip ? `include_bytes!("../dist/${file.name}.gz")` : '&[]'},
+        content_type: "${types[file.ending]}",
+        etag: "\\"${sha(file.bytes).slice(0, 32)}\\"",
+        is_hashed: ${file.isHashed},
+    },
+`).join('');
+writeFileSync(join(web, '../src/files.rs'), `//! The files of the console, as \`make console\` wrote them. Do not edit.
+
+use crate::File;
+
+pub(crate) static FILES: [File; ${files.length}] = [
+${rows}];
+`);
+for (const file of files) console.log(`${file.name}: ${file.bytes.length} bytes, ${(file.gzip ?? file.bytes).length} sent`);

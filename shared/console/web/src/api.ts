@@ -1,0 +1,429 @@
+// Calls of the API, always on the origin that the console came from.
+import { signal } from '@preact/signals';
+
+const VERSION = 'api-version=2016-03-01';
+const TOKEN = 'minutehand.token';
+
+/** What the API refused, or why it could not be reached (status 0). */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly target: string | null,
+    readonly requestId: string | null,
+    readonly retryAfter: number | null,
+  ) {
+    super(message);
+  }
+}
+
+export interface Place {
+  subscription: string;
+  group: string;
+}
+
+export interface Me {
+  principal: { kind: string; label: string | null };
+  may: string[];
+  now: string;
+  clockRate: number;
+  home: string;
+  region: string;
+  version: string;
+  timeZones: string;
+  planLimits: boolean;
+  actions: string[];
+}
+
+export interface Collection {
+  name: string;
+  properties: {
+    state: string;
+    sku?: { name?: string };
+    quota?: { maxJobCount?: number; maxJobOccurrence?: number };
+  };
+  tags?: Record<string, string>;
+}
+
+export type Document = Record<string, unknown>;
+
+export interface JobProperties extends Document {
+  state?: string;
+  startTime?: string;
+  action?: Document;
+  recurrence?: Document;
+  status?: {
+    executionCount?: number;
+    failureCount?: number;
+    faultedCount?: number;
+    lastExecutionTime?: string;
+    nextExecutionTime?: string;
+  };
+}
+
+export interface Job {
+  name: string;
+  properties: JobProperties;
+}
+
+export interface Description {
+  state: string;
+  since: string;
+  collection: { name: string; state: string; since: string | null };
+  sentence: string;
+  anchor: string | null;
+  next: string | null;
+  notFiring: { reason: string; message: string }[];
+  last: string | null;
+  executions: number;
+  failures: number;
+  faulted: number;
+  skipped: number;
+  properties: JobProperties;
+}
+
+export interface Attempt {
+  name: string;
+  properties: {
+    startTime?: string;
+    endTime?: string;
+    expectedExecutionTime?: string;
+    actionName?: string;
+    status?: string;
+    message?: string;
+    retryCount?: number;
+    repeatCount?: number;
+  };
+}
+
+export interface Occurrence {
+  at: string;
+  local: string;
+  offset: string;
+  note: { kind: string; text: string } | null;
+}
+
+export interface Preview {
+  sentence: string;
+  occurrences: Occurrence[];
+  ends: boolean;
+  perYear: number;
+  smallestGap: string | null;
+  firesOnSave: boolean;
+  /** The next occurrences that a clock change moves or doubles, each with its note. */
+  clockChanges: Occurrence[];
+}
+
+export interface Coming {
+  sentence: string;
+  occurrences: Occurrence[];
+  ends: boolean;
+  /** The next occurrences that a clock change moves or doubles, each with its note. */
+  clockChanges: Occurrence[];
+}
+
+export interface Check {
+  ok: boolean;
+  problems: { code: string; message: string; target: string | null }[];
+  warnings: { kind: string; message: string; target: string | null }[];
+  sentence: string | null;
+  change: null | {
+    timing: boolean;
+    dropsPending: boolean;
+    countRestarts: boolean;
+    gone: string[];
+    new: string[];
+  };
+}
+
+/** A job as a list shows it. */
+export interface Row {
+  name: string;
+  state: string;
+  sentence: string;
+  zone: string | null;
+  next: string | null;
+  executions: number;
+  failures: number;
+  faulted: number;
+  target: string;
+  /** One letter an occurrence, the newest last, where the server keeps it. */
+  recent: string | null;
+}
+
+export interface Why {
+  at: string;
+  verdict: string;
+  sentence: string;
+  near: { before: string | null; after: string | null };
+  evidence: { at: string; kind: string; text: string }[];
+}
+
+export interface Entry {
+  at: string;
+  who: string;
+  requestId: string;
+  operation: string;
+  job: string | null;
+  names: string[];
+  change: unknown;
+  undo: unknown;
+}
+
+export interface ConvertedJob {
+  name: string;
+  line?: number;
+  path?: string;
+  state: string;
+  sentence: string;
+  next: string | null;
+  document: { properties: JobProperties };
+  secrets: { pointer: string; variable: string; isGiven: boolean }[];
+}
+
+export interface Converted {
+  found: number;
+  jobs: ConvertedJob[];
+  problems: { kind: string; line?: number; path?: string; job: string | null; why: string; remedy: string }[];
+}
+
+export interface Page<T> {
+  items: T[];
+  /** Where the next page begins; `null` after the last. */
+  next: string | null;
+}
+
+/** The token of this tab, or of this computer if that is wanted. */
+export const token = signal<string | null>(
+  sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN),
+);
+/** Whether the last answer was that the token is missing or not valid. */
+export const isRefused = signal(false);
+/** The server's instant minus this machine's, in milliseconds, at the last answer. */
+export const clockOffset = signal(0);
+
+export function signIn(value: string, remember: boolean) {
+  signOut();
+  token.value = value;
+  (remember ? localStorage : sessionStorage).setItem(TOKEN, value);
+  isRefused.value = false;
+}
+
+export function signOut() {
+  token.value = null;
+  sessionStorage.removeItem(TOKEN);
+  localStorage.removeItem(TOKEN);
+}
+
+/** Takes a token out of the address (`#token=…`), and removes it from there at once. */
+export function takeToken() {
+  const found = /^#token=(.+)$/.exec(location.hash);
+  if (!found?.[1]) return;
+  history.replaceState(null, '', location.pathname);
+  signIn(decodeURIComponent(found[1]), false);
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+async function send(method: string, path: string, body?: unknown, etag?: string): Promise<Response> {
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  if (token.value) headers.Authorization = `Bearer ${token.value}`;
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (etag) headers['If-Match'] = etag;
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+      cache: 'no-store',
+      credentials: 'omit',
+    });
+  } catch {
+    throw new ApiError(0, 'Unreachable', 'The server cannot be reached.', null, null, null);
+  }
+  if (response.ok) return response;
+  if (response.status === 401) isRefused.value = true;
+  throw await refusal(response);
+}
+
+async function refusal(response: Response): Promise<ApiError> {
+  let error: { code?: unknown; message?: unknown; target?: unknown } = {};
+  try {
+    error = ((await response.json()) as { error?: typeof error }).error ?? {};
+  } catch {
+    // Something between here and the server answered, and not in JSON.
+  }
+  const text = (value: unknown) => (typeof value === 'string' ? value : null);
+  const wait = Number(response.headers.get('retry-after'));
+  return new ApiError(
+    response.status,
+    text(error.code) ?? `Status${response.status}`,
+    text(error.message) ?? `The server answered ${response.status} without an explanation.`,
+    text(error.target),
+    response.headers.get('x-ms-request-id'),
+    Number.isFinite(wait) && wait > 0 ? wait : null,
+  );
+}
+
+async function json<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await send(method, path, body);
+  try {
+    return (await response.json()) as T;
+  } catch {
+    const id = response.headers.get('x-ms-request-id');
+    throw new ApiError(response.status, 'Malformed', 'The answer is not JSON.', null, id, null);
+  }
+}
+
+const enc = encodeURIComponent;
+
+export function collectionPath(place: Place, name = ''): string {
+  const base = `/subscriptions/${enc(place.subscription)}/resourceGroups/${enc(place.group)}`;
+  return `${base}/providers/Microsoft.Scheduler/jobCollections${name && `/${enc(name)}`}`;
+}
+
+const jobPath = (place: Place, collection: string, job: string) =>
+  `${collectionPath(place, collection)}/jobs/${enc(job)}`;
+
+const ownPath = (place: Place, collection: string, job: string) =>
+  `/minutehand/v1/subscriptions/${enc(place.subscription)}/resourceGroups/${enc(place.group)}` +
+  `/jobCollections/${enc(collection)}/jobs/${enc(job)}`;
+
+/** A page of a list of ARM. Only the position is taken from its link, which may name another host. */
+async function page<T>(path: string, query: string, from: string | null): Promise<Page<T>> {
+  const position = from === null ? '' : `&$skiptoken=${enc(from)}`;
+  const answer = await json<{ value: T[]; nextLink?: string }>(
+    'GET',
+    `${path}?${VERSION}${query}${position}`,
+  );
+  let next: string | null = null;
+  if (answer.nextLink) {
+    const link = new URL(answer.nextLink, location.origin).searchParams;
+    next = link.get('$skiptoken') ?? link.get('$skipToken');
+  }
+  return { items: answer.value, next };
+}
+
+const ownCollection = (place: Place, collection: string) =>
+  `/minutehand/v1/subscriptions/${enc(place.subscription)}/resourceGroups/${enc(place.group)}` +
+  `/jobCollections/${enc(collection)}`;
+
+const WORDS = ['name', 'state', 'sentence', 'zone', 'next', 'target', 'recent'] as const;
+const NUMBERS = ['executions', 'failures', 'faulted'] as const;
+
+/** Rows come as arrays, whose columns are named once: a column that is not there is empty. */
+function rowsOf(columns: string[], items: unknown[][]): Row[] {
+  const place = new Map(columns.map((name, index) => [name, index]));
+  const value = (item: unknown[], name: string) => item[place.get(name) ?? -1];
+  return items.map((item) => {
+    const words = WORDS.map((name) => [name, value(item, name) ?? null]);
+    const numbers = NUMBERS.map((name) => [name, Number(value(item, name) ?? 0)]);
+    return Object.fromEntries([...words, ...numbers]) as Row;
+  });
+}
+
+export const api = {
+  async me(): Promise<Me> {
+    const sent = Date.now();
+    const me = await json<Me>('GET', '/minutehand/v1/me');
+    clockOffset.value = Date.parse(me.now) - (sent + Date.now()) / 2;
+    return me;
+  },
+  subscriptions: () =>
+    json<{ items: { name: string }[] }>('GET', '/minutehand/v1/subscriptions'),
+  zones: () => json<{ names: string[] }>('GET', '/minutehand/v1/zones'),
+  preview: (body: unknown) => json<Preview>('POST', '/minutehand/v1/preview', body),
+  check: (place: Place, collection: string, job: string, body: unknown) =>
+    json<Check>('POST', `${ownPath(place, collection, job)}/check`, body),
+  coming: (place: Place, collection: string, job: string, count = 10) =>
+    json<Coming>('GET', `${ownPath(place, collection, job)}/next?count=${count}`),
+  describe: (place: Place, collection: string, job: string) =>
+    json<Description>('GET', ownPath(place, collection, job)),
+  collections: (place: Place, from: string | null) =>
+    page<Collection>(collectionPath(place), '', from),
+  collection: (place: Place, name: string) =>
+    json<Collection>('GET', `${collectionPath(place, name)}?${VERSION}`),
+  putCollection: (place: Place, name: string, body: unknown) =>
+    json<Collection>('PUT', `${collectionPath(place, name)}?${VERSION}`, body),
+  async switchCollection(place: Place, name: string, on: boolean) {
+    const verb = on ? 'enable' : 'disable';
+    await send('POST', `${collectionPath(place, name)}/${verb}?${VERSION}`);
+  },
+  async deleteCollection(place: Place, name: string) {
+    await send('DELETE', `${collectionPath(place, name)}?${VERSION}`);
+  },
+  async rows(place: Place, collection: string, prefix: string, limit: number, from: string | null): Promise<Page<Row>> {
+    const query = new URLSearchParams({ limit: String(limit) });
+    if (prefix) query.set('prefix', prefix);
+    if (from !== null) query.set('position', from);
+    const answer = await json<{ columns: string[]; items: unknown[][]; position: string | null }>(
+      'GET',
+      `${ownCollection(place, collection)}/rows?${query}`,
+    );
+    return { items: rowsOf(answer.columns, answer.items), next: answer.position };
+  },
+  why: (place: Place, collection: string, job: string, at: string) =>
+    json<Why>('GET', `${ownPath(place, collection, job)}/why?at=${enc(at)}`),
+  convert: (body: unknown) => json<Converted>('POST', '/minutehand/v1/convert', body),
+  async hasJob(place: Place, collection: string, job: string): Promise<boolean> {
+    try {
+      await send('GET', `${jobPath(place, collection, job)}?${VERSION}`);
+      return true;
+    } catch (thrown) {
+      if (thrown instanceof ApiError && thrown.status === 404) return false;
+      throw thrown;
+    }
+  },
+  async journal(place: Place, collection: string, job: string, from: string | null): Promise<Page<Entry>> {
+    const query = new URLSearchParams();
+    if (job) query.set('job', job);
+    if (from !== null) query.set('position', from);
+    const answer = await json<{ items: Entry[]; position: string | null }>(
+      'GET',
+      `${ownCollection(place, collection)}/journal?${query}`,
+    );
+    return { items: answer.items, next: answer.position };
+  },
+  putJob: (place: Place, collection: string, job: string, properties: unknown) =>
+    json<Job>('PUT', `${jobPath(place, collection, job)}?${VERSION}`, { properties }),
+  patchJob: (place: Place, collection: string, job: string, properties: unknown) =>
+    json<Job>('PATCH', `${jobPath(place, collection, job)}?${VERSION}`, { properties }),
+  async deleteJob(place: Place, collection: string, job: string) {
+    await send('DELETE', `${jobPath(place, collection, job)}?${VERSION}`);
+  },
+  async run(place: Place, collection: string, job: string) {
+    await send('POST', `${jobPath(place, collection, job)}/run?${VERSION}`);
+  },
+  history: (place: Place, collection: string, job: string, from: string | null) =>
+    page<Attempt>(`${jobPath(place, collection, job)}/history`, '&$top=100', from),
+};
+
+/** The last part of a name of ARM, such as `collection/job`. */
+export const lastName = (name: string) => name.slice(name.lastIndexOf('/') + 1);
+
+/** A job for `minutehand`, as lines for a shell. */
+export function asCommand(place: Place, collection: string, job: string, properties: unknown): string {
+  const context = `--subscription ${quoted(place.subscription)} --group ${quoted(place.group)}`;
+  const line = `minutehand job create ${quoted(`${collection}/${job}`)} ${context} --replace --file - <<'JOB'`;
+  return `${line}\n${JSON.stringify({ properties }, null, 2)}\nJOB`;
+}
+
+/** A job as a resource of a template. */
+export function asArm(collection: string, job: string, properties: unknown): string {
+  const type = 'Microsoft.Scheduler/jobCollections/jobs';
+  return JSON.stringify({ type, apiVersion: '2016-03-01', name: `${collection}/${job}`, properties }, null, 2);
+}
+
+/** A text as one word of a shell. */
+const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+/** The call of a job as a line for a shell. The token stays in the shell's environment. */
+export function asCurl(place: Place, collection: string, job: string, properties: unknown): string {
+  const url = `${location.origin}${jobPath(place, collection, job)}?${VERSION}`;
+  return [
+    `curl -X PUT -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json'`,
+    `  ${quoted(url)}`,
+    `  -d ${quoted(JSON.stringify({ properties }))}`,
+  ].join(' \\\n');
+}

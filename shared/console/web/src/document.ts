@@ -1,0 +1,159 @@
+// A job's document and what a form shows of it. Both are one: what the form does not know stays as it is.
+import type { Document, JobProperties } from './api';
+
+export type Often = 'once' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
+
+export const OFTEN: readonly (readonly [Often, string])[] = [
+  ['once', 'Once'],
+  ['minute', 'Minutes'],
+  ['hour', 'Hours'],
+  ['day', 'Day'],
+  ['week', 'Week'],
+  ['month', 'Month'],
+  ['year', 'Year'],
+];
+
+export const WEEK_DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+
+const object = (value: unknown): Document =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Document) : {};
+
+/** The value at a path such as `action.request.uri`. */
+export function at(document: Document, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => object(value)[name], document);
+}
+
+export const text = (document: Document, path: string): string => {
+  const value = at(document, path);
+  return value === undefined || value === null ? '' : String(value);
+};
+
+/** The document with a value at a path; `undefined` removes it, and what it leaves empty around it. */
+export function put(document: Document, path: string, value: unknown): Document {
+  const [name = '', ...rest] = path.split('.');
+  const next = { ...document };
+  const inner = rest.length === 0 ? value : put(object(document[name]), rest.join('.'), value);
+  const isEmpty = inner === undefined || (rest.length > 0 && Object.keys(object(inner)).length === 0);
+  if (isEmpty) delete next[name];
+  else next[name] = inner;
+  return next;
+}
+
+export function often(document: JobProperties): Often {
+  const name = text(document, 'recurrence.frequency').toLowerCase();
+  return OFTEN.find(([one]) => one === name)?.[0] ?? 'once';
+}
+
+/** Which parts of a schedule each frequency takes. */
+const TAKES: Record<Often, string[]> = {
+  once: [],
+  minute: [],
+  hour: ['minutes'],
+  day: ['hours', 'minutes'],
+  week: ['hours', 'minutes', 'weekDays'],
+  month: ['hours', 'minutes', 'monthDays', 'monthlyOccurrences', 'months'],
+  year: ['hours', 'minutes', 'monthDays', 'monthlyOccurrences', 'months'],
+};
+
+export function withOften(document: Document, to: Often): Document {
+  if (to === 'once') return put(document, 'recurrence', undefined);
+  let next = put(document, 'recurrence.frequency', to);
+  for (const part of Object.keys(object(at(next, 'recurrence.schedule')))) {
+    if (!TAKES[to].includes(part)) next = put(next, `recurrence.schedule.${part}`, undefined);
+  }
+  return next;
+}
+
+const numbers = (value: unknown): number[] =>
+  (Array.isArray(value) ? value : []).filter((one): one is number => typeof one === 'number');
+const two = (value: number) => String(value).padStart(2, '0');
+
+/** The times of a day as one text: `02:30, 14:30`. */
+export function times(document: Document): string {
+  const hours = numbers(at(document, 'recurrence.schedule.hours'));
+  const minutes = numbers(at(document, 'recurrence.schedule.minutes'));
+  if (hours.length === 0) return '';
+  const each = minutes.length === 0 ? [0] : minutes;
+  return hours.flatMap((hour) => each.map((minute) => `${two(hour)}:${two(minute)}`)).join(', ');
+}
+
+/**
+ * The document with the times of a text. A schedule pairs every hour with every minute, so times that
+ * are no such pairing are refused, with what to do.
+ */
+export function withTimes(document: Document, written: string): { document: Document; problem: string | null } {
+  const parts = written.split(',').map((part) => part.trim()).filter(Boolean);
+  if (parts.length === 0) {
+    const next = put(put(document, 'recurrence.schedule.hours', undefined), 'recurrence.schedule.minutes', undefined);
+    return { document: next, problem: null };
+  }
+  const read = parts.map((part) => /^(\d{1,2}):(\d{2})$/.exec(part));
+  const bad = parts.find((_, place) => !read[place]);
+  if (bad !== undefined) return { document, problem: `“${bad}” is no time; write hours and minutes, such as 02:30.` };
+  const pairs = read.map((found) => [Number(found?.[1]), Number(found?.[2])] as const);
+  const hours = [...new Set(pairs.map(([hour]) => hour))];
+  const minutes = [...new Set(pairs.map(([, minute]) => minute))];
+  const have = new Set(pairs.map(([hour, minute]) => `${hour}:${minute}`));
+  if (hours.length * minutes.length !== have.size) {
+    return { document, problem: 'One job fires at the same minutes of each hour; make a job for each of the other times.' };
+  }
+  const next = put(put(document, 'recurrence.schedule.hours', hours), 'recurrence.schedule.minutes', minutes);
+  return { document: next, problem: null };
+}
+
+type DayPart = 'weekDays' | 'monthDays' | 'months';
+
+/** The days or months that are chosen of a part of the schedule. */
+export function days(document: Document, part: DayPart): (string | number)[] {
+  const value = at(document, `recurrence.schedule.${part}`);
+  return (Array.isArray(value) ? value : []) as (string | number)[];
+}
+
+export function toggleDay(document: Document, part: DayPart, day: string | number): Document {
+  const same = (one: string | number) => String(one).toLowerCase() === String(day).toLowerCase();
+  const old = days(document, part);
+  const next = old.some(same) ? old.filter((one) => !same(one)) : [...old, day];
+  return put(document, `recurrence.schedule.${part}`, next.length === 0 ? undefined : next);
+}
+
+const isObject = (value: unknown): value is Document =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/**
+ * What a PATCH has to say so that one document becomes another: `null` removes. What is the same is not
+ * sent, so secrets, which no answer contains, stay as they are.
+ */
+export function changes(from: Document, to: Document): Document {
+  const changed: Document = {};
+  for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    const [old, next] = [from[name], to[name]];
+    if (JSON.stringify(old) === JSON.stringify(next)) continue;
+    if (next === undefined) changed[name] = null;
+    else changed[name] = isObject(old) && isObject(next) ? changes(old, next) : next;
+  }
+  return changed;
+}
+
+/** The line of a JSON text that a property stands on, from 1; `null` if it is not there. */
+export function lineOf(json: string, target: string): number | null {
+  const names = target.replace(/^properties\./, '').split('.').filter((name) => !/^\d+$/.test(name));
+  const lines = json.split('\n');
+  let line = 0;
+  let found: number | null = null;
+  for (const name of names) {
+    const next = lines.findIndex((one, place) => place >= line && one.includes(`"${name}"`));
+    if (next < 0) break;
+    found = next + 1;
+    line = next;
+  }
+  return found;
+}
+
+/** A document for a draft: without what only the server may remember. */
+export function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value)
+    .filter(([name]) => !/password|secret|pfx|token|authorization/i.test(name))
+    .map(([name, inner]) => [name, withoutSecrets(inner)]));
+}

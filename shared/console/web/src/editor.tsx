@@ -1,0 +1,715 @@
+// A new job, or a change of one: what is said on the left, what it means on the right.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ApiError, api, asArm, asCommand, asCurl, type Check, type Converted, type Document, type JobProperties, type Preview } from './api';
+import { at, changes, days, type Often, OFTEN, lineOf, often, put, text, times, toggleDay, WEEK_DAYS, withOften, withoutSecrets, withTimes } from './document';
+import { asError, useLoad } from './load';
+import { useKeys } from './keys';
+import { go, guard, inPlace, place, route, say, tick } from './state';
+import { civil, grouped, isoSpan, mine, parts, until } from './time';
+import { capital } from './job';
+import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui';
+
+/** How long the last key rests before the server is asked. */
+const REST_MS = 150;
+/** How long before a screen reader hears the new sentence. */
+const SPEAK_MS = 500;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];
+
+const EXAMPLE: JobProperties = {
+  action: { type: 'Https', request: { method: 'POST', uri: 'https://example.com/' } },
+  recurrence: { frequency: 'day', interval: 1, schedule: { hours: [2], minutes: [30] }, timeZone: mine },
+};
+
+const draftKey = (collection: string, name: string | null) =>
+  `minutehand.draft.${place.value.subscription}/${place.value.group}/${collection}/${name ?? ''}`;
+
+export function NewJob({ collection }: { collection: string }) {
+  const from = route.value.query.get('from');
+  if (from) return <Duplicate key={from} collection={collection} from={from} />;
+  const kept = sessionStorage.getItem(draftKey(collection, null));
+  let first = EXAMPLE;
+  let name = '';
+  try {
+    if (kept) ({ name, properties: first } = JSON.parse(kept) as { name: string; properties: JobProperties });
+  } catch {
+    sessionStorage.removeItem(draftKey(collection, null));
+  }
+  return <Editor key={collection} collection={collection} first={first} startName={name} old={null} />;
+}
+
+/** A new job that begins as another one. No answer of the server holds a secret, so none is copied. */
+function Duplicate({ collection, from }: { collection: string; from: string }) {
+  const loaded = useLoad(
+    `duplicate ${place.value.subscription}/${place.value.group}/${collection}/${from}`,
+    () => api.describe(place.value, collection, from),
+    null,
+  );
+  return (
+    <Panel of={loaded} rows={8}>
+      {(job) => {
+        const { status: _, state: __, ...properties } = job.properties;
+        const secrets = /"(authentication|queueMessage)"/.test(JSON.stringify(properties));
+        return <Editor collection={collection} first={properties} startName="" old={null} note={secrets ? `Passwords and tokens of ${from} are not copied: enter them again.` : null} />;
+      }}
+    </Panel>
+  );
+}
+
+export function EditJob({ collection, name }: { collection: string; name: string }) {
+  const loaded = useLoad(
+    `edit ${place.value.subscription}/${place.value.group}/${collection}/${name}`,
+    () => api.describe(place.value, collection, name),
+    null,
+  );
+  return (
+    <Panel of={loaded} rows={8}>
+      {(job) => {
+        const { status: _, ...properties } = job.properties;
+        return <Editor collection={collection} first={properties} startName={name} old={properties} />;
+      }}
+    </Panel>
+  );
+}
+
+type Tab = 'form' | 'json' | 'cron' | 'as';
+const TABS: readonly (readonly [Tab, string])[] = [['form', 'Form'], ['json', 'JSON'], ['cron', 'From a cron line'], ['as', 'As curl, CLI, ARM']];
+
+interface Asked {
+  preview: Preview | null;
+  error: ApiError | null;
+  check: Check | null;
+  took: number | null;
+}
+
+/** Asks the server what a document means, a moment after the last change of it. */
+function useMeaning(collection: string, name: string, properties: JobProperties, isNew: boolean): Asked {
+  const [asked, set] = useState<Asked>({ preview: null, error: null, check: null, took: null });
+  const json = JSON.stringify(properties);
+  useEffect(() => {
+    let isOver = false;
+    const timer = setTimeout(() => {
+      const begun = performance.now();
+      const body = { properties: JSON.parse(json) as JobProperties };
+      api.preview({ ...body, count: 5 }).then(
+        (preview) => isOver || set((old) => ({ ...old, preview, error: null, took: performance.now() - begun })),
+        (thrown: unknown) => isOver || set((old) => ({ ...old, error: asError(thrown) })),
+      );
+      // A name is needed to ask for the rest: any will do while there is none.
+      api.check(place.value, collection, name || 'new-job', body).then(
+        (check) => isOver || set((old) => ({ ...old, check })),
+        () => isOver || set((old) => ({ ...old, check: null })),
+      );
+    }, REST_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [json, collection, isNew ? name : '']);
+  return asked;
+}
+
+function Editor({ collection, first, startName, old, note = null }: {
+  /** What has to be said first. */
+  note?: string | null;
+  collection: string;
+  first: JobProperties;
+  startName: string;
+  old: JobProperties | null;
+}) {
+  const [properties, setProperties] = useState(first);
+  const [name, setName] = useState(startName);
+  const [tab, setTab] = useState<Tab>('form');
+  const [json, setJson] = useState('');
+  const [jsonProblem, setJsonProblem] = useState<string | null>(null);
+  const [refused, setRefused] = useState<ApiError | null>(null);
+  const [isSaving, setSaving] = useState(false);
+  const asked = useMeaning(collection, name, properties, old === null);
+  const isChanged = name !== startName || JSON.stringify(properties) !== JSON.stringify(first);
+
+  useEffect(() => {
+    if (old === null && isChanged) {
+      const draft = JSON.stringify({ name, properties: withoutSecrets(properties) });
+      sessionStorage.setItem(draftKey(collection, null), draft);
+    }
+  }, [properties, name]);
+  useEffect(() => {
+    guard.value = isChanged && !isSaving ? () => 'Leave? What you changed is not saved.' : null;
+    return () => { guard.value = null; };
+  }, [isChanged, isSaving]);
+
+  const change = (next: JobProperties) => {
+    setRefused(null);
+    setProperties(next);
+  };
+  const show = (to: Tab) => {
+    if (to === 'json') {
+      setJson(JSON.stringify(properties, null, 2));
+      setJsonProblem(null);
+    }
+    setTab(to);
+  };
+  const writeJson = (written: string) => {
+    setJson(written);
+    try {
+      const read: unknown = JSON.parse(written);
+      if (read === null || typeof read !== 'object' || Array.isArray(read)) throw new Error('Write an object: {…}.');
+      setJsonProblem(null);
+      change(read as JobProperties);
+    } catch (thrown) {
+      setJsonProblem((thrown as Error).message);
+    }
+  };
+  const leave = () => {
+    guard.value = null;
+    if (old === null) sessionStorage.removeItem(draftKey(collection, null));
+  };
+  const save = async (isTrial: boolean) => {
+    if (isSaving || jsonProblem !== null) return;
+    setSaving(true);
+    setRefused(null);
+    try {
+      if (old) await api.patchJob(place.value, collection, startName, changes(old, properties));
+      else await api.putJob(place.value, collection, name, isTrial ? { ...properties, state: 'Disabled' } : properties);
+      if (isTrial) await api.run(place.value, collection, name);
+      leave();
+      say(isTrial ? `${name} is saved switched off, and runs once.` : `${name} is saved.`);
+      go(inPlace('job', collection, name));
+    } catch (thrown) {
+      setSaving(false);
+      setRefused(asError(thrown));
+    }
+  };
+  const discard = () => {
+    leave();
+    go(old ? inPlace('job', collection, startName) : inPlace('jobs', collection));
+  };
+  useKeys({
+    'Ctrl+Enter': () => void save(false),
+    'Ctrl+/': () => show(tab === 'json' ? 'form' : 'json'),
+  });
+
+  const problem = refused && refused.target !== null
+    ? { message: refused.message, target: refused.target }
+    : asked.check?.problems[0] ?? (asked.error ? { message: asked.error.message, target: asked.error.target } : null);
+  const of = (path: string) => {
+    const about = (problem?.target ?? '').replace(/^properties\./, '');
+    return about === path || about.startsWith(`${path}.`) ? problem?.message : undefined;
+  };
+  return (
+    <>
+      <div class="head">
+        <div><Crumbs collection={collection} here={old ? 'edit' : 'new job'} /><Title>{old ? startName : 'New job'}</Title></div>
+        <div class="acts">
+          <button type="button" class="btn bare" onClick={discard}>Discard</button>
+          {!old && <button type="button" class="btn" disabled={isSaving || !name} onClick={() => void save(true)}>Save switched off, and try it once</button>}
+          <button type="button" class="btn go" disabled={isSaving || !name || (old !== null && !isChanged)} onClick={() => void save(false)}>Save <Key>Ctrl ⏎</Key></button>
+        </div>
+      </div>
+      {note && <p class="notice" role="status">{note}</p>}
+      {refused && <ErrorPanel error={refused} />}
+      <div class="grid wiz">
+        <div class="sheet">
+          <Tabs tab={tab} onShow={show} />
+          <div role="tabpanel" id="tabpanel" aria-labelledby={`tab-${tab}`}>
+            {tab === 'form' && <Form properties={properties} change={change} of={of} name={name} setName={old ? null : setName} collection={collection} />}
+            {tab === 'json' && <Json json={json} onWrite={writeJson} problem={jsonProblem ?? problem?.message ?? null} line={problem?.target && jsonProblem === null ? lineOf(json, problem.target) : null} />}
+            {tab === 'cron' && <Cron zone={text(properties, 'recurrence.timeZone')} onTake={(recurrence) => { change({ ...properties, recurrence }); show('form'); }} />}
+            {tab === 'as' && <Elsewhere collection={collection} name={name || 'NAME'} properties={withoutSecrets(properties) as JobProperties} />}
+          </div>
+        </div>
+        <Meaning asked={asked} problem={problem?.message ?? null} isExample={!isChanged && !old} zone={text(properties, 'recurrence.timeZone')} isEdit={old !== null} />
+      </div>
+    </>
+  );
+}
+
+function Tabs({ tab, onShow }: { tab: Tab; onShow: (tab: Tab) => void }) {
+  const list = useRef<HTMLDivElement>(null);
+  const pressed = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? TABS.length - 1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const next = (TABS.findIndex(([one]) => one === tab) + step) % TABS.length;
+    const to = TABS[next]?.[0];
+    if (!to) return;
+    onShow(to);
+    list.current?.querySelectorAll('button')[next]?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Ways to write it" ref={list} onKeyDown={pressed}>
+      {TABS.map(([one, label]) => (
+        <button key={one} type="button" role="tab" id={`tab-${one}`} aria-selected={one === tab} aria-controls="tabpanel"
+          tabIndex={one === tab ? 0 : -1} onClick={() => onShow(one)}>{label}</button>
+      ))}
+    </div>
+  );
+}
+
+interface FormProps {
+  properties: JobProperties;
+  change: (next: JobProperties) => void;
+  of: (path: string) => string | undefined;
+  name: string;
+  setName: ((name: string) => void) | null;
+  collection: string;
+}
+
+const ONE_OF: Record<Often, string> = { once: '', minute: 'minutes', hour: 'hours', day: 'days', week: 'weeks', month: 'months', year: 'years' };
+
+function Form(given: FormProps) {
+  return (
+    <>
+      <When {...given} />
+      <Act {...given} />
+      <Fails {...given} />
+      <fieldset class="step"><legend class="hd"><i>4</i> Name</legend>
+        <Field label={`Name in ${given.collection}`} problem={given.of('name')}>
+          {(field) => <input {...field} class="i" value={given.name} readOnly={given.setName === null} autocomplete="off" spellcheck={false} onInput={(event) => given.setName?.(event.currentTarget.value)} />}
+        </Field>
+      </fieldset>
+    </>
+  );
+}
+
+function When({ properties, change, of }: FormProps) {
+  const kind = often(properties);
+  const [written, setWritten] = useState(times(properties));
+  const [problem, setProblem] = useState<string | null>(null);
+  const set = (path: string, value: unknown) => change(put(properties, path, value));
+  const write = (value: string) => {
+    setWritten(value);
+    const read = withTimes(properties, value);
+    setProblem(read.problem);
+    if (read.problem === null) change(read.document);
+  };
+  const turn = (to: Often) => {
+    change(withOften(properties, to));
+    if (to === 'once' || to === 'minute' || to === 'hour') setWritten('');
+  };
+  const zones = useLoad('zones', api.zones, null);
+  const isLong = kind === 'month' || kind === 'year';
+  const hasDays = kind === 'week' || isLong;
+  return (
+    <fieldset class="step"><legend class="hd"><i>1</i> When</legend>
+      <Choice label="How often" value={kind} options={OFTEN} onChange={turn} />
+      {kind !== 'once' && (
+        <div class="row2">
+          <Field label="Every" problem={of('recurrence.interval')}>
+            {(field) => <span class="beside"><input {...field} class="i short" inputMode="numeric" value={text(properties, 'recurrence.interval')} onInput={(event) => set('recurrence.interval', number(event.currentTarget.value))} /> {ONE_OF[kind]}</span>}
+          </Field>
+          {kind === 'hour' && (
+            <Field label="At minutes" problem={of('recurrence.schedule.minutes')}>
+              {(field) => <input {...field} class="i" placeholder="as it started" value={list(at(properties, 'recurrence.schedule.minutes'))} onChange={(event) => set('recurrence.schedule.minutes', listed(event.currentTarget.value))} />}
+            </Field>
+          )}
+          {(kind === 'day' || hasDays) && (
+            <Field label="At" problem={problem ?? of('recurrence.schedule.hours') ?? of('recurrence.schedule.minutes')}>
+              {(field) => <input {...field} class="i" placeholder="02:30, 14:30" value={written} onInput={(event) => write(event.currentTarget.value)} />}
+            </Field>
+          )}
+        </div>
+      )}
+      {kind === 'week' && (
+        <Days label="Days of the week" problem={of('recurrence.schedule.weekDays')} all={WEEK_DAYS.map((day) => [day, day.slice(0, 3)])}
+          chosen={days(properties, 'weekDays')} onToggle={(day) => change(toggleDay(properties, 'weekDays', day))} />
+      )}
+      {kind === 'year' && (
+        <Days label="Months" problem={of('recurrence.schedule.months')} all={MONTHS.map((month, place) => [place + 1, month])}
+          chosen={days(properties, 'months')} onToggle={(month) => change(toggleDay(properties, 'months', month))} />
+      )}
+      {isLong && (
+        <Days label="Days of the month" problem={of('recurrence.schedule.monthDays')}
+          all={[...Array.from({ length: 31 }, (_, day) => [day + 1, String(day + 1)] as [number, string]), [-1, 'last']]}
+          chosen={days(properties, 'monthDays')} onToggle={(day) => change(toggleDay(properties, 'monthDays', day))} />
+      )}
+      <div class="row2">
+        {kind !== 'once' && (
+          <Field label="Time zone" problem={of('recurrence.timeZone')}>
+            {(field) => (
+              <>
+                <input {...field} class="i" list="zones" placeholder="UTC" spellcheck={false} value={text(properties, 'recurrence.timeZone')} onInput={(event) => set('recurrence.timeZone', event.currentTarget.value || undefined)} />
+                <datalist id="zones">{(zones.data?.names ?? []).map((zone) => <option key={zone} value={zone} />)}</datalist>
+              </>
+            )}
+          </Field>
+        )}
+        <Field label={kind === 'once' ? 'At' : 'Starts'} problem={of('startTime')}>
+          {(field) => <input {...field} class="i" placeholder="at once, when it is saved" value={text(properties, 'startTime')} onInput={(event) => set('startTime', event.currentTarget.value || undefined)} />}
+        </Field>
+        {kind !== 'once' && (
+          <>
+            <Field label="Ends" problem={of('recurrence.endTime')}>
+              {(field) => <input {...field} class="i" placeholder="never" value={text(properties, 'recurrence.endTime')} onInput={(event) => set('recurrence.endTime', event.currentTarget.value || undefined)} />}
+            </Field>
+            <Field label="Times at most" problem={of('recurrence.count')}>
+              {(field) => <input {...field} class="i short" inputMode="numeric" placeholder="no limit" value={text(properties, 'recurrence.count')} onInput={(event) => set('recurrence.count', number(event.currentTarget.value))} />}
+            </Field>
+          </>
+        )}
+      </div>
+    </fieldset>
+  );
+}
+
+/** A number if the text is one; else the text, so that the server says what is wrong with it. */
+const number = (value: string): unknown => (value === '' ? undefined : /^\d+$/.test(value) ? Number(value) : value);
+const list = (value: unknown) => (Array.isArray(value) ? value.join(', ') : '');
+const listed = (value: string): unknown => {
+  const all = value.split(',').map((one) => one.trim()).filter(Boolean).map(number);
+  return all.length === 0 ? undefined : all;
+};
+
+function Days({ label, all, chosen, problem, onToggle }: {
+  label: string;
+  all: [string | number, string][];
+  chosen: (string | number)[];
+  problem: string | undefined;
+  onToggle: (day: string | number) => void;
+}) {
+  const group = useRef<HTMLDivElement>(null);
+  const [here, setHere] = useState(0);
+  const has = (day: string | number) => chosen.some((one) => String(one).toLowerCase() === String(day).toLowerCase());
+  const pressed = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 16, ArrowUp: -16 };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(all.length - 1, here + step));
+    setHere(next);
+    group.current?.querySelectorAll('button')[next]?.focus();
+  };
+  return (
+    <>
+      <div class={`days${all.length < 16 ? ' few' : ''}`} role="group" aria-label={label} ref={group} onKeyDown={pressed}>
+        {all.map(([day, short], place) => (
+          <button key={day} type="button" aria-pressed={has(day)} aria-label={short === 'last' ? 'last day' : String(day)} tabIndex={place === here ? 0 : -1}
+            onFocus={() => setHere(place)} onClick={() => onToggle(day)}>{short}</button>
+        ))}
+      </div>
+      {problem && <p class="err"><span aria-hidden="true">◆</span>{problem}</p>}
+    </>
+  );
+}
+
+function Act(given: FormProps) {
+  return (
+    <fieldset class="step"><legend class="hd"><i>2</i> What</legend>
+      <Action {...given} base="action" label="Type of action" />
+    </fieldset>
+  );
+}
+
+/** An action: that of the job, or that after its failure. */
+function Action({ properties, change, of, base, label }: FormProps & { base: string; label: string }) {
+  const type = text(properties, `${base}.type`) || 'Https';
+  const isHttp = /^https?$/i.test(type);
+  const set = (path: string, value: unknown) => change(put(properties, `${base}.${path}`, value));
+  const turn = (to: string) => {
+    const old = at(properties, base) as Document | undefined;
+    const rest = old ? { retryPolicy: old.retryPolicy, errorAction: old.errorAction } : {};
+    if (to === 'StorageQueue') {
+      change(put(properties, base, { ...rest, type: to, queueMessage: { storageAccount: '', queueName: '', sasToken: '', message: '' } }));
+    } else if (isHttp) set('type', to);
+    else change(put(properties, base, { ...rest, type: to, request: { method: 'POST', uri: '' } }));
+  };
+  const headers = at(properties, `${base}.request.headers`) as Record<string, string> | undefined;
+  return (
+    <>
+      {isHttp || type === 'StorageQueue'
+        ? <Choice label={label} value={type} options={[['Https', 'HTTPS'], ['Http', 'HTTP'], ['StorageQueue', 'Storage queue']]} onChange={turn} />
+        : <p>The action is of type <b>{type}</b>. <span class="muted">Its properties are in the tab JSON.</span></p>}
+      {isHttp && (
+        <>
+          <div class="row2 whole">
+            <Field label="Method" problem={of(`${base}.request.method`)}>
+              {(field) => (
+                <select {...field} class="i" value={text(properties, `${base}.request.method`).toUpperCase() || 'GET'} onChange={(event) => set('request.method', event.currentTarget.value)}>
+                  {METHODS.map((one) => <option key={one}>{one}</option>)}
+                </select>
+              )}
+            </Field>
+            <Field label="URL" problem={of(`${base}.request.uri`) ?? of(`${base}.type`)}>
+              {(field) => <input {...field} class={`i${field['aria-invalid'] ? ' bad' : ''}`} spellcheck={false} value={text(properties, `${base}.request.uri`)} onInput={(event) => set('request.uri', event.currentTarget.value)} />}
+            </Field>
+          </div>
+          <div class="row2 whole">
+            <Field label="Headers, one a line" problem={of(`${base}.request.headers`)}>
+              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} placeholder="Content-Type: application/json" onChange={(event) => set('request.headers', readHeaders(event.currentTarget.value))}>{Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`).join('\n')}</textarea>}
+            </Field>
+            <Field label="Body" problem={of(`${base}.request.body`)}>
+              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} value={text(properties, `${base}.request.body`)} onInput={(event) => set('request.body', event.currentTarget.value || undefined)} />}
+            </Field>
+          </div>
+          <Authentication properties={properties} change={change} of={of} base={`${base}.request.authentication`} />
+        </>
+      )}
+      {type === 'StorageQueue' && <Parts properties={properties} change={change} of={of} base={`${base}.queueMessage`} parts={QUEUE} />}
+    </>
+  );
+}
+
+/** A field each for the properties at a path; a secret is not shown. */
+function Parts({ properties, change, of, base, parts }: Pick<FormProps, 'properties' | 'change' | 'of'> & {
+  base: string;
+  parts: readonly Part[];
+}) {
+  return (
+    <div class="row2 whole even">
+      {parts.map(([part, label, isSecret]) => {
+        const path = `${base}.${part}`;
+        const value = text(properties, path);
+        const write = (event: { currentTarget: HTMLInputElement }) => change(put(properties, path, event.currentTarget.value));
+        return (
+          <Field key={part} label={label} problem={of(path)}>
+            {(field) => (isSecret
+              ? <input {...field} class="i" type="password" autocomplete="off" value={value} onInput={write} />
+              : <input {...field} class="i" autocomplete="off" spellcheck={false} value={value} onInput={write} />)}
+          </Field>
+        );
+      })}
+    </div>
+  );
+}
+
+/** The name of a property, its label, and whether it is a secret. */
+type Part = readonly [string, string, boolean?];
+
+const AUTHENTICATIONS: Record<string, readonly Part[]> = {
+  Basic: [['username', 'User'], ['password', 'Password', true]],
+  ClientCertificate: [['pfx', 'Certificate and key, as PFX in Base64', true], ['password', 'Password of the PFX', true]],
+  ActiveDirectoryOAuth: [['tenant', 'Tenant'], ['audience', 'Audience'], ['clientId', 'Client id'], ['secret', 'Secret', true]],
+};
+const AUTHENTICATION_NAMES: readonly (readonly [string, string])[] = [
+  ['', 'none'], ['Basic', 'Basic'], ['ClientCertificate', 'Client certificate'], ['ActiveDirectoryOAuth', 'OAuth'],
+];
+
+function Authentication({ properties, change, of, base }: Pick<FormProps, 'properties' | 'change' | 'of'> & { base: string }) {
+  const type = text(properties, `${base}.type`);
+  const known = AUTHENTICATION_NAMES.find(([one]) => one.toLowerCase() === type.toLowerCase())?.[0] ?? type;
+  const parts = AUTHENTICATIONS[known];
+  return (
+    <>
+      <div class="row2">
+        <Field label="Authentication" problem={of(base)}>
+          {(field) => (
+            <select {...field} class="i" value={known} onChange={(event) => change(put(properties, base, event.currentTarget.value ? { type: event.currentTarget.value } : undefined))}>
+              {AUTHENTICATION_NAMES.map(([value, name]) => <option key={value} value={value}>{name}</option>)}
+              {!AUTHENTICATION_NAMES.some(([value]) => value === known) && <option>{known}</option>}
+            </select>
+          )}
+        </Field>
+      </div>
+      {parts && <Parts properties={properties} change={change} of={of} base={base} parts={parts} />}
+    </>
+  );
+}
+
+const QUEUE: readonly Part[] = [
+  ['storageAccount', 'Storage account'],
+  ['queueName', 'Queue'],
+  ['sasToken', 'SAS token', true],
+  ['message', 'Message'],
+];
+
+function readHeaders(written: string): Record<string, string> | undefined {
+  const entries = written.split('\n').filter((line) => line.includes(':')).map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const;
+  });
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+function Fails(given: FormProps) {
+  const { properties, change, of } = given;
+  const hasError = at(properties, 'action.errorAction') !== undefined;
+  const set = (path: string, value: unknown) => change(put(properties, path, value));
+  const isNone = /none/i.test(text(properties, 'action.retryPolicy.retryType'));
+  const count = text(properties, 'action.retryPolicy.retryCount');
+  const pause = text(properties, 'action.retryPolicy.retryInterval');
+  return (
+    <fieldset class="step"><legend class="hd"><i>3</i> If it fails</legend>
+      <Choice label="Retries" value={isNone ? 'None' : 'Fixed'} options={[['Fixed', 'try again'], ['None', 'do not try again']]}
+        onChange={(to) => set('action.retryPolicy', to === 'None' ? { retryType: 'None' } : { retryType: 'Fixed' })} />
+      {!isNone && (
+        <div class="row2">
+          <Field label="How often" problem={of('action.retryPolicy.retryCount')}>
+            {(field) => <input {...field} class="i short" inputMode="numeric" placeholder="4" value={count} onInput={(event) => set('action.retryPolicy.retryCount', number(event.currentTarget.value))} />}
+          </Field>
+          <Field label="How far apart" problem={of('action.retryPolicy.retryInterval')}>
+            {(field) => <input {...field} class="i short" placeholder="PT30S" value={pause} onInput={(event) => set('action.retryPolicy.retryInterval', event.currentTarget.value || undefined)} />}
+          </Field>
+        </div>
+      )}
+      <p class="then">When the last attempt has failed</p>
+      <Choice label="When the last attempt has failed" value={hasError ? 'call' : 'nothing'} options={[['nothing', 'do nothing more'], ['call', 'perform another action']]}
+        onChange={(to) => set('action.errorAction', to === 'call' ? { type: 'Https', request: { method: 'POST', uri: '' } } : undefined)} />
+      {hasError && <div class="inner"><Action {...given} base="action.errorAction" label="Type of the other action" /></div>}
+    </fieldset>
+  );
+}
+
+function Json({ json, onWrite, problem, line }: { json: string; onWrite: (text: string) => void; problem: string | null; line: number | null }) {
+  const count = json.split('\n').length;
+  return (
+    <div class="step json">
+      <pre class="gutter" aria-hidden="true">{Array.from({ length: count }, (_, row) => <span key={row} class={row + 1 === line ? 'bad' : ''}>{row + 1}{'\n'}</span>)}</pre>
+      <textarea aria-label="The job as JSON" spellcheck={false} rows={Math.max(18, count)} value={json} aria-invalid={problem !== null}
+        aria-describedby={problem ? 'json-problem' : undefined} onInput={(event) => onWrite(event.currentTarget.value)} />
+      {problem && <p class="err" id="json-problem"><span aria-hidden="true">◆</span>{line !== null && `Line ${line}: `}{problem}</p>}
+    </div>
+  );
+}
+
+/** Asks the server what a line of a crontab means, and takes its recurrence over. */
+function Cron({ zone, onTake }: { zone: string; onTake: (recurrence: Document) => void }) {
+  const [line, setLine] = useState('');
+  const [found, setFound] = useState<Converted | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const read = async (event: Event) => {
+    event.preventDefault();
+    setError(null);
+    setFound(null);
+    // A command has to stand there, and becomes an action that is not taken over.
+    const text = `${line.trim()} command`;
+    try {
+      setFound(await api.convert({ format: 'crontab', text, template: 'https://example.com/?{command}', ...(zone && { timeZone: zone }) }));
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  };
+  return (
+    <div class="step">
+      <form class="row2" onSubmit={read}>
+        <Field label="Minute, hour, day, month, day of the week">
+          {(field) => <input {...field} class="i mono" required placeholder="*/15 8-17 * * 1-5" spellcheck={false} value={line} onInput={(event) => setLine(event.currentTarget.value)} />}
+        </Field>
+        <button type="submit" class="btn">Read it</button>
+      </form>
+      {error && <ErrorPanel error={error} />}
+      {found?.problems.map((one, row) => <p key={row} class="err"><span aria-hidden="true">◆</span>{one.why} {one.remedy}</p>)}
+      {found && found.jobs.length > 1 && <p class="muted">Cron means either of two things here, so it takes a job for each.</p>}
+      {found?.jobs.map((job) => (
+        <p key={job.name} class="row2"><span class="voice">{capital(job.sentence)}</span>
+          <button type="button" class="btn sm" onClick={() => onTake(job.document.properties.recurrence ?? {})}>Take it</button></p>
+      ))}
+    </div>
+  );
+}
+
+/** The job for other tools. */
+function Elsewhere({ collection, name, properties }: { collection: string; name: string; properties: JobProperties }) {
+  const forms: [string, string][] = [
+    ['curl', asCurl(place.value, collection, name, properties)],
+    ['The command line', asCommand(place.value, collection, name, properties)],
+    ['A resource of an ARM template', asArm(collection, name, properties)],
+  ];
+  return (
+    <div class="step">
+      {forms.map(([title, written]) => (
+        <section key={title} aria-label={title}>
+          <p class="acts"><b>{title}</b><Copy text={() => written} /></p>
+          <pre class="code" tabIndex={0} role="group" aria-label={title}>{written}</pre>
+        </section>
+      ))}
+      <p class="faint">Secrets are left out. The token for curl comes from the shell's environment.</p>
+    </div>
+  );
+}
+
+function Meaning({ asked, problem, isExample, zone, isEdit }: {
+  asked: Asked;
+  problem: string | null;
+  isExample: boolean;
+  zone: string;
+  isEdit: boolean;
+}) {
+  tick.value;
+  const { preview, check, took } = asked;
+  const spoken = useSpoken(problem ?? preview?.sentence ?? '');
+  const before = useRef<string | null>(null);
+  const sentence = preview ? capital(preview.sentence) : null;
+  const marked = useMemo(() => {
+    const old = before.current;
+    before.current = sentence;
+    return sentence === null ? [] : words(old, sentence);
+  }, [sentence]);
+  return (
+    <aside class="sheet pv" aria-labelledby="meaning">
+      <header>
+        <h2 id="meaning">{isExample ? 'An example' : 'What you have said'}</h2>
+        <span class="r">{took !== null && `asked the server, ${Math.round(took)} ms`}</span>
+      </header>
+      <p class={`say${asked.error ? ' faint' : ''}`} data-testid="sentence">{marked.map(([word, isNew], place) => (isNew ? <mark key={place}>{word}</mark> : word))}</p>
+      <p class="vh" aria-live="polite">{spoken}</p>
+      {asked.error && <ErrorPanel error={asked.error} />}
+      {check?.warnings.map((warning) => (
+        <div class="warn" key={warning.message}><i aria-hidden="true">▲</i><span>{warning.message}</span></div>
+      ))}
+      {!check && preview?.firesOnSave && (
+        <div class="warn"><i aria-hidden="true">▲</i><span><b>It also fires at once when you save,</b> since no start is given.</span></div>
+      )}
+      {isEdit && check?.change && <Change change={check.change} zone={zone || 'UTC'} />}
+      {preview && (
+        <>
+          <table>
+            <thead><tr><th>Next</th><th>{zone || 'UTC'}</th><th>UTC</th><th class="num">in</th></tr></thead>
+            <tbody>
+              {preview.occurrences.map((one) => {
+                const instant = Date.parse(one.at);
+                return (
+                  <tr key={one.at}>
+                    <td>{dayOf(one.local)}</td>
+                    <td><b>{one.local.slice(11, 16)}</b> <span class="faint">{one.offset.replace('-', '−')}</span></td>
+                    <td class="muted">{parts(instant, 'UTC').time}</td>
+                    <td class="num muted">{one.note ? <span class="note">▲ {one.note.text}</span> : until(instant).replace(/^in /, '')}</td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+          <p class="faint pad">
+            {preview.occurrences.length === 0 ? 'It never fires.' : `${grouped(preview.perYear)} a year${preview.smallestGap ? `, never two closer than ${isoSpan(preview.smallestGap)}` : ''}.`}
+            {preview.clockChanges.slice(0, 3).map((one) => <span key={one.at} class="note line">▲ {dayOf(one.local)}: {one.note?.text}</span>)}
+          </p>
+        </>
+      )}
+    </aside>
+  );
+}
+
+function Change({ change, zone }: { change: NonNullable<Check['change']>; zone: string }) {
+  if (!change.timing) return null;
+  const shown = (all: string[]) => all.slice(0, 3).map((one) => civil(Date.parse(one), zone)).join(', ') || 'none';
+  return (
+    <div class="warn">
+      <i aria-hidden="true">▲</i>
+      <span>
+        The timing changes{change.dropsPending && ': pending retries are dropped'}{change.countRestarts && ', and the count starts again'}.
+        <span class="line">Goes: {shown(change.gone)}{change.gone.length > 3 && ` and ${change.gone.length - 3} more`}.</span>
+        <span class="line">Comes: {shown(change.new)}{change.new.length > 3 && ` and ${change.new.length - 3} more`}.</span>
+      </span>
+    </div>
+  );
+}
+
+function dayOf(local: string): string {
+  const day = parts(Date.parse(`${local.slice(0, 10)}T00:00:00Z`), 'UTC');
+  return `${day.day} ${day.year}`;
+}
+
+/** The words of a sentence, and which of them the one before did not have. */
+function words(old: string | null, next: string): [string, boolean][] {
+  const had = new Set(old?.split(' '));
+  return next.split(' ').map((word, place) => [`${place > 0 ? ' ' : ''}${word}`, old !== null && !had.has(word)]);
+}
+
+/** A text for a screen reader, once it has rested. */
+function useSpoken(text: string): string {
+  const [spoken, set] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => set(text), SPEAK_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return spoken;
+}

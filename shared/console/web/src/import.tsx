@@ -1,0 +1,176 @@
+// Jobs of other schedulers. The server reads the file; nothing is written before it is asked for.
+import { useRef, useState } from 'preact/hooks';
+import { type ApiError, api, type Converted, type ConvertedJob } from './api';
+import { asError, useLoad } from './load';
+import { inPlace, may, place, say } from './state';
+import { grouped, until } from './time';
+import { ErrorPanel, Field, Title } from './ui';
+
+const FORMATS = [
+  ['crontab', 'crontab'],
+  ['eventbridge', 'EventBridge Scheduler'],
+  ['azure', 'Azure Scheduler'],
+] as const;
+const EXAMPLES: Record<string, string> = {
+  crontab: 'CRON_TZ=Europe/Berlin\n*/15 8-17 * * 1-5 /usr/bin/sync\n@daily /usr/bin/backup',
+  eventbridge: '[{"Name":"nightly","ScheduleExpression":"cron(30 2 * * ? *)","Target":{"Arn":"arn:aws:sqs:…"}}]',
+  azure: '{"value":[{"name":"collection/job","properties":{"action":{…}}}]}',
+};
+/** How many jobs are written at once. */
+const AT_ONCE = 8;
+
+interface Outcome {
+  isDone: boolean;
+  message: string;
+}
+
+export function Import() {
+  const [format, setFormat] = useState<string>('crontab');
+  const [text, setText] = useState('');
+  const [template, setTemplate] = useState('');
+  const [zone, setZone] = useState('');
+  const [into, setInto] = useState('');
+  const [found, setFound] = useState<Converted | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const collections = useLoad('collections for import', () => api.collections(place.value, null), null);
+  const names = (collections.data?.items ?? []).map((one) => one.name);
+  const target = into || names[0] || '';
+  const read = async (event: Event) => {
+    event.preventDefault();
+    setError(null);
+    setFound(null);
+    const options = { ...(template && { template }), ...(zone && { timeZone: zone }) };
+    try {
+      const converted = await api.convert({ format, text, ...options });
+      setFound(converted);
+      say(`${converted.jobs.length} jobs, ${converted.problems.length} problems.`);
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  };
+  const drop = async (files: FileList | null | undefined) => {
+    const file = files?.[0];
+    if (file) setText(await file.text());
+  };
+  return (
+    <>
+      <div class="head"><div><p class="eyebrow">{place.value.group}</p><Title>Import</Title></div></div>
+      <form class="sheet form" onSubmit={read} onDragOver={(event) => event.preventDefault()}
+        onDrop={(event) => { event.preventDefault(); void drop(event.dataTransfer?.files); }}>
+        <div class="row2">
+          <Field label="Format">
+            {(given) => <select {...given} class="i" value={format} onChange={(event) => setFormat(event.currentTarget.value)}>{FORMATS.map(([value, label]) => <option key={value} value={value}>{label}</option>)}</select>}
+          </Field>
+          <Field label="File">{(given) => <input {...given} class="i" type="file" onChange={(event) => void drop(event.currentTarget.files)} />}</Field>
+          {format === 'crontab' && (
+            <>
+              <Field label="A command becomes">{(given) => <input {...given} class="i" placeholder="https://runner.example.com/run?cmd={command}" value={template} onInput={(event) => setTemplate(event.currentTarget.value)} />}</Field>
+              <Field label="Time zone, if the file names none">{(given) => <input {...given} class="i" placeholder="UTC" value={zone} onInput={(event) => setZone(event.currentTarget.value)} />}</Field>
+            </>
+          )}
+        </div>
+        <Field label="Text: paste it, or drop a file">
+          {(given) => <textarea {...given} rows={10} required spellcheck={false} placeholder={EXAMPLES[format] ?? ''} value={text} onInput={(event) => setText(event.currentTarget.value)} />}
+        </Field>
+        <p class="acts"><button type="submit" class="btn go">Read it</button><span class="muted">Nothing is written yet.</span></p>
+      </form>
+      {error && <ErrorPanel error={error} />}
+      {found && (
+        <>
+          {found.problems.length > 0 && (
+            <section class="sheet" aria-labelledby="problems">
+              <header><h2 id="problems">To look at</h2><span class="muted">{grouped(found.problems.length)}</span></header>
+              <div class="scrolls" tabIndex={0} role="group" aria-labelledby="problems">
+                <table><tbody>
+                  {found.problems.map((one, row) => (
+                    <tr key={row}><td class="nowrap">{where(one)}</td><td>{one.job ?? ''}</td><td><span class="late" aria-hidden="true">▲</span> {one.why} <span class="muted">{one.remedy}</span></td></tr>
+                  ))}
+                </tbody></table>
+              </div>
+            </section>
+          )}
+          <Write key={JSON.stringify(found)} found={found} names={names} into={target} setInto={setInto} />
+        </>
+      )}
+    </>
+  );
+}
+
+const where = ({ line, path }: { line?: number; path?: string }) => (line ? `line ${line}` : (path ?? ''));
+
+function Write({ found, names, into, setInto }: {
+  found: Converted;
+  names: string[];
+  into: string;
+  setInto: (name: string) => void;
+}) {
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
+  const [isBusy, setBusy] = useState(false);
+  const [replaces, setReplaces] = useState(false);
+  const isStopped = useRef(false);
+  const ready = found.jobs.filter((job) => job.secrets.length === 0);
+  const left = ready.filter((job) => !outcomes.get(job.name)?.isDone);
+  const done = ready.length - left.length;
+  const note = (name: string, outcome: Outcome) => setOutcomes((old) => new Map(old).set(name, outcome));
+  const write = async (job: ConvertedJob) => {
+    try {
+      if (!replaces && (await api.hasJob(place.value, into, job.name))) {
+        note(job.name, { isDone: false, message: 'The name is taken. Allow replacing, or delete that job.' });
+        return;
+      }
+      await api.putJob(place.value, into, job.name, job.document.properties);
+      note(job.name, { isDone: true, message: 'imported' });
+    } catch (thrown) {
+      note(job.name, { isDone: false, message: asError(thrown).message });
+    }
+  };
+  const run = async () => {
+    setBusy(true);
+    isStopped.current = false;
+    const queue = left.slice();
+    const lane = async (): Promise<void> => {
+      const job = isStopped.current ? undefined : queue.shift();
+      if (!job) return;
+      await write(job);
+      return lane();
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    setBusy(false);
+    say('The import has ended.');
+  };
+  return (
+    <section class="sheet" aria-labelledby="jobs">
+      <header>
+        <h2 id="jobs">{grouped(found.jobs.length)} jobs of {grouped(found.found)} schedules</h2>
+        <span class="muted" role="status">{done > 0 && `${grouped(done)} imported`}</span>
+      </header>
+      <div class="row2 pad16">
+        <Field label="Into">{(given) => <select {...given} class="i" value={into} onChange={(event) => setInto(event.currentTarget.value)}>{names.map((name) => <option key={name}>{name}</option>)}</select>}</Field>
+        <label class="check"><input type="checkbox" checked={replaces} onChange={(event) => setReplaces(event.currentTarget.checked)} /> Replace jobs of the same name</label>
+        {isBusy
+          ? <button type="button" class="btn" onClick={() => { isStopped.current = true; }}>Stop</button>
+          : may('write') && <button type="button" class="btn go" disabled={left.length === 0 || !into} onClick={() => void run()}>Import {grouped(left.length)} of {grouped(found.jobs.length)}</button>}
+        {done > 0 && <a class="btn" href={inPlace('jobs', into)}>Open {into}</a>}
+      </div>
+      <div class="scrolls" tabIndex={0} role="group" aria-labelledby="jobs">
+        <table>
+          <thead><tr><th>Where</th><th>Job</th><th>When</th><th>Next</th><th>State</th></tr></thead>
+          <tbody>
+            {found.jobs.map((job) => {
+              const outcome = outcomes.get(job.name);
+              return (
+                <tr key={job.name}>
+                  <td class="nowrap faint">{where(job)}</td><td><b>{job.name}</b></td><td class="voice">{job.sentence}</td>
+                  <td class="nowrap">{job.next ? until(Date.parse(job.next)) : '—'}</td>
+                  <td class={outcome && !outcome.isDone ? 'bad' : ''}>
+                    {outcome?.message ?? (job.secrets.length > 0 ? 'needs a secret: import it with the command line' : job.state)}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

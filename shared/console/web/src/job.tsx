@@ -1,0 +1,352 @@
+// A job: what it says, what happened, what comes, and why it does not fire.
+import { useRef, useState } from 'preact/hooks';
+import { api, asCurl, type Attempt, type Description, type Page } from './api';
+import { useLoad } from './load';
+import { useKeys } from './keys';
+import { asError } from './load';
+import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } from './outcome';
+import { go, inPlace, may, place, say, tick, zoneChoice } from './state';
+import { civil, grouped, isoSpan, parts, shownZone, span, until, withOffset } from './time';
+import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, Panel, State, stateOf, stateWord, Title } from './ui';
+import type { ApiError } from './api';
+import { target } from './jobs';
+import { Ask } from './why';
+
+/** How many marks of the past the tape shows. */
+const TAPE = 44;
+/** After how many successes in a row the history folds them. */
+const FOLD = 10;
+
+export function JobPage({ collection, name }: { collection: string; name: string }) {
+  const key = `${place.value.subscription}/${place.value.group}/${collection}/${name}`;
+  const job = useLoad(`job ${key}`, () => api.describe(place.value, collection, name));
+  const history = useLoad(`history ${key}`, () => api.history(place.value, collection, name, null));
+  const older = useOlder(collection, name, history.data);
+  const coming = useLoad(`next ${key}`, () => api.coming(place.value, collection, name), 30);
+  const [asking, setAsking] = useState<'run' | 'delete' | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  zoneChoice.value;
+
+  const reload = () => [job, history, coming].forEach((one) => one.reload());
+  const isOn = stateOf(job.data?.state) === 'on';
+  const isOver = ['done', 'bad'].includes(stateOf(job.data?.state));
+  const turn = async () => {
+    setError(null);
+    try {
+      await api.patchJob(place.value, collection, name, { state: isOn ? 'Disabled' : 'Enabled' });
+      say(`${name} is ${isOn ? 'off' : 'on'}.`);
+      reload();
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  };
+  useKeys({
+    e: () => may('write') && go(inPlace('edit', collection, name)),
+    r: () => may('run') && setAsking('run'),
+    s: () => may('write') && job.data && !isOver && void turn(),
+    y: () => void navigator.clipboard.writeText(`minutehand job show ${collection}/${name}`).then(
+      () => say('The command is copied.'), () => say('The browser did not allow copying.')),
+    w: () => document.querySelector<HTMLInputElement>('.why input')?.focus(),
+    Escape: () => go(inPlace('jobs', collection)),
+  });
+  const all = occurrences(older.attempts);
+  return (
+    <>
+      <div class="head">
+        <div>
+          <Crumbs collection={collection} here="job" />
+          <Title>{name}</Title>
+        </div>
+        {job.data && (
+          <div class="acts">
+            {may('write') && !isOver
+              ? (
+                <button type="button" class="switch" role="switch" aria-checked={isOn} onClick={turn}>
+                  <i aria-hidden="true" />{isOn ? 'On' : 'Off'}
+                </button>
+              )
+              : <State kind={stateOf(job.data.state)}>{stateWord(job.data.state)}</State>}
+            {may('run') && <button type="button" class="btn" onClick={() => setAsking('run')}>Run now</button>}
+            {may('write') && <a class="btn" href={inPlace('edit', collection, name)}>{isOver ? 'Look at it' : 'Edit'} <Key>e</Key></a>}
+            {may('write') && <a class="btn" href={`${inPlace('new', collection)}?from=${encodeURIComponent(name)}`}>{isOver ? 'Create anew' : 'Duplicate'}</a>}
+            {may('write') && <button type="button" class="btn" onClick={() => setAsking('delete')}>Delete…</button>}
+          </div>
+        )}
+        {job.data && <p class="say">{capital(job.data.sentence)}</p>}
+      </div>
+      {error && <ErrorPanel error={error} />}
+      {job.data?.notFiring.map((why) => (
+        <p key={why.reason} class="notice late" role="status"><b>It does not fire.</b> {why.message}</p>
+      ))}
+      {job.data === null ? <section class="sheet"><Panel of={job} rows={6}>{() => null}</Panel></section> : (
+        <>
+          <Tape job={job.data} all={all} coming={coming.data?.occurrences.map((one) => Date.parse(one.at)) ?? []} />
+          <div class="grid two">
+            <History of={history} older={older} all={all} job={job.data} />
+            <div class="grid">
+              <section class="sheet" aria-labelledby="why">
+                <header><h2 id="why">Why did it not fire?</h2></header>
+                <Ask collection={collection} name={name} zone={job.data.properties.recurrence?.timeZone as string | undefined} />
+              </section>
+              <section class="sheet nx" aria-labelledby="next">
+                <header><h2 id="next">Next ten</h2><span class="r">{zoneName(job.data)}</span></header>
+                <Panel of={coming} rows={4}>{(data) => <Next data={data} zone={zoneOf(job.data as Description)} />}</Panel>
+              </section>
+              <What job={job.data} collection={collection} name={name} />
+            </div>
+          </div>
+        </>
+      )}
+      {asking === 'run' && (
+        <Confirm title={`Run ${name} now?`} verb="Run now"
+          text="It runs once. Its next occurrence stays where it is."
+          onYes={async () => {
+            await api.run(place.value, collection, name);
+            say('One run is in the queue.');
+            reload();
+          }}
+          onClose={() => setAsking(null)} />
+      )}
+      {asking === 'delete' && (
+        <Confirm title={`Delete ${name}?`} verb="Delete" name={name}
+          text="The job and its history are deleted. This cannot be taken back."
+          onYes={async () => {
+            await api.deleteJob(place.value, collection, name);
+            say(`${name} is deleted.`);
+            go(inPlace('jobs', collection));
+          }}
+          onClose={() => setAsking(null)} />
+      )}
+    </>
+  );
+}
+
+/** All attempts that were read: the newest, which are read again and again, and older ones on demand. */
+function useOlder(collection: string, name: string, first: Page<Attempt> | null) {
+  const kept = useRef(new Map<string, Attempt>());
+  const [next, setNext] = useState<string | null | undefined>(undefined);
+  const [error, setError] = useState<ApiError | null>(null);
+  for (const one of first?.items ?? []) kept.current.set(one.name, one);
+  const from = next === undefined ? (first?.next ?? null) : next;
+  return { attempts: [...kept.current.values()], error, more: from === null ? null : () => void read(from) };
+
+  async function read(position: string) {
+    setError(null);
+    try {
+      const page = await api.history(place.value, collection, name, position);
+      for (const one of page.items) kept.current.set(one.name, one);
+      setNext(page.next);
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  }
+}
+
+export const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const zoneOf = (job: Description) => shownZone(job.properties.recurrence?.timeZone as string | undefined);
+const zoneName = (job: Description) => zoneOf(job).replaceAll('_', ' ');
+
+function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming: number[] }) {
+  tick.value;
+  const past = all.slice(0, TAPE).reverse();
+  const letters = `${past.map((one) => one.letter).join('')}|${'p'.repeat(coming.length)}`;
+  const zone = zoneOf(job);
+  const next = job.next === null ? null : Date.parse(job.next);
+  const first = past[0];
+  return (
+    <section class="sheet tape" aria-labelledby="tape">
+      <h2 id="tape" class="vh">Tape: what happened, now, and what comes</h2>
+      <div class="scrolls" tabIndex={0} role="group" aria-labelledby="tape"><div class="past">
+        <Marks letters={letters} wide={10} gap={3} tall={38} />
+        <div class="lab">
+          <span>{first ? civil(first.due, zone) : 'It has not run yet.'}</span>
+          <span>{coming.length > 0 && `to ${civil(coming.at(-1) ?? 0, zone)}`}</span>
+        </div>
+      </div></div>
+      <div class="nextup">
+        {next === null ? <b class="faint">nothing is due</b> : (
+          <><span>next</span><b>{until(next)}</b><span>{withOffset(next, zone)}</span></>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function History({ of, older, all, job }: {
+  of: ReturnType<typeof useLoad<Page<Attempt>>>;
+  older: ReturnType<typeof useOlder>;
+  all: Occurred[];
+  job: Description;
+}) {
+  const [only, setOnly] = useState(false);
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const [whole, setWhole] = useState(false);
+  const zone = zoneOf(job);
+  const isBad = (one: Occurred) => one.letter === 'f' || one.letter === 'e';
+  const shown = only ? all.filter(isBad) : all;
+  const visible = whole ? shown : fold(shown, isBad);
+  const toggle = (due: number) => setOpen((old) => {
+    const next = new Set(old);
+    if (!next.delete(due)) next.add(due);
+    return next;
+  });
+  return (
+    <section class="sheet hist" aria-labelledby="history">
+      <header>
+        <h2 id="history">History</h2>
+        <span class="muted">{grouped(job.executions)} attempt{job.executions === 1 ? '' : 's'}, {grouped(job.failures)} failed{job.skipped > 0 && `, ${grouped(job.skipped)} skipped`}</span>
+        <span class="r">
+          <button type="button" class="chip" aria-pressed={!only} onClick={() => setOnly(false)}>All</button>{' '}
+          <button type="button" class="chip" aria-pressed={only} onClick={() => setOnly(true)}>Failed</button>
+        </span>
+      </header>
+      <Panel of={of} rows={6}>
+        {() => visible.length === 0
+          ? <p class="none">{only ? 'None of the kept occurrences failed.' : 'It has not run yet.'}</p>
+          : (
+            <div class="scrolls" tabIndex={0} role="group" aria-labelledby="history">
+              <table>
+                <thead><tr><th class="tw"><span class="vh">Open</span></th><th>Due</th><th>Started</th><th>Attempts</th><th>What happened</th><th class="num">Took</th></tr></thead>
+                <tbody>
+                  {visible.map((one) => <Occurrence key={one.due} one={one} zone={zone} isOpen={open.has(one.due)} onToggle={() => toggle(one.due)} />)}
+                  {visible.length < shown.length && (
+                    <tr><td /><td colSpan={5} class="faint">{shown.length - visible.length} more that succeeded · <button type="button" class="btn sm" onClick={() => setWhole(true)}>Show</button></td></tr>
+                  )}
+                </tbody>
+              </table>
+            </div>
+          )}
+      </Panel>
+      {older.error && <ErrorPanel error={older.error} />}
+      {older.more && <p class="none"><button type="button" class="btn sm" onClick={older.more}>Older</button></p>}
+    </section>
+  );
+}
+
+/** Leaves out what succeeded after the first ten in a row. */
+function fold(all: Occurred[], isBad: (one: Occurred) => boolean): Occurred[] {
+  let row = 0;
+  return all.filter((one) => {
+    row = isBad(one) ? 0 : row + 1;
+    return row <= FOLD;
+  });
+}
+
+function Occurrence({ one, zone, isOpen, onToggle }: { one: Occurred; zone: string; isOpen: boolean; onToggle: () => void }) {
+  const last = one.attempts.at(-1);
+  const isBad = one.letter === 'f' || one.letter === 'e';
+  const due = civil(one.due, zone);
+  const late = lateBy(one);
+  const duration = took(one);
+  return (
+    <>
+      <tr class={isOpen ? `open${isBad ? '' : ' fine'}` : ''}>
+        <td class="tw">
+          <button type="button" class="tog" aria-expanded={isOpen} aria-label={`What happened at ${due}`} onClick={onToggle}>{isOpen ? '▼' : '▶'}</button>
+        </td>
+        <td class="nowrap"><b>{due}</b></td>
+        <td class="nowrap muted">{Number.isFinite(late) ? `+${span(Math.max(0, late))}` : '—'}</td>
+        <td class="nowrap"><State kind={isBad ? 'bad' : one.letter === 'l' ? 'late' : one.letter === 's' ? 'off' : 'on'}>{one.letter === 's' ? 'none' : one.attempts.length}{isBad && one.attempts.length > 1 ? ', all failed' : isBad ? ' failed' : ''}</State></td>
+        <td class={isBad ? 'bad' : ''}>{gist(last?.message)}{one.errorAction && `; error action ${failed(one.errorAction) ? 'failed' : 'succeeded'}`}</td>
+        <td class="num muted nowrap">{Number.isFinite(duration) ? span(duration) : '—'}</td>
+      </tr>
+      {isOpen && (
+        <tr class={isBad ? 'more' : 'more fine'}>
+          <td colSpan={6}>
+            <ol class="tl">
+              {[...one.attempts, ...(one.errorAction ? [one.errorAction] : [])].map((attempt, place) => (
+                <li key={place} class={failed(attempt) ? 'b' : ''}>
+                  <span class="t">{clock(attempt.startTime, zone)}</span>
+                  <span>
+                    {attempt === one.errorAction ? 'error action' : place === 0 ? 'first attempt' : `retry ${place}`}:{' '}
+                    <b>{failed(attempt) ? 'failed' : 'succeeded'}</b>
+                    {attempt.endTime && attempt.startTime && ` in ${span(Date.parse(attempt.endTime) - Date.parse(attempt.startTime))}`}
+                    <pre>{message(attempt.message)}</pre>
+                  </span>
+                </li>
+              ))}
+            </ol>
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function clock(text: string | undefined, zone: string): string {
+  if (!text) return '—';
+  const at = Date.parse(text);
+  const it = parts(at, zone);
+  return `${it.time}:${it.seconds}.${String(at % 1_000).padStart(3, '0')}`;
+}
+
+/** A message with its headers and its body on lines of their own; a body of JSON is indented. */
+function message(text: string | undefined): string {
+  const { head, headers, body } = messageParts(text);
+  return [head, headers, indented(body)].filter(Boolean).join('\n\n');
+}
+
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+function Next({ data, zone }: { data: Awaited<ReturnType<typeof api.coming>>; zone: string }) {
+  tick.value;
+  if (data.occurrences.length === 0) return <p class="none">Nothing is left to fire.</p>;
+  return (
+    <table>
+      <thead class="vh"><tr><th>Day</th><th>Time</th><th>Offset</th><th>In</th></tr></thead>
+      <tbody>
+        {data.occurrences.map((one) => {
+          const at = Date.parse(one.at);
+          const it = parts(at, zone);
+          return (
+            <tr key={one.at}>
+              <td>{it.day}</td>
+              <td><b>{it.time}{it.seconds === '00' ? '' : `:${it.seconds}`}</b></td>
+              <td class="faint">{it.offset}</td>
+              <td class="num muted">{one.note ? <span class="note">▲ {one.note.text}</span> : until(at).replace('in ', '')}</td>
+            </tr>
+          );
+        })}
+        {data.clockChanges.filter((change) => data.occurrences.every((one) => one.at !== change.at)).slice(0, 2).map((change) => (
+          <tr key={change.at}><td colSpan={4} class="note">▲ {civil(Date.parse(change.at), zone)}: {change.note?.text}</td></tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function What({ job, collection, name }: { job: Description; collection: string; name: string }) {
+  const action = (job.properties.action ?? {}) as Record<string, unknown>;
+  const retry = action.retryPolicy as { retryType?: string; retryInterval?: string; retryCount?: number } | undefined;
+  const error = action.errorAction as Record<string, unknown> | undefined;
+  const request = action.request as { authentication?: { type?: string; username?: string }; body?: string } | undefined;
+  const retries = !retry || /none/i.test(retry.retryType ?? 'fixed')
+    ? 'none'
+    : `${retry.retryCount ?? 4}, ${isoSpan(retry.retryInterval ?? 'PT30S')} apart`;
+  return (
+    <section class="sheet" aria-labelledby="what">
+      <header>
+        <h2 id="what">What it does</h2>
+        <span class="r">
+          <Copy text={() => JSON.stringify(job.properties, null, 2)}>Copy JSON</Copy>{' '}
+          <Copy text={() => asCurl(place.value, collection, name, job.properties)}>Copy curl</Copy>
+        </span>
+      </header>
+      <dl class="kv">
+        <dt>Calls</dt><dd>{target(job)}</dd>
+        {request?.authentication?.type && <><dt>With</dt><dd>{request.authentication.type}{request.authentication.username && `, user ${request.authentication.username}`}</dd></>}
+        {request?.body && <><dt>Sends</dt><dd><pre>{request.body}</pre></dd></>}
+        <dt>Retries</dt><dd>{retries}</dd>
+        <dt>If it fails</dt><dd>{error ? target({ properties: { action: error } }) : 'nothing more'}</dd>
+        <dt>Changes</dt><dd><a href={`${inPlace('journal', collection)}?job=${encodeURIComponent(name)}`}>Journal</a></dd>
+        <dt>Since</dt><dd>{stateWord(job.state)} since {withOffset(Date.parse(job.since), zoneOf(job))}</dd>
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,192 @@
+// The frame around every page: where one is, the clock of the schedule, and how to get elsewhere.
+import { render } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { api, clockOffset, isRefused, takeToken, token } from './api';
+import { Collections } from './collections';
+import { EditJob, NewJob } from './editor';
+import { JobPage } from './job';
+import { Import } from './import';
+import { Journal } from './journal';
+import { Jobs } from './jobs';
+import { useKeys } from './keys';
+import { useLoad } from './load';
+import { Settings } from './settings';
+import { SignIn } from './signin';
+import { go, guard, inPlace, link, me, place, route, said, theme, tick } from './state';
+import { mine, now, parts } from './time';
+import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
+import { WhyPage } from './why';
+
+takeToken();
+addEventListener('hashchange', takeToken, true);
+
+const PAGES = [
+  ['collections', 'Collections', 'g c'],
+  ['why', 'Why not?', 'g w'],
+  ['import', 'Import', 'g i'],
+  ['settings', 'Settings', 'g s'],
+] as const;
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 26 26" aria-hidden="true">
+      <circle cx="13" cy="13" r="12" fill="none" stroke="currentColor" stroke-width="1.6" />
+      <g stroke="currentColor" stroke-width="1.6"><path d="M13 2.4v2.8M13 20.8v2.8M2.4 13h2.8M20.8 13h2.8" /><path d="M13 13 9.2 8.6" stroke-width="2.4" /></g>
+      <path d="M13 15.6 14.6 4.6" class="hand" stroke-width="1.8" /><circle cx="13" cy="13" r="1.7" class="dot" />
+    </svg>
+  );
+}
+
+function App() {
+  const loaded = useLoad(`me ${token.value ?? ''}`, api.me, 60);
+  const [helps, setHelps] = useState(false);
+  const finding = useRef<HTMLInputElement>(null);
+  const page = current();
+  useEffect(() => { if (loaded.data) me.value = loaded.data; }, [loaded.data]);
+  useEffect(() => { document.title = `${page.title} · Minutehand`; }, [page.title]);
+  useKeys({
+    '/': () => finding.current?.focus(),
+    '?': () => setHelps(true),
+    'g c': () => go(inPlace('collections')),
+    'g w': () => go(inPlace('why')),
+    'g i': () => go(inPlace('import')),
+    'g s': () => go(link('settings')),
+  });
+  return (
+    <>
+      <a class="skiplink" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>Skip to the content</a>
+      <div class="app">
+        <header class="rail" aria-label="Pages">
+          <a class="brand" href={inPlace('collections')}><Mark />Minutehand</a>
+          <a class="ctx" href={link('settings')}>
+            <b>{place.value.subscription} / {place.value.group}</b>
+            <span>{me.value?.home === 'aws' ? `AWS ${me.value.region}` : location.host}<span class="vh">: change</span></span>
+          </a>
+          <nav aria-label="Main">
+            {PAGES.map(([key, label]) => (
+              <a key={key} href={key === 'settings' ? link(key) : inPlace(key)} aria-current={page.section === key ? 'page' : undefined}>{label}</a>
+            ))}
+          </nav>
+          <div class="foot">
+            <span>{me.value && `${me.value.version} · tz ${me.value.timeZones}`}</span>
+            <ThemeButton />
+          </div>
+        </header>
+        <div>
+          <section class="top" aria-label="Go to, and the clock">
+            <Find field={finding} />
+            <Clock isLive={loaded.error === null} />
+          </section>
+          <main id="main" tabIndex={-1}>
+            {loaded.error && loaded.error.status === 0 && <ErrorPanel error={loaded.error} retryAt={loaded.retryAt} onRetry={loaded.reload} />}
+            {isRefused.value && me.value === null ? <Skeleton rows={6} /> : page.body}
+          </main>
+        </div>
+      </div>
+      <p class="vh" role="status" aria-live="polite">{said.value}</p>
+      <SignIn />
+      {helps && <Keys onClose={() => setHelps(false)} />}
+    </>
+  );
+}
+
+function current() {
+  const { parts } = route.value;
+  const [first, , , page, collection, job] = parts;
+  if (first === 'settings') return { section: 'settings', title: 'Settings', body: <Settings /> };
+  if (first === undefined || (first === 'in' && (page === 'collections' || page === undefined))) {
+    return { section: 'collections', title: 'Collections', body: <Collections /> };
+  }
+  if (first === 'in' && page === 'why') return { section: 'why', title: 'Why not?', body: <WhyPage key={`${collection}/${job}`} /> };
+  if (first === 'in' && page === 'import') return { section: 'import', title: 'Import', body: <Import /> };
+  if (first === 'in' && collection) {
+    const section = 'collections';
+    if (page === 'jobs') return { section, title: collection, body: <Jobs key={collection} collection={collection} /> };
+    if (page === 'journal') return { section, title: `Journal of ${collection}`, body: <Journal key={collection} collection={collection} /> };
+    if (page === 'new') return { section, title: 'New job', body: <NewJob collection={collection} /> };
+    if (page === 'job' && job) return { section, title: job, body: <JobPage key={`${collection}/${job}`} collection={collection} name={job} /> };
+    if (page === 'edit' && job) return { section, title: `Edit ${job}`, body: <EditJob key={`${collection}/${job}`} collection={collection} name={job} /> };
+  }
+  const body = (
+    <>
+      <Title>There is no such page</Title>
+      <p><a href={inPlace('collections')}>Collections</a></p>
+    </>
+  );
+  return { section: '', title: 'No such page', body };
+}
+
+/** Goes to a collection, or to a job as `collection/job`. */
+function Find({ field }: { field: { current: HTMLInputElement | null } }) {
+  const [value, setValue] = useState('');
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const [collection, job] = value.trim().split('/').map((part) => part.trim());
+    if (!collection) return;
+    setValue('');
+    go(job ? inPlace('job', collection, job) : inPlace('jobs', collection));
+  };
+  return (
+    <form class="find" role="search" aria-label="Go to" onSubmit={submit}>
+      <input ref={field} value={value} aria-label="Go to a collection, or to collection/job" placeholder="Go to a collection, or collection/job…"
+        onInput={(event) => setValue(event.currentTarget.value)}
+        onKeyDown={(event) => { if (event.key === 'Escape') event.currentTarget.blur(); }} />
+      <Key>/</Key>
+    </form>
+  );
+}
+
+/** The schedule's own clock, which is not always the wall's. */
+function Clock({ isLive }: { isLive: boolean }) {
+  tick.value;
+  clockOffset.value;
+  const at = now();
+  const utc = parts(at, 'UTC');
+  const own = parts(at, mine);
+  const rate = me.value?.clockRate ?? 1;
+  return (
+    <>
+      <div class="clock">
+        <b>{utc.time}:{utc.seconds}</b>
+        <span>UTC · {utc.day} {utc.year}<br />{rate === 1 ? `${own.time}:${own.seconds} in ${mine.split('/').pop()?.replaceAll('_', ' ')}, yours` : `a test clock, ${rate} times as fast`}</span>
+      </div>
+      <span class={`live${isLive ? '' : ' off'}`}>{isLive ? 'every 10 s' : 'not connected'}</span>
+    </>
+  );
+}
+
+function ThemeButton() {
+  const next = { system: 'light', light: 'dark', dark: 'system' } as const;
+  return (
+    <button type="button" class="btn bare sm" aria-label={`Theme: ${theme.value}. Change to ${next[theme.value]}`} onClick={() => (theme.value = next[theme.value])}>◐</button>
+  );
+}
+
+const HELP = [
+  ['/', 'go to a collection or a job'], ['g c', 'collections'], ['g w', 'why not'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
+  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before, after'],
+  ['r', 'run now'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
+  ['Ctrl /', 'form or JSON'], ['Esc', 'back'], ['?', 'these keys'],
+] as const;
+
+function Keys({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <dl class="kv flat">{HELP.map(([key, text]) => <><dt><kbd>{key}</kbd></dt><dd>{text}</dd></>)}</dl>
+      <p class="acts"><button type="button" class="btn" onClick={onClose}>Close</button></p>
+    </Dialog>
+  );
+}
+
+/** Leaving a page with changes asks first. */
+let shown = location.hash;
+addEventListener('hashchange', () => {
+  const reason = guard.value?.();
+  if (reason && !confirm(reason)) history.replaceState(null, '', shown);
+  else shown = location.hash;
+}, true);
+addEventListener('beforeunload', (event) => { if (guard.value?.()) event.preventDefault(); });
+setInterval(() => { if (!document.hidden) tick.value += 1; }, 1_000);
+
+const root = document.getElementById('app');
+if (root) render(<App />, root);

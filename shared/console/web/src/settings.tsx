@@ -1,0 +1,68 @@
+// What this browser remembers, and what the server says about itself.
+import { useState } from 'preact/hooks';
+import { api, isRefused, signOut, token } from './api';
+import { useLoad } from './load';
+import { choose, me, place, say, singleKeys, theme, zoneChoice } from './state';
+import { mine } from './time';
+import { Choice, Copy, Field, Panel, Title } from './ui';
+
+export function Settings() {
+  const loaded = useLoad('me', api.me, 30);
+  const [subscription, setSubscription] = useState(place.value.subscription);
+  const [group, setGroup] = useState(place.value.group);
+  const report = () => JSON.stringify({
+    version: loaded.data?.version,
+    home: loaded.data?.home,
+    timeZones: loaded.data?.timeZones,
+    browser: navigator.userAgent,
+    screen: `${innerWidth}×${innerHeight}`,
+  }, null, 2);
+  return (
+    <>
+      <div class="head"><div><p class="eyebrow">This browser</p><Title>Settings</Title></div></div>
+      <div class="grid two">
+        <section class="sheet form" aria-labelledby="looks">
+          <h2 id="looks">Looks and keys</h2>
+          <p>Theme</p>
+          <Choice label="Theme" value={theme.value} onChange={(to) => (theme.value = to)}
+            options={[['system', 'as the system'], ['light', 'light'], ['dark', 'dark']]} />
+          <p>Times are in</p>
+          <Choice label="Times are in" value={zoneChoice.value} onChange={(to) => (zoneChoice.value = to)}
+            options={[['job', "the job's zone"], ['mine', mine], ['UTC', 'UTC']]} />
+          <p>Keys of one letter</p>
+          <Choice label="Keys of one letter" value={singleKeys.value} onChange={(to) => (singleKeys.value = to)}
+            options={[['on', 'on'], ['off', 'off']]} />
+        </section>
+        <div class="grid">
+          <section class="sheet form" aria-labelledby="server">
+            <h2 id="server">Server</h2>
+            <Panel of={loaded} rows={4}>
+              {(data) => (
+                <dl class="kv flat">
+                  <dt>Address</dt><dd>{location.origin}</dd>
+                  <dt>Signed in</dt><dd>{data.principal.kind === 'nobody' ? 'nobody: this server asks for no token' : (data.principal.label ?? data.principal.kind)}</dd>
+                  <dt>May</dt><dd>{data.may.join(', ')}</dd>
+                  <dt>Version</dt><dd>{data.version}</dd>
+                  <dt>Time zones</dt><dd>{data.timeZones}</dd>
+                  <dt>Region</dt><dd>{data.region}</dd>
+                </dl>
+              )}
+            </Panel>
+            <p class="acts">
+              {token.value && (
+                <button type="button" class="btn" onClick={() => { signOut(); me.value = null; isRefused.value = true; say('Signed out.'); }}>Sign out</button>
+              )}
+              <Copy text={report}>Copy a report</Copy>
+            </p>
+          </section>
+          <form class="sheet form" aria-labelledby="place" onSubmit={(event) => { event.preventDefault(); choose({ subscription, group }); }}>
+            <h2 id="place">Subscription and group</h2>
+            <Field label="Subscription">{(given) => <input {...given} class="i" required value={subscription} onInput={(event) => setSubscription(event.currentTarget.value)} />}</Field>
+            <Field label="Resource group">{(given) => <input {...given} class="i" required value={group} onInput={(event) => setGroup(event.currentTarget.value)} />}</Field>
+            <p class="acts"><button type="submit" class="btn">Open</button></p>
+          </form>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+// What every page shares: the address, the preferences of this browser, and what the server said.
+import { computed, effect, signal } from '@preact/signals';
+import type { Me, Place } from './api';
+
+export type Theme = 'system' | 'light' | 'dark';
+export type ZoneChoice = 'job' | 'mine' | 'UTC';
+
+function kept<T extends string>(name: string, values: readonly T[], first: T) {
+  const key = `minutehand.${name}`;
+  const found = localStorage.getItem(key) as T | null;
+  const value = signal<T>(found && values.includes(found) ? found : first);
+  effect(() => localStorage.setItem(key, value.value));
+  return value;
+}
+
+export const theme = kept<Theme>('theme', ['system', 'light', 'dark'], 'system');
+export const zoneChoice = kept<ZoneChoice>('zone', ['job', 'mine', 'UTC'], 'job');
+export const singleKeys = kept<'on' | 'off'>('keys', ['on', 'off'], 'on');
+
+effect(() => {
+  if (theme.value === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+});
+
+export const me = signal<Me | null>(null);
+/** A second that has passed, for countdowns and the clock. */
+export const tick = signal(0);
+/** What a screen reader is told. */
+export const said = signal('');
+export const say = (text: string) => {
+  said.value = '';
+  queueMicrotask(() => (said.value = text));
+};
+
+export const may = (what: string) => me.value === null || me.value.may.includes(what);
+
+const hash = signal(location.hash);
+addEventListener('hashchange', () => (hash.value = location.hash));
+
+/** The address after `#/`: its parts, and what follows its question mark. */
+export const route = computed(() => {
+  const [path = '', query = ''] = hash.value.replace(/^#\/?/, '').split('?');
+  const parts = path.split('/').filter(Boolean).map(decoded);
+  return { parts, query: new URLSearchParams(query) };
+});
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export const link = (...parts: string[]) => `#/${parts.map(encodeURIComponent).join('/')}`;
+
+/** Asks whether a page may be left; it says why not. */
+export const guard = signal<(() => string | null) | null>(null);
+
+export function go(href: string) {
+  location.hash = href;
+}
+
+/** Changes what follows the question mark, without an entry in the browser's history. */
+export function setQuery(changes: Record<string, string | null>) {
+  const query = new URLSearchParams(route.value.query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) query.set(name, value);
+    else query.delete(name);
+  }
+  const path = hash.value.split('?')[0] ?? '';
+  history.replaceState(null, '', `${path || '#/'}${query.size ? `?${query}` : ''}`);
+  hash.value = location.hash;
+}
+
+const PLACE = 'minutehand.place';
+
+function keptPlace(): Place {
+  const [subscription, group] = (localStorage.getItem(PLACE) ?? '').split('\n');
+  return { subscription: subscription || 'me', group: group || 'dev' };
+}
+
+const chosen = signal<Place>(keptPlace());
+
+/** The subscription and the group of the address, or those that were used last. */
+export const place = computed<Place>(() => {
+  const [first, subscription, group] = route.value.parts;
+  return first === 'in' && subscription && group ? { subscription, group } : chosen.value;
+});
+
+export function choose(next: Place) {
+  chosen.value = next;
+  localStorage.setItem(PLACE, `${next.subscription}\n${next.group}`);
+  go(inPlace('collections'));
+}
+
+effect(() => {
+  const { subscription, group } = place.value;
+  localStorage.setItem(PLACE, `${subscription}\n${group}`);
+});
+
+/** The address of a page of the place that is shown. */
+export const inPlace = (...parts: string[]) =>
+  link('in', place.value.subscription, place.value.group, ...parts);

@@ -1,0 +1,109 @@
+// Instants as people read them. The server computes when jobs fire; this only writes instants down.
+import { clockOffset } from './api';
+import { zoneChoice } from './state';
+
+/** The instant on the schedule's own clock. */
+export const now = () => Date.now() + clockOffset.value;
+
+/** The zone of this browser. */
+export const mine = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The zone in which an instant of a job is shown. */
+export function shownZone(job: string | undefined): string {
+  const wanted = zoneChoice.value;
+  const zone = wanted === 'mine' ? mine : wanted === 'UTC' ? 'UTC' : (job ?? 'UTC');
+  return isZone(zone) ? zone : 'UTC';
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = zone + JSON.stringify(options);
+  let found = formats.get(key);
+  if (!found) {
+    found = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hourCycle: 'h23', ...options });
+    formats.set(key, found);
+  }
+  return found;
+}
+
+/** Whether the browser knows a zone: names of Windows are known to the server alone. */
+export function isZone(zone: string): boolean {
+  try {
+    format(zone, { hour: 'numeric' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function parts(at: number, zone: string) {
+  const found = format(zone, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'longOffset',
+  }).formatToParts(at);
+  const of = (type: string) => found.find((part) => part.type === type)?.value ?? '';
+  const offset = of('timeZoneName').replace('GMT', '').replace('-', '−') || '+00:00';
+  return {
+    day: `${of('weekday')} ${of('day')} ${of('month')}`,
+    year: of('year'),
+    time: `${of('hour')}:${of('minute')}`,
+    seconds: of('second'),
+    offset,
+  };
+}
+
+/** `Sat 21 Nov 02:30`, with the year if it is another one, and seconds unless they are 0. */
+export function civil(at: number, zone: string): string {
+  const it = parts(at, zone);
+  const year = it.year === parts(now(), zone).year ? '' : ` ${it.year}`;
+  return `${it.day}${year} ${it.time}${it.seconds === '00' ? '' : `:${it.seconds}`}`;
+}
+
+export const withOffset = (at: number, zone: string) => `${civil(at, zone)} ${parts(at, zone).offset}`;
+
+const UNITS: [number, string, string][] = [
+  [86_400, 'day', 'days'],
+  [3_600, 'h', 'h'],
+  [60, 'min', 'min'],
+  [1, 's', 's'],
+];
+
+/** A span in at most two units: `17 h 23 min`. */
+export function span(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
+  let left = Math.round(milliseconds / 1_000);
+  const words: string[] = [];
+  for (const [seconds, one, many] of UNITS) {
+    const count = Math.floor(left / seconds);
+    if (count > 0) words.push(`${count} ${count === 1 ? one : many}`);
+    else if (words.length > 0) break;
+    left -= count * seconds;
+    if (words.length === 2) break;
+  }
+  return words.join(' ');
+}
+
+export function until(at: number): string {
+  const left = at - now();
+  if (left >= 1_000) return `in ${span(left)}`;
+  return left > -1_000 ? 'now' : `${span(-left)} ago`;
+}
+
+/** A number with thin grouping. */
+export const grouped = (number: number) => number.toLocaleString('en');
+
+/** A span in ISO 8601 in words; the text itself if it is another one. */
+export function isoSpan(text: string): string {
+  const found = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/.exec(text);
+  if (!found) return text;
+  const [days, hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0));
+  const all = (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0);
+  return all === 0 ? '0 s' : span(all * 1_000);
+}

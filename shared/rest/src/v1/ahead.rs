@@ -1,0 +1,109 @@
+//! `GET S/overview` and `GET S/upcoming`: how a subscription is doing, and what fires next.
+
+use app::{Ahead, Overview, UpcomingOccurrence};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::name::{Name, PathSegment};
+use recurrence::format_instant;
+use serde_json::{Value, json};
+
+use super::parameters::Parameters;
+use super::tagged;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::failure::Failure;
+
+/// The most occurrences in one answer.
+const UPCOMING_MAX: usize = 500;
+/// How many are answered if the request names no number.
+const UPCOMING: usize = 20;
+/// How far ahead an answer looks if the request names no end, and the farthest.
+const AHEAD: TimeDelta = TimeDelta::hours(24);
+const AHEAD_MAX: TimeDelta = TimeDelta::days(731);
+/// The sweepers give a sign of life each minute. Without one for this long, nothing fires.
+const SILENT_AFTER: TimeDelta = TimeDelta::minutes(5);
+
+/// Tells how a subscription is doing.
+pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
+    Parameters::of(&call, &[])?;
+    let now = call.rest.clock.now();
+    let found = call.rest.manage.overview(call.path.subscription()?).await?;
+    let beat = |at: Option<DateTime<Utc>>| at.map(format_instant);
+    let document = json!({
+        "headline": headline(&found, now),
+        "collections": {"all": found.collections, "off": found.collections_off},
+        "jobs": {"all": found.jobs},
+        "late": {
+            "count": found.late,
+            "isLeast": found.late_is_least,
+            "oldest": found.late_since.map(format_instant),
+        },
+        "sweep": {"at": beat(found.pulses.sweepers.beat_at)},
+        "work": {"at": beat(found.pulses.workers.beat_at)},
+    });
+    Ok(tagged(&document, &call.head.headers))
+}
+
+/// What to say first, for programs; the first one that is so.
+fn headline(found: &Overview, now: DateTime<Utc>) -> Value {
+    let silent = |at: Option<DateTime<Utc>>| at.is_none_or(|at| now - at > SILENT_AFTER);
+    match found {
+        Overview { jobs: 0, .. } => json!({"kind": "noJobs"}),
+        _ if silent(found.pulses.sweepers.beat_at) => json!({"kind": "notSweeping"}),
+        Overview { late: 1.., .. } => json!({"kind": "late", "n": found.late}),
+        _ => json!({"kind": "allWell"}),
+    }
+}
+
+/// Lists the next occurrences of a subscription, the soonest first.
+pub(crate) async fn upcoming(call: Call) -> Result<Answer, Failure> {
+    let parameters = Parameters::of(&call, &["from", "to", "limit", "collection"])?;
+    let from = parameters.instant("from")?.unwrap_or_else(|| call.rest.clock.now());
+    let default = from.checked_add_signed(AHEAD).unwrap_or(DateTime::<Utc>::MAX_UTC);
+    let to = parameters.instant("to")?.unwrap_or(default);
+    check_span([from, to], AHEAD_MAX)?;
+    let limit = parameters.number("limit", 1..=UPCOMING_MAX, UPCOMING)?;
+    let jobs = jobs(&call, &parameters)?;
+    let found = call.rest.manage.upcoming(&jobs, [from, to], limit).await?;
+    let document = json!({
+        "items": found.items.iter().map(item).collect::<Vec<_>>(),
+        "until": format_instant(found.until),
+        "complete": found.is_complete,
+        "lookedAt": found.looked_at,
+    });
+    Ok(tagged(&document, &call.head.headers))
+}
+
+fn item(found: &UpcomingOccurrence) -> Value {
+    let (place, collection) = &found.collection;
+    json!({
+        "at": format_instant(found.at),
+        "resourceGroup": place.group.as_str(),
+        "collection": collection.as_str(),
+        "job": found.job_key,
+        "sentence": found.sentence,
+    })
+}
+
+/// The jobs that a request is about.
+pub(super) fn jobs(call: &Call, parameters: &Parameters<'_>) -> Result<Ahead, Failure> {
+    let collection = parameters.text("collection").map(|path| {
+        let (group, name) = path.split_once('/').ok_or_else(|| {
+            Failure::invalid("'collection' must be a resource group, a slash and a collection.")
+        })?;
+        Ok::<_, Failure>((PathSegment::new(group)?, Name::new(name)?))
+    });
+    Ok(Ahead { subscription: call.path.subscription()?, collection: collection.transpose()? })
+}
+
+/// Refuses a time that ends before it begins, or is too long.
+pub(super) fn check_span([from, to]: [DateTime<Utc>; 2], max: TimeDelta) -> Result<(), Failure> {
+    if to <= from {
+        return Err(Failure::invalid("'to' is not after 'from'; without 'from', that is now."));
+    }
+    if to - from > max {
+        let days = max.num_days();
+        let message = format!("'to' is more than {days} days after 'from'; ask for less.");
+        return Err(Failure::invalid(message));
+    }
+    Ok(())
+}

@@ -1,0 +1,425 @@
+// The console in a browser, against a real server: pages, flows, states, security, accessibility.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { axe, closeBrowser, daily, open, place, startBridge, startServer, startTarget } from './world.mjs';
+
+const ODD = '<img src=x onerror=alert(1)>';
+let server;
+let target;
+
+before(async () => {
+  [server, target] = await Promise.all([startServer(), startTarget()]);
+  await server.putCollection('billing', { sku: { name: 'P20Premium' } });
+  await server.putCollection('empty');
+  await server.putCollection('off', { state: 'Disabled' });
+  await server.putJob('billing', 'invoice-export', daily(`${target.url}/503`));
+  await server.putJob('billing', 'odd', daily(`${target.url}/200`, { action: { type: 'Http', request: { method: 'POST', uri: `${target.url}/200`, body: ODD } } }));
+  for (let n = 0; n < 40; n += 1) await server.putJob('billing', `tenant-${String(n).padStart(2, '0')}`, daily(`${target.url}/200`));
+  await server.run('billing', 'invoice-export');
+});
+after(async () => {
+  await closeBrowser();
+  await Promise.all([server.stop(), target.stop()]);
+});
+
+/** Opens a page, uses it, and fails for what it did that it must not. */
+const using = (name, path, use, options) => test(name, async () => {
+  const tab = await open(server, path, options);
+  try {
+    await use(tab.page, tab);
+  } finally {
+    await tab.close();
+  }
+});
+
+const heading = (page, name) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+/** Answers a path in place of the server. */
+const instead = (page, path, answer) => page.route((url) => url.pathname.includes(path), answer);
+
+describe('serving', () => {
+  test('a browser is sent to the console, and other clients are not', async () => {
+    const ask = (accept) => fetch(`${server.url}/`, { headers: { Accept: accept }, redirect: 'manual' });
+    const html = await ask('text/html');
+    assert.deepEqual([html.status, html.headers.get('location')], [302, '/console/']);
+    assert.equal((await ask('application/json')).status, 401);
+  });
+
+  test('every file has the policy, and no file needs a token', async () => {
+    const page = await fetch(`${server.url}/console/`);
+    assert.match(page.headers.get('content-security-policy'), /default-src 'none'.*trusted-types 'none'/);
+    assert.equal(page.headers.get('cache-control'), 'no-cache');
+    for (const [, file] of (await page.text()).matchAll(/"(\/console\/[^"]+)"/g)) {
+      const found = await fetch(`${server.url}${file}`);
+      assert.equal(found.status, 200, file);
+      assert.match(found.headers.get('cache-control'), /immutable/, file);
+      assert.equal(found.headers.get('x-content-type-options'), 'nosniff', file);
+    }
+  });
+});
+
+describe('signing in', () => {
+  using('a token is asked for, refused, and taken', '', async (page) => {
+    await page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();
+    await page.getByLabel('Token').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Token').fill(server.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'billing' }).waitFor();
+    assert.deepEqual(await page.evaluate(() => [sessionStorage.length > 0, localStorage.getItem('minutehand.token')]), [true, null]);
+  }, { signedIn: false });
+
+  test('a token in the fragment is taken, and leaves the address', async () => {
+    const tab = await open(server, `#token=${server.token}`, { signedIn: false });
+    await tab.page.getByRole('link', { name: 'billing' }).waitFor();
+    assert.doesNotMatch(tab.page.url(), /token/);
+    tab.faults.length = 0; // the address that the test itself opened
+    await tab.close();
+  });
+
+  test('a server that asks for no token says so, and shows no sign-in', async () => {
+    const open_ = await startServer({ token: null });
+    const tab = await open(open_, '#/settings');
+    await tab.page.getByText('nobody: this server asks for no token').waitFor();
+    assert.equal(await tab.page.getByRole('dialog').count(), 0);
+    await tab.close();
+    await open_.stop();
+  });
+
+  using('signing out leaves no token behind', '#/settings', async (page) => {
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();
+    const kept = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML]));
+    assert.ok(!kept.includes(server.token));
+  });
+
+  using('what was typed stays when the token ends', place('new', 'empty'), async (page) => {
+    await page.getByLabel('Name in empty').fill('typed');
+    await instead(page, '/preview', (route) => route.fulfill({ status: 401, json: { error: { code: 'InvalidAuthenticationToken', message: 'The token is not valid.' } } }));
+    await page.getByLabel('URL').fill('https://example.com/2');
+    await page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();
+    await page.unrouteAll();
+    await page.getByLabel('Token').fill(server.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Name in empty').inputValue(), 'typed');
+  });
+});
+
+describe('pages', () => {
+  using('collections: how many, which are off', place('collections'), async (page) => {
+    await page.getByText('3 of 3, 1 off').waitFor();
+    await page.getByPlaceholder('Name contains…').fill('zzz');
+    await page.getByText("No collection's name contains “zzz”.").waitFor();
+  });
+
+  using('collections: a group that nobody has named is empty', '#/in/me/nobody/collections', (page) => page.getByText('No collections in me / nobody yet.').waitFor());
+
+  using('collections: grey lines while the answer is held back', place('collections'), async (page) => {
+    let release;
+    await instead(page, '/jobCollections', async (route) => {
+      await new Promise((resolve) => { release = resolve; });
+      await route.continue();
+    });
+    await page.reload();
+    await page.getByRole('status', { name: 'Loading' }).waitFor();
+    release();
+    await page.getByRole('link', { name: 'billing' }).waitFor();
+  });
+
+  using('collections: the API says what is wrong, and the page tries again', place('collections'), async (page) => {
+    await instead(page, '/jobCollections', (route) => route.fulfill({ status: 503, headers: { 'retry-after': '1', 'x-ms-request-id': 'r-1' }, json: { error: { code: 'ServiceUnavailable', message: 'The store is busy.' } } }));
+    await page.reload();
+    await page.getByText('The store is busy.').waitFor();
+    await page.getByText('r-1').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('link', { name: 'billing' }).waitFor();
+  });
+
+  using('collections: an answer that is not JSON is an error in words', place('collections'), async (page) => {
+    await instead(page, '/jobCollections', (route) => route.fulfill({ status: 200, body: '<html>' }));
+    await page.reload();
+    await page.getByText('The answer is not JSON.').waitFor();
+  });
+
+  using('collections: what was read stays when the server is gone', place('collections'), async (page) => {
+    await page.getByRole('link', { name: 'billing' }).waitFor();
+    await instead(page, '/', (route) => (route.request().url().includes('/console/') ? route.continue() : route.abort()));
+    await page.getByText(/^As of .* cannot be reached/).waitFor({ timeout: 20_000 });
+    await page.getByRole('link', { name: 'billing' }).waitFor();
+  });
+
+  using('jobs: those in view are in the page, and no others', place('jobs', 'billing'), async (page) => {
+    await page.getByText('42 jobs').waitFor();
+    const rows = await page.getByRole('row').count();
+    assert.ok(rows >= 13 && rows < 30, `${rows} rows`);
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('End');
+    await page.getByRole('link', { name: 'tenant-39' }).waitFor();
+  });
+
+  using('jobs: a name is found by its beginning, and inside', place('jobs', 'billing'), async (page) => {
+    const name = page.getByPlaceholder('Name begins with… or *contains*');
+    await name.fill('tenant-3');
+    await page.getByText('of 10').waitFor();
+    await name.fill('*voice');
+    await page.getByRole('link', { name: 'invoice-export' }).waitFor();
+    await name.fill('zzz');
+    await page.getByText('No job fits “zzz”.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('of 42').waitFor();
+  });
+
+  using('jobs: none yet', place('jobs', 'empty'), (page) => page.getByText('No jobs in empty yet.').waitFor());
+  using('jobs: a collection that is off says so', place('jobs', 'off'), (page) => page.getByText('This collection is off').waitFor());
+  using('jobs: a collection that is not there', place('jobs', 'nowhere'), (page) => page.getByRole('alert').first().waitFor());
+
+  using('job: sentence, next ten, the clock change, history', place('job', 'billing', 'invoice-export'), async (page) => {
+    await page.getByText('Every day at 02:30 America/New_York time.').waitFor();
+    await page.getByText(/clock skips 02:30/).first().waitFor();
+    await page.getByRole('button', { name: /^What happened at/ }).first().click();
+    await page.getByText(/first attempt/).waitFor();
+  });
+
+  using('job: one that is not there', place('job', 'billing', 'nothing'), (page) => page.getByRole('alert').first().waitFor());
+
+  using('job: why it did not fire', place('why', 'billing', 'invoice-export'), async (page) => {
+    await page.getByLabel('The instant at which it was due').fill('2027-03-15T12:00:00Z');
+    await page.getByRole('button', { name: 'Ask' }).click();
+    await page.getByRole('heading', { level: 3 }).waitFor();
+    await page.getByLabel('The instant at which it was due').fill('yesterday-ish');
+    await page.getByRole('button', { name: 'Ask' }).click();
+    await page.getByRole('alert').waitFor();
+  });
+
+  using('journal: the changes of a collection', place('journal', 'billing'), async (page) => {
+    await page.getByRole('cell', { name: /invoice-export/ }).first().waitFor();
+  });
+
+  using('a page that is not there', '#/nothing', (page) => heading(page, 'There is no such page'));
+});
+
+describe('flows', () => {
+  using('a job is made in the form, fires, and is in the history', place('new', 'empty'), async (page) => {
+    await page.getByLabel('URL').fill(`${target.url}/200/made`);
+    await page.getByRole('button', { name: 'HTTP', exact: true }).click();
+    await page.getByLabel('At', { exact: true }).fill('03:45');
+    await page.getByTestId('sentence').getByText('03:45').waitFor();
+    await page.getByLabel('Name in empty').fill('made');
+    await page.getByRole('button', { name: 'Save', exact: false }).last().click();
+    await heading(page, 'made');
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('button', { name: /^What happened at/ }).first().waitFor({ timeout: 20_000 });
+    assert.ok(target.seen.includes('/200/made'));
+  });
+
+  using('what the API refuses is said at its field', place('new', 'empty'), async (page) => {
+    await page.getByLabel('Every').fill('0');
+    await page.locator('.err').first().waitFor();
+    assert.equal(await page.getByLabel('Every').getAttribute('aria-invalid'), 'true');
+    await page.getByLabel('Every').fill('2');
+    await page.locator('.err').first().waitFor({ state: 'detached' });
+  });
+
+  using('the form and the JSON are one document', place('new', 'empty'), async (page) => {
+    await page.getByRole('tab', { name: 'JSON' }).click();
+    const json = page.getByLabel('The job as JSON');
+    const document = JSON.parse(await json.inputValue());
+    document.recurrence.schedule.hours = [7];
+    await json.fill(JSON.stringify(document));
+    await page.getByTestId('sentence').getByText('07:30').waitFor();
+    await page.getByRole('tab', { name: 'Form' }).click();
+    assert.equal(await page.getByLabel('At', { exact: true }).inputValue(), '07:30');
+  });
+
+  using('an edit sends what changed, and keeps the rest', place('edit', 'billing', 'odd'), async (page) => {
+    await page.getByLabel('At', { exact: true }).fill('05:15');
+    await page.getByTestId('sentence').getByText('05:15').waitFor();
+    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByText('Every day at 05:15').waitFor();
+    const { properties } = await server.job('billing', 'odd');
+    assert.equal(properties.action.request.body, ODD);
+  });
+
+  using('a line of cron becomes the recurrence', place('new', 'empty'), async (page) => {
+    await page.getByRole('tab', { name: 'From a cron line' }).click();
+    await page.getByLabel('Minute, hour, day, month, day of the week').fill('*/20 8-17 * * 1-5');
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.getByTestId('sentence').getByText('Monday').waitFor();
+    await page.getByRole('tab', { name: 'From a cron line' }).click();
+    await page.getByLabel('Minute, hour, day, month, day of the week').fill('61 * * * *');
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.locator('.err').or(page.getByRole('alert')).first().waitFor();
+  });
+
+  using('a job is duplicated without its secrets, with an action after its failure', place('new', 'billing'), async (page) => {
+    await page.getByLabel('URL').fill('https://example.com/secret');
+    await page.getByLabel('Authentication').selectOption('Basic');
+    await page.getByLabel('User', { exact: true }).fill('web');
+    await page.getByLabel('Password', { exact: true }).fill('hidden');
+    await page.getByRole('button', { name: 'perform another action' }).click();
+    await page.getByLabel('URL').last().fill('https://example.com/failed');
+    await page.getByLabel('Name in billing').fill('twin');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await heading(page, 'twin');
+    await page.getByText('POST example.com').last().waitFor();
+    await page.getByRole('link', { name: 'Duplicate' }).click();
+    await page.getByText('Passwords and tokens of twin are not copied: enter them again.').waitFor();
+    assert.equal(await page.getByLabel('User', { exact: true }).inputValue(), 'web');
+    assert.equal(await page.getByLabel('Password', { exact: true }).inputValue(), '');
+    await server.call('DELETE', server.jobPath('billing', 'twin'));
+  });
+
+  using('older attempts are read on demand', place('job', 'billing', 'odd'), async (page) => {
+    await instead(page, '/history', async (route) => {
+      const answer = await (await route.fetch()).json();
+      if (!route.request().url().includes('skiptoken')) return route.fulfill({ json: { ...answer, nextLink: 'https://elsewhere.example/?$skiptoken=abc' } });
+      const properties = { startTime: '2027-03-01T07:30:00Z', endTime: '2027-03-01T07:30:01Z', expectedExecutionTime: '2027-03-01T07:30:00Z', actionName: 'MainAction', status: 'Completed', message: "Http Action - Response from host 'h': 'OK' Response Headers:  Body: " };
+      return route.fulfill({ json: { value: [{ name: 'billing/odd/old', properties }] } });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Older' }).click();
+    await page.getByRole('button', { name: /^What happened at Mon 1 Mar/ }).waitFor();
+    await page.getByRole('button', { name: 'Older' }).waitFor({ state: 'detached' });
+  });
+
+  using('a switch is turned, and a job deleted by typing its name', place('job', 'billing', 'tenant-00'), async (page) => {
+    await page.getByRole('switch').click();
+    await page.getByText(/The job is disabled since/).waitFor();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const remove = page.getByRole('dialog').getByRole('button', { name: 'Delete' });
+    assert.ok(await remove.isDisabled());
+    await page.getByRole('textbox', { name: /Type tenant-00/ }).fill('tenant-00');
+    await remove.click();
+    await heading(page, 'billing');
+  });
+
+  using('what fails of many stays chosen, with its reason', place('jobs', 'billing'), async (page) => {
+    await page.getByPlaceholder('Name begins with… or *contains*').fill('tenant-2');
+    await page.getByText('of 10').waitFor();
+    await instead(page, '/jobs/tenant-21', (route) => route.fulfill({ status: 503, json: { error: { code: 'ServiceUnavailable', message: 'Busy.' } } }));
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('x');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Shift+X');
+    await page.getByText('10 chosen').waitFor();
+    await page.getByRole('button', { name: 'Switch off…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
+    await page.getByText('1 failed and stay chosen. Busy.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('1 chosen').waitFor();
+  });
+
+  using('a crontab becomes jobs', place('import'), async (page) => {
+    await page.getByLabel('A command becomes').fill(`${target.url}/200?cmd={command}`);
+    await page.getByLabel('Text: paste it, or drop a file').fill('15 4 * * * /usr/bin/first\n@daily /usr/bin/second\n');
+    await page.getByRole('button', { name: 'Read it' }).click();
+    await page.getByRole('heading', { name: '2 jobs of 2 schedules' }).waitFor();
+    await page.getByLabel('Into').selectOption('empty');
+    await page.getByRole('button', { name: 'Import 2 of 2' }).click();
+    await page.getByText('2 imported').waitFor();
+  });
+
+  using('the keyboard alone: to a job, to its editor, and back', place('collections'), async (page) => {
+    await page.getByRole('link', { name: 'billing' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('billing');
+    await page.keyboard.press('Enter');
+    await page.getByRole('grid').waitFor();
+    for (let n = 0; n < 40 && !(await page.evaluate(() => document.activeElement?.getAttribute('role') === 'grid')); n += 1) await page.keyboard.press('Tab');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await heading(page, 'invoice-export');
+    await page.keyboard.press('e');
+    await page.getByLabel('URL').waitFor();
+    await page.getByRole('button', { name: 'Discard' }).press('Enter');
+    await heading(page, 'invoice-export');
+    await page.keyboard.press('Escape');
+    await page.getByRole('grid').waitFor();
+  });
+
+  using('single letters are off in fields, and where they are not wanted', '#/settings', async (page) => {
+    await page.getByRole('group', { name: 'Keys of one letter' }).getByRole('button', { name: 'off' }).click();
+    await page.keyboard.press('?');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+  });
+});
+
+describe('the console of any server, on this machine', () => {
+  test('the link opens it, and the token of the server is not in the browser', async () => {
+    const bridge = await startBridge(server);
+    const tab = await open({ url: bridge.url, token: server.token }, new URL(bridge.link).hash, { signedIn: false });
+    await tab.page.getByRole('link', { name: 'billing' }).click();
+    await tab.page.getByRole('grid').waitFor();
+    const kept = await tab.page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML]));
+    assert.ok(!kept.includes(server.token));
+    await tab.close();
+    await bridge.stop();
+  });
+
+  test('what only reads offers nothing else', async () => {
+    const bridge = await startBridge(server, '--read-only');
+    const tab = await open({ url: bridge.url, token: null }, new URL(bridge.link).hash, { signedIn: false });
+    await tab.page.getByRole('link', { name: 'billing' }).waitFor();
+    await tab.page.getByRole('button', { name: 'New collection' }).waitFor({ state: 'detached' });
+    await tab.page.goto(`${bridge.url}/console/${place('job', 'billing', 'odd')}`);
+    await tab.page.getByText('Every day at').first().waitFor();
+    assert.equal(await tab.page.getByRole('button', { name: 'Run now' }).count(), 0);
+    assert.equal(await tab.page.getByRole('link', { name: 'Edit' }).count(), 0);
+    await tab.close();
+    await bridge.stop();
+  });
+});
+
+describe('security', () => {
+  using('names and bodies are shown as text', place('job', 'billing', 'odd'), async (page) => {
+    await page.getByText(ODD).waitFor();
+    assert.equal(await page.locator('img').count(), 0);
+  });
+});
+
+describe('accessibility', () => {
+  const pages = {
+    collections: place('collections'),
+    'no collections': '#/in/me/nobody/collections',
+    jobs: place('jobs', 'billing'),
+    'no jobs': place('jobs', 'empty'),
+    job: place('job', 'billing', 'invoice-export'),
+    'no such job': place('job', 'billing', 'nothing'),
+    new: place('new', 'empty'),
+    edit: place('edit', 'billing', 'odd'),
+    why: place('why', 'billing', 'invoice-export'),
+    journal: place('journal', 'billing'),
+    import: place('import'),
+    settings: '#/settings',
+  };
+  for (const [name, path] of Object.entries(pages)) {
+    using(`${name}: light, dark, and 320 px wide without a second scroll bar`, path, async (page) => {
+      await page.getByRole('heading', { level: 1 }).or(page.getByRole('alert')).first().waitFor();
+      await page.waitForLoadState('networkidle');
+      for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await axe(page), [], colorScheme);
+      }
+      await page.setViewportSize({ width: 320, height: 700 });
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(over <= 0, `${over} px too wide`);
+    });
+  }
+  for (const colorScheme of ['light', 'dark']) {
+    using(`sign-in, ${colorScheme}`, '', async (page) => {
+      await page.getByRole('dialog').waitFor();
+      assert.deepEqual(await axe(page), []);
+    }, { colorScheme, signedIn: false });
+    using(`keys, ${colorScheme}`, place('collections'), async (page) => {
+      await page.getByRole('link', { name: 'billing' }).waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+      assert.deepEqual(await axe(page), []);
+    }, { colorScheme });
+  }
+});

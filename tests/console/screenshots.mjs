@@ -1,0 +1,92 @@
+// Pictures of the console, of a server whose jobs have run for weeks: it starts again for each night, with
+// a clock that stands just before the jobs are due.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { closeBrowser, daily, open, place, startServer, startTarget } from './world.mjs';
+
+const folder = process.argv[2];
+const DAY = 86_400_000;
+/** Half past two in New York, in the winter before its clock goes forward. */
+const LAST = Date.parse('2027-03-12T07:30:00Z');
+const NIGHTS = 24;
+/** The nights at which the target of one job does not work: some day in between, and the last four. */
+const failing = (night) => night === 7 || night >= NIGHTS - 4;
+const READY_MS = 30_000;
+
+const target = await startTarget();
+const data = mkdtempSync(join(tmpdir(), 'minutehand-console-'));
+const token = 'seeded';
+const at = (time) => new Date(time).toISOString();
+const start = (time) => startServer({ data, token, args: ['--clock-start', at(time), '--allow-private-targets'] });
+const job = (path, more = {}) => daily(`${target.url}${path}`, {
+  startTime: at(LAST - NIGHTS * DAY),
+  recurrence: { frequency: 'day', schedule: { hours: [2], minutes: [30] }, timeZone: 'America/New_York', ...more },
+});
+const JOBS = {
+  'invoice-export': {
+    ...job('/invoices'),
+    action: {
+      type: 'Http',
+      request: { method: 'POST', uri: `${target.url}/invoices`, authentication: { type: 'Basic', username: 'reports', password: 'seeded' } },
+      retryPolicy: { retryType: 'None' },
+      errorAction: { type: 'Http', request: { method: 'POST', uri: `${target.url}/200/pager` } },
+    },
+  },
+  dunning: job('/200/dunning', { frequency: 'week', schedule: { hours: [2], minutes: [30], weekDays: ['monday', 'thursday'] } }),
+  'fx-rates': job('/200/rates', { frequency: 'hour', interval: 2, schedule: undefined }),
+  'ledger-close': job('/200/ledger', { frequency: 'month', schedule: { hours: [2], minutes: [30], monthDays: [-1] } }),
+  payouts: job('/200/payouts'),
+  'vat-report': job('/200/vat', { frequency: 'month', interval: 3, schedule: { hours: [2], minutes: [30], monthlyOccurrences: [{ day: 'friday', occurrence: 2 }] } }),
+};
+
+/** Waits until the job that may fail has nothing more to do that night. */
+async function settled(server, night) {
+  const end = Date.now() + READY_MS;
+  const nights = Array.from({ length: night + 1 }, (_, one) => one);
+  const wanted = nights.length + nights.filter(failing).length;
+  for (;;) {
+    const { items } = await server.history('billing', 'invoice-export');
+    if (items.filter((one) => one.properties.endTime).length >= wanted) return;
+    if (Date.now() > end) throw new Error(`night ${night} does not end\n${server.log()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+let server = await start(LAST - NIGHTS * DAY - DAY / 2);
+for (const name of ['billing', 'reports', 'shop']) await server.putCollection(name, { sku: { name: 'P20Premium' } });
+for (const [name, properties] of Object.entries(JOBS)) await server.putJob('billing', name, properties);
+for (let night = 0; night < NIGHTS; night += 1) {
+  await server.stop();
+  target.answers.set('/invoices', failing(night) ? 503 : 200);
+  server = await start(LAST - (NIGHTS - night) * DAY - 500);
+  await settled(server, night);
+}
+await server.stop();
+server = await start(LAST - DAY + 6 * 3_600_000);
+
+mkdirSync(folder, { recursive: true });
+const pages = {
+  collections: place('collections'),
+  jobs: place('jobs', 'billing'),
+  job: place('job', 'billing', 'invoice-export'),
+  new: place('new', 'reports'),
+  why: `${place('why', 'billing', 'invoice-export')}?at=2027-03-10T07:30:00Z`,
+  journal: place('journal', 'billing'),
+  import: place('import'),
+  settings: '#/settings',
+};
+for (const [name, path] of Object.entries(pages)) {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [1280, 390]) {
+      const tab = await open(server, path, { colorScheme, viewport: { width, height: 860 }, reducedMotion: 'reduce' });
+      await tab.page.getByRole('heading', { level: 1 }).waitFor();
+      await tab.page.waitForLoadState('networkidle');
+      await tab.page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) });
+      await tab.close();
+    }
+  }
+}
+await closeBrowser();
+await Promise.all([server.stop(), target.stop()]);
+rmSync(data, { recursive: true });

@@ -1,0 +1,169 @@
+//! The product's decisions, for the model's states.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use domain::duration::Span;
+use domain::firing::limits::{HORIZON, LEASE, Spans};
+use domain::firing::{
+    FollowPolicy, JobProgress, JobStanding, NextStep, OnFailure, check_finished, decide_then,
+    may_start, next_step,
+};
+use domain::job::JobState;
+use domain::recently_counted::{IsCounted, RecentlyCounted};
+use domain::retry::Retries;
+use domain::work_item::JobRef;
+use ports::store::{Claim, ClaimRequest, Claimed};
+use recurrence::{Recurrence, Rule, Timetable};
+use store_dynamodb::{ClaimDecision, SeenClaim, decide_claim};
+
+use super::model::{Id, Item};
+
+/// The occurrences of the job.
+pub(super) const OCCURRENCES: u8 = 2;
+/// The retries of each occurrence.
+pub(super) const RETRIES: u8 = 1;
+const GENERATION: u64 = 1;
+
+/// An instant, in seconds: the occurrences are a minute apart.
+fn at(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
+}
+
+/// When everything happens: after the last occurrence.
+fn now() -> DateTime<Utc> {
+    at(600)
+}
+
+static TIMETABLE: LazyLock<Timetable> = LazyLock::new(|| {
+    let rule = serde_json::json!({"frequency": "minute", "count": OCCURRENCES});
+    let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
+    Timetable::new(&rule, None, at(0)).unwrap()
+});
+
+static JOB: LazyLock<JobRef> = LazyLock::new(|| JobRef {
+    uid: "j".to_owned(),
+    collection_uid: "c".to_owned(),
+    key: "k".to_owned(),
+});
+
+fn retries() -> Retries {
+    Retries { count: u32::from(RETRIES), interval: Span::seconds(30) }
+}
+
+fn attempt(id: Id) -> Attempt {
+    let nominal_at = at(60 * i64::from(id.occurrence));
+    let first = Attempt::first(GENERATION, Occurrence::Scheduled { nominal_at });
+    let due_at = nominal_at + TimeDelta::seconds(31 * i64::from(id.number));
+    Attempt { number: u32::from(id.number), due_at, ..first }
+}
+
+fn policy() -> FollowPolicy {
+    FollowPolicy { retries: retries(), on_failure: OnFailure::default(), horizon: HORIZON }
+}
+
+/// The same ending for the same attempt, so that a retry is due at one time. What follows is decided
+/// when it is recorded.
+fn record(id: Id, ok: bool) -> Record {
+    let attempt = attempt(id);
+    let started_at = attempt.due_at;
+    let record = Record {
+        started_at,
+        ended_at: started_at + TimeDelta::seconds(1),
+        outcome: if ok { Outcome::Succeeded } else { Outcome::Failed },
+        message: String::new(),
+        repeat_count: 1,
+        then: None,
+    };
+    Record { then: Some(decide_then(&attempt, &record, policy())), ..record }
+}
+
+/// What the store does about a claim that meets another.
+pub(super) enum OnClaim {
+    TakeOver { claims: u8 },
+    Ended { ok: bool },
+    Held,
+    Won,
+}
+
+pub(super) fn on_claim(id: Id, claim: u8, seen: &Item) -> OnClaim {
+    let lease_until = if seen.is_live { now() + LEASE } else { now() - TimeDelta::seconds(1) };
+    let seen = SeenClaim {
+        claim_id: seen.claim.to_string(),
+        lease_until: seen.record.is_none().then_some(lease_until),
+        claims: u32::from(seen.claims),
+        record: seen.record.map(|ok| record(id, ok)),
+    };
+    let (job, claim_id) = (JOB.clone(), claim.to_string());
+    let claim = Claim { job, attempt: attempt(id), claim_id, lease_until: now() + LEASE };
+    let own = claim.claim_id.clone();
+    match decide_claim(&ClaimRequest { claim, now: now() }, &own, &seen, false) {
+        ClaimDecision::TakeOver { claims } => {
+            OnClaim::TakeOver { claims: u8::try_from(claims).unwrap() }
+        }
+        ClaimDecision::Answer(Claimed::Ended(record)) => {
+            OnClaim::Ended { ok: record.outcome == Outcome::Succeeded }
+        }
+        ClaimDecision::Answer(Claimed::Held { .. }) => OnClaim::Held,
+        ClaimDecision::Answer(Claimed::Won | Claimed::Exhausted) => OnClaim::Won,
+    }
+}
+
+/// Whether an attempt may start in a job of this state.
+pub(super) fn starts(id: Id, state: Option<bool>) -> bool {
+    let state = match state {
+        None => JobState::Enabled,
+        Some(true) => JobState::Completed,
+        Some(false) => JobState::Faulted,
+    };
+    let standing = JobStanding {
+        state,
+        generation: GENERATION,
+        since: at(0),
+        timetable: Some(&TIMETABLE),
+        collection_on_since: Some(at(-1)),
+    };
+    let attempt = attempt(id);
+    may_start(&attempt, Some(standing), attempt.due_at, &[]).is_ok()
+}
+
+/// The retry that follows a record.
+pub(super) fn retry(id: Id, ok: bool) -> Option<Id> {
+    match next_step(&attempt(id), &record(id, ok), policy()) {
+        NextStep::Retry(next) => Some(Id { number: u8::try_from(next.number).unwrap(), ..id }),
+        NextStep::Nothing | NextStep::ErrorAction(_) | NextStep::Notice(_) => None,
+    }
+}
+
+/// Whether an attempt is among those that were counted.
+pub(super) fn is_counted(counted: &[Id], id: Id) -> bool {
+    let mut recently = RecentlyCounted::default();
+    for id in counted {
+        recently.add(&attempt(*id), Some(record(*id, true).ended_at));
+    }
+    recently.has(&attempt(id), Some(record(id, true).ended_at)) == IsCounted::Yes
+}
+
+/// The state in which the job finishes with these items, if it does.
+pub(super) fn finishes(items: &[(Id, Item)]) -> Option<bool> {
+    let mut executions: Vec<_> = items
+        .iter()
+        .map(|(id, item)| (attempt(*id), item.record.map(|ok| record(*id, ok))))
+        .collect();
+    executions.reverse();
+    let progress = JobProgress {
+        timetable: &TIMETABLE,
+        generation: GENERATION,
+        since: at(0),
+        retries: retries(),
+        collection_on_since: Some(at(-1)),
+        seen_from: at(0),
+        executions: &executions,
+        pending: &[],
+        left_out: &[],
+        outages: &[],
+    };
+    let check = check_finished(&progress, now(), &Spans::WORK);
+    check.over.map(|state| state == JobState::Completed)
+}
