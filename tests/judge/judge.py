@@ -568,7 +568,8 @@ class Judge:
         """Reports what should follow an attempt and does not."""
         if follower is not None and follower.is_made:
             return
-        is_lost = follower is None and self.head["loses"] or follower and follower.is_lost
+        was_lost = bool(follower and follower.is_lost)
+        is_lost = follower is None and self.head["loses"] or was_lost
         if due - after.row["ended"] > LONG:
             is_lost = False
         elif role == "main" and timing.next(after.nominal) == NEVER and not self.is_touched(timing):
@@ -576,9 +577,9 @@ class Judge:
         is_dead = after.is_dead or follower and follower.is_dead
         if is_lost or is_dead or due > self.horizon - self.late:
             return
-        if timing.job.gone != NEVER or self.is_cut(timing, due) or timing.ended < NEVER:
+        if timing.job.gone != NEVER or timing.ended < NEVER:
             return
-        if self.is_off(timing.job.collection, due):
+        if self.is_off(timing.job.collection, due, was_lost):
             return
         self.bad(f"no {role} follows", after.id)
 
@@ -761,8 +762,9 @@ class Judge:
             self.bad("never purged", line["purges"])
         if line is self.end:
             for job in self.jobs.values():
-                if (job.gone == NEVER) != (job.uid in timers):
-                    self.bad("a job that is gone" if job.gone == NEVER else "not deleted", job.uid)
+                is_there = job.plans[0][0] <= line["at"] < job.gone
+                if is_there != (job.uid in timers):
+                    self.bad("a job that is gone" if is_there else "not deleted", job.uid)
 
     def expired(self):
         """A job that is over is kept for sixty days, any other for ever."""

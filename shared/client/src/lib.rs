@@ -31,6 +31,6 @@ pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
     CollectionDocument, CollectionProperties, Description, Evidence, HistoryItem,
-    HistoryProperties, Job, Near, NotFiringReason, Status, Why,
+    HistoryProperties, Job, Near, NotFiringReason, Status, WhyAnswer,
 };
 pub use v1::ServerHealth;

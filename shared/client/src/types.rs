@@ -162,7 +162,7 @@ pub struct Description {
 
 /// What became of an occurrence, from `/minutehand/v1`.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Why {
+pub struct WhyAnswer {
     /// What became of it, in a word for programs: `fired`, `notScheduled`.
     pub verdict: String,
     /// What became of it, in a sentence.

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{Description, Why};
+use crate::types::{Description, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`], as of every call.
-    pub async fn why(&self, job: &JobPath, at: &str) -> Result<Answer<Why>, Error> {
+    pub async fn why(&self, job: &JobPath, at: &str) -> Result<Answer<WhyAnswer>, Error> {
         self.get(job.v1(&format!("/why?at={}", escaped(at)))).await
     }
 }
