@@ -103,6 +103,8 @@ impl Function {
             clock: clock.clone(),
             ids,
             access: Arc::new(RwLock::new(settings.access)),
+            // The gateway has ended TLS.
+            certificates: Arc::default(),
             scheme: Scheme::Https,
             build: build_info(),
             readiness: Arc::new(()),

@@ -30,6 +30,7 @@ pub(crate) fn api_over(manage: Manage, clock: Arc<dyn Clock>) -> Router {
         clock,
         ids: Arc::new(CountedIds::default()),
         access: Arc::new(RwLock::new(Access::Open)),
+        certificates: Arc::default(),
         scheme: Scheme::Http,
         build,
         readiness: Arc::new(()),

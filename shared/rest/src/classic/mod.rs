@@ -20,18 +20,23 @@ mod request;
 mod route;
 mod xml;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use axum::http::HeaderValue;
 use axum::http::header::{EXPIRES, PRAGMA};
+use axum::http::request::Parts;
 
 use crate::Rest;
+use crate::access::Caller;
 use crate::answer::Answer;
+use crate::certificates::certified;
+use crate::failure::Failure;
 use crate::query::Query;
 use crate::serve::{self, Sent, check_host, read_body};
 
 pub(crate) use failure::Fault;
 use request::{Request, check_api_version, check_version};
+use route::subscription;
 pub(crate) use route::{Route, is_classic, pattern};
 
 /// The maximum size of the body of a request.
@@ -47,7 +52,7 @@ pub(crate) async fn answer(
     check_host(&head)?;
     // The token is checked before an unknown path is reported: callers without a token learn
     // nothing about which paths exist.
-    let caller = serve::caller(&rest, &head)?;
+    let caller = caller(&rest, &head)?;
     let Route { operation, path } = found?;
     caller.scope.check(operation.scope())?;
     check_version(&head.headers)?;
@@ -65,4 +70,13 @@ pub(crate) async fn answer(
     }
     let expires = HeaderValue::from_static("-1");
     Ok(answer.with(EXPIRES, expires).with(PRAGMA, HeaderValue::from_static("no-cache")))
+}
+
+/// The sender of a request, who is known by a token or by a client certificate.
+fn caller(rest: &Rest, head: &Parts) -> Result<Caller, Failure> {
+    serve::caller(rest, head).or_else(|without| {
+        let known = rest.certificates.read().unwrap_or_else(PoisonError::into_inner);
+        let by_certificate = certified(&known, head, &subscription(head.uri.path()));
+        by_certificate.unwrap_or(Err(without))
+    })
 }

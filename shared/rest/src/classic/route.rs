@@ -1,6 +1,9 @@
 //! The routes: one table of paths, methods and operations.
 
+use std::borrow::Cow;
+
 use axum::http::Method;
+use percent_encoding::percent_decode_str;
 
 use super::failure::{Code, Fault};
 use super::request::Request;
@@ -122,6 +125,12 @@ pub(crate) fn is_classic(path: &str) -> bool {
     let (first, second) = (segments.next().unwrap_or_default(), segments.next());
     !is_in(&OTHER_FIRST_SEGMENTS, first)
         && second.is_some_and(|second| is_in(&SECOND_SEGMENTS, second))
+}
+
+/// The subscription in a path: its first segment.
+pub(super) fn subscription(path: &str) -> Cow<'_, str> {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    percent_decode_str(first).decode_utf8_lossy()
 }
 
 /// The path of the route of a request, with its placeholders.
