@@ -197,6 +197,26 @@ describe('pages', () => {
     await page.getByRole('cell', { name: /invoice-export/ }).first().waitFor();
   });
 
+  using('overview: how it is going, what comes, and where', place('overview'), async (page) => {
+    await page.getByText('jobs in 3 collections, 1 of them off.').waitFor();
+    await page.getByRole('img', { name: /^Occurrences a minute/ }).waitFor();
+    await page.getByRole('region', { name: 'Up next' }).getByRole('link').first().click();
+    await page.getByRole('heading', { level: 2, name: 'Next ten' }).waitFor();
+  });
+
+  using('calendar: a week by the keyboard, an hour, and its jobs', `${place('calendar')}?week=2027-03-28`, async (page) => {
+    await page.getByRole('grid').waitFor();
+    // Berlin's clock goes forward on that Sunday.
+    await page.getByText('skipped by the clock').waitFor({ state: 'attached' });
+    await page.locator('[data-cell="0-0"]').focus();
+    for (let hour = 0; hour < 7; hour += 1) await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 2, name: /^Mon 22 Mar, 07:00/ }).waitFor();
+    await page.getByText('every day at 02:30 America/New_York time').first().waitFor();
+    await page.keyboard.press(']');
+    await page.getByText('from 2027-03-29').waitFor();
+  });
+
   using('a page that is not there', '#/nothing', (page) => heading(page, 'There is no such page'));
 });
 
@@ -384,6 +404,9 @@ describe('security', () => {
 
 describe('accessibility', () => {
   const pages = {
+    overview: place('overview'),
+    'overview of nothing': '#/in/nobody/nothing/overview',
+    calendar: place('calendar'),
     collections: place('collections'),
     'no collections': '#/in/me/nobody/collections',
     jobs: place('jobs', 'billing'),

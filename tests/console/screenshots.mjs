@@ -67,6 +67,8 @@ server = await start(LAST - DAY + 6 * 3_600_000);
 
 mkdirSync(folder, { recursive: true });
 const pages = {
+  overview: place('overview'),
+  calendar: place('calendar'),
   collections: place('collections'),
   jobs: place('jobs', 'billing'),
   job: place('job', 'billing', 'invoice-export'),

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.cb9bed5b6f49.css",
-        bytes: include_bytes!("../dist/app.cb9bed5b6f49.css"),
-        gzip: include_bytes!("../dist/app.cb9bed5b6f49.css.gz"),
-        content_type: "text/css; charset=utf-8",
-        etag: "\"cb9bed5b6f4920834c00fa962928b1c4\"",
+        name: "app.0d1712135efd.js",
+        bytes: include_bytes!("../dist/app.0d1712135efd.js"),
+        gzip: include_bytes!("../dist/app.0d1712135efd.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"0d1712135efdd6791d722ad26d542a17\"",
         is_hashed: true,
     },
     File {
-        name: "app.db955deef466.js",
-        bytes: include_bytes!("../dist/app.db955deef466.js"),
-        gzip: include_bytes!("../dist/app.db955deef466.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"db955deef4661189d8a99cf4050fa87a\"",
+        name: "app.6ced3f4d19dc.css",
+        bytes: include_bytes!("../dist/app.6ced3f4d19dc.css"),
+        gzip: include_bytes!("../dist/app.6ced3f4d19dc.css.gz"),
+        content_type: "text/css; charset=utf-8",
+        etag: "\"6ced3f4d19dc610a9c92685ea1043ab1\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"4450825675e3803296992cb43289d914\"",
+        etag: "\"ecdd1ad837b5c4a4bcb17786173c6865\"",
         is_hashed: false,
     },
     File {

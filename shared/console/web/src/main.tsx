@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, clockOffset, isRefused, takeToken, token } from './api';
+import { Calendar } from './calendar';
 import { Collections } from './collections';
 import { EditJob, NewJob } from './editor';
 import { JobPage } from './job';
@@ -10,6 +11,7 @@ import { Journal } from './journal';
 import { Jobs } from './jobs';
 import { useKeys } from './keys';
 import { useLoad } from './load';
+import { Overview } from './overview';
 import { Settings } from './settings';
 import { SignIn } from './signin';
 import { go, guard, inPlace, link, me, place, route, said, theme, tick } from './state';
@@ -21,7 +23,9 @@ takeToken();
 addEventListener('hashchange', takeToken, true);
 
 const PAGES = [
+  ['overview', 'Overview', 'g o'],
   ['collections', 'Collections', 'g c'],
+  ['calendar', 'Calendar', 'g l'],
   ['why', 'Why not?', 'g w'],
   ['import', 'Import', 'g i'],
   ['settings', 'Settings', 'g s'],
@@ -47,7 +51,9 @@ function App() {
   useKeys({
     '/': () => finding.current?.focus(),
     '?': () => setHelps(true),
+    'g o': () => go(inPlace('overview')),
     'g c': () => go(inPlace('collections')),
+    'g l': () => go(inPlace('calendar')),
     'g w': () => go(inPlace('why')),
     'g i': () => go(inPlace('import')),
     'g s': () => go(link('settings')),
@@ -97,6 +103,8 @@ function current() {
   if (first === undefined || (first === 'in' && (page === 'collections' || page === undefined))) {
     return { section: 'collections', title: 'Collections', body: <Collections /> };
   }
+  if (first === 'in' && page === 'overview') return { section: 'overview', title: 'Overview', body: <Overview key={`${place.value.subscription}/${place.value.group}`} /> };
+  if (first === 'in' && page === 'calendar') return { section: 'calendar', title: 'Calendar', body: <Calendar key={place.value.subscription} /> };
   if (first === 'in' && page === 'why') return { section: 'why', title: 'Why not?', body: <WhyPage key={`${collection}/${job}`} /> };
   if (first === 'in' && page === 'import') return { section: 'import', title: 'Import', body: <Import /> };
   if (first === 'in' && collection) {
@@ -163,8 +171,8 @@ function ThemeButton() {
 }
 
 const HELP = [
-  ['/', 'go to a collection or a job'], ['g c', 'collections'], ['g w', 'why not'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
-  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before, after'],
+  ['/', 'go to a collection or a job'], ['g o', 'overview'], ['g c', 'collections'], ['g l', 'calendar'], ['g w', 'why not'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
+  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence or the week before, after'],
   ['r', 'run now'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
   ['Ctrl /', 'form or JSON'], ['Esc', 'back'], ['?', 'these keys'],
 ] as const;
