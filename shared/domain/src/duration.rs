@@ -31,6 +31,12 @@ impl Span {
         Self { millis: days * DAY }
     }
 
+    /// A duration in milliseconds.
+    #[must_use]
+    pub const fn of_millis(millis: u64) -> Self {
+        Self { millis }
+    }
+
     /// The duration in milliseconds.
     #[must_use]
     pub const fn millis(self) -> u64 {

@@ -9,6 +9,7 @@ use recurrence::nearest;
 use recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
+use crate::backoff::{BACKOFF, Backoff};
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::refusal::Refusal;
@@ -18,7 +19,10 @@ pub const EXTENSIONS: &str = "minutehand";
 
 /// The extensions of a job. Those of its recurrence are read with the recurrence.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct JobExtensions {}
+pub struct JobExtensions {
+    /// How the wait before a retry grows, spreads and ends.
+    pub retry: Option<Backoff>,
+}
 
 /// The extensions of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,16 +35,18 @@ pub struct CollectionExtensions {
 }
 
 impl JobExtensions {
-    pub(crate) const SHAPE: Shape = Object(&[]);
+    pub(crate) const SHAPE: Shape = Object(&[("retry", BACKOFF)]);
 
-    #[expect(clippy::unnecessary_wraps, reason = "an extension may be refused")]
-    pub(crate) const fn read(_fields: &Fields<'_>) -> Result<Self, Refusal> {
-        Ok(Self {})
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+        let retry = fields.object("retry")?;
+        Ok(Self { retry: retry.map(|retry| Backoff::read(&retry)).transpose()? })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self {} = self;
-        ObjectBuilder::default()
+        let Self { retry } = self;
+        let mut document = ObjectBuilder::default();
+        document.object("retry", retry.as_ref().map(Backoff::write));
+        document
     }
 }
 

@@ -4,7 +4,10 @@ use chrono::{DateTime, Utc};
 use recurrence::Recurrence;
 
 use crate::action::MainAction;
+use crate::attempt::Role;
 use crate::extensions::JobExtensions;
+use crate::plan::Plan;
+use crate::retry::Retries;
 
 /// The user's part of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +22,22 @@ pub struct JobDefinition {
     pub extensions: Option<JobExtensions>,
     /// Whether the user has enabled the job.
     pub switch: Switch,
+}
+
+impl JobDefinition {
+    /// The retries of an action of the job. An error action without a policy has that of the action.
+    #[must_use]
+    pub fn retries(&self, role: Role, plan: Plan, job_uid: &str) -> Retries {
+        let main = self.action.action.retry_policy.as_ref();
+        let error = self.action.error_action.as_ref();
+        let policy = match role {
+            Role::Main | Role::Notice => main,
+            Role::Error => error.and_then(|action| action.retry_policy.as_ref()).or(main),
+        };
+        let retries = Retries::from_policy(policy, plan);
+        let backoff = self.extensions.as_ref().and_then(|extensions| extensions.retry);
+        backoff.map_or(retries, |backoff| retries.with_backoff(backoff, job_uid))
+    }
 }
 
 /// The two states that a user can set.

@@ -1,6 +1,11 @@
 //! Retry policies: how many retries follow a failed attempt, and the interval between them.
 
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::attempt::Attempt;
+use crate::backoff::{Backoff, Failed};
 use crate::duration::Span;
+use crate::ids::fnv1a;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::plan::Plan;
@@ -39,8 +44,14 @@ pub enum RetryPolicy {
 pub struct Retries {
     /// The number of retries after the first attempt.
     pub count: u32,
-    /// The time from the end of a failed attempt to the next one.
+    /// The time from the end of the first attempt to the next one.
     pub interval: Span,
+    /// How that time changes from retry to retry.
+    backoff: Backoff,
+    /// A number of the job, so that the spread waits of several jobs differ.
+    seed: u32,
+    /// How long the target of the attempt asked to wait.
+    asked: Option<TimeDelta>,
 }
 
 impl RetryPolicy {
@@ -102,13 +113,44 @@ impl Retries {
     pub fn from_policy(policy: Option<&RetryPolicy>, plan: Plan) -> Self {
         let default = if plan == Plan::Free { INTERVAL_MIN_FREE } else { INTERVAL_DEFAULT };
         match policy {
-            None => Self { count: COUNT_DEFAULT, interval: default },
-            Some(RetryPolicy::None) => Self { count: 0, interval: default },
-            Some(RetryPolicy::Fixed { interval, count }) => Self {
-                count: count.unwrap_or(COUNT_DEFAULT),
-                interval: interval.unwrap_or(default),
-            },
+            None => Self::new(COUNT_DEFAULT, default),
+            Some(RetryPolicy::None) => Self::new(0, default),
+            Some(RetryPolicy::Fixed { interval, count }) => {
+                Self::new(count.unwrap_or(COUNT_DEFAULT), interval.unwrap_or(default))
+            }
         }
+    }
+
+    /// A number of retries, one interval apart.
+    #[must_use]
+    pub fn new(count: u32, interval: Span) -> Self {
+        Self { count, interval, backoff: Backoff::default(), seed: 0, asked: None }
+    }
+
+    /// The same with the back-off of a job.
+    #[must_use]
+    pub fn with_backoff(self, backoff: Backoff, job_uid: &str) -> Self {
+        Self { backoff, seed: fnv1a(job_uid.as_bytes()), ..self }
+    }
+
+    /// The same after an attempt whose target asked to wait.
+    #[must_use]
+    pub const fn asked_to_wait(self, asked: Option<TimeDelta>) -> Self {
+        Self { asked, ..self }
+    }
+
+    /// When the retry after a failed attempt is due; `None` if none follows.
+    #[must_use]
+    pub fn due_at(&self, attempt: &Attempt, ended_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let Self { count, interval, ref backoff, seed, asked } = *self;
+        let failed = Failed { attempt, ended_at, interval, seed, asked };
+        (attempt.number < count).then(|| backoff.due_at(&failed)).flatten()
+    }
+
+    /// The longest wait before any of the retries.
+    #[must_use]
+    pub fn longest_wait(&self) -> Span {
+        self.backoff.longest(self.interval, self.count)
     }
 }
 
@@ -126,7 +168,7 @@ mod tests {
     #[test]
     fn default_policy_is_four_retries_30_seconds_apart() {
         let check = |policy: Option<RetryPolicy>, plan, count, seconds| {
-            let expected = Retries { count, interval: Span::seconds(seconds) };
+            let expected = Retries::new(count, Span::seconds(seconds));
             let retries = Retries::from_policy(policy.as_ref(), plan);
             assert_eq!(retries, expected, "{policy:?} {plan:?}");
         };

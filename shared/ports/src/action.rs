@@ -1,7 +1,7 @@
 //! Performing actions.
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
 
@@ -34,6 +34,8 @@ pub struct ActionOutcome {
     pub outcome: Outcome,
     /// What happened, in the words that clients of the history parse. It holds no secret.
     pub message: String,
+    /// How long the target asked to wait before another attempt. The policy of the job decides.
+    pub retry_after: Option<TimeDelta>,
 }
 
 /// The action was not performed, and nothing was sent, because this process or its machine has run out

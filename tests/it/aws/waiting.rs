@@ -21,7 +21,11 @@ struct Files(AtomicBool);
 impl ActionSender for Files {
     async fn send(&self, _: &Target, _: &AttemptContext) -> Result<ActionOutcome, NotMade> {
         if self.0.load(Ordering::SeqCst) {
-            return Ok(ActionOutcome { outcome: Outcome::Succeeded, message: "called".to_owned() });
+            return Ok(ActionOutcome {
+                outcome: Outcome::Succeeded,
+                message: "called".to_owned(),
+                retry_after: None,
+            });
         }
         Err(NotMade { out_of: "open files" })
     }

@@ -49,7 +49,7 @@ static JOB: LazyLock<JobRef> = LazyLock::new(|| JobRef {
 });
 
 fn retries() -> Retries {
-    Retries { count: u32::from(RETRIES), interval: Span::seconds(30) }
+    Retries::new(u32::from(RETRIES), Span::seconds(30))
 }
 
 fn attempt(id: Id) -> Attempt {

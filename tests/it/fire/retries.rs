@@ -7,7 +7,7 @@ use ports::RetryTimers;
 use ports::store::LongRetry;
 use serde_json::{Value, json};
 
-use super::target::Behaviour::{Fail, Succeed};
+use super::target::Behaviour::{AskToWait, Fail, Succeed};
 use super::world::{World, instant, status};
 
 fn fixed(interval: &str, count: u32) -> Value {
@@ -192,4 +192,61 @@ async fn a_retry_that_waits_longer_than_history_is_kept_is_not_taken_for_a_first
     world.run_until("2027-05-30T12:00").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00", "30 10:00"]);
     assert_eq!(world.status("j").await, status("completed").executions(2).failures(1));
+}
+
+/// A job at 10:00 on 1 March whose target fails, with an extension `retry`.
+fn with_backoff(policy: &Value, retry: &Value) -> Value {
+    json!({"startTime": "2027-03-01T10:00", "action": {"retryPolicy": policy}, "minutehand": {"retry": retry}})
+}
+
+#[tokio::test]
+async fn an_exponential_back_off_grows_to_its_limit_and_survives_the_horizon() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.always("http://j/", Fail);
+    let retry = json!({"backoff": "exponential", "factor": 3, "maxInterval": "PT30M"});
+    world.put("j", with_backoff(&fixed("PT1M", 5), &retry)).await;
+    world.run_until("2027-03-01T12:00").await;
+    assert_eq!(
+        world.history("j").await,
+        [
+            "01 10:00 #1.0 failed",
+            "01 10:01 #1.1 failed",
+            "01 10:04 #1.2 failed",
+            "01 10:13 #1.3 failed",
+            // 27 minutes are beyond what a message can be delayed: this retry waits in a timer.
+            "01 10:40 #1.4 failed",
+            "01 11:10 #1.5 failed",
+        ]
+    );
+    assert_eq!(world.status("j").await, status("faulted").executions(6).failures(6).faulted(1));
+}
+
+#[tokio::test]
+async fn a_target_may_ask_for_a_longer_wait() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.next("http://j/", &[AskToWait(300), AskToWait(5), AskToWait(7_200), Succeed]);
+    let retry = json!({"retryAfter": {"max": "PT20M"}});
+    world.put("j", with_backoff(&fixed("PT1M", 5), &retry)).await;
+    world.targets.next("http://plain/", &[AskToWait(300), Succeed]);
+    let mut plain = with_backoff(&fixed("PT1M", 5), &json!({"retryAfter": {"honour": false}}));
+    plain["action"]["request"] = json!({"uri": "http://plain/", "method": "GET"});
+    world.put("plain", plain).await;
+    world.run_until("2027-03-01T12:00").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:05", "01 10:06", "01 10:26"]);
+    assert_eq!(world.calls("http://plain/"), ["01 10:00", "01 10:01"]);
+}
+
+#[tokio::test]
+async fn no_retry_begins_later_than_the_limit_after_the_occurrence() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    world.targets.always("http://j/", Fail);
+    let retry = json!({"backoff": "exponential", "maxElapsed": "PT3M"});
+    let mut job = with_backoff(&fixed("PT1M", 9), &retry);
+    job["action"]["errorAction"] =
+        json!({"type": "Http", "request": {"uri": "http://err/", "method": "GET"}});
+    world.put("j", job).await;
+    world.run_until("2027-03-01T12:00").await;
+    assert_eq!(world.calls("http://j/"), ["01 10:00", "01 10:01", "01 10:03"]);
+    assert_eq!(world.calls("http://err/"), ["01 10:03"]);
+    assert_eq!(world.status("j").await, status("faulted").executions(3).failures(3).faulted(1));
 }

@@ -72,6 +72,8 @@ pub(super) enum Behaviour {
     /// Does not begin: its process has run out of something.
     NotMade,
     Fail,
+    /// Fails, and asks to wait so many seconds.
+    AskToWait(i64),
     /// Succeeds after so many seconds.
     Take(i64),
     /// Kills the worker that calls.
@@ -160,10 +162,14 @@ impl ActionSender for Targets {
             request: request.clone(),
             context: context.clone(),
         });
+        let retry_after = match does {
+            Behaviour::AskToWait(seconds) => Some(TimeDelta::seconds(seconds)),
+            _ => None,
+        };
         let outcome = match does {
             Behaviour::Succeed => Outcome::Succeeded,
             Behaviour::NotMade => return Err(NotMade { out_of: "open files" }),
-            Behaviour::Fail => Outcome::Failed,
+            Behaviour::Fail | Behaviour::AskToWait(_) => Outcome::Failed,
             Behaviour::Take(seconds) => {
                 self.clock.pass(TimeDelta::seconds(seconds));
                 Outcome::Succeeded
@@ -177,7 +183,7 @@ impl ActionSender for Targets {
                 std::future::pending().await
             }
         };
-        Ok(ActionOutcome { outcome, message: format!("{outcome:?}") })
+        Ok(ActionOutcome { outcome, message: format!("{outcome:?}"), retry_after })
     }
 }
 

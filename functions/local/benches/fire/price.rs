@@ -277,6 +277,6 @@ impl ActionSender for Answering {
             "Http Action - Response from host 'example.org': 'OK' Response Headers: {headers}\r\n \
              Body: {body}"
         );
-        Ok(ActionOutcome { outcome: Outcome::Succeeded, message })
+        Ok(ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None })
     }
 }

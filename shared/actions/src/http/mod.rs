@@ -7,6 +7,7 @@
 mod body;
 mod hop;
 mod request;
+mod retry_after;
 mod service_client;
 mod token;
 mod xml;

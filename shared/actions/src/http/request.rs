@@ -23,6 +23,7 @@ use ports::{ActionOutcome, AttemptContext, NotMade};
 
 use super::body;
 use super::hop::Hop;
+use super::retry_after::retry_after;
 use super::token::{Grant, Token, TokenSource};
 use crate::net::{ConnectionUse, HttpClients, TargetPolicy};
 use crate::outcome::{
@@ -85,7 +86,8 @@ impl HttpSender {
                 if status.is_success() {
                     outcome::succeeded(message)
                 } else {
-                    outcome::failed(message)
+                    let retry_after = retry_after(status, &headers, context.sent_at);
+                    ActionOutcome { retry_after, ..outcome::failed(message) }
                 }
             }
             Err(ActionFailure { out_of: Some(out_of), .. }) if !has_sent => {

@@ -23,12 +23,12 @@ const SERVICE_TEXT_CHARS_MAX: usize = 1_024;
 
 /// An attempt that succeeded.
 pub(crate) const fn succeeded(message: String) -> ActionOutcome {
-    ActionOutcome { outcome: Outcome::Succeeded, message }
+    ActionOutcome { outcome: Outcome::Succeeded, message, retry_after: None }
 }
 
 /// An attempt that failed.
 pub(crate) const fn failed(message: String) -> ActionOutcome {
-    ActionOutcome { outcome: Outcome::Failed, message }
+    ActionOutcome { outcome: Outcome::Failed, message, retry_after: None }
 }
 
 /// An attempt to send a message to a service that failed, unless it was not made.

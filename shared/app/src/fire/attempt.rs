@@ -34,12 +34,12 @@ use domain::message::{failed, headline, request_failed};
 use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
 use ports::store::{Claim, ClaimRequest, Claimed, Counted, CountersAdd, Recorded};
-use ports::{AttemptContext, ErrorType, Event};
+use ports::{ActionOutcome, AttemptContext, ErrorType, Event};
 
 use super::Stop;
 use super::dispatch::attempt_message;
 use super::execute::{Executor, Performed};
-use super::follow::EndedAttempt;
+use super::follow::{EndedAttempt, Undecided};
 use super::loaded_job::{LoadedJob, action, job_path};
 use super::{DeliveryPlace, Wait, spans};
 use crate::error::AppError;
@@ -59,6 +59,8 @@ struct ActionResult {
     started_at: DateTime<Utc>,
     outcome: Outcome,
     message: String,
+    /// How long the target asked to wait before another attempt.
+    retry_after: Option<TimeDelta>,
 }
 
 impl Executor {
@@ -246,7 +248,8 @@ impl Executor {
         let late = started_at - attempt.due_at;
         self.ports.events.note(Event::Started { job, attempt, late });
         let ended = self.ports.sender.send(&target, &context).await?;
-        Ok(ActionResult { started_at, outcome: ended.outcome, message: ended.message })
+        let ActionOutcome { outcome, message, retry_after } = ended;
+        Ok(ActionResult { started_at, outcome, message, retry_after })
     }
 
     /// The target of an attempt, or the message of an attempt whose action is gone.
@@ -285,7 +288,8 @@ impl Executor {
 
     /// The result of an action that is not even begun.
     fn failed_at_once(&self, message: String) -> ActionResult {
-        ActionResult { started_at: self.ports.clock.now(), outcome: Outcome::Failed, message }
+        let started_at = self.ports.clock.now();
+        ActionResult { started_at, outcome: Outcome::Failed, message, retry_after: None }
     }
 
     /// Records an attempt as failed whose workers have died again and again.
@@ -363,13 +367,14 @@ impl Executor {
         loaded: Option<LoadedJob>,
     ) -> Result<Performed, AppError> {
         let Claim { job, attempt, .. } = &claim;
-        let ActionResult { started_at, outcome, message } = result;
+        let ActionResult { started_at, outcome, message, retry_after } = result;
         let ended_at = self.ports.clock.now().max(started_at);
         let repeat_count =
             loaded.as_ref().map_or(1, |loaded| loaded.repeat_count(attempt, ended_at));
         let then = None;
         let mut record = Record { started_at, ended_at, outcome, message, repeat_count, then };
-        self.decide_then(job, attempt, &mut record, loaded.as_ref()).await;
+        let ended = Undecided { job, attempt, retry_after };
+        self.decide_then(ended, &mut record, loaded.as_ref()).await;
         match self.record(&claim, &record, loaded.as_ref()).await? {
             Recorded::Kept => {
                 let ended = EndedAttempt { job, attempt, record: &record };

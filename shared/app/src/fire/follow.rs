@@ -1,6 +1,7 @@
 //! What follows a record: the next attempt, the counters, the end of the job. Every worker that
 //! finds the record does the same, however often it does it.
 
+use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{
@@ -25,6 +26,15 @@ pub(super) struct EndedAttempt<'a> {
     pub(super) job: &'a JobRef,
     pub(super) attempt: &'a Attempt,
     pub(super) record: &'a Record,
+}
+
+/// An attempt that ended, before it is recorded.
+#[derive(Clone, Copy)]
+pub(super) struct Undecided<'a> {
+    pub(super) job: &'a JobRef,
+    pub(super) attempt: &'a Attempt,
+    /// How long the target asked to wait.
+    pub(super) retry_after: Option<TimeDelta>,
 }
 
 impl Executor {
@@ -115,13 +125,14 @@ impl Executor {
     /// known, but the action was done: then the attempt is recorded without the decision.
     pub(super) async fn decide_then(
         &self,
-        job: &JobRef,
-        attempt: &Attempt,
+        Undecided { job, attempt, retry_after }: Undecided<'_>,
         record: &mut Record,
         loaded: Option<&LoadedJob>,
     ) {
         let Some(loaded) = loaded else { return };
         let Ok(policy) = self.policy(job, attempt.role, loaded).await else { return };
+        let retries = policy.retries.asked_to_wait(retry_after);
+        let policy = FollowPolicy { retries, ..policy };
         let mut then = decide_then(attempt, record, policy);
         if matches!(then, Then::Retry { is_long: true, .. }) && self.has_too_many_retries(job).await
         {

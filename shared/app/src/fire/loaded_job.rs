@@ -7,7 +7,7 @@ use domain::action::Action;
 use domain::attempt::{Attempt, Occurrence, Role};
 use domain::firing::{FollowPolicy, JobStanding, OnFailure};
 use domain::job::JobDefinition;
-use domain::retry::Retries;
+use domain::retry::{Retries, RetryPolicy};
 use domain::work_item::JobRef;
 use ports::store::{Claim, JobSnapshot};
 use recurrence::Timetable;
@@ -83,7 +83,7 @@ impl Executor {
     ) -> Result<FollowPolicy, AppError> {
         let horizon = spans(self.ports.clock.as_ref()).horizon;
         let JobSnapshot { plan, has_failure_action: has_notice, .. } = *loaded.snapshot.as_ref();
-        let no_retries = Retries { count: 0, ..Retries::from_policy(None, plan) };
+        let no_retries = Retries::from_policy(Some(&RetryPolicy::None), plan);
         if role == Role::Notice {
             let retries = match self.failure_action(job).await {
                 Ok(found) => found.map_or(no_retries, |(_, action)| action.retries(plan)),
@@ -102,7 +102,7 @@ impl Executor {
         };
         let has_error_action = definition.action.error_action.is_some();
         Ok(FollowPolicy {
-            retries: retries(definition, role, &loaded.snapshot),
+            retries: definition.retries(role, plan, &job.uid),
             on_failure: OnFailure { has_error_action, has_notice },
             horizon,
         })
@@ -159,15 +159,4 @@ pub(super) fn action(definition: &JobDefinition, role: Role) -> Option<&Action> 
         Role::Error => definition.action.error_action.as_ref(),
         Role::Notice => None,
     }
-}
-
-/// The retries of an action. An error action without a policy has that of the main action.
-fn retries(definition: &JobDefinition, role: Role, snapshot: &JobSnapshot) -> Retries {
-    let main = definition.action.action.retry_policy.as_ref();
-    let error = definition.action.error_action.as_ref();
-    let policy = match role {
-        Role::Main | Role::Notice => main,
-        Role::Error => error.and_then(|action| action.retry_policy.as_ref()).or(main),
-    };
-    Retries::from_policy(policy, snapshot.plan)
 }

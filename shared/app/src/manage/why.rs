@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Record};
+use domain::attempt::{Attempt, Record, Role};
 use domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
 use domain::name::Name;
 use domain::refusal::Refusal;
-use domain::retry::Retries;
 use ports::store::{HistoryEntry, ResourceGroup};
 use recurrence::Rule;
 
@@ -60,7 +59,6 @@ impl Manage {
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
         let pulses = self.ports.browse.pulses().await?;
-        let policy = definition.action.action.retry_policy.as_ref();
         let is_on = collection.collection.definition.state.is_on();
         let facts = WhyFacts {
             at,
@@ -72,7 +70,11 @@ impl Manage {
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
             collection_on_since: is_on.then_some(collection.on_since),
             attempts: &attempts,
-            retries: Retries::from_policy(policy, collection.collection.definition.plan),
+            retries: definition.retries(
+                Role::Main,
+                collection.collection.definition.plan,
+                &job.uid,
+            ),
             outages: [&pulses.sweepers.outages, &pulses.workers.outages],
             beats: [pulses.sweepers.beat_at, pulses.workers.beat_at],
         };

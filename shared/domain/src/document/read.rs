@@ -4,6 +4,7 @@ use recurrence::{Frequency, Recurrence, Rule, read_start_time};
 use serde_json::{Map, Value};
 
 use crate::action::MainAction;
+use crate::attempt::Role;
 use crate::collection::{CollectionDefinition, CollectionState};
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState, Switch};
@@ -29,6 +30,15 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     // The parts of a recurrence must fit together. Whether it ever occurs depends on its start.
     if let Some(recurrence) = &job.recurrence {
         Rule::canonical(recurrence)?.check_start(job.start_time)?;
+    }
+    let has_backoff = job.extensions.as_ref().is_some_and(|it| it.retry.is_some());
+    let has_retries = |role| job.retries(role, plan, "").count > 0;
+    if has_backoff && !has_retries(Role::Main) && !has_retries(Role::Error) {
+        return Err(Refusal::about(
+            "minutehand.retry",
+            "has no effect, because 'action.retryPolicy' allows no retries; set its 'retryCount', \
+             or leave this out.",
+        ));
     }
     Ok(job)
 }

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::action::Target;
+use crate::attempt::Role;
 use crate::job::{JobDefinition, JobState};
 use crate::plan::Plan;
 use crate::refusal::{Code, Refusal};
@@ -231,7 +232,11 @@ fn an_unknown_property_is_refused_with_the_nearest_name() {
         ),
         (
             json!({"properties": {"action": {"retryPolicy": {"backoff": 2}}}}),
-            "'action.retryPolicy.backoff' is not a property; known properties are retryType, retryInterval, retryCount.",
+            "'action.retryPolicy.backoff' belongs inside 'minutehand.retry'.",
+        ),
+        (
+            json!({"properties": {"action": {"retryPolicy": {"colour": 2}}}}),
+            "'action.retryPolicy.colour' is not a property; known properties are retryType, retryInterval, retryCount.",
         ),
         (
             json!({"properties": {"recurrence": {"cron": "* * * * *"}}}),
@@ -1309,4 +1314,29 @@ fn unknown_properties_of_a_failure_action_are_refused_with_their_path() {
     let top = json!({"properties": {"onFailure": {}}});
     let refusal = canonical_names(top, COLLECTION).unwrap_err();
     assert_eq!(refusal.message, "'onFailure' belongs inside 'minutehand'.");
+}
+
+#[test]
+fn a_back_off_without_retries_is_refused() {
+    let job = |policy: Value| {
+        json!({"properties": {
+            "action": {"type": "http", "request": {"uri": "http://x/", "method": "GET"}, "retryPolicy": policy},
+            "minutehand": {"retry": {"backoff": "exponential"}},
+        }})
+    };
+    for none in [json!({"retryType": "none"}), json!({"retryType": "fixed", "retryCount": 0})] {
+        assert_eq!(
+            accept_standard(&job(none)).unwrap_err().message,
+            "'minutehand.retry' has no effect, because 'action.retryPolicy' allows no retries; set \
+             its 'retryCount', or leave this out.",
+        );
+    }
+    let accepted = accept_standard(&job(json!({"retryType": "fixed", "retryCount": 1}))).unwrap();
+    assert_eq!(accepted.retries(Role::Main, Plan::Standard, "").count, 1);
+    let mut none = job(json!({"retryType": "none"}));
+    none["properties"]["action"]["errorAction"] = json!({
+        "type": "http", "request": {"uri": "http://err/", "method": "GET"},
+        "retryPolicy": {"retryType": "fixed"},
+    });
+    assert!(accept_standard(&none).is_ok(), "the error action has retries");
 }

@@ -93,7 +93,7 @@ pub fn seen_from(
     held_up: TimeDelta,
     spans: &Spans,
 ) -> DateTime<Utc> {
-    let interval = i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX);
+    let interval = i64::try_from(retries.longest_wait().millis()).unwrap_or(i64::MAX);
     let interval = TimeDelta::try_milliseconds(interval).unwrap_or(TimeDelta::MAX);
     let round = interval.min(spans.horizon) + spans.stuck;
     let count = i32::try_from(retries.count).unwrap_or(i32::MAX);
@@ -316,7 +316,7 @@ mod tests {
     /// What is sent again, as minute and number; and the state.
     fn look(case: &Case<'_>) -> (Vec<(i64, u32)>, Option<JobState>) {
         let timetable = thrice();
-        let retries = Retries { count: 1, interval: Span::seconds(case.interval) };
+        let retries = Retries::new(1, Span::seconds(case.interval));
         let (from, until) = case.outage;
         let outages = [Outage { from: at(from), until: at(until) }];
         let left_out = case.left_out.map(|(first, last)| LeftOut {
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(longest_gap(&executions[..3]), TimeDelta::minutes(10));
         assert_eq!(longest_gap(&[]), TimeDelta::zero());
         let from = |held_up| {
-            let retries = Retries { count: 1, interval: Span::seconds(30) };
+            let retries = Retries::new(1, Span::seconds(30));
             seen_from(at(200), retries, TimeDelta::minutes(held_up), &Spans::WORK)
         };
         assert_eq!(from(0) - from(65), TimeDelta::minutes(65));
@@ -492,7 +492,7 @@ mod tests {
                 timetable: &timetable,
                 generation: 1,
                 since: at(0),
-                retries: Retries { count: 0, interval: Span::seconds(30) },
+                retries: Retries::new(0, Span::seconds(30)),
                 seen_from: at(0),
                 collection_on_since: GOOD.on_since,
                 executions,

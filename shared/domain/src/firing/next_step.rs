@@ -61,16 +61,11 @@ pub fn decide_then(
 ) -> Then {
     let is_failure = record.outcome == Outcome::Failed;
     let gave_up = record.message.ends_with(NO_RETRY_FOLLOWS);
-    if is_failure && attempt.number < retries.count && !gave_up {
-        let interval = TimeDelta::try_milliseconds(
-            i64::try_from(retries.interval.millis()).unwrap_or(i64::MAX),
-        )
-        .unwrap_or(TimeDelta::MAX);
-        // Without a due time, it would be after the end of the calendar.
-        return record
-            .ended_at
-            .checked_add_signed(interval)
-            .map_or(Then::Nothing, |due_at| Then::Retry { due_at, is_long: interval > horizon });
+    if is_failure
+        && !gave_up
+        && let Some(due_at) = retries.due_at(attempt, record.ended_at)
+    {
+        return Then::Retry { due_at, is_long: due_at - record.ended_at > horizon };
     }
     match attempt.role {
         Role::Main if is_failure && on_failure.has_error_action => Then::ErrorAction,
@@ -136,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_table() {
-        let retries = |count, seconds| Retries { count, interval: Span::seconds(seconds) };
+        let retries = |count, seconds| Retries::new(count, Span::seconds(seconds));
         let first = Attempt::first(1, Occurrence::Scheduled { nominal_at: at(60) });
         let nth = |number| Attempt { number, ..first.clone() };
         let error = |number| Attempt { role: Role::Error, number, ..first.clone() };
@@ -149,7 +144,8 @@ mod tests {
             let next = next_step(attempt, &undecided, policy);
             // Once it is decided, no other policy changes it.
             for count in [0, 9] {
-                let other = FollowPolicy { retries: Retries { count, ..retries }, ..policy };
+                let other =
+                    FollowPolicy { retries: Retries::new(count, retries.interval), ..policy };
                 assert_eq!(next_step(attempt, &decided, other), next);
                 assert_eq!(
                     is_final_failure(attempt, &decided, other),

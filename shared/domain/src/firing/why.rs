@@ -335,7 +335,7 @@ mod tests {
             ends_at: None,
             collection_on_since: Some(at("01")),
             attempts,
-            retries: Retries { count: 2, interval: Span::seconds(300) },
+            retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
         };
@@ -462,7 +462,7 @@ mod tests {
             ends_at: None,
             collection_on_since: Some(at("01")),
             attempts: &[],
-            retries: Retries { count: 0, interval: Span::seconds(300) },
+            retries: Retries::new(0, Span::seconds(300)),
             outages: [&outages, &[]],
             beats: [Some(at("06T11:59")); 2],
         };

@@ -11,6 +11,8 @@ use quick_xml::{Reader, XmlVersion};
 
 /// The most elements within each other.
 const DEPTH_MAX: usize = 16;
+/// The most attributes of an element.
+const ATTRIBUTES_MAX: usize = 32;
 /// The most elements of a document.
 const ELEMENTS_MAX: usize = 256;
 /// The most characters of a name that a message repeats.
@@ -155,7 +157,11 @@ impl Tree {
             return Err("There is a second root element".to_owned());
         }
         let mut is_nil = false;
-        for attribute in start.attributes() {
+        // Each is compared with all before it.
+        for (n, attribute) in start.attributes().enumerate() {
+            if n >= ATTRIBUTES_MAX {
+                return Err(format!("An element has more than {ATTRIBUTES_MAX} attributes"));
+            }
             let attribute = attribute.map_err(|error| error.to_string())?;
             let is_true = matches!(attribute.value.trim(), "true" | "1");
             is_nil |= attribute.key.local_name().into_inner() == "nil" && is_true;
@@ -303,6 +309,13 @@ mod tests {
         let wide = |n: usize| format!("<a>{}</a>", "<b/>".repeat(n - 1));
         assert!(read(wide(ELEMENTS_MAX).as_bytes()).is_ok());
         assert!(message(&wide(ELEMENTS_MAX + 1)).contains("more than 256 elements"));
+        let with_attributes = |n: usize| {
+            let attributes: String = (0..n).map(|n| format!(" a{n}=''")).collect();
+            format!("<a{attributes}/>")
+        };
+        assert!(read(with_attributes(ATTRIBUTES_MAX).as_bytes()).is_ok());
+        let message = message(&with_attributes(ATTRIBUTES_MAX + 1));
+        assert!(message.contains("more than 32 attributes"), "{message}");
     }
 
     #[test]
