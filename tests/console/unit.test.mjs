@@ -56,6 +56,12 @@ for (const [written, said] of [['2.30', 'is no time'], ['02:30, x', '“x” is 
   });
 }
 
+test('a change of one part of a schedule sends all of it, because a PATCH replaces it', () => {
+  const from = { recurrence: { frequency: 'day', schedule: { hours: [2], minutes: [30] } } };
+  const { document } = documents.withTimes(from, '04:30');
+  assert.deepEqual(documents.changes(from, document), { recurrence: { schedule: { hours: [4], minutes: [30] } } });
+});
+
 test('another frequency keeps the parts of the schedule that it takes', () => {
   const month = { recurrence: { frequency: 'month', schedule: { hours: [2], monthDays: [-1] } } };
   assert.deepEqual(documents.withOften(month, 'day').recurrence, { frequency: 'day', schedule: { hours: [2] } });

@@ -4,11 +4,11 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.83d6cc12748d.js",
-        bytes: include_bytes!("../dist/app.83d6cc12748d.js"),
-        gzip: include_bytes!("../dist/app.83d6cc12748d.js.gz"),
+        name: "app.50556e1cfc6d.js",
+        bytes: include_bytes!("../dist/app.50556e1cfc6d.js"),
+        gzip: include_bytes!("../dist/app.50556e1cfc6d.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"83d6cc12748d0aa01d54c1123da5405d\"",
+        etag: "\"50556e1cfc6d7a7bd258c5e501fc1d47\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"090db8f3cdc1001eb2a1dcaaf2a75597\"",
+        etag: "\"fd9c0769695475aa2a587ae2d71b5238\"",
         is_hashed: false,
     },
     File {

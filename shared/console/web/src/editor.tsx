@@ -1,8 +1,9 @@
 // A new job, or a change of one: what is said on the left, what it means on the right.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, api, asArm, asCommand, asCurl, type Check, type Converted, type Document, type JobProperties, type Preview } from './api';
 import { at, changes, days, type Often, OFTEN, lineOf, often, put, text, times, toggleDay, WEEK_DAYS, withOften, withoutSecrets, withTimes } from './document';
-import { asError, useLoad } from './load';
+import { asError, type Loaded, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, guard, inPlace, place, route, say, tick } from './state';
 import { civil, grouped, isoSpan, mine, parts, until } from './time';
@@ -47,13 +48,23 @@ function Duplicate({ collection, from }: { collection: string; from: string }) {
     null,
   );
   return (
-    <Panel of={loaded} rows={8}>
+    <Before of={loaded} title={`A job like ${from}`}>
       {(job) => {
         const { status: _, state: __, ...properties } = job.properties;
         const secrets = /"(authentication|queueMessage)"/.test(JSON.stringify(properties));
         return <Editor collection={collection} first={properties} startName="" old={null} note={secrets ? `Passwords and tokens of ${from} are not copied: enter them again.` : null} />;
       }}
-    </Panel>
+    </Before>
+  );
+}
+
+/** The page has its heading while its job is read. */
+function Before<T>({ of, title, children }: { of: Loaded<T>; title: string; children: (data: T) => ComponentChildren }) {
+  return (
+    <>
+      {of.data === null && <div class="head"><Title>{title}</Title></div>}
+      <Panel of={of} rows={8}>{children}</Panel>
+    </>
   );
 }
 
@@ -64,12 +75,12 @@ export function EditJob({ collection, name }: { collection: string; name: string
     null,
   );
   return (
-    <Panel of={loaded} rows={8}>
+    <Before of={loaded} title={name}>
       {(job) => {
         const { status: _, ...properties } = job.properties;
         return <Editor collection={collection} first={properties} startName={name} old={properties} />;
       }}
-    </Panel>
+    </Before>
   );
 }
 

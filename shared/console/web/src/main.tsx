@@ -137,6 +137,8 @@ function Find({ field }: { field: { current: HTMLInputElement | null } }) {
     const [collection, job] = value.trim().split('/').map((part) => part.trim());
     if (!collection) return;
     setValue('');
+    // The page that opens takes the focus.
+    field.current?.blur();
     go(job ? inPlace('job', collection, job) : inPlace('jobs', collection));
   };
   return (

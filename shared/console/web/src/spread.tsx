@@ -1,6 +1,6 @@
 // Moves the jobs of one crowded minute to other minutes of its hour, after showing what would change.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, type JobProperties, type Load } from './api';
+import { api, type Load } from './api';
 import { asError, useLoad } from './load';
 import { place, say } from './state';
 import { grouped, parts } from './time';
@@ -18,6 +18,8 @@ interface Move {
   job: string;
   from: number;
   to: number;
+  /** The schedule as it is: a change replaces it whole. */
+  schedule: Record<string, unknown>;
 }
 
 interface Plan {
@@ -37,9 +39,8 @@ export function hash(text: string): number {
 }
 
 /** The minute that a job fires at in each of its hours, if it is one alone. */
-export function onlyMinute(properties: JobProperties): number | null {
-  const schedule = (properties.recurrence as { schedule?: { minutes?: unknown } } | undefined)?.schedule;
-  const minutes = schedule?.minutes;
+export function onlyMinute(schedule: Record<string, unknown>): number | null {
+  const { minutes } = schedule;
   return Array.isArray(minutes) && minutes.length === 1 && typeof minutes[0] === 'number' ? minutes[0] : null;
 }
 
@@ -74,9 +75,10 @@ async function planFor(at: number, load: Load, only: Record<string, string>, isS
   await each(jobs, isStopped, async (one) => {
     const where = { subscription: place.value.subscription, group: one.resourceGroup };
     const { properties } = await api.describe(where, one.collection, one.job);
-    const from = onlyMinute(properties);
+    const schedule = (properties.recurrence?.schedule ?? {}) as Record<string, unknown>;
+    const from = onlyMinute(schedule);
     const to = hash(`${one.collection}/${one.job}`) % MINUTES;
-    if (from !== null && from !== to) moves.push({ group: one.resourceGroup, collection: one.collection, job: one.job, from, to });
+    if (from !== null && from !== to) moves.push({ group: one.resourceGroup, collection: one.collection, job: one.job, from, to, schedule });
   });
   moves.sort((a, b) => (`${a.collection}/${a.job}` < `${b.collection}/${b.job}` ? -1 : 1));
   const minute = Math.floor((at - Date.parse(load.from)) / MINUTE);
@@ -84,8 +86,8 @@ async function planFor(at: number, load: Load, only: Record<string, string>, isS
   return { moves, left: (load.counts[minute] ?? jobs.length) - moves.length, before: Math.max(...load.counts), after: Math.max(...after) };
 }
 
-const asCommand = ({ group, collection, job, to }: Move) =>
-  `minutehand job set ${collection}/${job} --group ${group} 'recurrence.schedule.minutes=[${to}]'`;
+const asCommand = ({ group, collection, job, schedule, to }: Move) =>
+  `minutehand job set ${collection}/${job} --group ${group} 'recurrence.schedule=${JSON.stringify({ ...schedule, minutes: [to] })}'`;
 
 const two = (minute: number) => `:${String(minute).padStart(2, '0')}`;
 
@@ -108,7 +110,7 @@ export function Spread({ at, load, zone, only, onClose }: {
     await each(moves, () => isStopped.current, async (move) => {
       try {
         const where = { subscription: place.value.subscription, group: move.group };
-        await api.patchJob(where, move.collection, move.job, { recurrence: { schedule: { minutes: [move.to] } } });
+        await api.patchJob(where, move.collection, move.job, { recurrence: { schedule: { ...move.schedule, minutes: [move.to] } } });
       } catch (thrown) {
         failed.push(`${move.collection}/${move.job}: ${asError(thrown).message}`);
         setFailures(failed.slice());
