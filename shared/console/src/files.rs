@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.0d1712135efd.js",
-        bytes: include_bytes!("../dist/app.0d1712135efd.js"),
-        gzip: include_bytes!("../dist/app.0d1712135efd.js.gz"),
+        name: "app.50556e1cfc6d.js",
+        bytes: include_bytes!("../dist/app.50556e1cfc6d.js"),
+        gzip: include_bytes!("../dist/app.50556e1cfc6d.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"0d1712135efdd6791d722ad26d542a17\"",
+        etag: "\"50556e1cfc6d7a7bd258c5e501fc1d47\"",
         is_hashed: true,
     },
     File {
-        name: "app.6ced3f4d19dc.css",
-        bytes: include_bytes!("../dist/app.6ced3f4d19dc.css"),
-        gzip: include_bytes!("../dist/app.6ced3f4d19dc.css.gz"),
+        name: "app.fc4d3ae4c92d.css",
+        bytes: include_bytes!("../dist/app.fc4d3ae4c92d.css"),
+        gzip: include_bytes!("../dist/app.fc4d3ae4c92d.css.gz"),
         content_type: "text/css; charset=utf-8",
-        etag: "\"6ced3f4d19dc610a9c92685ea1043ab1\"",
+        etag: "\"fc4d3ae4c92d45448ec6c8053251c5f0\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"ecdd1ad837b5c4a4bcb17786173c6865\"",
+        etag: "\"fd9c0769695475aa2a587ae2d71b5238\"",
         is_hashed: false,
     },
     File {

@@ -196,10 +196,38 @@ export interface Overview {
   late: { count: number; isLeast: boolean; oldest: string | null };
   sweep: { at: string | null };
   work: { at: string | null };
+  /** How many messages were given up, where the server counts them. */
+  deadLetters?: number | null;
 }
 
+/** An occurrence that failed for good. */
+export interface Failure {
+  at: string;
+  resourceGroup: string;
+  collection: string;
+  job: string;
+  message: string;
+  recent?: string | null;
+}
+
+/** A message that was delivered again and again, and never finished. */
+export interface DeadLetter {
+  id: string;
+  firstSentAt: string | null;
+  deliveries: number;
+  errorType: string | null;
+  resourceGroup: string | null;
+  collection: string | null;
+  job: string | null;
+  occurrence: string | null;
+  attempt: number | null;
+}
+
+/** Which dead letters something is done to. */
+export type Letters = { ids: string[] } | { all: true };
+
 export interface Upcoming {
-  items: { at: string; resourceGroup: string; collection: string; job: string; sentence: string }[];
+  items: { at: string; resourceGroup: string; collection: string; job: string; sentence: string; recent?: string | null }[];
   complete: boolean;
 }
 
@@ -207,6 +235,8 @@ export interface Upcoming {
 export interface Load {
   from: string;
   counts: number[];
+  /** When each step begins, where steps are days. */
+  starts: string[] | null;
   jobs: number;
   /** The fullest instants, and what is due then. */
   top: { at: string; count: number; groups: { rule: string; count: number; names: string[] }[] }[];
@@ -399,9 +429,14 @@ export const api = {
   overview: (place: Place) => json<Overview>('GET', `${ownSubscription(place)}/overview`),
   upcoming: (place: Place, query: Record<string, string>) =>
     json<Upcoming>('GET', `${ownSubscription(place)}/upcoming?${new URLSearchParams(query)}`),
+  failures: (place: Place, since: Date) =>
+    json<{ items: Failure[] }>('GET', `${ownSubscription(place)}/failures?since=${enc(since.toISOString())}`),
+  deadLetters: () => json<{ about: number; items: DeadLetter[] }>('GET', '/minutehand/v1/deadletters'),
+  redrive: (letters: Letters) => json<{ moved: number }>('POST', '/minutehand/v1/deadletters/redrive', letters),
+  deleteLetters: (letters: Letters) => json<{ deleted: number }>('POST', '/minutehand/v1/deadletters/delete', letters),
   /** Each answer counts some of the jobs: together they are all. */
   async load(place: Place, query: Record<string, string>): Promise<Load> {
-    const whole: Load = { from: '', counts: [], jobs: 0, top: [], isWhole: false };
+    const whole: Load = { from: '', counts: [], starts: null, jobs: 0, top: [], isWhole: false };
     let position: string | null = null;
     for (let read = 0; read < LOAD_PAGES_MAX; read += 1) {
       const asked = new URLSearchParams(query);
@@ -409,6 +444,7 @@ export const api = {
       const page: Omit<Load, 'isWhole'> & { position: string | null } =
         await json('GET', `${ownSubscription(place)}/load?${asked}`);
       whole.from = page.from;
+      whole.starts = page.starts;
       whole.jobs += page.jobs;
       whole.counts = page.counts.map((count, step) => count + (whole.counts[step] ?? 0));
       whole.top = [...whole.top, ...page.top].sort((a, b) => b.count - a.count).slice(0, PEAKS_MAX);

@@ -15,6 +15,9 @@ export function shownZone(job: string | undefined): string {
   return isZone(zone) ? zone : 'UTC';
 }
 
+/** The zone in which instants of many jobs are shown. */
+export const wideZone = () => (zoneChoice.value === 'UTC' ? 'UTC' : mine);
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -142,4 +145,15 @@ function offsetMs(at: number, zone: string): number {
   if (!found) return 0;
   const minutes = Number(found[2]) * 60 + Number(found[3]);
   return (found[1] === '−' ? -minutes : minutes) * 60_000;
+}
+
+/** The month of a date, as `2027-03`. */
+export const monthOf = (day: string) => day.slice(0, 7);
+
+const SHARES: [number, string][] = [[0.95, 'nearly all'], [0.6, 'two thirds'], [0.45, 'half'], [0.3, 'a third'], [0.22, 'a quarter'], [0.18, 'a fifth']];
+
+/** A part of a whole in words; the exact number of hundredths if it is small. */
+export function shareOf(part: number): string {
+  const words = part >= 0.75 && part < 0.95 ? null : SHARES.find(([least]) => part >= least)?.[1];
+  return words ?? `${Math.round(part * 100)} %`;
 }
