@@ -78,6 +78,15 @@ describe('signing in', () => {
     await tab.close();
   });
 
+  test('a server that asks for no token says so, and shows no sign-in', async () => {
+    const open_ = await startServer({ token: null });
+    const tab = await open(open_, '#/settings');
+    await tab.page.getByText('nobody: this server asks for no token').waitFor();
+    assert.equal(await tab.page.getByRole('dialog').count(), 0);
+    await tab.close();
+    await open_.stop();
+  });
+
   using('signing out leaves no token behind', '#/settings', async (page) => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();

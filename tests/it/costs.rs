@@ -6,6 +6,9 @@
 
 use std::fmt::Write as _;
 
+use chrono::DateTime;
+use domain::attempt::{Attempt, Occurrence};
+use domain::work_item::{JobRef, PACKET_ATTEMPTS_MAX, WorkItem, pack};
 use runtime_aws::Metric;
 
 /// List prices of us-east-1, in USD.
@@ -31,13 +34,13 @@ use price::MILLION;
 
 /// What no test measures.
 struct Assumed {
-    /// How long an invocation of the executor waits for its instant, for the target, and for the rest.
-    batch_seconds: f64,
+    /// How long an invocation of the executor waits for its instant and for the target.
+    waits_seconds: f64,
+    /// How long it works: for the invocation, and for each attempt.
+    works_seconds: (f64, f64),
     executor_gb: f64,
     /// The part of provisioned units that is used.
     use_of_units: f64,
-    /// How many messages a full batch has.
-    batch: f64,
     log_line_kb: f64,
     history_kb: f64,
     history_months: f64,
@@ -48,10 +51,10 @@ struct Assumed {
 }
 
 const ASSUMED: Assumed = Assumed {
-    batch_seconds: 0.75,
-    executor_gb: 0.25,
+    waits_seconds: 0.3,
+    works_seconds: (0.05, 0.01),
+    executor_gb: 0.125,
     use_of_units: 0.7,
-    batch: 10.0,
     log_line_kb: 0.4,
     history_kb: 0.9,
     history_months: 2.0,
@@ -67,40 +70,50 @@ const ALARMS: f64 = 10.0;
 /// Two for each way of table and index raise the units, and two lower them.
 const ALARMS_OF_SCALING: f64 = 16.0;
 
-/// The counts of a firing in full batches, or alone.
+/// The counts of a firing in packets, or alone.
 struct Counts {
+    /// How many attempts an invocation has.
+    attempts: f64,
     writes: f64,
     reads: f64,
     sqs_requests: f64,
-    invocations: f64,
     events: f64,
 }
 
-/// The columns of the table: minutely, hourly and one-time, each in full batches and alone.
-fn columns() -> [Counts; 6] {
-    let batch = ASSUMED.batch;
+/// What SQS bills as one request.
+const SQS_CHUNK: usize = 64 * 1024;
+/// Messages of a request to SQS.
+const SQS_BATCH: f64 = 10.0;
+/// Attempts of a minutely job that a pass dispatches together.
+const PLANNED: f64 = 14.0;
+
+/// The columns of the table: minutely, hourly and one-time, each in packets of so many and alone.
+fn columns(packet: f64) -> [Counts; 6] {
     // A claim, a record and a count, what a fortieth of the counts stores, and the move of the timer:
     // each 14 minutes, each hour.
     let firing = 3.0 + 1.0 / 40.0;
-    let (minutely, hourly, one_time) = (firing + 3.0 / 14.0, firing + 3.0, 9.0);
+    let (minutely, hourly, one_time) = (firing + 3.0 / PLANNED, firing + 3.0, 9.0);
     // With the timer, what was sent before is looked up: some twenty attempts, or one.
-    let (some, one) = (2.5 / 14.0, 0.5);
-    let sends_minutely = 2.0 / 14.0;
-    let counts = |writes, reads, sqs_requests, invocations, events| Counts {
-        writes,
-        reads,
-        sqs_requests,
-        invocations,
-        events,
+    let (some, one) = (2.5 / PLANNED, 0.5);
+    // A message is received and deleted in a request each. The messages of a pass are sent together.
+    let (planned, single) = ((PLANNED / SQS_BATCH).ceil() / PLANNED, 1.0);
+    let counts = |attempts: f64, writes, reads, sent: f64, events| {
+        let sqs_requests = (2.0 + sent) / attempts;
+        Counts { attempts, writes, reads, sqs_requests, events }
     };
     [
-        counts(minutely, 1.71 + some, 2.0 / batch + sends_minutely, 1.0 / batch, 0.0),
-        counts(minutely, 2.5 + some, 2.0 + sends_minutely, 1.0, 0.0),
-        counts(hourly, 1.68 + one, 3.0 / batch, 1.0 / batch, 0.0),
-        counts(hourly, 2.5 + one, 3.0, 1.0, 0.0),
-        counts(one_time, 3.70, 3.0 / batch, 1.0 / batch, 1.0),
-        counts(one_time, 4.5, 3.0, 1.0, 1.0),
+        counts(packet, minutely, 1.71 + some, planned, 0.0),
+        counts(1.0, minutely, 2.5 + some, planned, 0.0),
+        counts(packet, hourly, 1.68 + one, single, 0.0),
+        counts(1.0, hourly, 2.5 + one, single, 0.0),
+        counts(packet, one_time, 3.70, single, 1.0),
+        counts(1.0, one_time, 4.5, single, 1.0),
     ]
+}
+
+/// As many attempts as a packet may have.
+fn full() -> f64 {
+    f64::from(u32::try_from(PACKET_ATTEMPTS_MAX).unwrap())
 }
 
 /// The USD of a million firings.
@@ -124,9 +137,9 @@ impl Costs {
     fn of(counts: &Counts) -> Self {
         let writes = counts.writes * price::WRITE_UNIT;
         let reads = counts.reads * price::READ_UNIT;
-        let gb_seconds = counts.invocations * ASSUMED.batch_seconds * ASSUMED.executor_gb;
-        let executor =
-            counts.invocations * price::LAMBDA_REQUEST + gb_seconds * price::LAMBDA_GB_SECOND;
+        let invocations = 1.0 / counts.attempts;
+        let gb_seconds = invocations * invocation_seconds(counts.attempts) * ASSUMED.executor_gb;
+        let executor = invocations * price::LAMBDA_REQUEST + gb_seconds * price::LAMBDA_GB_SECOND;
         let gb = |kb: f64| kb / MILLION;
         let history = gb(ASSUMED.history_kb) * ASSUMED.history_months;
         let rows = [
@@ -134,7 +147,7 @@ impl Costs {
             reads,
             counts.sqs_requests * price::SQS_REQUEST,
             executor,
-            counts.invocations * gb(ASSUMED.log_line_kb) * price::LOG_GB,
+            invocations * gb(ASSUMED.log_line_kb) * price::LOG_GB,
             counts.events * price::EVENT,
             history * price::STORED_GB_MONTH,
             history * price::RECOVERY_GB_MONTH,
@@ -152,6 +165,12 @@ impl Costs {
     }
 }
 
+/// How long an invocation with so many attempts takes.
+fn invocation_seconds(attempts: f64) -> f64 {
+    let (once, each) = ASSUMED.works_seconds;
+    ASSUMED.waits_seconds + once + each * attempts
+}
+
 /// A row of a table in Markdown.
 fn row(name: &str, values: impl IntoIterator<Item = f64>, strong: &str) -> String {
     let mut line = format!("| {strong}{name}{strong} |");
@@ -167,7 +186,7 @@ fn row(name: &str, values: impl IntoIterator<Item = f64>, strong: &str) -> Strin
 
 /// The rows about a million firings.
 fn firing() -> Vec<String> {
-    let costs = columns().map(|counts| Costs::of(&counts));
+    let costs = columns(full()).map(|counts| Costs::of(&counts));
     let mut rows: Vec<String> = ROWS
         .iter()
         .enumerate()
@@ -229,6 +248,59 @@ fn contains(readme: &str, lines: &[String]) {
 #[test]
 fn the_costs_of_a_million_firings_in_the_readme_follow_from_counts_and_prices() {
     contains(&readme(), &firing());
+    // What the project promises of minutely firings.
+    let [packets, alone, ..] = columns(full()).map(|counts| Costs::of(&counts));
+    for (usd, most) in
+        [(packets.sum(), 3.20), (packets.provisioned, 1.90), (alone.provisioned, 3.70)]
+    {
+        assert!(usd <= most, "{usd} USD a million, and {most} are promised");
+    }
+}
+
+#[test]
+fn the_sentences_of_the_readme_about_invocations_follow_from_what_is_assumed() {
+    let [ten, ..] = columns(10.0).map(|counts| Costs::of(&counts));
+    let second = ASSUMED.executor_gb * price::LAMBDA_GB_SECOND * MILLION;
+    contains(
+        &readme(),
+        &[
+            format!(
+                "in packets of ten {:.2} USD on demand and {:.2} with provisioned units",
+                ten.sum(),
+                ten.provisioned
+            ),
+            format!(
+                "{:.2} s with one attempt and {:.2} s with {PACKET_ATTEMPTS_MAX}",
+                invocation_seconds(1.0),
+                invocation_seconds(full())
+            ),
+            format!(
+                "costs {second:.2} USD for each second and million firings if alone, and {:.2} in full packets",
+                second / full()
+            ),
+        ],
+    );
+}
+
+/// A request with ten full packets is billed as one.
+#[test]
+fn ten_full_packets_are_one_billed_request_of_sqs() {
+    let due_at = DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+    // Identities as long as those that are made, a name of 40 letters, a collection each.
+    let work_item = |n: usize| WorkItem::Attempt {
+        job: JobRef {
+            uid: format!("{n:032}"),
+            collection_uid: format!("{n:032}"),
+            key: format!("{n:040}"),
+        },
+        attempt: Attempt::first(1, Occurrence::Scheduled { nominal_at: due_at }),
+    };
+    let work_items: Vec<_> = (0..PACKET_ATTEMPTS_MAX).map(work_item).collect();
+    let packets = pack(work_items.iter().map(|it| (it, due_at)), due_at);
+    let [packet] = packets.as_slice() else { panic!("{} packets", packets.len()) };
+    let bytes = packet.encode().len();
+    println!("a packet of {PACKET_ATTEMPTS_MAX} attempts has {bytes} bytes");
+    assert!(10 * bytes <= SQS_CHUNK, "{bytes}");
 }
 
 #[test]
@@ -278,7 +350,7 @@ fn the_costs_beside_the_sum_in_the_readme_follow_from_counts_and_prices() {
 /// The free units hold the writes of this many minutely jobs.
 #[test]
 fn the_free_units_hold_the_jobs_that_the_readme_names() {
-    let [minutely, ..] = columns();
+    let [minutely, ..] = columns(full());
     // Two units of each move of a timer are of the index.
     let index = 2.0 / 14.0;
     let table = minutely.writes - index;

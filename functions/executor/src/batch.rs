@@ -1,5 +1,6 @@
 //! Handles a batch of messages, and tells Lambda and the queue what becomes of each.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use app::fire::{
     Wait, Worker,
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::work_item::WorkItem;
+use domain::firing::limits::{FUNCTION, VISIBILITY};
+use domain::work_item::{PACKET_RECEIVES_MAX, UnreadableMessage, WorkItem};
 use events_eventbridge::Bus;
 use futures_util::future::join_all;
 use ports::{ActionSender, Clock, EventSink};
@@ -50,6 +52,21 @@ pub struct Function {
     tally: Arc<Tally>,
     bus: Option<Arc<Bus>>,
     table: String,
+}
+
+/// A delivery of a message, whatever it asks for.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    message_id: &'a str,
+    receives: u32,
+    /// When Lambda ends the invocation.
+    ends_at: DateTime<Utc>,
+}
+
+/// Whether the queue took work items that are sent on.
+enum Sent {
+    Yes,
+    No,
 }
 
 impl Function {
@@ -116,9 +133,8 @@ impl Function {
 
     /// Handles the messages of an invocation, which Lambda ends at this work time.
     pub async fn perform(&self, batch: Batch, ends_at: DateTime<Utc>) -> BatchAnswer {
-        let deadline = Deadline::at(ends_at - CLOSING);
         let deliveries = batch.deliveries();
-        let handled = deliveries.into_iter().map(|delivery| self.handle(delivery, deadline));
+        let handled = deliveries.into_iter().map(|delivery| self.handle(delivery, ends_at));
         let (mut put_back, mut failed) = (Vec::new(), Vec::new());
         for (message_id, receipt, disposition) in join_all(handled).await {
             match disposition {
@@ -143,35 +159,90 @@ impl Function {
     async fn handle(
         &self,
         delivery: SqsDelivery,
-        deadline: Deadline,
+        ends_at: DateTime<Utc>,
     ) -> (String, SqsReceipt, Disposition) {
         let SqsDelivery { message_id, receipt, receives, work_items } = delivery;
-        let work_items = work_items.as_deref();
-        // Lambda bounds how many batches are performed at once, and a batch has ten messages at most.
-        let place = &Unbounded;
-        let delivery = Delivery { message_id: &message_id, receives, work_items, place };
-        let disposition = self.worker.handle(delivery, deadline, &self.never_stop).await;
-        let disposition = match (disposition, work_items) {
-            (Disposition::Wait(wait), Ok(work_items)) => {
-                self.send_on(work_items, receives, wait).await
-            }
-            (disposition, _) => disposition,
+        let work = Work { message_id: &message_id, receives, ends_at };
+        let disposition = match work_items.as_deref() {
+            Err(error) => self.work(work, Err(error)).await,
+            Ok([work_item]) => self.alone(work, work_item).await,
+            Ok(packet) if receives > PACKET_RECEIVES_MAX => self.divide(work, packet).await,
+            Ok(packet) => self.packet(work, packet).await,
         };
         (message_id, receipt, disposition)
     }
 
-    /// Sends a message on that has to wait. This delivery does not count.
-    async fn send_on(&self, work_items: &[WorkItem], receives: u32, wait: Wait) -> Disposition {
-        let after = match wait {
-            Wait::For(after) => after,
-            Wait::ForOrigin(_) => ORIGIN_PAUSE,
+    async fn work(
+        &self,
+        work: Work<'_>,
+        work_item: Result<&WorkItem, &UnreadableMessage>,
+    ) -> Disposition {
+        let Work { message_id, receives, ends_at } = work;
+        // Lambda bounds how many batches are performed at once, and a batch has few messages.
+        let place = &Unbounded;
+        let delivery = Delivery { message_id: &message_id, receives, work_item, place };
+        self.worker.handle(delivery, Deadline::at(ends_at - CLOSING), &self.never_stop).await
+    }
+
+    /// Handles a message with one work item. If it has to wait, it is sent on, and this delivery does
+    /// not count.
+    async fn alone(&self, work: Work<'_>, work_item: &WorkItem) -> Disposition {
+        let disposition = self.work(work, Ok(work_item)).await;
+        let Disposition::Wait(wait) = disposition else { return disposition };
+        let (deliveries, after) = (work.receives.saturating_sub(1), pause(&wait));
+        match self.send_on(from_ref(work_item), deliveries, after).await {
+            Sent::Yes => Disposition::Delete,
+            // This delivery counts then.
+            Sent::No => Disposition::RetryAfter(after),
+        }
+    }
+
+    /// Handles a packet: each work item by itself. The packet comes again only for work items that
+    /// could not be sent on.
+    async fn packet(&self, work: Work<'_>, work_items: &[WorkItem]) -> Disposition {
+        let each = work_items.iter().map(|work_item| self.of_packet(work, work_item));
+        let left = join_all(each).await.into_iter().flatten().min();
+        left.map_or(Disposition::Delete, Disposition::RetryAfter)
+    }
+
+    /// Handles a work item of a packet. One that has to come later is sent at once as a message of its
+    /// own, with deliveries of its own. If that fails, returns when the packet has to come again.
+    async fn of_packet(&self, work: Work<'_>, work_item: &WorkItem) -> Option<Duration> {
+        let after = match self.work(work, Ok(work_item)).await {
+            Disposition::Delete => return None,
+            Disposition::RetryAfter(after) => after,
+            Disposition::Wait(wait) => pause(&wait),
+            Disposition::RetryAtVisibilityTimeout => {
+                // When the packet would be visible again; the lease has ended by then.
+                let visible_at = work.ends_at + (VISIBILITY - FUNCTION);
+                (visible_at - self.clock.work_now()).to_std().unwrap_or_default()
+            }
+            // A packet is divided long before its last delivery.
+            Disposition::Bury(_) => Duration::ZERO,
         };
-        match self.queue.send_on(work_items, receives.saturating_sub(1), after).await {
-            Ok(()) => Disposition::Delete,
+        match self.send_on(from_ref(work_item), 0, after).await {
+            Sent::Yes => None,
+            Sent::No => Some(after),
+        }
+    }
+
+    /// Divides a packet that was delivered too often into messages of one work item each.
+    async fn divide(&self, work: Work<'_>, work_items: &[WorkItem]) -> Disposition {
+        let Work { message_id, receives, .. } = work;
+        tracing::warn!(message_id, receives, "a packet is divided, as it does not come to its end");
+        match self.send_on(work_items, 0, Duration::ZERO).await {
+            Sent::Yes => Disposition::Delete,
+            Sent::No => Disposition::RetryAtVisibilityTimeout,
+        }
+    }
+
+    /// Sends work items on as messages of their own.
+    async fn send_on(&self, work_items: &[WorkItem], deliveries: u32, after: Duration) -> Sent {
+        match self.queue.send_on(work_items, deliveries, after).await {
+            Ok(()) => Sent::Yes,
             Err(error) => {
-                // This delivery counts then.
                 tracing::warn!(error = chain(&error), "a message that has to wait was not sent on");
-                Disposition::RetryAfter(after)
+                Sent::No
             }
         }
     }
@@ -189,5 +260,13 @@ impl Function {
             self.tally.add(Metric::EventsLost, lost.events as u64);
             tracing::error!(error_type = %ErrorType::EventsLost, error = %lost, "events are lost");
         }
+    }
+}
+
+/// How long a message waits for which there is no place.
+const fn pause(wait: &Wait) -> Duration {
+    match wait {
+        Wait::For(after) => *after,
+        Wait::ForOrigin(_) => ORIGIN_PAUSE,
     }
 }

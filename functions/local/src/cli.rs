@@ -110,7 +110,7 @@ Environment:
   MINUTEHAND_URL  the server, as --url; an argument comes first
 
 It asks for /healthz, which needs no token. On a loopback address the server may show any
-certificate; elsewhere the system's authorities have to know it, or those of --ca.
+certificate; elsewhere the system or --ca has to trust it.
 
 Exit codes:
   0  the server is healthy

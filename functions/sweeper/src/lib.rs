@@ -28,9 +28,16 @@ const SHARD_STRIDE: u32 = 39;
 
 /// Pages in progress at a time, each of another shard. A page of 100 timers that send a message each
 /// takes nine round trips, one after the other. At 10 ms for each, eight pages are 8,900 timers a
-/// second, and one CPU does 8,000. More pages would not be faster, and would wait for each other.
+/// second, and one CPU does 8,000. More pages would not be faster, and would wait for each other. What is
+/// gathered is one of them, and has no more requests in progress than a page.
 const CONCURRENT_PAGES: NonZeroUsize = match NonZeroUsize::new(8) {
     Some(pages) => pages,
+    None => NonZeroUsize::MIN,
+};
+/// Timers that are dispatched together: what the pages in progress have. Their attempts of one second
+/// share messages.
+const GATHERED_MAX: NonZeroUsize = match NonZeroUsize::new(800) {
+    Some(timers) => timers,
     None => NonZeroUsize::MIN,
 };
 /// The most requests to one service in progress at a time. Each has a connection, and Lambda lets a
@@ -89,6 +96,7 @@ impl Function {
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
             .with_concurrent_pages(CONCURRENT_PAGES)
+            .gathering(GATHERED_MAX)
             .with_healer(healer);
         Self { sweeper, clock, tally, bus, table: settings.table.clone() }
     }

@@ -16,7 +16,7 @@ use crate::work::Work;
 pub struct ApiArgs {
     /// Method: GET, PUT, PATCH, POST, DELETE
     method: String,
-    /// Path with its query, from / on; /openapi.json describes all of them
+    /// Path and query, beginning with /; `minutehand api GET /openapi.json` describes every path
     path: String,
     /// File with the body, as JSON; - reads standard input
     #[arg(long, short, value_name = "FILE")]

@@ -6,12 +6,14 @@ use serde_json::{Map, Value, json};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
+use crate::input;
+use crate::job::merge_patch;
 use crate::job::schedule::zone_named;
 use crate::options::Options;
 use crate::output::ask;
 use crate::output::plural;
 use crate::output::table::Table;
-use crate::work::Work;
+use crate::work::{Work, in_collection};
 
 /// The arguments of `collection`.
 #[derive(Debug, Args)]
@@ -34,6 +36,14 @@ enum CollectionCommand {
     },
     /// Create a collection
     Create(CreateArgs),
+    /// Change properties of a collection: minutehand.timeZone=Europe/Berlin quota.maxJobCount=50
+    Set {
+        /// Name of the collection
+        name: String,
+        /// Property and its new value, as JSON or text; null removes the property
+        #[arg(required = true, value_name = "PROPERTY=VALUE")]
+        changes: Vec<String>,
+    },
     /// Switch a collection on: its jobs fire
     Enable {
         /// Name of the collection
@@ -63,7 +73,8 @@ struct CreateArgs {
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
     /// Most jobs that it may hold
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = input::positive::<u32>,
+          allow_negative_numbers = true)]
     max_jobs: Option<u32>,
 }
 
@@ -78,6 +89,7 @@ impl CollectionArgs {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
+            CollectionCommand::Set { name, changes } => set(&work, name, changes).await,
             CollectionCommand::Enable { name } => switch(&work, name, true).await,
             CollectionCommand::Disable { name } => switch(&work, name, false).await,
             CollectionCommand::Delete { name, yes } => delete(&work, name, *yes).await,
@@ -120,7 +132,7 @@ fn zone(collection: &CollectionDocument) -> Option<&str> {
 
 async fn show(work: &Work, name: &str) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    let answer = work.client().collection(&path).await?;
+    let answer = work.client().collection(&path).await.map_err(in_collection(work, &path))?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }
@@ -169,9 +181,22 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     }
 }
 
+async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
+    let collection = work.defaults().collection(Some(name))?;
+    let patch = merge_patch(changes)?;
+    let answer = work.client().patch_collection(&collection, &patch).await;
+    let answer = answer.map_err(in_collection(work, &collection))?;
+    match &work.json {
+        Some(json) => json.document(&work.screen, &answer.text),
+        None => {
+            work.screen.line(&format!("changed {}", work.defaults().short_collection(&collection)))
+        }
+    }
+}
+
 async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    work.client().switch_collection(&path, on).await?;
+    work.client().switch_collection(&path, on).await.map_err(in_collection(work, &path))?;
     let name = work.defaults().short_collection(&path);
     let says = if on { "is on" } else { "is off: none of its jobs fires" };
     work.screen.line(&format!("{name} {says}"))
@@ -179,7 +204,7 @@ async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
 
 async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
-    work.client().collection(&path).await?;
+    work.client().collection(&path).await.map_err(in_collection(work, &path))?;
     let name = work.defaults().short_collection(&path);
     ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;
     work.client().delete_collection(&path).await?;

@@ -6,17 +6,14 @@ use client::Job;
 use serde_json::{Value, json};
 
 use crate::environment::Environment;
-use crate::failure::{ACTION_FAILED, Failure, Result};
-use crate::fleet::{Fleet, JOBS_MAX, timetable};
+use crate::failure::{ACTION_FAILED, Failure, NOT_ALLOWED, Result};
+use crate::fleet::{Fleet, JOBS_MAX, is_late, timetable};
 use crate::options::Options;
 use crate::output::plural;
-use crate::output::times::read;
 use crate::work::Work;
 
 /// How far the clocks may be apart.
 const APART_MAX: TimeDelta = TimeDelta::seconds(1);
-/// How late an occurrence may be before it is reported.
-const LATE_MAX: TimeDelta = TimeDelta::minutes(2);
 /// A job that ends within this time is reported.
 const ENDS_WITHIN: TimeDelta = TimeDelta::days(7);
 /// The most names in one line.
@@ -27,7 +24,7 @@ const ZONES_YEARS_MAX: i64 = 1;
 /// The arguments of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only the jobs of this collection [default: all of the group]
+    /// Only the jobs of this collection [default: every job of the group]
     collection: Option<String>,
     #[command(flatten)]
     options: Options,
@@ -56,7 +53,10 @@ impl DoctorArgs {
                     checks.push(Check::good("token", "it is accepted"));
                     checks.extend(jobs(&work, &fleet));
                 }
-                Err(failure) => checks.push(Check::bad("token", &failure.message, failure.hint)),
+                Err(failure) => {
+                    let name = if failure.code == NOT_ALLOWED { "token" } else { "jobs" };
+                    checks.push(Check::bad(name, &failure.message, failure.hint));
+                }
             }
         }
         print(&work, &checks)?;
@@ -101,7 +101,10 @@ async fn server(work: &Work) -> Check {
             let apart = (clock - after).num_seconds();
             return Check::bad(
                 "server",
-                &format!("its clock and that of this machine are {} s apart", apart.abs()),
+                &format!(
+                    "the clocks of the server and of this machine are {} s apart",
+                    apart.abs()
+                ),
                 Some(
                     "synchronise both clocks; on a server with a test clock this is meant"
                         .to_owned(),
@@ -114,7 +117,7 @@ async fn server(work: &Work) -> Check {
     if year.is_some_and(|year| this_year - year > ZONES_YEARS_MAX) {
         return Check::bad(
             "server",
-            &format!("its time zones are those of {zones}"),
+            &format!("its time zone data is old: release {zones}"),
             Some("install a newer version, as laws on time zones change".to_owned()),
         );
     }
@@ -136,7 +139,7 @@ fn jobs(work: &Work, fleet: &Fleet) -> Vec<Check> {
         .filter(|members| !members.is_on)
         .map(|members| work.defaults().short_collection(&members.path))
         .collect();
-    checks.push(judge("collections", &off, "all are on", "are off", "collection enable NAME"));
+    checks.push(judge("collections", &off, "all are on", "switched off", "collection enable NAME"));
     let names = |wanted: &dyn Fn(&Job) -> bool| -> Vec<String> {
         let wanted = fleet.jobs().filter(|(_, job)| wanted(job));
         wanted
@@ -148,14 +151,11 @@ fn jobs(work: &Work, fleet: &Fleet) -> Vec<Check> {
         "failures",
         &failing,
         "no occurrence failed for good",
-        "have occurrences that failed for good",
+        "occurrences failed for good",
         "job history NAME --failed",
     ));
-    let late = names(&|job| {
-        let next = job.status().next_execution_time.as_deref().and_then(read);
-        next.is_some_and(|next| next + LATE_MAX < now)
-    });
-    checks.push(judge("late", &late, "none", "are due and have not begun", "job show NAME"));
+    let late = names(&|job| is_late(job, now));
+    checks.push(judge("late", &late, "none", "due and not begun", "job list --late"));
     let ending = names(&|job| {
         let timetable = timetable(job, now);
         timetable.is_some_and(|it| {
@@ -163,7 +163,7 @@ fn jobs(work: &Work, fleet: &Fleet) -> Vec<Check> {
         })
     });
     if !ending.is_empty() {
-        let says = format!("{} for the last time within a week", shown(&ending));
+        let says = format!("last occurrence within a week: {}", shown(&ending));
         checks.push(Check::good("ending", says));
     }
     checks
@@ -179,7 +179,7 @@ fn judge(
     if names.is_empty() {
         return Check::good(name, good);
     }
-    let says = format!("{} {bad}", shown(names));
+    let says = format!("{bad}: {}", shown(names));
     Check::bad(name, &says, Some(format!("minutehand {command}")))
 }
 

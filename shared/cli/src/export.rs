@@ -20,9 +20,9 @@ use crate::work::Work;
 /// The arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Collection [default: all of the group]
+    /// Collection [default: every collection of the group]
     collection: Option<String>,
-    /// Directory for one file for each collection; without it, they are printed
+    /// Directory to write one file for each collection into; without it, the files are printed
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]

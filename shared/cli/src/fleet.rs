@@ -1,18 +1,21 @@
 //! Many jobs at once, for commands that look at a whole group.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use client::{CollectionPath, Job};
 use recurrence::{Recurrence, Rule, Start, Timetable};
 use serde_json::{Map, Value};
 
 use crate::failure::Result;
 use crate::output::times::read;
-use crate::work::Work;
+use crate::work::{Work, in_collection};
 
 /// The most jobs that are read. A larger installation is looked at collection by collection.
 pub(crate) const JOBS_MAX: usize = 50_000;
 /// The most collections that are read.
 const COLLECTIONS_MAX: usize = 10_000;
+
+/// How late an occurrence may be before it is reported.
+const LATE_MAX: TimeDelta = TimeDelta::minutes(2);
 
 /// The jobs of collections.
 #[derive(Debug, Default)]
@@ -36,7 +39,8 @@ impl Fleet {
         let mut found = Vec::new();
         if let Some(name) = collection {
             let path = work.defaults().collection(Some(name))?;
-            let state = work.client().collection(&path).await?.value.properties.state;
+            let found_one = work.client().collection(&path).await;
+            let state = found_one.map_err(in_collection(work, &path))?.value.properties.state;
             found.push((path, state == "Enabled"));
         } else {
             let place = &work.defaults().place;
@@ -64,6 +68,12 @@ impl Fleet {
             .iter()
             .flat_map(|members| members.jobs.iter().map(move |job| (members, job)))
     }
+}
+
+/// Whether the next occurrence of a job has been due for a while and has not begun.
+pub(crate) fn is_late(job: &Job, now: DateTime<Utc>) -> bool {
+    let next = job.status().next_execution_time.as_deref().and_then(read);
+    next.is_some_and(|next| next + LATE_MAX < now)
 }
 
 /// The timetable of a job from now on; `None` if it does not fire.

@@ -28,11 +28,11 @@ const REQUESTS_MAX: usize = 8;
 
 /// What follows the help.
 pub(crate) const HELP: &str = "\
-Nothing fires by an import: every job has a startTime, and what has passed is created disabled. A \
-schedule that no job says exactly is refused with the reason, and the others are created. A job whose \
-name is taken is left alone.
+An import fires nothing: every job gets a startTime, and a one-time job that is over is created \
+disabled. A schedule that a job cannot express exactly is refused with the reason; the others are \
+created. An existing job of the same name is left alone.
 
-A secret that a file lacks is read from a variable of the environment, whose name the report says: \
+A secret that the file lacks is read from an environment variable, which the report names: \
 MINUTEHAND_IMPORT_NIGHTLY_PASSWORD.
 
 Exit code 2 means that not every schedule became a job.";
@@ -62,10 +62,10 @@ enum ImportFrom {
         /// Method of the calls
         #[arg(long, value_name = "METHOD", default_value = "POST")]
         method: String,
-        /// Time zone of the machine that the crontab is from [default: that of the collection, or UTC]
+        /// Time zone of the machine that the crontab is from [default: the collection's, else UTC]
         #[arg(long, value_name = "ZONE")]
         zone: Option<String>,
-        /// The crontab has a column for the user, as /etc/crontab and /etc/cron.d have
+        /// The crontab has a column for the user, like /etc/crontab and /etc/cron.d
         #[arg(long)]
         system: bool,
         #[command(flatten)]
@@ -109,7 +109,7 @@ struct IntoArgs {
     /// Files; - reads standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Collection of the jobs, made if it is missing [default: that of the context, else 'default']
+    /// Collection of the jobs, created if it is missing [default: the context's, else 'default']
     #[arg(long = "to", value_name = "COLLECTION")]
     collection: Option<String>,
     /// Show the jobs and the problems, and create nothing
@@ -188,7 +188,7 @@ impl ImportArgs {
     }
 }
 
-/// The server's clock, which decides what has passed; else that of this machine.
+/// The server's clock, which decides what has passed; else this machine's.
 async fn now(work: &Work) -> DateTime<Utc> {
     let health = work.client().health().await.ok();
     let date = health.and_then(|health| DateTime::parse_from_rfc2822(&health.date?).ok());
@@ -296,7 +296,7 @@ async fn make_collection(work: &Work, path: &CollectionPath) -> Result<()> {
         made => {
             made?;
             let name = work.defaults().short_collection(path);
-            work.screen.hint(&format!("made the collection {name}"));
+            work.screen.note(&format!("created the collection '{name}'"));
             Ok(())
         }
     }
@@ -336,7 +336,7 @@ async fn create(work: &Work, path: &CollectionPath, job: &ConvertedJob) -> Outco
     }
 }
 
-/// Says what became of the jobs. The first failure is that of the command.
+/// Says what became of the jobs. The command ends with the exit code of the first failure.
 fn finish(work: &Work, outcomes: &[(&ConvertedJob, Outcome)]) -> Result<()> {
     let (mut created, mut exist, mut failed) = (0_usize, 0_usize, None);
     for (job, outcome) in outcomes {

@@ -1,8 +1,9 @@
-//! Files that a person names: definitions as JSON, and secrets.
+//! What a person gives: numbers, and files with definitions as JSON or with secrets.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::str::FromStr;
 
 use serde_json::Value;
 use zeroize::Zeroizing;
@@ -47,6 +48,17 @@ pub(crate) fn secret(path: &Path) -> Result<Zeroizing<String>> {
         return Err(Failure::refused(format!("{} is empty", shown(path))));
     }
     Ok(Zeroizing::new(secret.to_owned()))
+}
+
+/// Reads a number of an option.
+pub(crate) fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "use a whole number".to_owned())
+}
+
+/// Reads a number of an option that is not 0.
+pub(crate) fn positive<T: FromStr + Default + PartialOrd>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| *number > T::default());
+    number.ok_or_else(|| "use a whole number of at least 1".to_owned())
 }
 
 /// Reads a JSON object.

@@ -21,13 +21,13 @@ pub(crate) fn parse(text: &str, zone: Option<Zone>, now: DateTime<Utc>) -> Resul
     }
     if let Ok(date) = WrittenDate::parse(&text.replacen(' ', "T", 1)) {
         let at = date.instant(zone.as_ref()).map_err(|error| refused(text, &error.to_string()))?;
-        return if has_offset(text) { Ok(at) } else { unambiguous(text, at, zone) };
+        return if has_offset(text) { Ok(at) } else { unambiguous(text, date, zone) };
     }
     let (today, _) = local(zone, now);
     let civil = civil(&lower, today.date()).ok_or_else(|| refused(text, FORMS))?;
     let written = civil.format("%Y-%m-%dT%H:%M:%S").to_string();
-    let at = WrittenDate::parse(&written).and_then(|date| date.instant(zone.as_ref()));
-    unambiguous(text, at.map_err(|error| refused(text, &error.to_string()))?, zone)
+    let date = WrittenDate::parse(&written).map_err(|error| refused(text, &error.to_string()))?;
+    unambiguous(text, date, zone)
 }
 
 /// Whether a date ends with an offset: `Z`, or a sign after the time.
@@ -123,9 +123,17 @@ pub(crate) fn month_of(name: &str) -> Option<u32> {
     full.get(at)?.starts_with(name).then_some(u32::try_from(at).ok()? + 1)
 }
 
-/// Refuses a time that the clock of the zone shows twice, or never.
-fn unambiguous(text: &str, at: DateTime<Utc>, zone: Option<Zone>) -> Result<DateTime<Utc>> {
+/// The instant of a date without an offset. A time that the clock of the zone shows twice, or never,
+/// is refused.
+fn unambiguous(text: &str, date: WrittenDate, zone: Option<Zone>) -> Result<DateTime<Utc>> {
+    let instant =
+        |zone: Option<&Zone>| date.instant(zone).map_err(|error| refused(text, &error.to_string()));
+    let at = instant(zone.as_ref())?;
     let (civil, offset) = local(zone, at);
+    if civil != instant(None)?.naive_utc() {
+        let day = civil.format("%Y-%m-%d %H:%M");
+        return Err(refused(text, &format!("the clock skips it: write '{day}' or another time")));
+    }
     // The clock goes back by at most three hours anywhere, in steps of half an hour.
     for half_hours in 1..=6 {
         let later = at + TimeDelta::minutes(30 * half_hours);
@@ -190,6 +198,18 @@ mod tests {
             let message = parsed(text, "UTC").unwrap_err().message;
             assert!(message.contains("is not an instant"), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn a_time_that_the_clock_skips_is_refused_with_the_next_one() {
+        let message = parsed("2027-03-14 02:30", "America/New_York").unwrap_err().message;
+        assert_eq!(
+            message,
+            "'2027-03-14 02:30' is not an instant: the clock skips it: write '2027-03-14 03:30' or \
+             another time"
+        );
+        assert!(parsed("2027-03-14 03:30", "America/New_York").is_ok());
+        assert!(parsed("2027-03-14 02:30", "UTC").is_ok());
     }
 
     #[test]

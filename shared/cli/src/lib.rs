@@ -26,6 +26,7 @@ mod instant;
 mod job;
 mod man;
 mod masked;
+mod mcp;
 mod options;
 mod output;
 mod reference;
@@ -41,6 +42,7 @@ use clap::Subcommand;
 use clap_complete::engine::ArgValueCompleter;
 
 pub use environment::Environment;
+pub use output::times::{capitalized, span_text};
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::options::Options;
@@ -51,11 +53,11 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
   0    success
   1    failure: the server, the network or a file
-  2    invalid input: an argument or a job; the message for a job is the API's
+  2    invalid input: an argument, or a job that the server refuses
   3    the collection or job does not exist
   4    not allowed: no token, an unknown one, or one without the scope
-  5    the action of the job failed, or a check of doctor did
-  130  interrupted";
+  5    the action of the job failed, or a check of doctor failed
+  130  interrupted, or a question was answered with no";
 
 /// The commands that talk to a server.
 #[derive(Debug, Subcommand)]
@@ -66,7 +68,7 @@ pub enum Command {
     /// Create, show, switch and delete collections
     #[command(visible_alias = "collections")]
     Collection(collection::CollectionArgs),
-    /// Make the jobs of collections what files say
+    /// Create and change jobs so that they match files
     #[command(after_long_help = APPLY)]
     Apply(apply::ApplyArgs),
     /// Show what apply would change
@@ -79,18 +81,21 @@ pub enum Command {
     Import(Box<import::ImportArgs>),
     /// Show attempts as they happen
     Watch(watch::WatchArgs),
-    /// Show what fires next and what fails, again and again
+    /// Show what fires next and what fails, and keep it up to date
     Top(top::TopArgs),
-    /// Show how much fires in each hour of a week
+    /// Show how many occurrences are due in each hour of a week
     Calendar(calendar::CalendarArgs),
-    /// Look at a server and its jobs, and say what to do
+    /// Check a server and its jobs, and say what to do
     Doctor(doctor::DoctorArgs),
-    /// Keep a server and its token as a context
+    /// Store a server and its token as a context
     Login(context::login::LoginArgs),
     /// Delete the token of a context
     Logout(context::login::LogoutArgs),
     /// Choose, list, add and remove contexts
     Context(context::command::ContextArgs),
+    /// Let an assistant work with jobs, by the Model Context Protocol
+    #[command(after_long_help = MCP)]
+    Mcp(mcp::McpArgs),
     /// Send any request, with the token of the context
     Api(api::ApiArgs),
     /// Open the console of a server in a browser on this machine
@@ -111,12 +116,20 @@ A file names a collection and its jobs:
                        \"recurrence\": {\"frequency\": \"day\"},
                        \"action\": {\"type\": \"Https\", \"request\": {…}}}}}
 
-A job that is missing is created, one that differs is changed by a merge patch, and one that is as its \
-file says is left alone. With --prune, jobs that no file has are deleted, in the collections that the \
-files name only.
+apply creates the jobs that are missing, changes the jobs that differ, and leaves all others alone. \
+With --prune it also deletes jobs that are in no file, but only in collections that the files name.
 
 A secret is a reference, never a value: {\"$env\": \"NAME\"} or {\"$file\": \"path\"}, relative to the \
-file. It is sent when its job is created; --send-secrets sends those of all jobs again.";
+file. It is sent when its job is created; --send-secrets sends the secrets of all jobs again.";
+
+const MCP: &str = "\
+An assistant starts the command and talks to it on standard input and output. Its configuration names \
+the command:
+  {\"mcpServers\": {\"minutehand\": {\"command\": \"minutehand\", \"args\": [\"mcp\"]}}}
+
+The assistant can list and show jobs and their history, and preview when a job would fire. With \
+--allow-writes it can also create, change, run and delete jobs. It never sees passwords and other \
+secrets, and cannot set them. If the token has scope=read, the server refuses every change.";
 
 const COMPLETIONS: &str = "\
 To complete in every new shell, add one line to its start-up file:
@@ -142,6 +155,7 @@ impl Command {
             Self::Login(args) => Some(args.options()),
             Self::Logout(args) => Some(args.options()),
             Self::Context(args) => Some(args.options()),
+            Self::Mcp(args) => Some(args.options()),
             Self::Api(args) => Some(args.options()),
             Self::Console(args) => Some(args.options()),
             Self::Completions(_) | Self::Man(_) => None,
@@ -205,6 +219,7 @@ async fn carry_out(
         }
         Command::Logout(args) => args.run(&screen(args.options()), &environment),
         Command::Context(args) => args.run(&screen(args.options()), &environment),
+        Command::Mcp(args) => args.run(environment).await,
         Command::Api(args) => args.run(environment).await,
         Command::Console(args) => args.run(environment).await,
         Command::Completions(args) => args.run(&environment),

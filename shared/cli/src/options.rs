@@ -13,7 +13,7 @@ const SERVER_HELP: &str = "The server; or set MINUTEHAND_URL [default: http://12
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Options {
-    /// Context of the configuration file to use
+    /// Context to use; `minutehand context list` lists them
     #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
     pub(crate) context: Option<String>,
     /// The server.
@@ -29,26 +29,26 @@ pub(crate) struct Options {
     /// Resource group, where a name does not give one
     #[arg(long, global = true, value_name = "NAME", help_heading = HEADING)]
     pub(crate) group: Option<String>,
-    /// Print what the server answered; with names, only these fields
+    /// Print JSON as the server answered it; with names, only these fields
     #[arg(long, global = true, value_name = "FIELD,…", num_args = 0..=1, require_equals = true,
           default_missing_value = "", help_heading = HEADING)]
     pub(crate) json: Option<String>,
-    /// As --json, but a list has one item on each line
+    /// Like --json, with one item of a list on each line
     #[arg(long, global = true, help_heading = HEADING)]
     pub(crate) jsonl: bool,
-    /// Print the titles of columns in a pipe, too
+    /// Print column titles in a pipe, too
     #[arg(long, global = true, help_heading = HEADING)]
     pub(crate) titles: bool,
     /// Show times in UTC instead of the job's time zone
     #[arg(long, global = true, help_heading = HEADING)]
     pub(crate) utc: bool,
-    /// Letters instead of signs that need Unicode
+    /// Use letters instead of Unicode symbols
     #[arg(long, global = true, help_heading = HEADING)]
     pub(crate) ascii: bool,
-    /// Colours
+    /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = HEADING)]
     pub(crate) color: Color,
-    /// No hints and no progress
+    /// Print no hints and no progress
     #[arg(long, short, global = true, help_heading = HEADING)]
     pub(crate) quiet: bool,
 }

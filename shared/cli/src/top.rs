@@ -23,9 +23,9 @@ const SHOWN: usize = 12;
 /// The arguments of `top`.
 #[derive(Debug, Args)]
 pub struct TopArgs {
-    /// Only the jobs of this collection [default: all of the group]
+    /// Only the jobs of this collection [default: every job of the group]
     collection: Option<String>,
-    /// Draw it once
+    /// Print it once and exit
     #[arg(long)]
     once: bool,
     #[command(flatten)]

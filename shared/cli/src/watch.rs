@@ -9,6 +9,7 @@ use client::{HistoryFilter, HistoryItem, JobPath, Listed};
 use crate::environment::Environment;
 use crate::failure::Result;
 use crate::fleet::Fleet;
+use crate::input;
 use crate::options::Options;
 use crate::output::table::harmless;
 use crate::output::times::{read, span_text};
@@ -27,7 +28,8 @@ pub struct WatchArgs {
     /// Collection, or COLLECTION/JOB [default: every job of the group]
     name: Option<String>,
     /// End after this many attempts
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = input::positive::<usize>,
+          allow_negative_numbers = true)]
     count: Option<usize>,
     #[command(flatten)]
     options: Options,

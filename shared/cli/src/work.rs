@@ -72,9 +72,19 @@ pub(crate) fn no_collection(work: &Work, path: &CollectionPath) -> Failure {
     let name = work.defaults().short_collection(path);
     let failure = Failure::new(NOT_FOUND, format!("there is no collection '{name}'"));
     if work.defaults().is_default_collection(path) {
-        failure.hint("`minutehand job create` makes it with its first job")
+        failure.hint("`minutehand job create` creates it with its first job")
     } else {
-        failure.hint(format!("`minutehand collection create {name}` makes it"))
+        failure.hint(format!("`minutehand collection create {name}` creates it"))
+    }
+}
+
+/// Why a call for a collection, or for its jobs, failed.
+pub(crate) fn in_collection(
+    work: &Work,
+    path: &CollectionPath,
+) -> impl Fn(client::Error) -> Failure {
+    move |error| {
+        if is_collection_missing(&error) { no_collection(work, path) } else { error.into() }
     }
 }
 

@@ -145,7 +145,7 @@ impl Client {
         self.done(Request::new(Method::POST, path.arm_path(switch)).repeatable()).await
     }
 
-    /// Lists the jobs of a collection by name, all of them or those of a state.
+    /// Lists the jobs of a collection by name: all of them, or the jobs in a state.
     #[must_use]
     pub fn jobs(&self, path: &CollectionPath, state: Option<&str>) -> Listing<'_, Job> {
         let filter =

@@ -30,7 +30,7 @@ pub use path::{CollectionPath, GroupPath, JobPath};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
-    CollectionDocument, CollectionProperties, Description, HistoryItem, HistoryProperties, Job,
-    NotFiringReason, Status,
+    CollectionDocument, CollectionProperties, Description, Evidence, HistoryItem,
+    HistoryProperties, Job, Near, NotFiringReason, Status, WhyAnswer,
 };
 pub use v1::ServerHealth;

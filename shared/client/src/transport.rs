@@ -60,7 +60,7 @@ impl Default for Limits {
 pub struct Options {
     /// The token; without one, requests have no `Authorization`.
     pub token: Option<Zeroizing<String>>,
-    /// The only certificates to trust, as PEM; without it, those of the system.
+    /// The only certificates to trust, as PEM; without it, the system's.
     pub ca: Option<PathBuf>,
     /// How long things may take.
     pub limits: Limits,

@@ -160,6 +160,40 @@ pub struct Description {
     pub properties: Map<String, Value>,
 }
 
+/// What became of an occurrence, from `/minutehand/v1`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct WhyAnswer {
+    /// What became of it, in a word for programs: `fired`, `notScheduled`.
+    pub verdict: String,
+    /// What became of it, in a sentence.
+    pub sentence: String,
+    /// The occurrences around it.
+    #[serde(default)]
+    pub near: Near,
+    /// What the sentence rests on, the oldest first.
+    #[serde(default)]
+    pub evidence: Vec<Evidence>,
+}
+
+/// The occurrences around an instant.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Near {
+    /// The last one before it.
+    pub before: Option<String>,
+    /// The first one after it.
+    pub after: Option<String>,
+}
+
+/// Something that is known of an occurrence.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Evidence {
+    /// When it happened.
+    pub at: String,
+    /// What happened.
+    pub text: String,
+}
+
 /// A reason for which a job does not fire.
 #[derive(Debug, Clone, Deserialize)]
 pub struct NotFiringReason {

@@ -2,9 +2,9 @@
 
 use crate::answer::Answer;
 use crate::error::Error;
-use crate::path::JobPath;
+use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::Description;
+use crate::types::{Description, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -33,5 +33,14 @@ impl Client {
     /// [`Error`], as of every call.
     pub async fn describe(&self, job: &JobPath) -> Result<Answer<Description>, Error> {
         self.get(job.v1("")).await
+    }
+
+    /// Explains what became of the occurrence of a job at an instant, in RFC 3339.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn why(&self, job: &JobPath, at: &str) -> Result<Answer<WhyAnswer>, Error> {
+        self.get(job.v1(&format!("/why?at={}", escaped(at)))).await
     }
 }

@@ -1,4 +1,4 @@
-//! Crontabs: those of users, and those of the system with a column for the user.
+//! Crontabs of users, and of the system with a column for the user.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};

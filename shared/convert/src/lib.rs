@@ -33,6 +33,8 @@ mod draft;
 mod event_bridge;
 mod report;
 mod secrets;
+#[cfg(test)]
+mod testing;
 mod unique;
 mod unsayable;
 
@@ -88,7 +90,7 @@ pub struct ConvertOptions {
     pub now: DateTime<Utc>,
     /// The form of a crontab.
     pub form: CrontabForm,
-    /// The zone of the machine that a crontab is from; `None` is that of the collection, or UTC.
+    /// The zone of the machine that a crontab is from; `None` is the collection's, else UTC.
     pub time_zone: Option<String>,
     /// The URL that is called in place of a crontab's commands. `{command}`, `{user}` and `{name}` are
     /// replaced.
@@ -99,7 +101,7 @@ pub struct ConvertOptions {
     pub parameters: Map<String, Value>,
     /// The most schedules of a file.
     pub schedules_max: usize,
-    /// Names that no job gets, such as those of the files before it.
+    /// Names that no job gets, such as the names that earlier files have used.
     pub names_taken: Vec<String>,
 }
 

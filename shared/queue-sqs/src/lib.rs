@@ -1,9 +1,11 @@
 //! The dispatch queue on SQS.
 //!
-//! [`SqsQueue`] implements the port for sending. It sends ten messages in a request and several requests
-//! concurrently, and delays each message until it is due. Lambda receives the messages and passes them
-//! as an event, a [`Batch`]. The function answers with a [`BatchAnswer`], which names the messages that
-//! failed.
+//! [`SqsQueue`] implements the port for sending. It [packs](domain::work_item::pack) the attempts of a
+//! second into messages, sends ten messages in a request and several requests concurrently, and delays
+//! each message until it is due. Each message names a group, its collection or `shared`: the queue
+//! delivers messages of other groups first while one group has many under way. Lambda receives the
+//! messages and passes them as an event, a [`Batch`]. The function answers with a [`BatchAnswer`], which
+//! names the messages that failed.
 //!
 //! What a crash leaves:
 //!
@@ -11,7 +13,7 @@
 //! |---|---|---|
 //! | some batches are sent | messages that the sender does not know of | the sender, which sends all again: an attempt is claimed once |
 //! | a message is received | the message, hidden for its visibility timeout | SQS, which delivers it again |
-//! | a message that has to wait is sent on | two messages for the same work | the worker of either: an attempt is claimed once |
+//! | work of a message is sent on | two messages for the same work | the worker of either: an attempt is claimed once |
 //! | its visibility is changed | the message, hidden for that time | the same |
 
 mod error;

@@ -121,6 +121,14 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_is_one_work_item_for_each_attempt() {
+        let [packet] = fixture("sqs-packet").try_into().unwrap();
+        let work_items = packet.work_items.unwrap();
+        let jobs: Vec<_> = work_items.iter().filter_map(WorkItem::job).collect();
+        assert_eq!(jobs.iter().map(|job| job.uid.as_str()).collect::<Vec<_>>(), ["job1", "job2"]);
+    }
+
+    #[test]
     fn the_deliveries_before_a_wait_count() {
         let body = domain::work_item::encode_waiting(
             &WorkItem::PurgeCollection { collection_uid: "c".to_owned() },
@@ -142,7 +150,7 @@ mod tests {
         let work_items: Vec<_> = fixture("sqs-mixed").into_iter().map(|it| it.work_items).collect();
         assert!(work_items[0].is_ok());
         assert!(matches!(work_items[1], Err(UnreadableMessage::NotJson(_))));
-        assert!(matches!(work_items[2], Err(UnreadableMessage::Newer { found: 3 })));
+        assert!(matches!(work_items[2], Err(UnreadableMessage::Newer { found: 4 })));
         assert!(work_items[3].is_ok());
     }
 

@@ -1,4 +1,4 @@
-//! Sends messages in batches, and puts received messages back.
+//! Sends messages in packets and batches, and puts received messages back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
 use chrono::{DateTime, Utc};
-use domain::work_item::{WorkItem, encode, encode_waiting};
+use domain::work_item::{WorkItem, encode_waiting, pack};
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 
@@ -42,6 +42,8 @@ pub struct SqsQueue {
 struct OutgoingMessage {
     body: String,
     delay_seconds: i32,
+    /// The queue delivers messages of other groups first while one group has many under way.
+    group: String,
 }
 
 impl SqsQueue {
@@ -86,9 +88,8 @@ impl SqsQueue {
         }
     }
 
-    /// Sends the work items of a message that has to wait, as messages of their own, which are
-    /// delivered after this time. They keep the number of deliveries of the message, which must be
-    /// deleted then: the queue would bury it after too many deliveries in which nothing was done.
+    /// Sends work items of a received message on, as messages of their own, which are delivered after
+    /// this time. They say that they were delivered so often. The received message can be deleted then.
     ///
     /// # Errors
     ///
@@ -104,6 +105,7 @@ impl SqsQueue {
         self.send_all(work_items.iter().map(|work_item| OutgoingMessage {
             body: encode_waiting(work_item, deliveries),
             delay_seconds,
+            group: work_item.collection_uid().to_owned(),
         }))
         .await
     }
@@ -164,6 +166,7 @@ impl SqsQueue {
                 .id(n.to_string())
                 .message_body(&message.body)
                 .delay_seconds(message.delay_seconds)
+                .message_group_id(&message.group)
                 .build()
         });
         let sent = self
@@ -207,9 +210,11 @@ enum EntryResult {
 #[async_trait]
 impl DispatchQueue for SqsQueue {
     async fn send(&self, messages: &[QueueMessage], now: DateTime<Utc>) -> Result<(), QueueError> {
-        self.send_all(messages.iter().map(|message| OutgoingMessage {
-            body: encode(&message.work_item),
-            delay_seconds: delay_seconds(message.due_at, now),
+        let work_items = messages.iter().map(|message| (&message.work_item, message.due_at));
+        self.send_all(pack(work_items, now).into_iter().map(|packet| OutgoingMessage {
+            body: packet.encode(),
+            delay_seconds: delay_seconds(packet.due_at, now),
+            group: packet.group().to_owned(),
         }))
         .await
     }
@@ -280,7 +285,8 @@ mod tests {
         let lengths = |bodies: &[usize]| -> Vec<usize> {
             let messages = bodies
                 .iter()
-                .map(|length| OutgoingMessage { body: "x".repeat(*length), delay_seconds: 0 });
+                .map(|length| ("x".repeat(*length), 0, String::new()))
+                .map(|(body, delay_seconds, group)| OutgoingMessage { body, delay_seconds, group });
             batches(messages).iter().map(Vec::len).collect()
         };
         assert_eq!(lengths(&[]), [0; 0]);

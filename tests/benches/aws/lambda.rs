@@ -74,6 +74,10 @@ impl Function {
         (serde_json::from_slice(&body).unwrap_or_default(), at - self.started_at)
     }
 
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The processor time of all its threads so far.
     pub(crate) fn cpu(&self) -> Duration {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id()));

@@ -1,5 +1,6 @@
 //! What the functions are given to do.
 
+use domain::work_item::{Packet, decode, pack};
 use serde_json::{Value, json};
 
 const COLLECTION: &str =
@@ -47,6 +48,15 @@ pub(crate) fn run_job(n: usize) -> Value {
 
 pub(crate) fn tick() -> Value {
     json!({"detail-type": "Scheduled Event", "source": "aws.events", "detail": {}})
+}
+
+/// The same attempts in packets, as they would be sent if all were due now.
+pub(crate) fn packets(bodies: &[String]) -> Vec<String> {
+    let now = runtime::system_now();
+    let work_items: Vec<_> =
+        bodies.iter().flat_map(|body| decode(body).expect("it was sent by the function")).collect();
+    let packets = pack(work_items.iter().map(|work_item| (work_item, now)), now);
+    packets.iter().map(Packet::encode).collect()
 }
 
 /// Messages as Lambda hands them over.

@@ -4,7 +4,8 @@
 //! call stand on loopback, in this process. Each function is started again and again, and the time
 //! is taken until it asks for its first event, and until it has answered it. Then one of each works
 //! through a load, and the processor time of its process is divided by what it did. At last the
-//! sweeper makes passes with everything it calls as far away as it is on AWS.
+//! sweeper makes passes with everything it calls as far away as it is on AWS, and the executor makes the
+//! attempts of a packet on the fraction of a processor that a size of memory comes with.
 //!
 //! `make bench-aws` builds them and gives their directory in `MINUTEHAND_BENCH_FUNCTIONS`.
 
@@ -22,13 +23,16 @@ mod figures;
 mod http;
 mod lambda;
 mod load;
+mod packets;
 mod passes;
+mod quota;
 mod services;
 mod tls;
 
 use std::path::PathBuf;
 
 use crate::figures::{cpu, starts};
+use crate::packets::packets;
 use crate::passes::passes;
 use crate::services::Services;
 
@@ -42,4 +46,5 @@ fn main() {
     starts(&functions, &services);
     cpu(&functions, &services);
     passes(&functions, &services);
+    packets(&functions, &services);
 }

@@ -2,7 +2,7 @@
 //! over TLS; and the target of jobs, over plain HTTP.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -17,6 +17,8 @@ pub(crate) const TABLE: &str = "jobs";
 pub(crate) struct Services {
     environment: Vec<(&'static str, String)>,
     pub(crate) target: SocketAddr,
+    /// How often the target was called.
+    pub(crate) called: Arc<AtomicUsize>,
     /// The messages that were sent, and are not yet taken.
     pub(crate) sent: Arc<Mutex<Vec<String>>>,
     /// Whether the queue takes nothing.
@@ -24,7 +26,7 @@ pub(crate) struct Services {
     /// The table, without TLS.
     pub(crate) dynamodb: aws_sdk_dynamodb::Client,
     pub(crate) system: Runtime,
-    _tls: Tls,
+    pub(crate) tls: Tls,
 }
 
 impl Services {
@@ -47,7 +49,12 @@ impl Services {
             }
             answer(&request, &noted)
         });
-        let target = http::serve(|_| Answer::from("done".to_owned()));
+        let called: Arc<AtomicUsize> = Arc::default();
+        let noted = called.clone();
+        let target = http::serve(move |_| {
+            noted.fetch_add(1, Ordering::Relaxed);
+            Answer::from("done".to_owned())
+        });
         let plain = |address| format!("http://{address}");
         let dynamodb = dynamodb_client(environment([plain(table), plain(others)]));
         system.block_on(ensure_table(&dynamodb, TABLE)).expect("the table is made");
@@ -58,7 +65,7 @@ impl Services {
         });
         let mut environment = environment(urls);
         environment.push(("SSL_CERT_FILE", tls.authorities().display().to_string()));
-        Self { environment, target, sent, refuses, dynamodb, system, _tls: tls }
+        Self { environment, target, called, sent, refuses, dynamodb, system, tls }
     }
 
     /// The environment that Lambda and the template give.

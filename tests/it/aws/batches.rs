@@ -2,11 +2,12 @@
 
 use chrono::TimeDelta;
 use domain::firing::limits::{LEASE, RECEIVES_MAX};
-use domain::work_item::{WorkItem, decode};
+use domain::work_item::{PACKET_RECEIVES_MAX, WorkItem, decode, decode_one, encode, pack};
 use ports::store::{Claim, ClaimRequest, Claimed};
 use ports::{Attempts, Clock};
 use queue_sqs::Batch;
 use serde_json::{Value, json};
+use testkit::aws::AwsAnswer;
 
 use super::world::{Sent, World, batch_of, failures};
 
@@ -40,32 +41,125 @@ async fn an_unreadable_message_fails_alone() {
 #[tokio::test]
 async fn messages_of_the_first_version_are_performed() {
     let world = World::new().await;
-    for name in ["sqs-good", "sqs-first-version"] {
+    for name in ["sqs-good", "sqs-packet", "sqs-first-version"] {
         let answer = world.executor.perform(fixture(name), world.ends_at()).await;
         assert!(failures(&answer).is_empty(), "{name}");
     }
 }
 
-/// No version sends one, but the format allows it.
+/// A packet of the attempts of these jobs, which are due now.
+async fn due_packet(world: &mut World, names: &[&str]) -> Sent {
+    for name in names {
+        world.put_job(name, json!({"startTime": "2030-01-01T00:00:30Z"})).await;
+    }
+    world.advance(30);
+    let bodies: Vec<_> = world.sent().into_iter().map(|it| it.body).collect();
+    let work_items: Vec<_> = bodies.iter().flat_map(|body| decode(body).unwrap()).collect();
+    let now = world.clock.now();
+    let packets = pack(work_items.iter().map(|work_item| (work_item, now)), now);
+    let [packet] = &packets[..] else { panic!("{packets:?}") };
+    Sent { body: packet.encode(), delay: 0 }
+}
+
 #[tokio::test]
-async fn a_message_with_several_attempts_is_performed_completely() {
+async fn a_packet_is_performed_completely_and_once() {
     let mut world = World::new().await;
-    let recurrence = json!({"frequency": "minute", "count": 2});
-    let start = "2030-01-01T00:00:30Z";
-    world.put_job("twice", json!({"startTime": start, "recurrence": recurrence})).await;
+    let packet = due_packet(&mut world, &["one", "two", "three"]).await;
+    assert!(world.deliver(std::slice::from_ref(&packet)).await.is_empty());
+    assert_eq!(world.target.calls(), 3);
+    for name in ["one", "two", "three"] {
+        assert_eq!(world.history(name).await.len(), 1, "{name}");
+    }
+    // None is done again.
+    assert!(world.deliver(&[packet]).await.is_empty());
+    assert_eq!(world.target.calls(), 3);
+    assert!(world.sent().is_empty() && world.put_back().is_empty());
+}
+
+/// Claims an attempt as a worker would that died then.
+async fn claim(world: &World, work_item: &WorkItem) {
+    let WorkItem::Attempt { job, attempt } = work_item else { panic!("{work_item:?}") };
+    let now = world.clock.work_now();
+    let claim = Claim {
+        job: job.clone(),
+        attempt: attempt.clone(),
+        claim_id: "of a dead worker".to_owned(),
+        lease_until: now + LEASE,
+    };
+    let claimed = world.jobs.claim(&ClaimRequest { claim, now }).await;
+    assert_eq!(claimed.unwrap(), Claimed::Won);
+}
+
+#[tokio::test]
+async fn an_attempt_of_a_packet_that_has_to_come_later_is_a_message_of_its_own() {
+    let mut world = World::new().await;
+    let packet = due_packet(&mut world, &["free", "held", "other"]).await;
+    let held = decode(&packet.body).unwrap().swap_remove(1);
+    claim(&world, &held).await;
+    let answer = world.executor.perform(batch_of(&[packet], 1), world.ends_at()).await;
+    assert!(failures(&answer).is_empty(), "the packet is done");
+    assert_eq!(world.target.calls(), 2);
+    let [later] = world.sent().try_into().unwrap();
+    assert_eq!((&later.body, later.delay), (&encode(&held), LEASE.num_seconds() + 1));
+    assert!(world.put_back().is_empty());
+    world.advance(LEASE.num_seconds() + 1);
+    assert!(world.deliver(&[later]).await.is_empty());
+    assert_eq!(world.target.calls(), 3);
+}
+
+#[tokio::test]
+async fn a_packet_comes_again_if_an_attempt_cannot_be_sent_on() {
+    let mut world = World::new().await;
+    let packet = due_packet(&mut world, &["free", "held", "other"]).await;
+    claim(&world, &decode(&packet.body).unwrap()[1]).await;
+    world.trouble.lock().unwrap().sqs = Some(AwsAnswer::Silence);
+    let batch = batch_of(std::slice::from_ref(&packet), 1);
+    assert_eq!(failures(&world.executor.perform(batch, world.ends_at()).await), ["m0"]);
+    assert_eq!(world.put_back(), [("r0".to_owned(), LEASE.num_seconds() + 1)]);
+    world.trouble.lock().unwrap().sqs = None;
+    world.sent();
+    world.advance(LEASE.num_seconds() + 1);
+    let answer = world.executor.perform(batch_of(&[packet], 2), world.ends_at()).await;
+    assert!(failures(&answer).is_empty());
+    assert_eq!(world.target.calls(), 3);
+    assert!(world.sent().is_empty());
+}
+
+#[tokio::test]
+async fn an_attempt_of_a_packet_that_hangs_comes_back_after_its_lease() {
+    let mut world = World::new().await;
+    let packet = due_packet(&mut world, &["hangs", "too"]).await;
+    world.target.hold(true);
+    let ends_at = world.clock.work_now() + TimeDelta::milliseconds(3_200);
+    let answer = world.executor.perform(batch_of(&[packet], 1), ends_at).await;
+    assert!(failures(&answer).is_empty());
+    world.target.hold(false);
     let sent = world.sent();
-    assert_eq!(sent.len(), 2);
-    let mut both: Value = serde_json::from_str(&sent[0].body).unwrap();
-    let second: Value = serde_json::from_str(&sent[1].body).unwrap();
-    both["a"].as_array_mut().unwrap().push(second["a"][0].clone());
-    world.advance(90);
-    let both = [Sent { body: both.to_string(), delay: 0 }];
-    assert!(world.deliver(&both).await.is_empty());
-    assert_eq!(world.target.calls(), 2);
-    assert_eq!(world.history("twice").await.len(), 2);
-    // Neither is done again.
-    assert!(world.deliver(&both).await.is_empty());
-    assert_eq!(world.target.calls(), 2);
+    // When SQS would deliver the packet again: at 120 s, and the invocation ends at 90 s.
+    assert_eq!(sent.iter().map(|it| it.delay).collect::<Vec<_>>(), [34, 34]);
+    world.advance(LEASE.num_seconds() + 1);
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.history("hangs").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_packet_that_was_delivered_too_often_is_divided() {
+    let mut world = World::new().await;
+    let packet = due_packet(&mut world, &["one", "two", "three"]).await;
+    let work_items = decode(&packet.body).unwrap();
+    world.trouble.lock().unwrap().sqs = Some(AwsAnswer::Silence);
+    let batch = batch_of(std::slice::from_ref(&packet), PACKET_RECEIVES_MAX + 1);
+    assert_eq!(failures(&world.executor.perform(batch, world.ends_at()).await), ["m0"]);
+    world.trouble.lock().unwrap().sqs = None;
+    world.sent();
+    let batch = batch_of(&[packet], PACKET_RECEIVES_MAX + 2);
+    assert!(failures(&world.executor.perform(batch, world.ends_at()).await).is_empty());
+    let sent = world.sent();
+    let bodies: Vec<_> = sent.iter().map(|it| it.body.clone()).collect();
+    assert_eq!(bodies, work_items.iter().map(encode).collect::<Vec<_>>());
+    assert_eq!(world.target.calls(), 0);
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.target.calls(), 3);
 }
 
 #[tokio::test]
@@ -110,17 +204,7 @@ async fn two_executors_with_the_same_message_fire_once() {
 async fn an_attempt_is_taken_over_when_its_lease_is_over() {
     let mut world = World::new().await;
     let sent = due(&mut world, "once").await;
-    let work_items = decode(&sent[0].body).unwrap();
-    let [WorkItem::Attempt { job, attempt }] = &work_items[..] else { panic!("{sent:?}") };
-    let now = world.clock.work_now();
-    let claim = Claim {
-        job: job.clone(),
-        attempt: attempt.clone(),
-        claim_id: "of a dead worker".to_owned(),
-        lease_until: now + LEASE,
-    };
-    let claimed = world.jobs.claim(&ClaimRequest { claim, now }).await;
-    assert_eq!(claimed.unwrap(), Claimed::Won);
+    claim(&world, &decode_one(&sent[0].body).unwrap()).await;
     assert_eq!(world.deliver(&sent).await, ["m0"]);
     assert_eq!(world.target.calls(), 0);
     world.advance(LEASE.num_seconds() + 1);

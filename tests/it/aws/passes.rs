@@ -25,28 +25,35 @@ const REQUESTS_MAX: usize = 128;
 /// Turns of the scheduler in which what a test waits for has to come.
 const TURNS_MAX: usize = 100_000;
 
-/// A clock that stands, and on which a wait ends when the test says so.
+/// A schedule on which waiting takes no time, and work whose time stands and whose wait ends when the
+/// test says so.
 #[derive(Clone)]
 struct Standing {
+    schedule: SetClock,
     clock: SetClock,
     over: Arc<Semaphore>,
 }
 
 impl Standing {
     fn new() -> Self {
-        let clock = SetClock::at(instant("2030-01-01T00:00:00Z"));
-        Self { clock, over: Arc::new(Semaphore::new(0)) }
+        let now = instant("2030-01-01T00:00:00Z");
+        let (schedule, clock) = (SetClock::at(now), SetClock::at(now));
+        Self { schedule, clock, over: Arc::new(Semaphore::new(0)) }
     }
 }
 
 #[async_trait]
 impl Clock for Standing {
     fn now(&self) -> DateTime<Utc> {
+        self.schedule.now()
+    }
+
+    fn work_now(&self) -> DateTime<Utc> {
         self.clock.now()
     }
 
     async fn wait_until(&self, at: DateTime<Utc>) {
-        self.clock.wait_until(at).await;
+        self.schedule.wait_until(at).await;
     }
 
     async fn wait(&self, _work: Duration) {
@@ -242,6 +249,30 @@ async fn a_failed_shard_is_reported_and_the_others_are_swept() {
     assert_eq!(stage.sent(), SHARDS - 1);
     // Neither is tried again before the next tick.
     assert_eq!(stage.reads().into_values().sum::<usize>(), SHARDS);
+}
+
+#[tokio::test]
+async fn a_message_that_the_queue_refuses_fails_the_page_of_its_timer_alone() {
+    const REFUSED: usize = 9;
+    let mut stage = Stage::of(each_has(1));
+    stage.sqs = FakeAws::new(|call| {
+        let entries = call.body["Entries"].as_array().unwrap();
+        let is_refused = |entry: &Value| {
+            entry["MessageBody"].as_str().unwrap().contains(&format!("\"c\":\"{REFUSED}-0\""))
+        };
+        let (refused, accepted): (Vec<_>, Vec<_>) = entries.iter().partition(|it| is_refused(it));
+        let failed = |entry: &Value| json!({"Id": entry["Id"], "Code": "InvalidMessageContents", "SenderFault": true});
+        let successful =
+            |entry: &Value| json!({"Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": ""});
+        AwsAnswer::Done(json!({
+            "Successful": accepted.into_iter().map(successful).collect::<Vec<_>>(),
+            "Failed": refused.into_iter().map(failed).collect::<Vec<_>>(),
+        }))
+    });
+    stage.table.answer_all(|_| true);
+    let pass = stage.tick().await.unwrap();
+    assert_eq!((&pass["shards"], &pass["shardsFailed"]), (&json!(SHARDS - 1), &json!(1)));
+    assert_eq!(stage.moved(), SHARDS - 1);
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! Ticks, and what they hand to the queue.
 
-use serde_json::json;
+use std::collections::BTreeSet;
 
-use super::world::World;
+use serde_json::{Value, json};
+
+use super::world::{COLLECTION, World};
 
 #[tokio::test]
 async fn a_job_fires_from_the_request_to_its_history() {
@@ -68,7 +70,57 @@ async fn a_missing_tick_is_caught_up() {
     world.advance(60 * 60 + 120);
     world.sweeper.tick().await.unwrap();
     let sent = world.sent();
-    assert_eq!(sent.iter().map(|it| it.delay).collect::<Vec<_>>(), [0, 180, 480, 780]);
+    // In the last fifth of a second, so that each comes shortly before it is due.
+    assert_eq!(sent.iter().map(|it| it.delay).collect::<Vec<_>>(), [0, 179, 479, 779]);
+}
+
+/// How many attempts each message has, and its group.
+fn packets(world: &World) -> Vec<(usize, String)> {
+    let calls = world.sqs.calls();
+    let entries = calls.iter().filter(|call| call.action == "SendMessageBatch");
+    let entries = entries.flat_map(|call| call.body["Entries"].as_array().unwrap());
+    let packet = |entry: &Value| {
+        let body: Value = serde_json::from_str(entry["MessageBody"].as_str().unwrap()).unwrap();
+        let group = entry["MessageGroupId"].as_str().unwrap().to_owned();
+        (body["a"].as_array().unwrap().len(), group)
+    };
+    entries.map(packet).collect()
+}
+
+#[tokio::test]
+async fn attempts_of_one_second_share_messages_whichever_shards_their_timers_are_in() {
+    const JOBS: usize = 40;
+    let mut world = World::new().await;
+    let other = COLLECTION.replace("/jc", "/other");
+    assert_eq!(world.call("PUT", &other, "{}").await.0, 201);
+    let at = "2030-01-01T00:20:00Z";
+    for n in 0..JOBS {
+        world.put_job(&format!("j{n}"), json!({"startTime": at})).await;
+    }
+    let job = json!({"properties": {"startTime": at, "action": {
+        "type": "http", "request": {"method": "GET", "uri": world.target.url()},
+    }}});
+    for n in 0..2 {
+        let (status, _) = world.call("PUT", &format!("{other}/jobs/{n}"), &job.to_string()).await;
+        assert_eq!(status, 201);
+    }
+    assert!(world.sent().is_empty(), "they are due too late for the API to send them");
+    world.advance(20 * 60 - 60);
+    assert_eq!(world.sweeper.tick().await.unwrap()["messages"], JOBS + 2);
+    let packets = packets(&world);
+    // A large collection has packets of its own, of equal size.
+    assert_eq!(packets.iter().map(|(attempts, _)| *attempts).collect::<Vec<_>>(), [20, 20, 2]);
+    let groups: BTreeSet<_> = packets.iter().map(|(_, group)| group).collect();
+    assert_eq!(groups.len(), 2, "{groups:?}");
+    let sent = world.sent();
+    assert!(sent.iter().all(|it| it.delay == 59), "{sent:?}");
+    world.advance(60);
+    assert!(world.deliver(&sent).await.is_empty());
+    assert_eq!(world.target.calls(), JOBS + 2);
+    // What a firing costs: infra/README.md takes the figures from here.
+    let requests = world.sqs.calls().len();
+    println!("{} firings: {requests} requests that send {} messages", JOBS + 2, sent.len());
+    assert_eq!(requests, 1);
 }
 
 #[tokio::test]

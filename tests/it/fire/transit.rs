@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use domain::work_item::{WorkItem, decode, deliveries_before, encode};
+use domain::work_item::{WorkItem, decode_one, deliveries_before, encode};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::store::{Fails, Trouble};
@@ -59,9 +59,7 @@ impl Parcel {
     }
 
     pub(super) fn work_item(&self) -> WorkItem {
-        let work_items = decode(&self.text).unwrap();
-        let [work_item] = work_items.try_into().expect("a message is sent with one work item");
-        work_item
+        decode_one(&self.text).unwrap()
     }
 }
 

@@ -43,9 +43,9 @@ impl Process {
     async fn received(&self) -> Vec<String> {
         let received = self.queue.receive(100).await.unwrap();
         let line = |delivery: embedded::queue::TakenMessage| {
-            let work_items = delivery.work_items.unwrap();
-            let [WorkItem::Attempt { job, attempt }] = &work_items[..] else {
-                panic!("not one attempt: {work_items:?}");
+            let work_item = delivery.work_item.unwrap();
+            let WorkItem::Attempt { job, attempt } = &work_item else {
+                panic!("no attempt: {work_item:?}");
             };
             assert_eq!(attempt.due_at, delivery.due_at);
             let run = match attempt.occurrence {

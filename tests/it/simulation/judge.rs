@@ -13,6 +13,7 @@
 //! message may end among the dead letters.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering::Relaxed;
 
 use chrono::DateTime;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
@@ -66,6 +67,8 @@ pub(super) struct Run {
     /// Jobs with a retry timer.
     pub(super) retrying: BTreeSet<String>,
     pub(super) dead_letters: usize,
+    /// Packets that were performed.
+    pub(super) packets: u64,
     pub(super) runs: Vec<(i64, String, String)>,
     /// The recorded attempts: their execution ids and their end times.
     pub(super) records: Vec<(String, i64)>,
@@ -286,6 +289,7 @@ impl Run {
             jobs: jobs.collect(),
             retrying: tables.retries.keys().map(|(uid, _)| uid.clone()).collect(),
             dead_letters: world.sqs.lock().unwrap().dead.len(),
+            packets: world.packets.load(Relaxed),
             runs: world.runs.lock().unwrap().clone(),
             heals: world.heals(),
             vanished: world.vanished.lock().unwrap().clone(),

@@ -10,7 +10,7 @@
 //! | `memory`, `removal` | the store, with an index that may be minutes late |
 //! | `earlier` | what an earlier version does in it |
 //! | `faults` | the way to it: slow, busy, answers lost after the write |
-//! | `queue` | SQS: messages that come twice, late, in any order, and go to the dead letters |
+//! | `queue` | SQS: packets and messages that come twice, late, in any order, and go to the dead letters; workers that cannot read packets |
 //! | `world` | targets, and the processes around the services |
 //! | `play` | what happens in a run |
 //! | `judge` | what is wrong with it |
@@ -70,18 +70,22 @@ fn scenario(seed: u64) -> Scenario {
 #[track_caller]
 fn judge_seeds(first: u64) {
     let begun = Instant::now();
-    let mut fires = 0;
+    let (mut fires, mut packets) = (0, 0);
     let mut bad = Vec::new();
     for seed in first..first + SEEDS {
         let run = play(seed, scenario(seed), None);
         fires += run.fires.len();
+        packets += run.packets;
         let found = judge(&run);
         if !found.is_empty() {
             bad.push(format!("seed {seed}, again with `SEED={seed} make simulate`: {found:#?}"));
         }
     }
-    println!("{SEEDS} seeds from {first}: {fires} actions in {:.1?}", begun.elapsed());
+    let took = begun.elapsed();
+    println!("{SEEDS} seeds from {first}: {fires} actions, {packets} packets in {took:.1?}");
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+    // Most runs have a job or two, so few attempts share a second.
+    assert!(packets > SEEDS / 2, "only {packets} packets are played");
 }
 
 macro_rules! seeds {
@@ -173,6 +177,9 @@ mutations! {
     no_retries: NoRetries,
     no_notices: NoNotices,
     notice_of_every_failure: NoticeOfEveryFailure,
+    packet_loses_later: PacketLosesLater,
+    packet_ends_with_first: PacketEndsWithFirst,
+    old_reads_packets: OldReadsPackets,
 }
 
 /// Seeds that once showed a fault, which is corrected.

@@ -97,6 +97,13 @@ pub(super) enum Mutation {
     NoNotices,
     /// Whatever fails is told, although a retry or an error action follows.
     NoticeOfEveryFailure,
+    /// An attempt of a packet that has to come later is not sent on.
+    PacketLosesLater,
+    /// A packet is acknowledged when the first of its attempts has ended.
+    PacketEndsWithFirst,
+    /// A packet has the version of a message with one attempt: old workers take all attempts for
+    /// those of the first job.
+    OldReadsPackets,
 }
 
 impl Mutation {

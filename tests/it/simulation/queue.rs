@@ -1,5 +1,8 @@
 //! A queue like SQS: messages are delivered twice, late and in any order, are invisible while a
 //! worker has them, and go to the dead letters after too many deliveries.
+//!
+//! Messages are packed as they are for SQS, and read as they are from it. In some runs the processes
+//! are of two versions for a while: old ones send one work item a message, and cannot read packets.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,12 +10,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Role};
-use domain::work_item::{JobRef, WorkItem, decode, encode};
+use domain::work_item::{JobRef, WorkItem, decode, encode, pack};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 
 use super::mutation::Mutation;
 use super::tally::Fault;
-use super::time::{Process, SECOND, micros};
+use super::time::{Process, SECOND, instant, micros};
 use super::world::World;
 
 /// The longest delay of a message.
@@ -31,9 +34,17 @@ pub(super) struct Sqs {
 
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
-    pub(super) work_item: String,
+    pub(super) body: String,
     pub(super) visible_at: i64,
     pub(super) receives: u32,
+}
+
+/// A message that a worker received.
+pub(super) struct Received {
+    pub(super) id: u64,
+    pub(super) receives: u32,
+    /// A packet has several.
+    pub(super) work_items: Vec<WorkItem>,
 }
 
 /// The kind of process that sends.
@@ -89,6 +100,12 @@ impl QueuePort {
         }
     }
 
+    /// Sends a work item of a received message on.
+    pub(super) async fn send_on(&self, work_item: &WorkItem, after: i64) -> Result<(), QueueError> {
+        let due_at = instant(self.process.clock() + after);
+        self.send_batch(&[QueueMessage { work_item: work_item.clone(), due_at }]).await
+    }
+
     async fn send_batch(&self, messages: &[QueueMessage]) -> Result<(), QueueError> {
         self.process.pause(2_000, 15_000).await;
         let faults = self.world.faults();
@@ -100,11 +117,11 @@ impl QueuePort {
         if self.sender == Sender::Api {
             self.world.note_runs(messages);
         }
-        self.world.keep(messages, self.process.clock());
+        self.world.keep(messages, &self.process);
         if chance(faults.lost) {
             self.process.time().tally.note(Fault::AnswerLost);
             self.process.pause(SECOND / 10, SECOND / 10 + 1).await;
-            self.world.keep(messages, self.process.clock());
+            self.world.keep(messages, &self.process);
         }
         self.process.pause(2_000, 15_000).await;
         if chance(faults.lost / 10) {
@@ -136,6 +153,7 @@ impl DispatchQueue for QueuePort {
             self.held_back.lock().unwrap().extend(messages);
             return Ok(());
         }
+        // Work items of one message fail and are lost together.
         for batch in messages.chunks(BATCH_MAX) {
             self.send_batch(batch).await?;
         }
@@ -158,24 +176,23 @@ impl World {
     }
 
     /// Keeps messages, some of them twice, and none of them punctually.
-    fn keep(self: &Arc<Self>, messages: &[QueueMessage], clock: i64) {
+    fn keep(self: &Arc<Self>, messages: &[QueueMessage], process: &Process) {
         let faults = self.faults();
-        for message in messages {
-            self.log_message("sent", &message.work_item);
+        let clock = process.clock();
+        for (body, due_at) in self.packed(messages, process) {
+            let work_items = decode(&body).unwrap();
+            for work_item in &work_items {
+                self.log_message("sent", work_item);
+            }
             if faults.vanished > 0 && self.time.chance().happens(faults.vanished) {
-                if let WorkItem::Attempt { job, attempt } = &message.work_item {
-                    let id = format!("{}.{}", job.uid, attempt.id());
-                    *self.vanished.lock().unwrap().entry(id).or_default() += 1;
-                }
-                self.time.tally.note(Fault::MessageLost);
-                self.log_message("lost", &message.work_item);
+                self.lose(&work_items);
                 continue;
             }
             let copies = 1 + u32::from(self.time.chance().happens(faults.doubled));
             if copies > 1 {
                 self.time.tally.note(Fault::MessageDoubled);
             }
-            let delay = ((micros(message.due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
+            let delay = ((micros(due_at) - clock) / SECOND).clamp(0, DELAY_MAX) * SECOND;
             for _ in 0..copies {
                 let is_late = self.time.chance().happens(faults.late);
                 if is_late {
@@ -183,15 +200,36 @@ impl World {
                 }
                 let late = if is_late { 20 * SECOND } else { SECOND / 5 };
                 let visible_at = self.time.now() + delay + self.time.chance().between(0, late);
-                let work_item = encode(&message.work_item);
                 let mut sqs = self.sqs.lock().unwrap();
                 let id = sqs.next;
                 sqs.next += 1;
-                sqs.messages.insert(id, Kept { work_item, visible_at, receives: 0 });
+                sqs.messages.insert(id, Kept { body: body.clone(), visible_at, receives: 0 });
                 drop(sqs);
                 self.poke_at(visible_at + 1_000);
             }
         }
+    }
+
+    /// A message never comes.
+    fn lose(&self, work_items: &[WorkItem]) {
+        for work_item in work_items {
+            if let WorkItem::Attempt { job, attempt } = work_item {
+                let id = format!("{}.{}", job.uid, attempt.id());
+                *self.vanished.lock().unwrap().entry(id).or_default() += 1;
+            }
+            self.log_message("lost", work_item);
+        }
+        self.time.tally.note(Fault::MessageLost);
+    }
+
+    /// The bodies of the messages, and when they are due.
+    fn packed(&self, messages: &[QueueMessage], process: &Process) -> Vec<(String, DateTime<Utc>)> {
+        if self.is_old(process) {
+            return messages.iter().map(|it| (encode(&it.work_item), it.due_at)).collect();
+        }
+        let now = instant(process.clock());
+        let packets = pack(messages.iter().map(|it| (&it.work_item, it.due_at)), now);
+        packets.iter().map(|packet| (packet.encode(), packet.due_at)).collect()
     }
 
     pub(super) fn poke_at(self: &Arc<Self>, at: i64) {
@@ -241,7 +279,7 @@ impl World {
         }
     }
 
-    fn receive_one(self: &Arc<Self>, id: u64) -> Option<(u64, WorkItem)> {
+    fn receive_one(self: &Arc<Self>, id: u64) -> Option<Received> {
         let (visibility, receives_max) = match self.mutation {
             Some(Mutation::LeaseOverVisibility) => (95, 3),
             _ => (120, 20),
@@ -250,20 +288,19 @@ impl World {
         let message = sqs.messages.get_mut(&id)?;
         message.receives += 1;
         message.visible_at = self.time.now() + visibility * SECOND;
-        let Kept { work_item, visible_at, receives } = message.clone();
+        let Kept { body, visible_at, receives } = message.clone();
         if receives > receives_max {
             sqs.messages.remove(&id);
             self.time.tally.note(Fault::DeadLetter);
-            for work_item in decode(&work_item).unwrap() {
+            for work_item in decode(&body).unwrap() {
                 self.log_message("dead", &work_item);
             }
-            sqs.dead.push(work_item);
+            sqs.dead.push(body);
             return None;
         }
         drop(sqs);
         self.poke_at(visible_at + 1_000);
-        let [work_item] = decode(&work_item).unwrap().try_into().unwrap();
-        Some((id, work_item))
+        Some(Received { id, receives, work_items: decode(&body).unwrap() })
     }
 
     /// A worker is done with a message; some deletions do not reach every copy.

@@ -18,7 +18,7 @@ use domain::firing::may_start;
 use domain::job::JobState;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
-use domain::work_item::{JobRef, WorkItem};
+use domain::work_item::{JobRef, PACKET_RECEIVES_MAX, WorkItem};
 use ports::store::PulseOf;
 use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
 use testkit::services::{fire_ports, manage_ports};
@@ -28,12 +28,14 @@ use super::faults::{Store, StorePort};
 use super::log::{Log, described};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
-use super::queue::{QueuePort, Sender, Sqs};
+use super::queue::{QueuePort, Received, Sender, Sqs};
 use super::time::{Process, ProcessClock, SECOND, Time, micros};
 
 /// Pages of a pass under way at once: all shards.
 const PAGES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
+/// Timers that are dispatched together.
+const GATHERED_MAX: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 /// The versions that run: the new one, both, or an earlier one.
 pub(super) const NEW: u64 = 0;
 pub(super) const BOTH: u64 = 1;
@@ -100,6 +102,8 @@ pub(super) struct World {
     /// Refusals of jobs for which there was room.
     pub(super) refusals: Mutex<Vec<String>>,
     ids: AtomicU64,
+    /// Packets that were performed.
+    pub(super) packets: AtomicU64,
     pub(super) are_workers_down: AtomicBool,
     pub(super) are_sweepers_down: AtomicBool,
     /// Whether sweepers run and cannot read the index of timers.
@@ -110,6 +114,22 @@ pub(super) struct World {
     pub(super) records: Mutex<Vec<(String, i64)>>,
     /// How often the action of a job succeeds, in a million.
     pub(super) successes: Mutex<BTreeMap<String, u64>>,
+}
+
+/// How the work on a work item ended for its message. The worst of them decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Ended {
+    Done,
+    Later(i64),
+    Stays,
+}
+
+/// What a work item is a part of.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    is_packet: bool,
+    /// Whether the packet was delivered too often, and is divided.
+    is_divided: bool,
 }
 
 struct SimulatedTarget {
@@ -144,6 +164,7 @@ impl World {
             vanished: Mutex::default(),
             refusals: Mutex::default(),
             ids: AtomicU64::new(0),
+            packets: AtomicU64::new(0),
             are_workers_down: AtomicBool::new(false),
             are_sweepers_down: AtomicBool::new(false),
             are_sweepers_blind: AtomicBool::new(false),
@@ -264,7 +285,8 @@ impl World {
         };
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
-            .with_concurrent_pages(PAGES_AT_ONCE);
+            .with_concurrent_pages(PAGES_AT_ONCE)
+            .gathering(GATHERED_MAX);
         let heals = self.heals() && !self.is_early(&process);
         let sweeper = if heals { sweeper.with_healer(healer) } else { sweeper };
         let first = u32::try_from(self.time.chance().below(64)).unwrap();
@@ -274,21 +296,48 @@ impl World {
         });
     }
 
+    /// Whether a process is of the version that knows no packets. In most runs half of the processes are
+    /// for a while, again and again: updates that take as long as a message stays hidden.
+    pub(super) fn is_old(&self, process: &Process) -> bool {
+        const EVERY: i64 = 8 * 60 * SECOND;
+        const TAKES: i64 = 2 * 60 * SECOND;
+        let has_updates = !self.seed.is_multiple_of(3);
+        has_updates && self.time.now() % EVERY < TAKES && process.id.is_multiple_of(2)
+    }
+
     /// Performs some messages in one process, which has ninety seconds.
-    pub(super) fn work(self: &Arc<Self>, received: Vec<(u64, WorkItem)>) {
+    pub(super) fn work(self: &Arc<Self>, received: Vec<Received>) {
         let process = self.process();
-        let left = Arc::new(Mutex::new(received.len()));
-        let results = Arc::new(Mutex::new(Vec::new()));
-        for (id, work_item) in received {
-            let (world, worker) = (self.clone(), process.clone());
-            let (left, results) = (left.clone(), results.clone());
+        let is_misread = self.mutation == Some(Mutation::OldReadsPackets);
+        let mut results = Vec::new();
+        let mut tasks = Vec::new();
+        for Received { id, receives, work_items } in received {
+            let is_packet = work_items.len() > 1;
+            if is_packet && self.is_old(&process) && !is_misread {
+                // It cannot be read, and comes back by itself.
+                continue;
+            }
+            let is_divided = is_packet && receives > PACKET_RECEIVES_MAX;
+            results.push((id, work_items.len(), Vec::new()));
+            self.packets.fetch_add(u64::from(is_packet), Relaxed);
+            for work_item in self.as_read(&process, work_items) {
+                tasks.push((id, work_item, Part { is_packet, is_divided }));
+            }
+        }
+        let results = Arc::new(Mutex::new(results));
+        for (id, work_item, part) in tasks {
+            let (world, worker, results) = (self.clone(), process.clone(), results.clone());
             self.time.spawn(&process, async move {
-                let result = world.perform(&worker, &work_item).await;
-                results.lock().unwrap().push((id, result));
-                *left.lock().unwrap() -= 1;
-                if *left.lock().unwrap() == 0 {
-                    let results = std::mem::take(&mut *results.lock().unwrap());
-                    world.settle_messages(results);
+                let ended = world.part(&worker, &work_item, part).await;
+                let mut results = results.lock().unwrap();
+                for (_, left, of_message) in results.iter_mut().filter(|(of, ..)| *of == id) {
+                    *left -= 1;
+                    of_message.push(ended);
+                }
+                if results.iter().all(|(_, left, _)| *left == 0) {
+                    world.settle_messages(&std::mem::take(&mut *results));
+                } else if world.mutation == Some(Mutation::PacketEndsWithFirst) && part.is_packet {
+                    world.acknowledge(id);
                 }
             });
         }
@@ -299,21 +348,73 @@ impl World {
             if let Some(until) = process.stalled_until() {
                 world.time.until(until + 5 * SECOND).await;
             }
-            if *left.lock().unwrap() > 0 {
+            if !results.lock().unwrap().is_empty() {
                 process.kill();
             }
         });
     }
 
-    fn settle_messages(self: &Arc<Self>, results: Vec<(u64, Result<Performed, AppError>)>) {
-        for (id, result) in results {
-            match result {
-                Ok(Performed::Done) => self.acknowledge(id),
+    /// The work items of a message as this process reads them.
+    fn as_read(&self, process: &Process, work_items: Vec<WorkItem>) -> Vec<WorkItem> {
+        let Some(WorkItem::Attempt { job: first, .. }) = work_items.first().cloned() else {
+            return work_items;
+        };
+        let of_first = |work_item| match work_item {
+            WorkItem::Attempt { attempt, .. } => WorkItem::Attempt { job: first.clone(), attempt },
+            other => other,
+        };
+        if self.is_old(process) {
+            work_items.into_iter().map(of_first).collect()
+        } else {
+            work_items
+        }
+    }
+
+    /// Performs a work item, and if it is of a packet and has to come later, sends it on.
+    async fn part(
+        self: &Arc<Self>,
+        process: &Arc<Process>,
+        work_item: &WorkItem,
+        part: Part,
+    ) -> Ended {
+        const LATER: i64 = 30 * SECOND;
+        let ended = if part.is_divided {
+            Ended::Later(0)
+        } else {
+            match self.perform(process, work_item).await {
+                Ok(Performed::Done) => Ended::Done,
                 Ok(Performed::Again(after)) => {
-                    self.put_back(id, i64::try_from(after.as_micros()).unwrap());
+                    Ended::Later(i64::try_from(after.as_micros()).unwrap())
                 }
                 // It comes back by itself.
-                Ok(Performed::Waits(_)) | Err(_) => {}
+                Ok(Performed::Waits(_)) | Err(_) if !part.is_packet => Ended::Stays,
+                Ok(Performed::Waits(_)) | Err(_) => Ended::Later(LATER),
+            }
+        };
+        match ended {
+            Ended::Later(_)
+                if self.mutation == Some(Mutation::PacketLosesLater) && part.is_packet =>
+            {
+                Ended::Done
+            }
+            Ended::Later(after) if part.is_packet => {
+                let queue = self.queue_port(process, Sender::Worker);
+                match queue.send_on(work_item, after).await {
+                    Ok(()) => Ended::Done,
+                    Err(_) => Ended::Stays,
+                }
+            }
+            ended => ended,
+        }
+    }
+
+    /// A message is done when all of its work items are.
+    fn settle_messages(self: &Arc<Self>, results: &[(u64, usize, Vec<Ended>)]) {
+        for (id, _, ended) in results {
+            match ended.iter().max() {
+                Some(Ended::Done) | None => self.acknowledge(*id),
+                Some(Ended::Later(after)) => self.put_back(*id, *after),
+                Some(Ended::Stays) => {}
             }
         }
     }

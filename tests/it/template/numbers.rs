@@ -4,6 +4,8 @@ use domain::firing::limits::{
     ACTION, AHEAD, FUNCTION, HORIZON, LEASE, PASS, PASS_MAX, RECEIVES_MAX, VISIBILITY,
 };
 
+use domain::work_item::PACKET_ATTEMPTS_MAX;
+
 use super::Template;
 
 /// The longest delay of a message in SQS.
@@ -33,6 +35,9 @@ fn the_limits_of_queue_and_executor_match_the_code_and_their_order_holds() {
     let delivers = template.properties("Deliveries");
     assert_eq!(delivers["FunctionResponseTypes"][0], "ReportBatchItemFailures");
     assert_eq!(template.number("Deliveries", "/MaximumBatchingWindowInSeconds"), 0);
+    // The attempts of a batch start together, on a fraction of a processor.
+    let messages = usize::try_from(template.number("Deliveries", "/BatchSize")).unwrap();
+    assert_eq!(messages * PACKET_ATTEMPTS_MAX, 100);
 }
 
 #[test]

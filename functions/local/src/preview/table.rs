@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
+use cli::{capitalized, span_text};
 use domain::preview::{hours_and_minutes, note};
 use recurrence::Timetable;
 
@@ -75,6 +76,11 @@ fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelt
     note(timetable, at, offset_before).map_or_else(String::new, |note| format!("* {}", note.text))
 }
 
+/// How long it takes until an occurrence.
+fn until(span: TimeDelta) -> String {
+    if span.num_seconds() == 0 { "now".to_owned() } else { span_text(span) }
+}
+
 fn write_table(text: &mut String, rows: &[Row]) {
     let mut widths = [0; 6];
     for row in rows {
@@ -97,34 +103,7 @@ fn write_table(text: &mut String, rows: &[Row]) {
     }
 }
 
-/// Formats a time span in its two largest units.
-fn until(span: TimeDelta) -> String {
-    let seconds = span.num_seconds();
-    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
-    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
-    let parts = [
-        (days, if days == 1 { "day" } else { "days" }),
-        (hours, "h"),
-        (minutes, "min"),
-        (seconds, "s"),
-    ];
-    let parts: Vec<_> = parts
-        .into_iter()
-        .skip_while(|(n, _)| *n == 0)
-        .take(2)
-        .filter(|(n, _)| *n != 0)
-        .map(|(n, unit)| format!("{n} {unit}"))
-        .collect();
-    if parts.is_empty() { "now".to_owned() } else { parts.join(" ") }
-}
-
 /// Formats a date and time; fractions of a second only if there are any.
 fn moment(at: NaiveDateTime) -> String {
     at.to_string()
-}
-
-fn capitalized(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

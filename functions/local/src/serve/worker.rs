@@ -156,15 +156,7 @@ impl<P: Performer + 'static> Host<P> {
 
 /// The collection that a message is for. Messages that cannot be read have one of their own.
 fn collection_uid(message: &TakenMessage) -> &str {
-    match message.work_items.as_deref() {
-        Ok([first, ..]) => match first {
-            WorkItem::Attempt { job, .. }
-            | WorkItem::CheckFinished { job, .. }
-            | WorkItem::DeleteJob { job, .. } => &job.collection_uid,
-            WorkItem::PurgeCollection { collection_uid } => collection_uid,
-        },
-        Ok([]) | Err(_) => "",
-    }
+    message.work_item.as_ref().map_or("", WorkItem::collection_uid)
 }
 
 /// Handles one message, and tells the queue what becomes of it.
@@ -175,11 +167,11 @@ async fn handle<P: Performer>(
     place: HeldPlace,
     (deadline, stop): (Deadline, &Stop),
 ) {
-    let TakenMessage { receipt, work_items, receive_count, .. } = message;
+    let TakenMessage { receipt, work_item, receive_count, .. } = message;
     let delivery = Delivery {
         message_id: &receipt,
         receives: receive_count,
-        work_items: work_items.as_deref(),
+        work_item: work_item.as_ref(),
         place: &place,
     };
     let acknowledged = match worker.handle(delivery, deadline, stop).await {

@@ -101,6 +101,6 @@ fn a_server_with_tls_is_reached_with_its_certificate_only() {
     assert_eq!(unknown.code, Some(1), "{unknown:?}");
     assert!(unknown.err.contains("certificate"), "{unknown:?}");
     assert_eq!(ask("--ca data/tls-cert.pem").code, Some(0));
-    let junk = ask("--ca data/token-of-nobody");
+    let junk = ask("--ca data/missing.pem");
     assert!(junk.code == Some(2) && junk.err.contains("cannot read certificates in"), "{junk:?}");
 }

@@ -12,7 +12,7 @@ fn a_job_is_created_without_json_and_says_what_was_understood() {
          --url https://example.com/report --retry 5",
     );
     assert_eq!(made.code, Some(0), "{made:?}");
-    assert_eq!(made.err, "made the collection 'default'\n");
+    assert_eq!(made.err, "created the collection 'default'\n");
     let mut lines = made.out.lines();
     assert_eq!(
         lines.next().unwrap(),
@@ -72,7 +72,7 @@ fn a_job_is_listed_switched_run_and_deleted() {
     assert!(history.contains("\tok\tHttp Action - "), "{history}");
     assert_eq!(world.must("job history ops/a --failed"), "");
     let shown = world.must("job show ops/a --ascii");
-    assert!(shown.contains("\nlast      o\nruns      1 attempts, 0 failed\n"), "{shown}");
+    assert!(shown.contains("\nlast      o\nruns      1 attempt, 0 failed\n"), "{shown}");
     let set = world.must("job set ops/a recurrence.interval=2");
     assert!(set.starts_with("changed ops/a: every 2 hours"), "{set}");
 
@@ -84,6 +84,9 @@ fn a_job_is_listed_switched_run_and_deleted() {
     assert_eq!(world.must("collection list"), "ops\ton\tEurope/Berlin\n");
     assert!(world.must("collection disable ops").contains("none of its jobs fires"));
     assert!(world.must("collection show ops").contains("do not fire while it is off"));
+    let set = world.must("collection set ops minutehand.timeZone=Asia/Tokyo quota.maxJobCount=3");
+    assert_eq!(set, "changed ops\n");
+    assert!(world.must("collection show ops").contains("time zone Asia/Tokyo"));
     assert_eq!(world.must("collection delete ops --yes"), "deleted ops\n");
 }
 
@@ -114,6 +117,36 @@ fn a_dry_run_sends_nothing_and_shows_no_secret() {
 }
 
 #[test]
+fn an_occurrence_is_explained() {
+    let world = World::new();
+    world.must("job create a --at 09:00 --on mon --zone Europe/Berlin --url http://a/");
+    let why = world.must("job why a '2051-01-03 09:00'");
+    let lines: Vec<&str> = why.lines().collect();
+    assert_eq!(lines[0], "The recurrence does not yield this instant.", "{why}");
+    assert!(why.contains("Mon 9 Jan 2051 09:00 +01:00\tthe next occurrence\n"), "{why}");
+    assert!(world.must("job why a '2051-01-02 09:00'").starts_with("It is not due yet.\n"));
+    let json = world.json("job why a '2051-01-03 09:00' --json");
+    assert_eq!(json["verdict"], "notScheduled", "{json}");
+    let wrong = world.run("job why a whenever");
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+}
+
+#[test]
+fn a_list_says_that_there_is_more() {
+    let world = World::new();
+    for name in ["a", "b"] {
+        world.must(&format!("job create {name} --every 1h --url http://a/"));
+    }
+    for (line, lines) in [("job list --limit 1", 1), ("job list --limit 1 --jsonl", 1)] {
+        let listed = world.run(line);
+        assert_eq!(listed.out.lines().count(), lines, "{listed:?}");
+        assert_eq!(listed.err, "only the first 1 job; --all lists every one\n", "{line}");
+    }
+    assert_eq!(world.must("job list --late"), "");
+    assert_eq!(world.run("job list --limit 2").err, "");
+}
+
+#[test]
 fn any_request_can_be_sent() {
     let world = World::new();
     assert_eq!(world.json("api GET /healthz")["status"], "ready");
@@ -132,7 +165,7 @@ fn a_cron_expression_with_two_kinds_of_days_is_two_jobs() {
     let one = world.must("job create a --cron '30 2 * * 1-5' --url http://a/");
     assert!(one.starts_with("created default/a: every week on Monday, Tuesday,"), "{one}");
     let two = world.run("job create b --cron '0 6 1 * mon' --zone Europe/Paris --url http://a/");
-    assert!(two.err.contains("a job for each"), "{two:?}");
+    assert!(two.err.contains("these are two jobs"), "{two:?}");
     assert!(
         two.out.contains("created default/b-1: every month on day 1 at 06:00 Europe/Paris time")
     );

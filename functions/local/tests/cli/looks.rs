@@ -20,7 +20,8 @@ fn the_doctor_says_what_to_do() {
     let ill = world.run("doctor --ascii");
     assert_eq!(ill.code, Some(5), "{ill:?}");
     assert!(
-        ill.out.contains("!! collections  ops are off\n    minutehand collection enable NAME\n")
+        ill.out
+            .contains("!! collections  switched off: ops\n    minutehand collection enable NAME\n")
     );
     let checks: Value = serde_json::from_str(&world.run("doctor --json").out).unwrap();
     assert!(checks.as_array().unwrap().iter().any(|check| check["ok"] == false), "{checks}");

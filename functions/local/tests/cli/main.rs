@@ -21,6 +21,8 @@ mod import;
 #[cfg(test)]
 mod looks;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod terminal;

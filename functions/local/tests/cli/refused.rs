@@ -2,61 +2,82 @@
 
 use crate::world::{World, at_home, run, words};
 
+/// Command lines, the exit code of each, and what its error says.
+const REFUSED: &[(&str, i32, &str)] = &[
+    (
+        "job create b --at 09:00 --url http://a/",
+        2,
+        "--on mon-fri (or other days), --daily, or --once",
+    ),
+    ("job create b --url http://a/", 2, "it is not said when the job fires"),
+    ("job create b --every 1h", 2, "add --url URL, or -f FILE"),
+    ("job create b --every 1h --url example.com", 2, "like https://example.com/path"),
+    ("job create b --every 10s --url http://a/", 2, "at most once a minute"),
+    (
+        "job create b --every 1h --url http://a/ --zone Europe/Berln",
+        2,
+        "did you mean 'Europe/Berlin'?",
+    ),
+    ("job create b --at 02:30 --on 30 --months feb --url http://a/", 2, "never occurs"),
+    ("job create b", 2, "--every 15m --url https://example.com/"),
+    ("job create b --cron '0 9 15W * *' --url http://a/", 2, "'15W'"),
+    ("job create b --cron @daily --every 1h --url http://a/", 2, "cannot be used with"),
+    ("job create ops/b --every 1h --url http://a/", 3, "minutehand collection create ops"),
+    ("job create b -f none.json", 1, "cannot read none.json"),
+    ("job create b --every 1h --url http://a/ --retry 21", 2, "retryCount"),
+    ("job create a/b/c --every 1h --url http://a/", 2, "SUBSCRIPTION/GROUP/COLLECTION/JOB"),
+    (
+        "job create b --every 1h --url http://a/ --header 'Authorization: x'",
+        2,
+        "--header-file Authorization=FILE",
+    ),
+    ("job create b --at 09:00 --daily --once --url http://a/", 2, "cannot be used with"),
+    ("job show none", 3, "none"),
+    ("job list none", 3, "none"),
+    ("job set a", 2, "PROPERTY=VALUE"),
+    ("job set a stat=disabled", 2, "state"),
+    ("job set a recurrence.interval=often", 2, "interval"),
+    ("job history a --since whenever", 2, "yesterday 02:30"),
+    ("job next a --count 0", 2, "count"),
+    ("job list --json=nme", 2, "there is no field 'nme'"),
+    ("job run a --timeout 5s", 2, "--wait"),
+    ("job run a --wait --timeout soon", 2, "write a span like 90s"),
+    ("job create b --every 1h --url http://a/ --retry -1", 2, "use a whole number"),
+    ("job create b --every 1h --url http://a/ --count many", 2, "a whole number of at least 1"),
+    ("job create b --every 1h --url http://a/ --zone tokyo", 2, "did you mean 'Asia/Tokyo'?"),
+    (
+        "job create b --at '2027-03-28 02:30' --once --zone Europe/Berlin --url http://a/",
+        2,
+        "the clock skips it: write '2027-03-28 03:30'",
+    ),
+    ("job list --limit 0", 2, "a whole number of at least 1"),
+    ("job history a --limit x", 2, "a whole number of at least 1"),
+    ("job copy a a", 2, "minutehand job set default/a"),
+    ("collection show none", 3, "minutehand collection create none"),
+    ("collection set none quota.maxJobCount=5", 3, "there is no collection 'none'"),
+    ("collection set default", 2, "PROPERTY=VALUE"),
+    ("collection set default quota.maxJobs=5", 2, "maxJobCount"),
+    ("collection disable none", 3, "there is no collection 'none'"),
+    ("watch none", 3, "there is no collection 'none'"),
+    ("export none", 3, "there is no collection 'none'"),
+    ("job creat b", 2, "create"),
+    ("collection create default", 2, "already"),
+    ("collection create x --zone Mars", 2, "IANA"),
+    ("context use prod", 2, "minutehand login NAME --server URL"),
+    ("login a/b", 2, "cannot name a context"),
+    ("login", 2, "--token-file"),
+    ("api GET healthz", 2, "begin with /"),
+    ("completions tcsh", 2, "'tcsh' is not one of"),
+    ("apply -f none", 1, "cannot read none"),
+    ("job list --server localhost:7070", 2, "like http://127.0.0.1:7070"),
+];
+
 #[test]
 fn what_is_wrong_says_what_to_change() {
     let world = World::new();
     world.must("job create a --every 1h --url http://127.0.0.1:1/");
     let mut problems = Vec::new();
-    for (line, code, says) in [
-        (
-            "job create b --at 09:00 --url http://a/",
-            2,
-            "--on mon-fri (or other days), --daily, or --once",
-        ),
-        ("job create b --url http://a/", 2, "it is not said when the job fires"),
-        ("job create b --every 1h", 2, "add --url URL, or -f FILE"),
-        ("job create b --every 1h --url example.com", 2, "like https://example.com/path"),
-        ("job create b --every 10s --url http://a/", 2, "at most once a minute"),
-        (
-            "job create b --every 1h --url http://a/ --zone Europe/Berln",
-            2,
-            "did you mean 'Europe/Berlin'?",
-        ),
-        ("job create b --at 02:30 --on 30 --months feb --url http://a/", 2, "never occurs"),
-        ("job create b", 2, "--every 15m --url https://example.com/"),
-        ("job create b --cron '0 9 15W * *' --url http://a/", 2, "'15W'"),
-        ("job create b --cron @daily --every 1h --url http://a/", 2, "cannot be used with"),
-        ("job create ops/b --every 1h --url http://a/", 3, "minutehand collection create ops"),
-        ("job create b -f none.json", 1, "cannot read none.json"),
-        ("job create b --every 1h --url http://a/ --retry 21", 2, "retryCount"),
-        ("job create a/b/c --every 1h --url http://a/", 2, "SUBSCRIPTION/GROUP/COLLECTION/JOB"),
-        (
-            "job create b --every 1h --url http://a/ --header 'Authorization: x'",
-            2,
-            "--header-file Authorization=FILE",
-        ),
-        ("job create b --at 09:00 --daily --once --url http://a/", 2, "cannot be used with"),
-        ("job show none", 3, "none"),
-        ("job list none", 3, "none"),
-        ("job set a", 2, "PROPERTY=VALUE"),
-        ("job set a stat=disabled", 2, "state"),
-        ("job set a recurrence.interval=often", 2, "interval"),
-        ("job history a --since whenever", 2, "yesterday 02:30"),
-        ("job next a --count 0", 2, "count"),
-        ("job list --json=nme", 2, "there is no field 'nme'"),
-        ("job run a --timeout 5s", 2, "--wait"),
-        ("job run a --wait --timeout soon", 2, "write a span like 90s"),
-        ("job creat b", 2, "create"),
-        ("collection create default", 2, "already"),
-        ("collection create x --zone Mars", 2, "IANA"),
-        ("context use prod", 2, "minutehand login NAME --server URL"),
-        ("login a/b", 2, "cannot name a context"),
-        ("login", 2, "--token-file"),
-        ("api GET healthz", 2, "begin with /"),
-        ("completions tcsh", 2, "'tcsh' is not one of"),
-        ("apply -f none", 1, "cannot read none"),
-        ("job list --server localhost:7070", 2, "like http://127.0.0.1:7070"),
-    ] {
+    for &(line, code, says) in REFUSED {
         let ended = world.run(line);
         if ended.code != Some(code) || !ended.err.contains(says) || !ended.out.is_empty() {
             problems.push(format!("{line}: {says:?} and {code} are expected: {ended:?}"));

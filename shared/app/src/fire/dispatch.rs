@@ -104,6 +104,20 @@ impl Dispatcher {
         due: &[Due],
         outages: &[Outage],
     ) -> Result<DispatchReport, AppError> {
+        let (report, unmoved) = self.dispatch_each(due, outages).await?;
+        match unmoved.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(report),
+        }
+    }
+
+    /// As [`dispatch`](Self::dispatch), and goes on if a timer cannot be moved. Returns these timers, by
+    /// their places in `due`.
+    pub(super) async fn dispatch_each(
+        &self,
+        due: &[Due],
+        outages: &[Outage],
+    ) -> Result<(DispatchReport, Vec<(usize, AppError)>), AppError> {
         let mut batch = Batch::default();
         for due in due {
             self.plan_timer(due, outages, &mut batch);
@@ -113,16 +127,18 @@ impl Dispatcher {
             self.queue.send(&messages, self.clock.now()).await?;
         }
         report.messages = messages.len();
-        for advanced in self.timers.advance(&advances).await {
-            if advanced? {
-                report.advanced += 1;
-            } else {
-                report.overtaken_by_others += 1;
+        let mut unmoved = Vec::new();
+        // Each timer is moved once.
+        for (place, advanced) in self.timers.advance(&advances).await.into_iter().enumerate() {
+            match advanced {
+                Ok(true) => report.advanced += 1,
+                Ok(false) => report.overtaken_by_others += 1,
+                Err(error) => unmoved.push((place, error.into())),
             }
         }
         // The lines name jobs by their paths, which are read for these lines only: nothing waits.
         self.log(&overtaken, &unreadable).await;
-        Ok(report)
+        Ok((report, unmoved))
     }
 
     /// Logs what the timers cost.

@@ -5,22 +5,28 @@
 //! the timers that were due last, in any shard. A shard that is slow or fails delays only itself. And
 //! writes are spread over all shards, each of which takes only so many in a second.
 //!
+//! A pass may gather the timers of several pages and dispatch them together, so that the queue can put
+//! attempts of one second into one message, whichever shards their timers are in. It dispatches near the
+//! end of a second: instants are whole seconds, and a queue that delays by whole seconds then delivers
+//! a message shortly before it is due. It gathers for a second at most, so a slow shard still delays
+//! only itself.
+//!
 //! A pass only reads the index and dispatches. A crash in it leaves the rest of the timers due, and
 //! the next pass begins with the oldest again. The same holds for a pass that runs out of time: it
 //! begins no further page, and pages that are still in progress when its caller stops waiting are
 //! cancelled.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use domain::firing::Outage;
 use domain::firing::limits::PASS;
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, pending, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use ports::store::PageRequest;
+use ports::store::{Due, PageRequest};
 use ports::{Clock, ErrorType, Timers};
 
 use super::spans;
@@ -29,6 +35,10 @@ use crate::error::AppError;
 
 /// Timers of a page.
 const PAGE_ITEMS: u32 = 100;
+/// The part of a second after which gathered timers are dispatched. The rest is enough to send them.
+const SEND_AFTER: TimeDelta = TimeDelta::milliseconds(800);
+/// How long a pass gathers although pages are still read.
+const GATHER_MAX: TimeDelta = TimeDelta::seconds(1);
 
 /// Finds due timers and dispatches them.
 #[derive(Clone)]
@@ -38,6 +48,7 @@ pub struct Sweeper {
     heartbeat: Arc<Heartbeat>,
     clock: Arc<dyn Clock>,
     concurrent_pages: NonZeroUsize,
+    gathered_max: usize,
     healer: Option<Healer>,
 }
 
@@ -83,8 +94,48 @@ struct ShardCursor {
     from: Option<String>,
 }
 
-/// The result of a page: what was dispatched of it, and where its shard goes on.
-type Swept = Result<(DispatchReport, Option<ShardCursor>), AppError>;
+/// What a pass does at a time.
+enum Step {
+    /// Read the page at this cursor.
+    Read(ShardCursor),
+    /// Dispatch what was gathered.
+    Dispatch(Gathered),
+}
+
+/// How a step ended.
+enum Stepped {
+    Read(u32, Result<(Vec<Due>, Option<ShardCursor>), AppError>),
+    Dispatched(Gathered, Dispatched),
+}
+
+/// The result of a dispatch, with the timers that were not moved.
+type Dispatched = Result<(DispatchReport, Vec<(usize, AppError)>), AppError>;
+
+/// Timers that are dispatched together.
+#[derive(Default)]
+struct Gathered {
+    due: Vec<Due>,
+    /// The pages that they were read in: shards, and how many timers each page has.
+    pages: Vec<(u32, usize)>,
+    /// When the first of them was read.
+    since: Option<DateTime<Utc>>,
+}
+
+/// A pass that is under way.
+struct UnderWay {
+    /// Where it goes on in each shard that is not read to its end.
+    waiting: BTreeSet<ShardCursor>,
+    /// How many pages are being read.
+    reading: usize,
+    gathered: Gathered,
+    /// What is to be dispatched as soon as possible.
+    ready: VecDeque<Gathered>,
+    dispatched: DispatchReport,
+    /// Shards that were read to their end.
+    ended: BTreeSet<u32>,
+    failed: BTreeSet<u32>,
+    is_cut: bool,
+}
 
 impl Sweeper {
     /// A sweeper over these ports, which processes one page at a time.
@@ -96,7 +147,21 @@ impl Sweeper {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let concurrent_pages = NonZeroUsize::MIN;
-        Self { timers, dispatcher, heartbeat, clock, concurrent_pages, healer: None }
+        Self {
+            timers,
+            dispatcher,
+            heartbeat,
+            clock,
+            concurrent_pages,
+            gathered_max: 1,
+            healer: None,
+        }
+    }
+
+    /// Gathers timers, and dispatches them near the end of a second, or when there are this many.
+    #[must_use]
+    pub fn gathering(self, timers_max: NonZeroUsize) -> Self {
+        Self { gathered_max: timers_max.get(), ..self }
     }
 
     /// Sets how many pages are processed concurrently, each of another shard. The number of
@@ -127,43 +192,50 @@ impl Sweeper {
         }
         let outages = self.heartbeat.known_outages();
         let mut over = pin!(over);
-        let mut waiting = first_cursors(self.timers.shards(), first_shard);
+        let mut under_way = UnderWay::new(first_cursors(self.timers.shards(), first_shard));
         let mut in_progress = FuturesUnordered::new();
-        let mut pass = Pass::default();
         // Bounded by the timers of all shards, and by the time of a pass.
         loop {
-            while in_progress.len() < self.concurrent_pages.get()
-                && !waiting.is_empty()
-                && !pass.is_cut
-            {
-                if self.clock.work_now() >= ends_at {
-                    pass.is_cut = true;
-                } else if let Some(cursor) = waiting.pop_first() {
-                    in_progress.push(self.page(cursor, until, &outages));
-                }
+            let send_at = under_way.send_at(self.clock.now());
+            let is_full = under_way.gathered.due.len() >= self.gathered_max;
+            if is_full || send_at.is_some_and(|at| at <= self.clock.now()) {
+                under_way.finish_gathering();
+                continue;
             }
-            match select(in_progress.next(), &mut over).await {
-                Either::Left((Some((_, Ok((dispatched, next)))), _)) => {
-                    pass.dispatched.add(dispatched);
-                    match next {
-                        Some(next) => drop(waiting.insert(next)),
-                        None => pass.shards += 1,
-                    }
+            while in_progress.len() < self.concurrent_pages.get() {
+                under_way.is_cut |=
+                    !under_way.waiting.is_empty() && self.clock.work_now() >= ends_at;
+                let Some(step) = under_way.next_step() else { break };
+                in_progress.push(self.step(step, until, &outages));
+            }
+            if in_progress.is_empty() && send_at.is_none() {
+                return under_way.pass();
+            }
+            let pages = in_progress.len();
+            let stepped = pin!(async {
+                match in_progress.next().await {
+                    Some(stepped) => stepped,
+                    None => pending().await,
                 }
-                Either::Left((Some((shard, Err(error))), _)) => {
-                    let error_type = ErrorType::ShardFailed;
-                    tracing::error!(%error_type, shard, %error, "a shard was not swept to its end");
-                    pass.failed += 1;
+            });
+            let sends = pin!(async {
+                match send_at {
+                    Some(at) => self.clock.wait_until(at).await,
+                    None => pending().await,
                 }
-                Either::Left((None, _)) => return pass,
+            });
+            match select(select(stepped, sends), &mut over).await {
+                Either::Left((Either::Left((stepped, _)), _)) => {
+                    under_way.stepped(stepped, self.clock.now());
+                }
+                Either::Left((Either::Right(_), _)) => under_way.finish_gathering(),
                 Either::Right(_) => {
-                    let pages = in_progress.len();
                     tracing::warn!(
                         pages,
                         "sweep timed out; unfinished pages are left to the next sweep"
                     );
-                    pass.is_cut = true;
-                    return pass;
+                    under_way.is_cut = true;
+                    return under_way.pass();
                 }
             }
         }
@@ -186,22 +258,22 @@ impl Sweeper {
         Ok(next)
     }
 
-    /// Dispatches a page.
-    async fn page(
-        &self,
-        cursor: ShardCursor,
-        until: DateTime<Utc>,
-        outages: &[Outage],
-    ) -> (u32, Swept) {
-        (cursor.shard, self.dispatch(cursor, until, outages).await)
+    async fn step(&self, step: Step, until: DateTime<Utc>, outages: &[Outage]) -> Stepped {
+        match step {
+            Step::Read(cursor) => Stepped::Read(cursor.shard, self.read(cursor, until).await),
+            Step::Dispatch(gathered) => {
+                let dispatched = self.dispatcher.dispatch_each(&gathered.due, outages).await;
+                Stepped::Dispatched(gathered, dispatched)
+            }
+        }
     }
 
-    async fn dispatch(
+    /// Reads a page. Returns its timers, and where its shard goes on.
+    async fn read(
         &self,
         cursor: ShardCursor,
         until: DateTime<Utc>,
-        outages: &[Outage],
-    ) -> Swept {
+    ) -> Result<(Vec<Due>, Option<ShardCursor>), AppError> {
         let ShardCursor { reached, pages, turn, shard, from } = cursor;
         let request = PageRequest { from, items_max: PAGE_ITEMS };
         let page = self.timers.due(shard, until, request).await?;
@@ -210,10 +282,6 @@ impl Sweeper {
             Some(healer) => healer.heal(page.items).await,
             None => page.items,
         };
-        let dispatched = match due.as_slice() {
-            [] => DispatchReport::default(),
-            due => self.dispatcher.dispatch(due, outages).await?,
-        };
         let next = page.next.map(|from| ShardCursor {
             reached,
             pages: pages.saturating_add(1),
@@ -221,8 +289,141 @@ impl Sweeper {
             shard,
             from: Some(from),
         });
-        Ok((dispatched, next))
+        Ok((due, next))
     }
+}
+
+impl UnderWay {
+    fn new(waiting: BTreeSet<ShardCursor>) -> Self {
+        Self {
+            waiting,
+            reading: 0,
+            gathered: Gathered::default(),
+            ready: VecDeque::new(),
+            dispatched: DispatchReport::default(),
+            ended: BTreeSet::new(),
+            failed: BTreeSet::new(),
+            is_cut: false,
+        }
+    }
+
+    /// Whether more timers may come.
+    fn is_reading(&self) -> bool {
+        self.reading > 0 || (!self.waiting.is_empty() && !self.is_cut)
+    }
+
+    /// When what is gathered is dispatched, unless it becomes too much before.
+    fn send_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let since = self.gathered.since?;
+        Some(near_end_of_second(if self.is_reading() { since + GATHER_MAX } else { now }))
+    }
+
+    /// Has what is gathered dispatched.
+    fn finish_gathering(&mut self) {
+        self.ready.push_back(std::mem::take(&mut self.gathered));
+    }
+
+    fn next_step(&mut self) -> Option<Step> {
+        if let Some(gathered) = self.ready.pop_front() {
+            return Some(Step::Dispatch(gathered));
+        }
+        if self.waiting.is_empty() || self.is_cut {
+            return None;
+        }
+        self.reading += 1;
+        self.waiting.pop_first().map(Step::Read)
+    }
+
+    fn stepped(&mut self, stepped: Stepped, now: DateTime<Utc>) {
+        match stepped {
+            Stepped::Read(shard, Ok((due, next))) => {
+                self.reading -= 1;
+                match next {
+                    Some(next) => drop(self.waiting.insert(next)),
+                    None => drop(self.ended.insert(shard)),
+                }
+                self.gathered.add(shard, due, now);
+            }
+            Stepped::Read(shard, Err(error)) => {
+                self.reading -= 1;
+                self.fail(shard, &error);
+            }
+            Stepped::Dispatched(gathered, Ok((dispatched, unmoved))) => {
+                self.dispatched.add(dispatched);
+                for (place, error) in unmoved {
+                    if let Some(shard) = gathered.shard_of(place) {
+                        self.fail(shard, &error);
+                    }
+                }
+            }
+            // Each page by itself, to find the one that the queue refuses.
+            Stepped::Dispatched(gathered, Err(error))
+                if gathered.pages.len() > 1 && !error.is_retryable() =>
+            {
+                self.ready.extend(gathered.divided());
+            }
+            Stepped::Dispatched(gathered, Err(error)) => {
+                for (shard, _) in gathered.pages {
+                    self.fail(shard, &error);
+                }
+            }
+        }
+    }
+
+    /// The next pass begins with what the shard has left.
+    fn fail(&mut self, shard: u32, error: &AppError) {
+        self.waiting.retain(|cursor| cursor.shard != shard);
+        if self.failed.insert(shard) {
+            let error_type = ErrorType::ShardFailed;
+            tracing::error!(%error_type, shard, %error, "a shard was not swept to its end");
+        }
+    }
+
+    fn pass(&self) -> Pass {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Pass {
+            dispatched: self.dispatched,
+            shards: count(self.ended.difference(&self.failed).count()),
+            is_cut: self.is_cut,
+            failed: count(self.failed.len()),
+        }
+    }
+}
+
+impl Gathered {
+    fn add(&mut self, shard: u32, due: Vec<Due>, now: DateTime<Utc>) {
+        if due.is_empty() {
+            return;
+        }
+        self.since.get_or_insert(now);
+        self.pages.push((shard, due.len()));
+        self.due.extend(due);
+    }
+
+    /// The shard of a timer.
+    fn shard_of(&self, place: usize) -> Option<u32> {
+        let mut end = 0;
+        let mut ends = self.pages.iter().map(|(shard, timers)| {
+            end += timers;
+            (*shard, end)
+        });
+        ends.find(|(_, end)| place < *end).map(|(shard, _)| shard)
+    }
+
+    /// The pages, each by itself.
+    fn divided(self) -> impl Iterator<Item = Self> {
+        let Self { due, pages, since } = self;
+        let mut due = due.into_iter();
+        pages.into_iter().map(move |(shard, timers)| {
+            let due: Vec<Due> = due.by_ref().take(timers).collect();
+            Self { due, pages: vec![(shard, timers)], since }
+        })
+    }
+}
+
+/// The first instant from this on that is near the end of its second.
+fn near_end_of_second(at: DateTime<Utc>) -> DateTime<Utc> {
+    at.max(at.trunc_subsecs(0) + SEND_AFTER)
 }
 
 /// The cursors at the beginning of all shards, with this shard first.
@@ -252,6 +453,14 @@ mod tests {
             }
         }
         order
+    }
+
+    #[test]
+    fn gathered_timers_are_sent_in_the_last_fifth_of_a_second() {
+        for (ms, expected) in [(0, 800), (799, 800), (800, 800), (999, 999), (1_000, 1_800)] {
+            let at = |ms| DateTime::from_timestamp_millis(ms).unwrap();
+            assert_eq!(near_end_of_second(at(ms)), at(expected), "{ms}");
+        }
     }
 
     #[test]

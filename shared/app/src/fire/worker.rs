@@ -15,9 +15,8 @@
 //! | cannot be read | `MessageUnreadable` | is buried |
 //! | did not succeed in the last delivery | that, and `DeadLetter` | is buried |
 //!
-//! A message may hold several work items. They are performed concurrently, and the message is
-//! deleted when all of them have succeeded. Otherwise it is retried as soon as one of them asks for:
-//! a work item that has already succeeded finds that in the store.
+//! A delivery asks for one work item. A queue whose messages hold several delivers each by itself, and
+//! decides what becomes of the message.
 //!
 //! A crash in here leaves the message in the queue, which delivers it again. The store knows how
 //! far the work came.
@@ -32,7 +31,7 @@ use chrono::{DateTime, Utc};
 use domain::firing::limits::{RECEIVES_MAX, VISIBILITY};
 use domain::work_item::{UnreadableMessage, WorkItem};
 use futures_util::FutureExt;
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::{Either, select};
 use ports::{Clock, ErrorType, Event, EventSink, chain};
 
 use super::execute::{Executor, Performed};
@@ -81,8 +80,8 @@ pub struct Delivery<'a> {
     pub message_id: &'a (dyn fmt::Display + Sync),
     /// How often the message was delivered, this time included.
     pub receives: u32,
-    /// What the message asks for: at least one work item.
-    pub work_items: Result<&'a [WorkItem], &'a UnreadableMessage>,
+    /// What the message asks for.
+    pub work_item: Result<&'a WorkItem, &'a UnreadableMessage>,
     /// Its place among the attempts under way.
     pub place: &'a dyn DeliveryPlace,
 }
@@ -92,9 +91,7 @@ pub struct Delivery<'a> {
 pub struct Deadline(DateTime<Utc>);
 
 /// What the host does with a message.
-///
-/// The order is that of urgency: of several work items in a message, the least disposition decides.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Disposition {
     /// Deliver the message again after this much work time.
     RetryAfter(Duration),
@@ -145,25 +142,13 @@ impl<P: Performer> Worker<P> {
         deadline: Deadline,
         stop: &Stop,
     ) -> Disposition {
-        let disposition = match delivery.work_items {
-            Err(error) => self.log_and_decide(delivery, None, &Ending::Unreadable(error)),
-            // Nearly every message. Thousands of these may wait for their instant, so no allocation.
-            Ok([work_item]) => {
-                let ending = self.perform(work_item, delivery.place, deadline, stop).await;
-                self.log_and_decide(delivery, Some(work_item), &ending)
-            }
-            Ok(work_items) => {
-                let place = delivery.place;
-                let each = work_items
-                    .iter()
-                    .map(|work_item| self.perform(work_item, place, deadline, stop));
-                let endings = Box::pin(join_all(each)).await;
-                let dispositions = work_items.iter().zip(&endings).map(|(work_item, ending)| {
-                    self.log_and_decide(delivery, Some(work_item), ending)
-                });
-                dispositions.min().unwrap_or(Disposition::Delete)
-            }
+        let ending = match delivery.work_item {
+            Err(error) => Ending::Unreadable(error),
+            // Thousands of these may wait for their instant, so no allocation.
+            Ok(work_item) => self.perform(work_item, delivery.place, deadline, stop).await,
         };
+        self.log(delivery, &ending);
+        let disposition = decide(&ending, delivery.receives);
         let ends = matches!(disposition, Disposition::Delete | Disposition::Wait(_));
         if !ends && is_last(delivery.receives) {
             self.log_dead_letter(delivery);
@@ -171,13 +156,13 @@ impl<P: Performer> Worker<P> {
         disposition
     }
 
-    async fn perform(
+    async fn perform<'a>(
         &self,
         work_item: &WorkItem,
         place: &dyn DeliveryPlace,
         deadline: Deadline,
         stop: &Stop,
-    ) -> Ending<'static> {
+    ) -> Ending<'a> {
         let left = (deadline.0 - self.clock.work_now()).to_std().unwrap_or_default();
         let performed = async { self.performer.perform(work_item, place, stop).await };
         let performed = pin!(AssertUnwindSafe(performed).catch_unwind());
@@ -192,17 +177,7 @@ impl<P: Performer> Worker<P> {
         }
     }
 
-    fn log_and_decide(
-        &self,
-        delivery: Delivery<'_>,
-        work_item: Option<&WorkItem>,
-        ending: &Ending<'_>,
-    ) -> Disposition {
-        self.log(delivery, work_item, ending);
-        decide(ending, delivery.receives)
-    }
-
-    fn log(&self, delivery: Delivery<'_>, work_item: Option<&WorkItem>, ending: &Ending<'_>) {
+    fn log(&self, delivery: Delivery<'_>, ending: &Ending<'_>) {
         let Some(error_type) = error_type(ending) else { return };
         if let Ending::Unreadable(_) = ending {
             self.events.note(Event::MessageUnreadable);
@@ -225,9 +200,9 @@ impl<P: Performer> Worker<P> {
                 "message failed, will be retried"
             }
         };
-        let Delivery { message_id, receives, .. } = delivery;
+        let Delivery { message_id, receives, work_item, .. } = delivery;
         // The store may be what failed, so the path is not read: the message has the job's ids.
-        let job = work_item.and_then(WorkItem::job);
+        let job = work_item.ok().and_then(WorkItem::job);
         let (uid, path) = (job.map(|job| job.uid.as_str()), job.map(path_without_names));
         tracing::error!(
             %error_type, %message_id, receives, job.path = path, job.uid = uid, error, "{what}"
@@ -236,9 +211,9 @@ impl<P: Performer> Worker<P> {
 
     fn log_dead_letter(&self, delivery: Delivery<'_>) {
         self.events.note(Event::DeadLetter);
-        let Delivery { message_id, receives, work_items, .. } = delivery;
+        let Delivery { message_id, receives, work_item, .. } = delivery;
         let error_type = ErrorType::DeadLetter;
-        let job = work_items.ok().and_then(|items| items.iter().find_map(WorkItem::job));
+        let job = work_item.ok().and_then(WorkItem::job);
         let (uid, path) = (job.map(|job| job.uid.as_str()), job.map(path_without_names));
         tracing::error!(
             %error_type, %message_id, receives, job.path = path, job.uid = uid,
@@ -247,7 +222,7 @@ impl<P: Performer> Worker<P> {
     }
 }
 
-/// Decides what becomes of a message with one work item: the table above.
+/// Decides what becomes of a message: the table above.
 fn decide(ending: &Ending<'_>, receives: u32) -> Disposition {
     let retry = match ending {
         Ending::Done => return Disposition::Delete,
@@ -376,13 +351,13 @@ mod tests {
     /// Handles a delivery. Returns the disposition, the work time that it took, and how many
     /// unreadable messages and dead letters were counted.
     fn handle(
-        work_items: Result<&[WorkItem], &UnreadableMessage>,
+        work_item: Result<&WorkItem, &UnreadableMessage>,
         receives: u32,
     ) -> (Disposition, Duration, [u32; 2]) {
         let clock = SetClock::at(DateTime::UNIX_EPOCH);
         let counted = Arc::new(Counted::default());
         let worker = Worker::new(Scripted, Arc::new(clock.clone()), counted.clone());
-        let delivery = Delivery { message_id: &"m", receives, work_items, place: &Unbounded };
+        let delivery = Delivery { message_id: &"m", receives, work_item, place: &Unbounded };
         let deadline = Deadline::at(clock.now() + FUNCTION);
         let disposition = pollster::block_on(worker.handle(delivery, deadline, &Stop::never()));
         let took = (clock.now() - DateTime::UNIX_EPOCH).to_std().unwrap();
@@ -390,9 +365,8 @@ mod tests {
         (disposition, took, counted)
     }
 
-    fn items(names: &[&str]) -> Vec<WorkItem> {
-        let item = |name: &&str| WorkItem::PurgeCollection { collection_uid: (*name).to_owned() };
-        names.iter().map(item).collect()
+    fn item(name: &str) -> WorkItem {
+        WorkItem::PurgeCollection { collection_uid: name.to_owned() }
     }
 
     #[test]
@@ -401,7 +375,7 @@ mod tests {
         let after = |seconds| RetryAfter(Duration::from_secs(seconds));
         let not_json = decode("{").unwrap_err();
         let not_ours = decode("{}").unwrap_err();
-        let newer = decode(r#"{"v":3}"#).unwrap_err();
+        let newer = decode(r#"{"v":4}"#).unwrap_err();
         let last = RECEIVES_MAX;
         let eof = "the message is not a work item: \
                    EOF while parsing an object at line 1 column 1";
@@ -449,8 +423,8 @@ mod tests {
                 Ending::Unreadable(&newer),
                 last,
                 bury(
-                    "delivered 20 times; the last time the message has version 3, \
-                     and this worker reads up to 2",
+                    "delivered 20 times; the last time the message has version 4, \
+                     and this worker reads up to 3",
                 ),
                 Some("MessageNewer"),
             ),
@@ -473,25 +447,21 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_deleted_when_all_its_work_items_have_succeeded() {
-        assert_eq!(handle(Ok(&items(&["a"])), 1), (Disposition::Delete, Duration::ZERO, [0, 0]));
-        assert_eq!(handle(Ok(&items(&["a", "b"])), 1).0, Disposition::Delete);
-        let all = items(&["a", "panics", "fails", "held"]);
-        assert_eq!(handle(Ok(&all), 1).0, Disposition::RetryAfter(SECOND));
-        let waits = handle(Ok(&items(&["a", "waits"])), RECEIVES_MAX);
+    fn a_message_is_deleted_when_its_work_item_has_succeeded() {
+        assert_eq!(handle(Ok(&item("a")), 1), (Disposition::Delete, Duration::ZERO, [0, 0]));
+        assert_eq!(handle(Ok(&item("held")), 1).0, Disposition::RetryAfter(SECOND));
+        let waits = handle(Ok(&item("waits")), RECEIVES_MAX);
         assert_eq!(waits, (Disposition::Wait(Wait::For(SECOND)), Duration::ZERO, [0, 0]));
-        let none_knows_when = items(&["a", "panics", "hangs"]);
-        assert_eq!(handle(Ok(&none_knows_when), 1).0, Disposition::RetryAtVisibilityTimeout);
-        let (disposition, _, counted) = handle(Ok(&items(&["a", "fails", "panics"])), RECEIVES_MAX);
+        let (disposition, _, counted) = handle(Ok(&item("fails")), RECEIVES_MAX);
         assert!(matches!(disposition, Disposition::Bury(_)), "{disposition:?}");
-        assert_eq!(counted, [0, 1], "one message is one dead letter");
+        assert_eq!(counted, [0, 1]);
     }
 
     #[test]
     fn a_panic_is_caught() {
         for name in ["panics", "panics at once"] {
             let expected = (Disposition::RetryAtVisibilityTimeout, Duration::ZERO, [0, 0]);
-            assert_eq!(handle(Ok(&items(&[name])), 1), expected, "{name}");
+            assert_eq!(handle(Ok(&item(name)), 1), expected, "{name}");
         }
     }
 
@@ -499,16 +469,16 @@ mod tests {
     fn work_that_hangs_ends_at_the_deadline() {
         let limit = FUNCTION.to_std().unwrap();
         let expected = (Disposition::RetryAtVisibilityTimeout, limit, [0, 0]);
-        assert_eq!(handle(Ok(&items(&["hangs"])), 1), expected);
+        assert_eq!(handle(Ok(&item("hangs")), 1), expected);
     }
 
     #[test]
     fn unreadable_messages_and_dead_letters_are_counted() {
-        let (newer, bad) = (decode(r#"{"v":3}"#).unwrap_err(), decode("{}").unwrap_err());
+        let (newer, bad) = (decode(r#"{"v":4}"#).unwrap_err(), decode("{}").unwrap_err());
         assert_eq!(handle(Err(&newer), 1).2, [1, 0]);
         assert_eq!(handle(Err(&bad), RECEIVES_MAX - 1).2, [1, 0]);
         assert_eq!(handle(Err(&bad), RECEIVES_MAX).2, [1, 1]);
-        assert_eq!(handle(Ok(&items(&["fails"])), RECEIVES_MAX).2, [0, 1]);
-        assert_eq!(handle(Ok(&items(&["a"])), RECEIVES_MAX).2, [0, 0]);
+        assert_eq!(handle(Ok(&item("fails")), RECEIVES_MAX).2, [0, 1]);
+        assert_eq!(handle(Ok(&item("a")), RECEIVES_MAX).2, [0, 0]);
     }
 }

@@ -52,10 +52,10 @@ struct FilesArgs {
     /// File, or directory with files *.json
     #[arg(long = "file", short, value_name = "PATH", required = true)]
     files: Vec<PathBuf>,
-    /// Delete the jobs that the files do not have, in the collections that they name
+    /// Delete jobs that are in no file, only in collections that the files name
     #[arg(long)]
     prune: bool,
-    /// Send the secrets of jobs that are there already, too
+    /// Send the secrets of existing jobs again
     #[arg(long)]
     send_secrets: bool,
 }

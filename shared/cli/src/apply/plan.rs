@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use client::{CollectionPath, JobPath};
-use recurrence::Timetable;
 use recurrence::zone::Zone;
 use serde_json::{Map, Value, json};
 
@@ -12,6 +11,7 @@ use super::diff::{Difference, difference};
 use super::files::{WantedCollection, WantedJob};
 use super::secrets;
 use crate::failure::{Failure, Result};
+use crate::job::schedule::timetable;
 use crate::masked::masked;
 use crate::work::{Work, zone_of, zone_of_collection};
 
@@ -153,7 +153,7 @@ impl Plan {
         if let Some(properties) = &wanted.properties {
             let mut before = found.properties.rest;
             before.insert("state".to_owned(), found.properties.state.into());
-            // Only what the file names: a collection has properties that nobody wrote.
+            // Only what the file names: a collection also has properties that the server sets.
             let mut wanted = properties.clone();
             wanted.entry("state").or_insert_with(|| "Enabled".into());
             before.retain(|name, _| wanted.keys().any(|key| key.eq_ignore_ascii_case(name)));
@@ -215,28 +215,17 @@ fn named(failure: Failure, file: &Path, job: &str) -> Failure {
 }
 
 /// When a job fires, in words. A job without a start is refused: it would run at once.
-/// A job without a zone is in that of its collection.
+/// A job without a zone uses its collection's.
 fn sentence(work: &Work, properties: &Map<String, Value>, zone: Option<Zone>) -> Result<String> {
     if !properties.contains_key("startTime") {
         return Err(Failure::refused("'startTime' is missing, so the job would run at once")
             .hint("add a date, such as \"startTime\": \"2027-01-01\""));
     }
-    let mut timing: Map<String, Value> = ["startTime", "recurrence"]
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
-        .collect();
+    let mut timing = properties.clone();
     if let (Some(zone), Some(Value::Object(recurrence))) = (zone, timing.get_mut("recurrence")) {
         recurrence.entry("timeZone").or_insert_with(|| zone.name().into());
     }
-    let timetable = Timetable::from_json_text(&Value::Object(timing).to_string(), work.now());
-    timetable.map(|timetable| timetable.sentence()).map_err(|refused| {
-        let detail = refused.detail();
-        let failure = Failure::refused(refused.to_string());
-        match detail {
-            Some(detail) => failure.hint(detail),
-            None => failure,
-        }
-    })
+    Ok(timetable(&timing, work.now())?.sentence())
 }
 
 /// The part of a document that leads to references.

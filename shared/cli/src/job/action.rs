@@ -43,7 +43,8 @@ pub(crate) struct ActionArgs {
     #[arg(long, value_name = "FILE", help_heading = HEADING, requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
     /// Retries after a failed attempt, 0 to 20 [default: 4]
-    #[arg(long, value_name = "N", help_heading = HEADING)]
+    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = input::number::<u32>,
+          allow_negative_numbers = true)]
     pub(crate) retry: Option<u32>,
     /// Pause before a retry: 30s, 5m, 1h [default: 30s]
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]

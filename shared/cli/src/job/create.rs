@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use client::{CollectionPath, JobPath, Precondition};
+use client::{CollectionPath, Description, JobPath, Precondition};
 use recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
-use super::schedule::ScheduleArgs;
+use super::schedule::{ScheduleArgs, timetable};
 use crate::failure::{FAILED, Failure, NOT_ALLOWED, NOT_FOUND, Result};
 use crate::input;
 use crate::masked::masked;
@@ -23,13 +23,13 @@ pub(crate) struct CreateArgs {
     schedule: ScheduleArgs,
     #[command(flatten)]
     action: ActionArgs,
-    /// File with the job or its properties as JSON; - reads standard input. Options come on top
+    /// File with the job or its properties as JSON; - reads standard input. Options override it
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Create it switched off
     #[arg(long)]
     disabled: bool,
-    /// Replace the job if there is one of that name
+    /// Replace an existing job of this name
     #[arg(long)]
     replace: bool,
     /// Say what would be created, and do nothing
@@ -42,12 +42,12 @@ pub(super) async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     let jobs = jobs(work, args, &path).await?;
     if jobs.len() > 1 {
         work.screen.note(
-            "the expression means a day of the month or a day of the week, which is a job for each; \
-             on a day that both name, both fire",
+            "cron fires on the days of the month and on the days of the week, so these are two jobs; \
+             on a day that is both, both fire",
         );
     }
     // All are read before the first is made.
-    let timetables = jobs.iter().map(|(_, properties)| timetable(work, properties));
+    let timetables = jobs.iter().map(|(_, properties)| timetable(properties, work.now()));
     let timetables = timetables.collect::<Result<Vec<_>>>()?;
     for ((path, properties), timetable) in jobs.iter().zip(&timetables) {
         let document = json!({ "properties": properties });
@@ -107,7 +107,7 @@ async fn jobs(
 
 /// The options with the zone of the collection, if they name none: a person means the clock that the
 /// collection names, and is told so before the job is made.
-async fn zoned(
+pub(crate) async fn zoned(
     work: &Work,
     schedule: &ScheduleArgs,
     path: &CollectionPath,
@@ -132,7 +132,7 @@ async fn zoned(
     Ok(schedule)
 }
 
-/// The properties of the job without its timing: those of the file, with the options on top.
+/// The properties of the job without its timing: the file's, overridden by the options.
 fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
     let mut properties = match &args.file {
         Some(file) => properties_of(input::object(file)?),
@@ -167,20 +167,6 @@ fn properties_of(document: Value) -> Map<String, Value> {
         },
         _ => Map::new(),
     }
-}
-
-fn timetable(work: &Work, properties: &Map<String, Value>) -> Result<Timetable> {
-    let timing: Map<String, Value> = ["startTime", "recurrence"]
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
-        .collect();
-    Timetable::from_json_text(&Value::Object(timing).to_string(), work.now()).map_err(|refused| {
-        let failure = Failure::refused(refused.to_string());
-        match refused.detail() {
-            Some(detail) => failure.hint(detail),
-            None => failure,
-        }
-    })
 }
 
 /// Says what would be created.
@@ -223,8 +209,8 @@ async fn put(
         Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => {
             let name = work.defaults().short_job(path);
             Err(Failure::refused(format!("there is a job '{name}' already")).hint(format!(
-                "--replace replaces it; `minutehand job set {name}` changes it; `minutehand job \
-                 show {name}` shows it"
+                "`minutehand job set {name}` changes it; `minutehand job create {name} --replace` \
+                 replaces it"
             )))
         }
         created => Ok(created?.text),
@@ -238,7 +224,7 @@ async fn make_default(work: &Work, path: &CollectionPath) -> Result<()> {
         Err(error) if error.refusal().is_some_and(|refusal| refusal.status == 412) => Ok(()),
         made => {
             made?;
-            work.screen.note(&format!("made the collection '{}'", path.collection));
+            work.screen.note(&format!("created the collection '{}'", path.collection));
             Ok(())
         }
     }
@@ -249,11 +235,18 @@ pub(super) async fn describe(work: &Work, path: &JobPath) -> Result<()> {
     let job = work.client().describe(path).await?.value;
     let name = work.defaults().short_job(path);
     work.screen.line(&format!("created {name}: {}", job.sentence))?;
+    say_next(work, &job, "first fires")?;
+    work.screen.hint(&format!("minutehand job run {name} --wait    runs it now"));
+    Ok(())
+}
+
+/// Says when a job fires next, or why it does not.
+pub(super) fn say_next(work: &Work, job: &Description, fires: &str) -> Result<()> {
     match &job.next {
         Some(next) => {
             let times = work.times(zone_of(&job.properties));
             let (at, away) = (times.written(next), times.away(next));
-            work.screen.line(&format!("first fires {at}, {away}"))?;
+            work.screen.line(&format!("{fires} {at}, {away}"))?;
         }
         None => {
             for why in &job.not_firing {
@@ -261,6 +254,5 @@ pub(super) async fn describe(work: &Work, path: &JobPath) -> Result<()> {
             }
         }
     }
-    work.screen.hint(&format!("minutehand job run {name} --wait    runs it now"));
     Ok(())
 }

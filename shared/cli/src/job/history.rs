@@ -5,10 +5,10 @@ use clap::Args;
 use client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed};
 
 use crate::failure::Result;
-use crate::instant;
 use crate::output::table::{Table, harmless};
 use crate::output::times::{Times, read, span_text};
 use crate::work::{Work, zone_of};
+use crate::{input, instant};
 
 /// How many attempts are shown if nothing else is asked for.
 const LIMIT_DEFAULT: usize = 20;
@@ -27,7 +27,8 @@ pub(crate) struct HistoryArgs {
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     since: Option<String>,
     /// Show at most this many attempts [default: 20; all with --since]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = input::positive::<usize>,
+          allow_negative_numbers = true)]
     limit: Option<usize>,
 }
 

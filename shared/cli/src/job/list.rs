@@ -2,12 +2,15 @@
 
 use clap::{Args, ValueEnum};
 use client::{Job, Listed};
-use recurrence::Timetable;
 use serde_json::{Map, Value};
 
+use super::schedule::timetable;
 use crate::failure::Result;
+use crate::fleet::is_late;
+use crate::input;
+use crate::output::plural;
 use crate::output::table::Table;
-use crate::work::{Work, is_collection_missing, no_collection, zone_of};
+use crate::work::{Work, in_collection, zone_of};
 
 /// How many jobs are listed if nothing else is asked for.
 const LIMIT_DEFAULT: usize = 500;
@@ -15,7 +18,7 @@ const LIMIT_DEFAULT: usize = 500;
 /// The arguments of `job list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Collection [default: that of the context, else 'default']
+    /// Collection [default: the context's, else 'default']
     collection: Option<String>,
     /// Only jobs in this state
     #[arg(long, value_name = "STATE")]
@@ -23,11 +26,15 @@ pub(crate) struct ListArgs {
     /// Only jobs with occurrences that failed for good
     #[arg(long)]
     failing: bool,
+    /// Only jobs whose next occurrence was due over two minutes ago and has not begun
+    #[arg(long)]
+    late: bool,
     /// Order of the list
     #[arg(long, value_name = "ORDER", default_value = "name")]
     by: Order,
     /// List at most this many jobs [default: 500]
-    #[arg(long, value_name = "N", conflicts_with = "all")]
+    #[arg(long, value_name = "N", conflicts_with = "all", value_parser = input::positive::<usize>,
+          allow_negative_numbers = true)]
     limit: Option<usize>,
     /// List all jobs
     #[arg(long)]
@@ -57,15 +64,16 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let state = args.state.and_then(|state| Some(state.to_possible_value()?.get_name().to_owned()));
     let limit = if args.all { usize::MAX } else { args.limit.unwrap_or(LIMIT_DEFAULT) };
     // An order or a filter of ours is over the whole list, so all of it is read.
-    let whole = args.failing || args.by == Order::Next;
+    let whole = args.failing || args.late || args.by == Order::Next;
     let listing = work.client().jobs(&path, state.as_deref());
     let read = if whole { usize::MAX } else { limit.saturating_add(1) };
-    let listed = listing.up_to(read).await.map_err(|error| {
-        if is_collection_missing(&error) { no_collection(work, &path) } else { error.into() }
-    })?;
+    let listed = listing.up_to(read).await.map_err(in_collection(work, &path))?;
     let mut jobs: Vec<Listed<Job>> = listed;
     if args.failing {
         jobs.retain(|job| job.value.status().faulted_count > 0);
+    }
+    if args.late {
+        jobs.retain(|job| is_late(&job.value, work.now()));
     }
     if args.by == Order::Next {
         // Jobs that do not fire come last.
@@ -77,7 +85,9 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let more = jobs.len() > limit;
     jobs.truncate(limit);
     if let Some(json) = &work.json {
-        return json.list(&work.screen, jobs.iter().map(|job| job.text.as_str()));
+        json.list(&work.screen, jobs.iter().map(|job| job.text.as_str()))?;
+        say_cut(work, more, limit);
+        return Ok(());
     }
     let collection = work.defaults().short_collection(&path);
     if jobs.is_empty() {
@@ -85,10 +95,15 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
         return Ok(());
     }
     work.screen.table(&table(work, &jobs))?;
-    if more {
-        work.screen.note(&format!("only the first {limit} jobs; --all lists every one"));
-    }
+    say_cut(work, more, limit);
     Ok(())
+}
+
+fn say_cut(work: &Work, more: bool, limit: usize) {
+    if more {
+        let jobs = plural(limit, "job");
+        work.screen.note(&format!("only the first {jobs}; --all lists every one"));
+    }
 }
 
 fn table(work: &Work, jobs: &[Listed<Job>]) -> Table {
@@ -106,7 +121,7 @@ fn table(work: &Work, jobs: &[Listed<Job>]) -> Table {
             away.strip_prefix("in ").unwrap_or(&away).to_owned(),
             status.execution_count.to_string(),
             failed(work, status.faulted_count),
-            sentence(work, &job.properties),
+            sentence_of(work, &job.properties),
         ]);
     }
     table
@@ -128,12 +143,8 @@ fn failed(work: &Work, faulted: u64) -> String {
 }
 
 /// When a job fires, in words. The list does not say it, so it is worked out from the definition.
-fn sentence(work: &Work, properties: &Map<String, Value>) -> String {
-    let timing: Map<String, Value> = ["startTime", "recurrence"]
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
-        .collect();
-    let timetable = Timetable::from_json_text(&Value::Object(timing).to_string(), work.now());
+pub(crate) fn sentence_of(work: &Work, properties: &Map<String, Value>) -> String {
+    let timetable = timetable(properties, work.now());
     let sentence = timetable.map(|timetable| timetable.sentence()).unwrap_or_default();
     // Where the job began does not matter any more.
     sentence.split(';').next().unwrap_or_default().to_owned()

@@ -19,7 +19,7 @@ pub(crate) struct ManyArgs {
     /// Also every job of --collection whose name matches, with * for any characters
     #[arg(long, value_name = "PATTERN")]
     matching: Option<String>,
-    /// Collection of --matching [default: that of the context, else 'default']
+    /// Collection for --matching [default: the context's, else 'default']
     #[arg(long, value_name = "NAME", requires = "matching")]
     collection: Option<String>,
     /// Do it without asking

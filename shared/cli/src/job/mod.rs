@@ -1,21 +1,26 @@
 //! `job`: creates, shows, changes, runs and deletes jobs.
 
 mod action;
-pub(crate) use action::is_credential;
+pub(crate) use action::{ActionArgs, is_credential};
 mod copy;
 mod create;
+pub(crate) use create::{put_new, zoned};
 mod days;
 mod delete;
 mod edit;
 mod history;
 mod list;
+pub(crate) use list::sentence_of;
 mod many;
 mod next;
 mod run;
+pub(crate) use run::run_and_wait;
 pub(crate) mod schedule;
 mod set;
+pub(crate) use set::merge_patch;
 mod show;
 mod switch;
+mod why;
 
 use clap::{Args, Subcommand};
 
@@ -57,7 +62,7 @@ enum JobCommand {
     /// Create a job
     #[command(after_long_help = CREATE_EXAMPLES)]
     Create(Box<create::CreateArgs>),
-    /// Create a job as another one is, under another name
+    /// Copy a job under another name
     Copy(copy::CopyArgs),
     /// Change properties of a job: state=disabled recurrence.interval=2
     Set(set::SetArgs),
@@ -76,6 +81,8 @@ enum JobCommand {
     History(history::HistoryArgs),
     /// Show when a job fires next
     Next(next::NextArgs),
+    /// Explain what became of an occurrence: why it fired, or why it did not
+    Why(why::WhyArgs),
 }
 
 impl JobArgs {
@@ -98,6 +105,7 @@ impl JobArgs {
             JobCommand::Delete(args) => delete::delete(&work, &args).await,
             JobCommand::History(args) => history::history(&work, &args).await,
             JobCommand::Next(args) => next::next(&work, &args).await,
+            JobCommand::Why(args) => why::why(&work, &args).await,
         }
     }
 }

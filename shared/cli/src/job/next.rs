@@ -2,14 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use clap::Args;
-use recurrence::{ClockChange, Recurrence, Rule, Start, Timetable, format_instant};
+use recurrence::{Recurrence, Rule, Start, Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
 use crate::instant;
 use crate::job::schedule::zone_named;
 use crate::output::table::Table;
-use crate::output::times::read;
+use crate::output::times::{clock_change_text, read};
 use crate::work::{Work, zone_of};
 
 /// The most occurrences of one answer.
@@ -24,9 +24,10 @@ pub(crate) struct NextArgs {
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     from: Option<String>,
     /// Number of occurrences
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count,
+          allow_negative_numbers = true)]
     count: u32,
-    /// Show times in this zone [default: that of the job]
+    /// Show times in this zone [default: the job's]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
 }
@@ -49,6 +50,11 @@ pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {
     if let (None, [why, ..]) = (&job.next, &job.not_firing[..]) {
         work.screen.note(&format!("it does not fire: {}", why.message));
     }
+    if let Some(count) = job.properties.get("recurrence").and_then(|rule| rule.get("count")) {
+        // The document does not say how many of them have run.
+        work.screen
+            .note(&format!("the job ends after {count} occurrences in all, those before included"));
+    }
     let timetable = timetable(&answer.text, &job.properties, work.now())?;
     let occurrences: Vec<DateTime<Utc>> =
         std::iter::successors(timetable.at_or_after(from), |at| timetable.after(*at))
@@ -57,7 +63,10 @@ pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {
     if let Some(json) = &work.json {
         let items: Vec<String> = occurrences
             .iter()
-            .map(|at| json!({"at": format_instant(*at), "note": note(&timetable, *at)}).to_string())
+            .map(|at| {
+                json!({"at": format_instant(*at), "note": clock_change_text(&timetable, *at)})
+                    .to_string()
+            })
             .collect();
         return json.list(&work.screen, items.iter().map(String::as_str));
     }
@@ -66,7 +75,11 @@ pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {
     for at in &occurrences {
         let away = times.away(&format_instant(*at));
         let away = away.strip_prefix("in ").unwrap_or(&away).to_owned();
-        table.row(vec![times.at(*at), away, note(&timetable, *at).unwrap_or_default()]);
+        table.row(vec![
+            times.at(*at),
+            away,
+            clock_change_text(&timetable, *at).unwrap_or_default(),
+        ]);
     }
     if table.is_empty() {
         return work.screen.line("nothing follows");
@@ -88,19 +101,4 @@ fn timetable(text: &str, properties: &Map<String, Value>, now: DateTime<Utc>) ->
     let rule = Rule::canonical(&recurrence).map_err(refused)?;
     let start = start.map(Start::Given).or(anchor.map(Start::Anchor));
     Timetable::resumed(&rule, start.unwrap_or(Start::Anchor(now)), now, 0).map_err(refused)
-}
-
-fn note(timetable: &Timetable, at: DateTime<Utc>) -> Option<String> {
-    let (local, _) = timetable.local(at);
-    Some(match timetable.clock_change(at)? {
-        ClockChange::Moved { skipped } => {
-            format!(
-                "the clock skips {}: moved to {}",
-                skipped.format("%H:%M"),
-                local.format("%H:%M")
-            )
-        }
-        ClockChange::FirstOfTwo => format!("the first of two {}", local.format("%H:%M")),
-        ClockChange::SecondOfTwo => format!("the second of two {}", local.format("%H:%M")),
-    })
 }

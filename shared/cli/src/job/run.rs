@@ -37,27 +37,39 @@ fn span(text: &str) -> Result<Duration, String> {
 pub(super) async fn run(work: &Work, args: &RunArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
     let name = work.defaults().short_job(&path);
-    let before = if args.wait { attempts(work, &path).await? } else { Vec::new() };
-    work.client().run_job(&path).await?;
-    if !args.wait {
-        if work.json.is_none() {
-            work.screen.line(&format!("{name} runs now"))?;
-            work.screen.hint(&format!("minutehand job history {name}"));
-        }
-        return Ok(());
+    if args.wait {
+        let (attempt, text) = run_and_wait(work, &path, args.timeout).await?;
+        return ended(work, &name, &attempt, &text);
     }
+    work.client().run_job(&path).await?;
+    if work.json.is_none() {
+        work.screen.line(&format!("{name} runs now"))?;
+        work.screen.hint(&format!("minutehand job history {name}"));
+    }
+    Ok(())
+}
+
+/// Runs a job, and returns its attempt as it ended, and as the server answered it.
+pub(crate) async fn run_and_wait(
+    work: &Work,
+    path: &JobPath,
+    timeout: Duration,
+) -> Result<(HistoryProperties, String)> {
+    let before = attempts(work, path).await?;
+    work.client().run_job(path).await?;
     let mut waited = Duration::ZERO;
     loop {
-        let now = attempts(work, &path).await?;
+        let now = attempts(work, path).await?;
         let fresh =
-            now.iter().rev().find(|(name, _, _)| !before.iter().any(|(old, ..)| old == name));
+            now.into_iter().rev().find(|(name, _, _)| !before.iter().any(|(old, ..)| old == name));
         if let Some((_, attempt, text)) = fresh {
-            return ended(work, &name, attempt, text);
+            return Ok((attempt, text));
         }
-        if waited >= args.timeout {
+        if waited >= timeout {
+            let name = work.defaults().short_job(path);
             return Err(Failure::failed(format!(
                 "{name} did not end within {} s; it may still run",
-                args.timeout.as_secs()
+                timeout.as_secs()
             ))
             .hint(format!("minutehand job history {name}")));
         }

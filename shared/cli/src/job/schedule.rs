@@ -6,14 +6,14 @@ use chrono::{DateTime, DurationRound as _, Months, TimeDelta, Utc};
 use clap::Args;
 use convert::Unsayable;
 use convert::cron::Cron;
-use recurrence::format_instant;
 use recurrence::nearest;
 use recurrence::zone::{self, Zone};
+use recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
-use crate::instant;
 use crate::job::days::Days;
+use crate::{input, instant};
 
 const HEADING: &str = "When it fires";
 
@@ -57,7 +57,8 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "INSTANT", help_heading = HEADING)]
     pub(crate) end: Option<String>,
     /// End after this many occurrences
-    #[arg(long, value_name = "N", help_heading = HEADING)]
+    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = input::positive::<u32>,
+          allow_negative_numbers = true)]
     pub(crate) count: Option<u32>,
 }
 
@@ -77,6 +78,38 @@ impl Timing {
             properties.insert("recurrence".to_owned(), recurrence.clone());
         }
     }
+
+    /// Adds to a merge patch what replaces the timing of a job that has these properties.
+    pub(crate) fn replace(&self, found: &Map<String, Value>, patch: &mut Map<String, Value>) {
+        self.put_into(patch);
+        let old = found.get("recurrence").and_then(Value::as_object);
+        match (patch.get_mut("recurrence"), old) {
+            (Some(Value::Object(new)), Some(old)) => {
+                for name in old.keys() {
+                    new.entry(name).or_insert(Value::Null);
+                }
+            }
+            (None, Some(_)) => {
+                patch.insert("recurrence".to_owned(), Value::Null);
+            }
+            (_, _) => {}
+        }
+    }
+}
+
+/// The timetable of a job with these properties that is created now.
+pub(crate) fn timetable(properties: &Map<String, Value>, now: DateTime<Utc>) -> Result<Timetable> {
+    let timing: Map<String, Value> = ["startTime", "recurrence"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), properties.get(name)?.clone())))
+        .collect();
+    Timetable::from_json_text(&Value::Object(timing).to_string(), now).map_err(|refused| {
+        let failure = Failure::refused(refused.to_string());
+        match refused.detail() {
+            Some(detail) => failure.hint(detail),
+            None => failure,
+        }
+    })
 }
 
 impl ScheduleArgs {
@@ -89,6 +122,15 @@ impl ScheduleArgs {
             && self.every.is_none()
             && self.cron.is_none()
             && self.months.is_none()
+    }
+
+    /// Whether any of the options is given.
+    pub(crate) fn is_any_given(&self) -> bool {
+        !self.is_empty()
+            || self.zone.is_some()
+            || self.start.is_some()
+            || self.end.is_some()
+            || self.count.is_some()
     }
 
     /// The timings of the jobs that are created now: one, or two for a cron expression that means a day
@@ -277,7 +319,11 @@ fn next_minute(now: DateTime<Utc>) -> DateTime<Utc> {
 pub(crate) fn zone_named(name: &str) -> Result<Zone> {
     Zone::named(name).ok_or_else(|| {
         let failure = Failure::refused(format!("'{name}' is not a time zone"));
-        match nearest(name, zone::names()) {
+        // A city alone is most often meant as the zone that is named after it.
+        let city = zone::names().find(|zone| {
+            zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(name))
+        });
+        match city.or_else(|| nearest(name, zone::names())) {
             Some(near) => failure.hint(format!("did you mean '{near}'?")),
             None => failure.hint("use an IANA name, such as Europe/Berlin"),
         }

@@ -6,28 +6,25 @@ use clap::Args;
 use client::Precondition;
 use serde_json::{Map, Value, json};
 
+use super::create::say_next;
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::masked::is_secret;
-use crate::work::{Work, zone_of};
+use crate::work::Work;
 
 /// The arguments of `job set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetArgs {
     /// Name of the job, or COLLECTION/JOB
     name: String,
-    /// Properties and their values, as JSON or text; @FILE reads a value, null removes a property
+    /// Property and its new value, as JSON or text: recurrence.interval=2. @FILE reads the value from a file; null removes the property
     #[arg(required = true, value_name = "PROPERTY=VALUE")]
     changes: Vec<String>,
 }
 
 pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let mut changes = Value::Object(Map::new());
-    for change in &args.changes {
-        add(&mut changes, change)?;
-    }
-    let changes = json!({ "properties": changes });
+    let changes = merge_patch(&args.changes)?;
     let answer = work.client().patch_job(&path, &changes, Precondition::Always).await?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
@@ -35,11 +32,14 @@ pub(super) async fn set(work: &Work, args: &SetArgs) -> Result<()> {
     let job = work.client().describe(&path).await?.value;
     let name = work.defaults().short_job(&path);
     work.screen.line(&format!("changed {name}: {}", job.sentence))?;
-    if let Some(next) = &job.next {
-        let times = work.times(zone_of(&job.properties));
-        work.screen.line(&format!("next fires {}, {}", times.written(next), times.away(next)))?;
-    }
-    Ok(())
+    say_next(work, &job, "next fires")
+}
+
+/// The merge patch of a document whose properties change.
+pub(crate) fn merge_patch(changes: &[String]) -> Result<Value> {
+    let mut patch = Value::Object(Map::new());
+    changes.iter().try_for_each(|change| add(&mut patch, change))?;
+    Ok(json!({ "properties": patch }))
 }
 
 /// Adds a change to a merge patch.

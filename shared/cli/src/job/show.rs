@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 
 use super::list::state;
 use crate::failure::Result;
+use crate::output::plural;
 use crate::output::table::harmless;
-use crate::output::times::Times;
+use crate::output::times::{Times, capitalized};
 use crate::work::{Work, zone_of};
 
 /// How many attempts of the history the strip is made from.
@@ -74,10 +75,14 @@ fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryPrope
     lines.join("\n")
 }
 
+fn count(number: u64, thing: &str) -> String {
+    plural(usize::try_from(number).unwrap_or(usize::MAX), thing)
+}
+
 fn counters(job: &Description) -> String {
-    let mut text = format!("{} attempts, {} failed", job.executions, job.failures);
+    let mut text = format!("{}, {} failed", count(job.executions, "attempt"), job.failures);
     if job.faulted > 0 {
-        text.extend([format!("; {} occurrences failed for good", job.faulted)]);
+        text.extend([format!("; {} failed for good", count(job.faulted, "occurrence"))]);
     }
     if job.skipped > 0 {
         text.extend([format!("; {} skipped", job.skipped)]);
@@ -172,10 +177,4 @@ fn said(work: &Work, attempt: &HistoryProperties, times: &Times) -> String {
     let message = console::truncate_str(&message, MESSAGE_MAX, "…").into_owned();
     let how = if attempt.failed() { work.screen.bad("failed") } else { work.screen.good("ok") };
     format!("{how}, {}: {message}", times.written(&attempt.start_time))
-}
-
-pub(super) fn capitalized(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

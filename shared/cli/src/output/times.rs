@@ -1,8 +1,8 @@
 //! Instants and spans as a person reads them.
 
-use chrono::{DateTime, Datelike as _, TimeDelta, Timelike as _, Utc};
-use recurrence::WrittenDate;
+use chrono::{DateTime, Datelike as _, NaiveDateTime, TimeDelta, Timelike as _, Utc};
 use recurrence::zone::Zone;
+use recurrence::{ClockChange, Timetable, WrittenDate};
 
 /// Writes instants in a time zone.
 #[derive(Debug, Clone, Copy)]
@@ -36,12 +36,12 @@ impl Times {
     }
 }
 
-fn local_now(times: &Times) -> (chrono::NaiveDateTime, TimeDelta) {
+fn local_now(times: &Times) -> (NaiveDateTime, TimeDelta) {
     local(times.zone, times.now)
 }
 
 /// The civil time of an instant in a zone, and its offset.
-pub(crate) fn local(zone: Option<Zone>, at: DateTime<Utc>) -> (chrono::NaiveDateTime, TimeDelta) {
+pub(crate) fn local(zone: Option<Zone>, at: DateTime<Utc>) -> (NaiveDateTime, TimeDelta) {
     zone.map_or((at.naive_utc(), TimeDelta::zero()), |zone| zone.local(at))
 }
 
@@ -58,8 +58,9 @@ fn away(span: TimeDelta) -> String {
     }
 }
 
-/// A span in its two largest units.
-pub(crate) fn span_text(span: TimeDelta) -> String {
+/// Formats a time span in its two largest units: `3 h 2 min`.
+#[must_use]
+pub fn span_text(span: TimeDelta) -> String {
     if span < TimeDelta::seconds(1) && span > TimeDelta::zero() {
         return format!("{} ms", span.num_milliseconds());
     }
@@ -78,11 +79,38 @@ pub(crate) fn span_text(span: TimeDelta) -> String {
     if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
 }
 
+/// Formats an offset from UTC: `+02:00`.
 pub(crate) fn hours_and_minutes(offset: TimeDelta) -> String {
     let seconds = offset.num_seconds();
     let sign = if seconds < 0 { '-' } else { '+' };
     let minutes = seconds.abs() / 60;
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+/// What the clock of the zone does at an occurrence, if it does anything.
+pub(crate) fn clock_change_text(timetable: &Timetable, at: DateTime<Utc>) -> Option<String> {
+    let local = time_of_day(timetable.local(at).0);
+    Some(match timetable.clock_change(at)? {
+        ClockChange::Moved { skipped } => {
+            format!("the clock skips {}: moved to {local}", time_of_day(skipped))
+        }
+        ClockChange::FirstOfTwo => format!("the first of two {local}"),
+        ClockChange::SecondOfTwo => format!("the second of two {local}"),
+    })
+}
+
+/// Seconds are there only if there are any.
+fn time_of_day(at: NaiveDateTime) -> String {
+    let text = at.time().to_string();
+    text.strip_suffix(":00").map(ToOwned::to_owned).unwrap_or(text)
+}
+
+/// A sentence with a capital letter.
+#[must_use]
+pub fn capitalized(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 #[cfg(test)]

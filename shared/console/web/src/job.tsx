@@ -194,7 +194,7 @@ function History({ of, older, all, job }: {
     <section class="sheet hist" aria-labelledby="history">
       <header>
         <h2 id="history">History</h2>
-        <span class="muted">{grouped(job.executions)} attempts, {grouped(job.failures)} failed{job.skipped > 0 && `, ${grouped(job.skipped)} skipped`}</span>
+        <span class="muted">{grouped(job.executions)} attempt{job.executions === 1 ? '' : 's'}, {grouped(job.failures)} failed{job.skipped > 0 && `, ${grouped(job.skipped)} skipped`}</span>
         <span class="r">
           <button type="button" class="chip" aria-pressed={!only} onClick={() => setOnly(false)}>All</button>{' '}
           <button type="button" class="chip" aria-pressed={only} onClick={() => setOnly(true)}>Failed</button>
@@ -240,7 +240,7 @@ function Occurrence({ one, zone, isOpen, onToggle }: { one: Occurred; zone: stri
   const duration = took(one);
   return (
     <>
-      <tr class={isOpen ? 'open' : ''}>
+      <tr class={isOpen ? `open${isBad ? '' : ' fine'}` : ''}>
         <td class="tw">
           <button type="button" class="tog" aria-expanded={isOpen} aria-label={`What happened at ${due}`} onClick={onToggle}>{isOpen ? '▼' : '▶'}</button>
         </td>
@@ -251,7 +251,7 @@ function Occurrence({ one, zone, isOpen, onToggle }: { one: Occurred; zone: stri
         <td class="num muted nowrap">{Number.isFinite(duration) ? span(duration) : '—'}</td>
       </tr>
       {isOpen && (
-        <tr class="more">
+        <tr class={isBad ? 'more' : 'more fine'}>
           <td colSpan={6}>
             <ol class="tl">
               {[...one.attempts, ...(one.errorAction ? [one.errorAction] : [])].map((attempt, place) => (

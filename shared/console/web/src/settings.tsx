@@ -40,7 +40,7 @@ export function Settings() {
               {(data) => (
                 <dl class="kv flat">
                   <dt>Address</dt><dd>{location.origin}</dd>
-                  <dt>Signed in</dt><dd>{data.principal.label ?? data.principal.kind}</dd>
+                  <dt>Signed in</dt><dd>{data.principal.kind === 'nobody' ? 'nobody: this server asks for no token' : (data.principal.label ?? data.principal.kind)}</dd>
                   <dt>May</dt><dd>{data.may.join(', ')}</dd>
                   <dt>Version</dt><dd>{data.version}</dd>
                   <dt>Time zones</dt><dd>{data.timeZones}</dd>

@@ -1,7 +1,7 @@
 //! Exports of Azure Scheduler: templates of the Resource Manager with their parameters, and jobs as
 //! the API answered them.
 //!
-//! The documents are those of this product, so a job is taken as it is. What an export lacks are its
+//! The documents have the format of this product, so a job is taken as it is. What an export lacks are its
 //! secrets, and what must not be taken is a state that only the scheduler sets.
 
 mod expression;
@@ -29,28 +29,26 @@ pub(crate) fn convert(
     options: &ConvertOptions,
     drafts: &mut Drafts,
 ) -> Result<(), Unsayable> {
-    let documents = document::read(text)?;
-    let count = documents.len();
-    for (n, document) in documents.iter().enumerate() {
-        convert_document(document, &document::place(n, count), options, drafts)?;
-    }
-    Ok(())
+    convert_value(&document::read(text)?, SourcePlace::File, options, drafts)
 }
 
-fn convert_document(
-    document: &Value,
+fn convert_value(
+    value: &Value,
+    place: SourcePlace,
+    options: &ConvertOptions,
+    drafts: &mut Drafts,
+) -> Result<(), Unsayable> {
+    document::objects(value, place, unknown_document)?
+        .into_iter()
+        .try_for_each(|(object, place)| convert_object(object, &place, options, drafts))
+}
+
+fn convert_object(
+    object: &Map<String, Value>,
     place: &SourcePlace,
     options: &ConvertOptions,
     drafts: &mut Drafts,
 ) -> Result<(), Unsayable> {
-    if let Value::Array(list) = document {
-        let mut entries = list.iter().enumerate();
-        return entries
-            .try_for_each(|(n, entry)| convert_document(entry, &place.entry(n), options, drafts));
-    }
-    let Some(object) = document.as_object() else {
-        return Err(unknown_document());
-    };
     if let Some(resources) = object.get("resources").and_then(Value::as_array)
         && property(object, "properties").is_none()
     {
@@ -58,7 +56,7 @@ fn convert_document(
         return add_resources(resources, &place.within("resources"), &template, drafts, 0);
     }
     if let Some(list @ Value::Array(_)) = object.get("value") {
-        return convert_document(list, &place.within("value"), options, drafts);
+        return convert_value(list, place.within("value"), options, drafts);
     }
     let action = property(object, "properties").and_then(|job| job.get("action"));
     if action.is_none() && text(object, "type").is_some_and(|kind| is(kind, COLLECTION)) {
@@ -140,7 +138,7 @@ fn draft(
         Some(name) => template.resolve(name)?,
         None => Value::Null,
     };
-    // The name of a job is that of its collection, a slash, and its own.
+    // Azure names a job COLLECTION/JOB.
     let name = name.as_str().and_then(|name| name.rsplit('/').next()).unwrap_or("job").to_owned();
     let recurrence = property(properties, "recurrence").cloned();
     let mut notes = Vec::new();

@@ -1,26 +1,10 @@
-use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::{Conversion, ConvertOptions, SourceFormat, SourcePlace, convert};
-
-fn options() -> ConvertOptions {
-    let now: DateTime<Utc> = "2027-01-04T10:20:30Z".parse().unwrap();
-    ConvertOptions::at(now)
-}
+use crate::testing::{options, problems};
+use crate::{Conversion, SourceFormat, convert};
 
 fn converted(document: &Value) -> Conversion {
     convert(SourceFormat::Azure, &document.to_string(), &options()).unwrap()
-}
-
-fn problems(report: &Conversion) -> Vec<String> {
-    let shown = report.problems.iter().map(|problem| {
-        let place = match &problem.place {
-            SourcePlace::Path(path) => path.as_str(),
-            SourcePlace::File | SourcePlace::Line(_) => "",
-        };
-        format!("{place} {} {}", problem.kind.name(), problem.unsayable.why)
-    });
-    shown.collect()
 }
 
 fn job(properties: Value) -> Value {

@@ -1,12 +1,8 @@
-use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::*;
+use crate::testing::{now, problems};
 use crate::{Conversion, ConvertOptions, SourceFormat, convert};
-
-fn now() -> DateTime<Utc> {
-    "2027-01-04T10:20:30Z".parse().unwrap()
-}
 
 fn options(template: &str) -> ConvertOptions {
     ConvertOptions { template: Some(template.to_owned()), ..ConvertOptions::at(now()) }
@@ -14,19 +10,6 @@ fn options(template: &str) -> ConvertOptions {
 
 fn converted(crontab: &str, options: &ConvertOptions) -> Conversion {
     convert(SourceFormat::Crontab, crontab, options).unwrap()
-}
-
-/// The problems as `line kind why`.
-fn problems(report: &Conversion) -> Vec<String> {
-    let shown = report.problems.iter().map(|problem| {
-        let place = match &problem.place {
-            SourcePlace::Line(line) => line.to_string(),
-            SourcePlace::Path(path) => path.clone(),
-            SourcePlace::File => "file".to_owned(),
-        };
-        format!("{place} {} {}", problem.kind.name(), problem.unsayable.why)
-    });
-    shown.collect()
 }
 
 fn request<'a>(report: &'a Conversion, name: &str) -> &'a Value {

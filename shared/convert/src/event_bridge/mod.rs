@@ -33,34 +33,32 @@ pub(crate) fn convert(
     options: &ConvertOptions,
     drafts: &mut Drafts,
 ) -> Result<(), Unsayable> {
-    let documents = document::read(text)?;
-    let count = documents.len();
-    for (n, document) in documents.iter().enumerate() {
-        convert_document(document, &document::place(n, count), options, drafts)?;
-    }
-    Ok(())
+    convert_value(&document::read(text)?, SourcePlace::File, options, drafts)
 }
 
-fn convert_document(
-    document: &Value,
+fn convert_value(
+    value: &Value,
+    place: SourcePlace,
+    options: &ConvertOptions,
+    drafts: &mut Drafts,
+) -> Result<(), Unsayable> {
+    document::objects(value, place, unknown_document)?
+        .into_iter()
+        .try_for_each(|(object, place)| convert_object(object, &place, options, drafts))
+}
+
+fn convert_object(
+    object: &Map<String, Value>,
     place: &SourcePlace,
     options: &ConvertOptions,
     drafts: &mut Drafts,
 ) -> Result<(), Unsayable> {
-    if let Value::Array(list) = document {
-        let mut entries = list.iter().enumerate();
-        return entries
-            .try_for_each(|(n, entry)| convert_document(entry, &place.entry(n), options, drafts));
-    }
-    let Some(object) = document.as_object() else {
-        return Err(unknown_document());
-    };
     if let Some(resources) = object.get("Resources").and_then(Value::as_object) {
         return template::convert(object, resources, options, drafts);
     }
     if let Some(list @ Value::Array(_)) = object.get("Schedules").or_else(|| object.get("Rules")) {
         let name = if object.contains_key("Schedules") { "Schedules" } else { "Rules" };
-        return convert_document(list, &place.within(name), options, drafts);
+        return convert_value(list, place.within(name), options, drafts);
     }
     if !object.contains_key("Name") && !object.contains_key("ScheduleExpression") {
         return Err(unknown_document());

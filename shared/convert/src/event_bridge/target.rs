@@ -285,7 +285,7 @@ fn add_parameters(request: &mut Value, parameters: &Map<String, Value>) -> Resul
     Ok(())
 }
 
-/// The retry policy; `None` for that of the installation.
+/// The retry policy; `None` for the default of the installation.
 fn retry_policy(
     target: &Map<String, Value>,
     notes: &mut Vec<(ProblemKind, Unsayable)>,

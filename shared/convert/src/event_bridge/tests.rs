@@ -1,12 +1,8 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::{Conversion, ConvertOptions, ConvertedJob, SourceFormat, SourcePlace, convert};
-
-fn options() -> ConvertOptions {
-    let now: DateTime<Utc> = "2027-01-04T10:20:30Z".parse().unwrap();
-    ConvertOptions::at(now)
-}
+use crate::testing::{options, problems};
+use crate::{Conversion, ConvertedJob, SourceFormat, SourcePlace, convert};
 
 fn schedule(expression: &str, more: Value) -> Value {
     let mut schedule = json!({
@@ -33,17 +29,6 @@ fn converted(document: &Value) -> Conversion {
 fn only(report: &Conversion) -> &ConvertedJob {
     let [job] = report.jobs.as_slice() else { panic!("{report:#?}") };
     job
-}
-
-fn problems(report: &Conversion) -> Vec<String> {
-    let shown = report.problems.iter().map(|problem| {
-        let place = match &problem.place {
-            SourcePlace::Path(path) => path.as_str(),
-            SourcePlace::File | SourcePlace::Line(_) => "",
-        };
-        format!("{place} {} {}", problem.kind.name(), problem.unsayable.why)
-    });
-    shown.collect()
 }
 
 #[test]

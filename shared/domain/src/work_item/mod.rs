@@ -1,12 +1,15 @@
 //! Work items: what a message in the queue asks a worker to do.
 //!
-//! [`encode`], [`encode_waiting`] and [`decode`] define how work items are written into messages.
+//! [`encode`], [`encode_waiting`] and [`decode`] define how work items are written into messages, and
+//! [`pack`] which of them share a message.
 
+mod packet;
 mod wire;
 
 use crate::attempt::Attempt;
 
-pub use wire::{UnreadableMessage, decode, deliveries_before, encode, encode_waiting};
+pub use packet::{PACKET_ATTEMPTS_MAX, PACKET_RECEIVES_MAX, Packet, pack};
+pub use wire::{UnreadableMessage, decode, decode_one, deliveries_before, encode, encode_waiting};
 
 /// Identifies a job and where its items are stored, whatever the job's state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,6 +62,17 @@ impl WorkItem {
             | Self::CheckFinished { job, .. }
             | Self::DeleteJob { job, .. } => Some(job),
             Self::PurgeCollection { .. } => None,
+        }
+    }
+
+    /// The identity of the collection that the work item is about.
+    #[must_use]
+    pub fn collection_uid(&self) -> &str {
+        match self {
+            Self::Attempt { job, .. }
+            | Self::CheckFinished { job, .. }
+            | Self::DeleteJob { job, .. } => &job.collection_uid,
+            Self::PurgeCollection { collection_uid } => collection_uid,
         }
     }
 }

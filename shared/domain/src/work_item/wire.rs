@@ -8,21 +8,18 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `v` | version: 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
+//! | `v` | version: 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
 //! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection) |
-//! | `j` | the job: `u` identity, `c` identity of its collection, `k` name |
-//! | `a` | the attempts of an `x`, at least one |
+//! | `j` | the job: `u` identity, `c` identity of its collection, `k` name; of an `x`, the job of its first attempt |
+//! | `a` | the attempts of an `x`, at least one: see [`pack`](super::pack) |
 //! | `g` | generation, of a `conclude` and a `delete` |
 //! | `c` | identity of the collection, of a `purge` |
 //! | `w` | how often it was delivered before it had to wait, if it was: see [`encode_waiting`] |
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
-//! timer) and `s` (when it was first sent, if it was due before) only where they differ from none,
-//! `false`, `false`, 0, `n`, `false` and none.
-//!
-//! A message is written with one attempt, and may be read with several: [`decode`] makes a work item
-//! of each.
+//! timer), `s` (when it was first sent, if it was due before) and `j` (its job) only where they differ
+//! from none, `false`, `false`, 0, `n`, `false`, none and the job of the message.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -32,9 +29,11 @@ use crate::attempt::{Attempt, Occurrence, Role};
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The version of every message that readers of version 1 understand.
 const VERSION_1: u32 = 1;
+/// The version of a message with a notice.
+const VERSION_2: u32 = 2;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -83,10 +82,26 @@ pub fn deliveries_before(message: &str) -> u32 {
     u32::try_from(deliveries.unwrap_or_default()).unwrap_or(u32::MAX)
 }
 
+/// Writes attempts of several jobs as one message. Leaves out what is no attempt.
+pub(super) fn encode_packet(work_items: &[&WorkItem]) -> String {
+    let mut first: Option<&JobRef> = None;
+    let mut attempts = Vec::new();
+    for work_item in work_items {
+        let WorkItem::Attempt { job, attempt } = work_item else { continue };
+        let mut wire = write_attempt(attempt);
+        if let (true, Some(wire)) = (*first.get_or_insert(job) != job, wire.as_object_mut()) {
+            wire.insert("j".to_owned(), write_job(job));
+        }
+        attempts.push(wire);
+    }
+    let job = first.map(write_job);
+    json!({"v": VERSION, "do": "x", "j": job, "a": attempts}).to_string()
+}
+
 fn message(work_item: &WorkItem) -> Value {
     match work_item {
         WorkItem::Attempt { job, attempt } => {
-            let version = if attempt.role == Role::Notice { VERSION } else { VERSION_1 };
+            let version = if attempt.role == Role::Notice { VERSION_2 } else { VERSION_1 };
             json!({"v": version, "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
         }
         WorkItem::CheckFinished { job, generation } => {
@@ -124,6 +139,19 @@ pub fn decode(message: &str) -> Result<Vec<WorkItem>, UnreadableMessage> {
         _ => return Err(wrong("do")),
     };
     Ok(vec![work_item])
+}
+
+/// Reads a message of a queue that has no packets.
+///
+/// # Errors
+///
+/// As [`decode`], and if the message has several work items.
+pub fn decode_one(message: &str) -> Result<WorkItem, UnreadableMessage> {
+    let mut work_items = decode(message)?;
+    match (work_items.pop(), work_items.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => Err(UnreadableMessage::NotAWorkItem("several attempts".to_owned())),
+    }
 }
 
 fn write_job(JobRef { uid, collection_uid, key }: &JobRef) -> Value {
@@ -170,7 +198,10 @@ fn read_attempts(message: &Value) -> Result<Vec<WorkItem>, UnreadableMessage> {
     if attempts.is_empty() {
         return Err(UnreadableMessage::NotAWorkItem("no attempt".to_owned()));
     }
-    let work_item = |wire| Ok(WorkItem::Attempt { job: job.clone(), attempt: read_attempt(wire)? });
+    let work_item = |wire: &Value| {
+        let job = if wire.get("j").is_some() { read_job(wire)? } else { job.clone() };
+        Ok(WorkItem::Attempt { job, attempt: read_attempt(wire)? })
+    };
     attempts.iter().map(work_item).collect()
 }
 
@@ -326,6 +357,22 @@ mod tests {
         let run = Occurrence::Run { asked_at: at(7), run_id: "ab".to_owned() };
         let expected = [first(), retry, Attempt::first(4, run)].map(attempt);
         assert_eq!(decode(line).unwrap(), expected);
+        let several = "the message is not a work item: several attempts";
+        assert_eq!(decode_one(line).unwrap_err().to_string(), several);
+        assert_eq!(decode_one(&encode(&attempt(first()))).unwrap(), attempt(first()));
+    }
+
+    /// Messages outlive the process that wrote them, so this line must never change.
+    #[test]
+    fn a_packet_has_its_exact_line_and_reads_back() {
+        let other =
+            JobRef { uid: "u2".to_owned(), collection_uid: "c2".to_owned(), key: "x".to_owned() };
+        let late = Attempt { role: Role::Error, due_at: at(61), ..first() };
+        let other = WorkItem::Attempt { job: other, attempt: first() };
+        let packet = [attempt(first()), attempt(late), other];
+        let line = r#"{"v":3,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000},{"g":1,"n":600000000,"e":true,"d":610000000},{"g":1,"n":600000000,"j":{"u":"u2","c":"c2","k":"x"}}]}"#;
+        assert_eq!(encode_packet(&packet.each_ref()), line);
+        assert_eq!(decode(line).unwrap(), packet);
     }
 
     #[test]
@@ -340,7 +387,7 @@ mod tests {
         for (message, expected) in [
             ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             ("[]", "the message is not a work item: property 'v' is missing or invalid"),
-            (r#"{"v":3,"do":"dance"}"#, "the message has version 3, and this worker reads up to 2"),
+            (r#"{"v":4,"do":"dance"}"#, "the message has version 4, and this worker reads up to 3"),
             (
                 r#"{"v":1,"do":"dance"}"#,
                 "the message is not a work item: property 'do' is missing or invalid",
@@ -356,6 +403,10 @@ mod tests {
             (
                 r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":9223372036854775807}]}"#,
                 "the message is not a work item: an instant that no date can have",
+            ),
+            (
+                r#"{"v":3,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":0,"j":{"u":""}}]}"#,
+                "the message is not a work item: property 'c' is missing or invalid",
             ),
             (
                 r#"{"v":1,"do":"x","j":{"u":"","c":"","k":""},"a":[{"g":1,"n":0},{"g":1,"n":0,"e":1}]}"#,

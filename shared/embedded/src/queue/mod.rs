@@ -126,8 +126,8 @@ pub struct Queue {
 pub struct TakenMessage {
     /// Identifies this delivery when the message is finished, put back or buried.
     pub receipt: ReceiptHandle,
-    /// What the message asks for: at least one work item.
-    pub work_items: Result<Vec<WorkItem>, UnreadableMessage>,
+    /// What the message asks for.
+    pub work_item: Result<WorkItem, UnreadableMessage>,
     /// When the work may start: at most [`DELIVER_AHEAD`] from now.
     pub due_at: DateTime<Utc>,
     /// When the message was sent.
@@ -473,7 +473,7 @@ impl TakenMessage {
     fn read(message: &table::Delivered) -> Self {
         Self {
             receipt: message.receipt,
-            work_items: work_item::decode(&message.body),
+            work_item: work_item::decode_one(&message.body),
             due_at: message.due_at,
             sent_at: message.sent_at,
             receive_count: message.receive_count,

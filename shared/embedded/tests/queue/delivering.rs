@@ -36,7 +36,7 @@ async fn a_message_arrives_as_it_was_sent_and_finishing_deletes_it() {
         .await
         .unwrap();
     let delivery = receive_one(&queue).await;
-    assert_eq!(delivery.work_items.unwrap(), [work_item]);
+    assert_eq!(delivery.work_item.unwrap(), work_item);
     assert_eq!((delivery.due_at, delivery.sent_at), (at(1), at(-5)));
     assert_eq!(delivery.receive_count, 1);
     assert_eq!(counts(&queue).await, [0, 0, 1, 0]);

@@ -119,8 +119,8 @@ pub(crate) async fn send(queue: &Queue, messages: &[(&str, i64)]) {
 }
 
 pub(crate) fn name(delivery: &TakenMessage) -> &str {
-    match &delivery.work_items.as_ref().unwrap()[..] {
-        [WorkItem::PurgeCollection { collection_uid }] => collection_uid,
+    match delivery.work_item.as_ref().unwrap() {
+        WorkItem::PurgeCollection { collection_uid } => collection_uid,
         other => panic!("not sent by a test: {other:?}"),
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::work_item::WorkItem;
+use domain::attempt::{Attempt, Occurrence};
+use domain::work_item::{JobRef, WorkItem, decode};
 use minutehand_queue_sqs::{Batch, SqsQueue};
 use ports::{DispatchQueue, QueueError, QueueMessage};
 use serde_json::{Value, json};
@@ -64,6 +65,35 @@ async fn a_request_has_ten_messages_each_with_its_delay() {
     let entry = &entries(&calls[1])[2];
     assert_eq!(entry["MessageBody"], r#"{"v":1,"do":"purge","c":"c12"}"#);
     assert_eq!(entry["DelaySeconds"], 12);
+    assert_eq!(entry["MessageGroupId"], "c12");
+}
+
+#[tokio::test]
+async fn attempts_of_one_second_are_sent_in_packets_of_their_group() {
+    let aws = FakeAws::new(accepts);
+    let (queue, _) = queue(&aws);
+    let attempt = |collection: &str, n: i64| QueueMessage {
+        work_item: WorkItem::Attempt {
+            job: JobRef {
+                uid: format!("{collection}{n}"),
+                collection_uid: collection.to_owned(),
+                key: "k".to_owned(),
+            },
+            attempt: Attempt::first(1, Occurrence::Scheduled { nominal_at: now() }),
+        },
+        due_at: now() + TimeDelta::milliseconds(60_000 + n),
+    };
+    let large = (0..30).map(|n| attempt("large", n));
+    let small = ["a", "b", "c"].map(|collection| attempt(collection, 30));
+    let messages: Vec<_> = large.chain(small).collect();
+    queue.send(&messages, now()).await.unwrap();
+    let [call] = aws.calls().try_into().unwrap();
+    let sent = entries(&call).iter().map(|entry| {
+        let attempts = decode(entry["MessageBody"].as_str().unwrap()).unwrap().len();
+        (attempts, entry["MessageGroupId"].as_str().unwrap(), entry["DelaySeconds"].as_i64())
+    });
+    let expected = [(15, "large", Some(60)), (15, "large", Some(60)), (3, "shared", Some(60))];
+    assert_eq!(sent.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]

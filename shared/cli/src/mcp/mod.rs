@@ -1,0 +1,115 @@
+//! `mcp`: jobs as tools for an assistant, by the Model Context Protocol on standard input and output.
+//!
+//! The tools are calls of the same client as the other commands, with the server, the token and the
+//! names of the context. An assistant only reads unless `--allow-writes` is given: without it, the
+//! other tools are neither listed nor carried out.
+
+mod arguments;
+mod read;
+mod tools;
+mod write;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+
+use clap::Args;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::transport::stdio;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
+
+use crate::environment::Environment;
+use crate::failure::{Failure, Result};
+use crate::options::Options;
+use crate::work::Work;
+
+const INSTRUCTIONS: &str = "Minutehand calls URLs and sends messages on a calendar. A job belongs to a \
+    collection and is named COLLECTION/JOB. Times in answers are UTC; a job fires on the clock of its \
+    own time zone. Call preview before create_job to see when a job would fire. Passwords and other \
+    secrets are never shown, and never accepted.";
+
+/// What a person sees who starts the command on a terminal.
+const ON_A_TERMINAL: &str = "this command waits for an assistant on standard input; `minutehand mcp \
+                             --help` shows how an assistant starts it. Ctrl-C ends it.";
+
+/// The arguments of `mcp`.
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Also offer tools that create, change, run and delete jobs
+    #[arg(long)]
+    allow_writes: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// The server of the protocol.
+#[derive(Clone)]
+struct Assistant {
+    work: Arc<Work>,
+    allow_writes: bool,
+}
+
+impl McpArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
+        let work = Work::open(&self.options, environment)?;
+        if io::stdin().is_terminal() {
+            work.screen.note(ON_A_TERMINAL);
+        }
+        let assistant = Assistant { work: Arc::new(work), allow_writes: self.allow_writes };
+        let session = match assistant.serve(stdio()).await {
+            // The assistant was closed before it said anything.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            session => session.map_err(|error| {
+                Failure::failed(format!("the assistant does not speak the protocol: {error}"))
+            })?,
+        };
+        session.waiting().await.map(drop).map_err(|error| {
+            Failure::failed(format!("the session with the assistant broke: {error}"))
+        })
+    }
+}
+
+impl ServerHandler for Assistant {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("minutehand", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(
+            tools::offered(self.allow_writes).map(tools::Tool::description).collect(),
+        ))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let answer = match tools::named(&request.name, self.allow_writes) {
+            Ok(tool) => tool.call(&self.work, &arguments).await,
+            Err(failure) => Err(failure),
+        };
+        Ok(match answer {
+            Ok(answer) => CallToolResult::structured(answer),
+            Err(failure) => {
+                let hint = failure.hint.map_or_else(String::new, |hint| format!("\n{hint}"));
+                CallToolResult::error(vec![ContentBlock::text(failure.message + &hint)])
+            }
+        }
+        .into())
+    }
+}

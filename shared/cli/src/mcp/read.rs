@@ -1,0 +1,168 @@
+//! The tools that only read.
+
+use clap::Args;
+use client::{HistoryFilter, Listed};
+use recurrence::format_instant;
+use serde_json::{Map, Value, json};
+
+use super::arguments::Named;
+use crate::failure::{Failure, Result};
+use crate::instant;
+use crate::job::schedule::{ScheduleArgs, timetable};
+use crate::job::{sentence_of, zoned};
+use crate::work::{Work, in_collection, zone_of};
+
+/// The most items of one answer, all of which an assistant reads.
+const ITEMS_MAX: u32 = 200;
+/// How many items are answered if no number is given.
+const ITEMS_DEFAULT: u32 = 20;
+/// The most occurrences of a preview.
+const OCCURRENCES_DEFAULT: u32 = 5;
+
+fn items(text: &str) -> Result<u32, String> {
+    let items = text.parse().ok().filter(|items| (1..=ITEMS_MAX).contains(items));
+    items.ok_or_else(|| format!("use a number from 1 to {ITEMS_MAX}"))
+}
+
+/// The arguments of `list_jobs`.
+#[derive(Debug, Args)]
+pub(super) struct Jobs {
+    /// Collection [default: the context's, else 'default']
+    #[arg(long)]
+    collection: Option<String>,
+    /// Only jobs in this state
+    #[arg(long, value_parser = ["enabled", "disabled", "completed", "faulted"])]
+    state: Option<String>,
+    /// At most this many jobs, up to 200 [default: 20]
+    #[arg(long, value_parser = items)]
+    limit: Option<u32>,
+}
+
+/// The arguments of `job_history`.
+#[derive(Debug, Args)]
+pub(super) struct History {
+    #[command(flatten)]
+    job: Named,
+    /// Only attempts that failed
+    #[arg(long)]
+    failed: bool,
+    /// At most this many attempts, up to 200 [default: 20]
+    #[arg(long, value_parser = items)]
+    limit: Option<u32>,
+}
+
+/// The arguments of `why`.
+#[derive(Debug, Args)]
+pub(super) struct Why {
+    #[command(flatten)]
+    job: Named,
+    /// Instant of an occurrence that fired or should have fired; without it, why the job does not
+    /// fire now
+    #[arg(long, allow_hyphen_values = true)]
+    at: Option<String>,
+}
+
+/// The arguments of `preview`.
+#[derive(Debug, Args)]
+pub(super) struct Preview {
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    /// Collection whose time zone is used if zone is missing [default: the context's]
+    #[arg(long)]
+    collection: Option<String>,
+    /// How many occurrences, up to 200 [default: 5]
+    #[arg(long, value_parser = items)]
+    occurrences: Option<u32>,
+}
+
+/// A list and whether there is more than that. One item more than the limit was asked for.
+fn list(name: &str, mut items: Vec<Value>, limit: usize) -> Value {
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let mut answer = Map::new();
+    answer.insert(name.to_owned(), items.into());
+    answer.insert("more".to_owned(), more.into());
+    answer.into()
+}
+
+/// A document as the server wrote it.
+fn document(text: &str) -> Result<Value> {
+    serde_json::from_str(text)
+        .map_err(|error| Failure::failed(format!("the answer of the server is not JSON: {error}")))
+}
+
+pub(super) async fn collections(work: &Work) -> Result<Value> {
+    let limit = ITEMS_MAX as usize;
+    let listed = work.client().collections(&work.defaults().place).up_to(limit + 1).await?;
+    let items = listed.iter().map(|Listed { value, .. }| {
+        let zone = value.properties.rest.get("minutehand").and_then(|own| own.get("timeZone"));
+        json!({"name": value.name, "state": value.properties.state, "timeZone": zone})
+    });
+    Ok(list("collections", items.collect(), limit))
+}
+
+pub(super) async fn jobs(work: &Work, wanted: &Jobs) -> Result<Value> {
+    let path = work.defaults().collection(wanted.collection.as_deref())?;
+    let limit = wanted.limit.unwrap_or(ITEMS_DEFAULT) as usize;
+    let listing = work.client().jobs(&path, wanted.state.as_deref());
+    let listed = listing.up_to(limit + 1).await.map_err(in_collection(work, &path))?;
+    let items = listed.iter().map(|Listed { value: job, .. }| {
+        let status = job.status();
+        json!({
+            "name": job.name, "state": job.state(), "sentence": sentence_of(work, &job.properties),
+            "next": status.next_execution_time, "last": status.last_execution_time,
+            "executions": status.execution_count, "failures": status.failure_count,
+            "faulted": status.faulted_count, "skipped": status.skipped_count,
+        })
+    });
+    Ok(list("jobs", items.collect(), limit))
+}
+
+pub(super) async fn job(work: &Work, wanted: &Named) -> Result<Value> {
+    document(&work.client().describe(&wanted.path(work)?).await?.text)
+}
+
+pub(super) async fn history(work: &Work, wanted: &History) -> Result<Value> {
+    let which = if wanted.failed { HistoryFilter::Failed } else { HistoryFilter::All };
+    let path = wanted.job.path(work)?;
+    let limit = wanted.limit.unwrap_or(ITEMS_DEFAULT) as usize;
+    // The history of a job that does not exist is empty.
+    work.client().job(&path).await?;
+    let listed = work.client().history(&path, which).up_to(limit + 1).await?;
+    let items = listed.iter().map(|item| {
+        Ok(document(&item.text)?.get_mut("properties").map(Value::take).unwrap_or_default())
+    });
+    Ok(list("attempts", items.collect::<Result<_>>()?, limit))
+}
+
+pub(super) async fn why(work: &Work, wanted: &Why) -> Result<Value> {
+    let path = wanted.job.path(work)?;
+    if let Some(at) = &wanted.at {
+        let zone = zone_of(&work.client().job(&path).await?.value.properties);
+        let at = instant::parse(at, zone, work.now())?;
+        return document(&work.client().why(&path, &format_instant(at)).await?.text);
+    }
+    let job = work.client().describe(&path).await?.value;
+    let reasons: Vec<&str> = job.not_firing.iter().map(|why| why.message.as_str()).collect();
+    let fires = job.next.is_some() && reasons.is_empty();
+    let answer = match &job.next {
+        Some(next) if fires => format!("It fires: next at {next}."),
+        _ => reasons.join(" "),
+    };
+    Ok(json!({"fires": fires, "next": job.next, "answer": answer}))
+}
+
+pub(super) async fn preview(work: &Work, wanted: &Preview) -> Result<Value> {
+    let count = wanted.occurrences.unwrap_or(OCCURRENCES_DEFAULT) as usize;
+    let collection = work.defaults().collection(wanted.collection.as_deref())?;
+    let schedule = zoned(work, &wanted.schedule, &collection).await?;
+    let timings = schedule.timings(work.now())?;
+    let jobs = timings.iter().map(|timing| {
+        let mut properties = Map::new();
+        timing.put_into(&mut properties);
+        let timetable = timetable(&properties, work.now())?;
+        let next: Vec<String> = timetable.iter().take(count).map(format_instant).collect();
+        Ok(json!({"sentence": timetable.sentence(), "next": next}))
+    });
+    Ok(json!({"jobs": jobs.collect::<Result<Vec<Value>>>()?}))
+}

@@ -1,0 +1,146 @@
+//! The tools that change something.
+
+use std::time::Duration;
+
+use clap::Args;
+use client::{JobPath, Precondition};
+use serde_json::{Map, Value, json};
+
+use super::arguments::{Named, Object};
+use crate::failure::{Failure, Result};
+use crate::job::schedule::ScheduleArgs;
+use crate::job::{ActionArgs, is_credential, put_new, run_and_wait, zoned};
+use crate::masked::masked;
+use crate::work::{Work, zone_of};
+
+/// How long `run_job` waits for the result: an action ends within a minute.
+const RESULT_WAIT: Duration = Duration::from_secs(75);
+
+/// The arguments of `create_job`.
+#[derive(Debug, Args)]
+pub(super) struct Create {
+    #[command(flatten)]
+    job: Named,
+    #[command(flatten)]
+    action: ActionArgs,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    /// Create it switched off
+    #[arg(long)]
+    disabled: bool,
+}
+
+/// The arguments of `update_job`.
+#[derive(Debug, Args)]
+pub(super) struct Update {
+    #[command(flatten)]
+    job: Named,
+    /// Merge patch of the job's properties; null removes a property
+    #[arg(long)]
+    properties: Option<Object>,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+}
+
+/// The arguments of `run_job`.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    job: Named,
+    /// Wait for the result, and answer it
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(super) async fn create(work: &Work, wanted: &Create) -> Result<Value> {
+    let path = wanted.job.path(work)?;
+    let mut headers = wanted.action.header.iter().filter_map(|header| header.split_once(':'));
+    if let Some((name, _)) = headers.find(|(name, _)| is_credential(name.trim())) {
+        return Err(no_secrets(work, &path, &format!("action.request.headers.{}", name.trim())));
+    }
+    let schedule = zoned(work, &wanted.schedule, &path.collection).await?;
+    let mut properties = Map::new();
+    properties.extend(wanted.action.action()?.map(|action| ("action".to_owned(), action)));
+    one_timing(work, &schedule)?.put_into(&mut properties);
+    if wanted.disabled {
+        properties.insert("state".to_owned(), "disabled".into());
+    }
+    put_new(work, &path, &json!({ "properties": properties })).await?;
+    described(work, &path).await
+}
+
+pub(super) async fn update(work: &Work, wanted: &Update) -> Result<Value> {
+    let path = wanted.job.path(work)?;
+    let mut changes = wanted.properties.as_ref().map(|given| given.0.clone()).unwrap_or_default();
+    if changes.is_empty() && !wanted.schedule.is_any_given() {
+        return Err(Failure::refused("it is not said what to change")
+            .hint("give properties, such as {\"state\":\"disabled\"}, or when it fires"));
+    }
+    let document = Value::Object(changes.clone());
+    if masked(&document) != document {
+        return Err(no_secrets(work, &path, "PROPERTY"));
+    }
+    if !wanted.schedule.is_any_given() {
+        let changes = json!({ "properties": changes });
+        work.client().patch_job(&path, &changes, Precondition::Always).await?;
+        return described(work, &path).await;
+    }
+    if changes.contains_key("recurrence") || changes.contains_key("startTime") {
+        return Err(Failure::refused(
+            "it is said twice when the job fires: leave recurrence and startTime out of properties",
+        ));
+    }
+    let job = work.client().job(&path).await?;
+    let mut schedule = wanted.schedule.clone();
+    let own = zone_of(&job.value.properties).map(|zone| zone.name().to_owned());
+    schedule.zone = schedule.zone.or(own);
+    one_timing(work, &schedule)?.replace(&job.value.properties, &mut changes);
+    let condition = job.etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
+    work.client().patch_job(&path, &json!({ "properties": changes }), condition).await?;
+    described(work, &path).await
+}
+
+pub(super) async fn run(work: &Work, wanted: &Run) -> Result<Value> {
+    let path = wanted.job.path(work)?;
+    let name = work.defaults().short_job(&path);
+    if !wanted.wait {
+        work.client().run_job(&path).await?;
+        return Ok(json!({"name": name, "done": "the job runs now; job_history shows the result"}));
+    }
+    let (attempt, _) = run_and_wait(work, &path, RESULT_WAIT).await?;
+    let result = if attempt.failed() { "failed" } else { "succeeded" };
+    Ok(json!({"name": name, "result": result, "message": attempt.message,
+        "started": attempt.start_time, "ended": attempt.end_time}))
+}
+
+pub(super) async fn delete(work: &Work, wanted: &Named) -> Result<Value> {
+    let path = wanted.path(work)?;
+    work.client().delete_job(&path).await?;
+    Ok(json!({"name": work.defaults().short_job(&path), "done": "deleted"}))
+}
+
+fn one_timing(work: &Work, schedule: &ScheduleArgs) -> Result<crate::job::schedule::Timing> {
+    let mut timings = schedule.timings(work.now())?;
+    match (timings.pop(), timings.is_empty()) {
+        (Some(timing), true) => Ok(timing),
+        _ => Err(Failure::refused(
+            "the cron expression names days of the month and days of the week, and fires on either: \
+             create a job for each",
+        )),
+    }
+}
+
+fn no_secrets(work: &Work, path: &JobPath, property: &str) -> Failure {
+    let name = work.defaults().short_job(path);
+    Failure::refused("an assistant cannot set passwords and other credentials").hint(format!(
+        "leave them out; a person adds them with `minutehand job set {name} {property}=@FILE`"
+    ))
+}
+
+/// What the server has understood.
+async fn described(work: &Work, path: &JobPath) -> Result<Value> {
+    let job = work.client().describe(path).await?.value;
+    let reasons: Vec<&str> = job.not_firing.iter().map(|why| why.message.as_str()).collect();
+    Ok(json!({"name": work.defaults().short_job(path), "sentence": job.sentence,
+        "state": job.state, "next": job.next, "notFiring": reasons}))
+}
