@@ -204,7 +204,11 @@ class Attempt:
         self.nominal, self.is_run = line["nominal"], line["run"]
         self.role, self.number = line["role"], line["number"]
         self.calls, self.rows, self.answers, self.sent = [], [], [], NEVER
-        self.is_lost = self.is_dead = False
+        self.losses, self.is_dead = 0, False
+
+    @property
+    def is_lost(self):
+        return self.losses > 0
 
     @property
     def row(self):
@@ -273,7 +277,7 @@ class Judge:
         elif kind == "accepted":
             self.runs.append((line["at"], it))
         elif kind == "lost":
-            it.is_lost = True
+            it.losses += 1
         elif kind == "dead":
             it.is_dead = True
         else:
@@ -375,12 +379,15 @@ class Judge:
             or bool(job.collection.offs)
 
     def may_be_lost(self, attempt, timing, nominal):
-        """A message that was lost is missed by what has nothing left to dispatch, and no other."""
+        """A message that was lost is missed when its job is planned the next time, or by what has
+        nothing left to dispatch. What is sent again may be lost again."""
         if attempt is not None and attempt.is_dead:
             return True
         if attempt is None or not attempt.is_lost:
             return False
-        return self.is_touched(timing) or timing.next(nominal) != NEVER
+        if self.is_touched(timing) or attempt.losses > 1:
+            return True
+        return not timing.plan.is_endless() and timing.next(nominal) != NEVER
 
     def attempt(self, timing, nominal, role, number):
         keys = ((timing.job.uid, token, nominal, role, number) for token in timing.tokens)
