@@ -31,6 +31,11 @@ class Api:
             with error:
                 return error.code, json.loads(error.read() or b"null")
 
+    def page(self, path):
+        """Returns the type and the text of a page for a browser."""
+        with urllib.request.urlopen(f"{self.url}{path}", None, CALL_SECONDS, context=self.context) as answer:
+            return answer.headers["content-type"], answer.read().decode()
+
     def collection(self, name):
         return Collection(self, name)
 

@@ -61,8 +61,11 @@ def gateways(stack, parameters):
 
 
 def is_open_to_all(stack):
-    for path in ["/healthz", "/openapi.json", "/console/index.html"]:
+    for path in ["/healthz", "/openapi.json"]:
         equal(Api(stack.url).call("GET", path)[0], 200, path)
+    content_type, page = Api(stack.url).page("/console/index.html")
+    equal(content_type, "text/html; charset=utf-8", "the console")
+    equal("<title>Minutehand</title>" in page, True, "the title of the console")
 
 
 class Scene:

@@ -3,7 +3,7 @@
 //! The token of the context stays in this process. The page gets a secret of this run instead, in the
 //! part of the address that a browser sends to no server, and shows it with each call. So another
 //! program on this machine, or another page in the browser, cannot call through this process, and the
-//! secret is worth nothing once it has ended. The name in `Host` has to be that of the address:
+//! secret ends with the process. The name in `Host` has to be the loopback address of this process:
 //! otherwise a foreign name that leads to this machine would make a foreign page one of ours.
 
 use std::fmt::Write as _;

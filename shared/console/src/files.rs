@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.44385edfa7f7.js",
-        bytes: include_bytes!("../dist/app.44385edfa7f7.js"),
-        gzip: include_bytes!("../dist/app.44385edfa7f7.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"44385edfa7f7eaf111d925d9495c90a7\"",
-        is_hashed: true,
-    },
-    File {
         name: "app.cb9bed5b6f49.css",
         bytes: include_bytes!("../dist/app.cb9bed5b6f49.css"),
         gzip: include_bytes!("../dist/app.cb9bed5b6f49.css.gz"),
         content_type: "text/css; charset=utf-8",
         etag: "\"cb9bed5b6f4920834c00fa962928b1c4\"",
+        is_hashed: true,
+    },
+    File {
+        name: "app.db955deef466.js",
+        bytes: include_bytes!("../dist/app.db955deef466.js"),
+        gzip: include_bytes!("../dist/app.db955deef466.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"db955deef4661189d8a99cf4050fa87a\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"81a5b6f7495807ac89d50db48586822c\"",
+        etag: "\"4450825675e3803296992cb43289d914\"",
         is_hashed: false,
     },
     File {

@@ -379,7 +379,7 @@ fn in_file(what: &'static str, path: &Path, error: rusqlite::Error) -> OpenError
     OpenError::of_sqlite(what, path, error)
 }
 
-fn in_io(what: &'static str, path: PathBuf) -> impl Fn(io::Error) -> OpenError {
+pub(crate) fn in_io(what: &'static str, path: PathBuf) -> impl Fn(io::Error) -> OpenError {
     move |source| OpenError::Io { what, path: path.clone(), source }
 }
 

@@ -11,7 +11,6 @@
 //! A crash leaves an incomplete copy. The store that is copied is never written.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -19,6 +18,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::data_dir::{STORE_FILE, sync_entries};
 use crate::database::STORE;
 use crate::database_file;
+use crate::directory::in_io;
 use crate::error::OpenError;
 
 /// Copies the store of the data directory `from` into the directory `to`, durably. Returns the number of
@@ -33,7 +33,7 @@ pub fn snapshot_store(from: &Path, to: &Path) -> Result<u64, OpenError> {
     write_copy(&from, &copy)?;
     let synced = File::open(&copy).and_then(|file| file.sync_all()).and_then(|()| sync_entries(to));
     let bytes = synced.and_then(|()| fs::metadata(&copy)).map(|metadata| metadata.len());
-    bytes.map_err(in_io(&copy))
+    bytes.map_err(in_io(STORE, copy))
 }
 
 fn write_copy(from: &Path, copy: &Path) -> Result<(), OpenError> {
@@ -45,10 +45,6 @@ fn write_copy(from: &Path, copy: &Path) -> Result<(), OpenError> {
     let source = source.map_err(in_file)?;
     source.execute("VACUUM INTO ?1", [text]).map_err(in_file)?;
     Ok(())
-}
-
-fn in_io(path: &Path) -> impl Fn(io::Error) -> OpenError {
-    move |source| OpenError::Io { what: STORE, path: path.to_owned(), source }
 }
 
 #[cfg(test)]

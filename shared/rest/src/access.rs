@@ -44,7 +44,7 @@ pub struct Token {
 /// The sender of a request, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
-    /// Nobody is asked for a token.
+    /// No token is asked for.
     Nobody,
     /// The owner of a token: its label, or the beginning of its hash.
     Token(Arc<str>),

@@ -112,6 +112,15 @@ COLLECTION_PATCHES = st.fixed_dictionaries(
 
 
 @schemathesis.hook
+def flatmap_query(context, query):
+    """Most occurrences that are asked about are instants, because a random text is none."""
+    if not isinstance(query, Mapping) or not isinstance(query.get("at"), str):
+        return st.just(query)
+    instants = INSTANTS.map(lambda instant: {**query, "at": instant})
+    return st.one_of(st.just(query), instants, instants)
+
+
+@schemathesis.hook
 def flatmap_headers(context, headers):
     """Most requests have no condition, because a random ETag is that of no resource."""
     if not isinstance(headers, Mapping):

@@ -21,6 +21,17 @@ fn refuses(data: &Path, target: &Path, why: &str) {
     assert!(said.contains(why), "{said}");
 }
 
+/// A server with a collection, on a directory in which all its files are.
+fn with_every_file(data: &Path) -> Server {
+    let server = Server::start(
+        ["--tls-self-signed", "--data"].map(AsRef::as_ref).into_iter().chain([data.as_os_str()]),
+    );
+    server.stop().is_clean();
+    let server = Server::open(data);
+    server.must("PUT", "/jc", "{}");
+    server
+}
+
 /// A copy has every file, and each is for its owner alone.
 #[track_caller]
 fn assert_is_complete(copy: &Path) {
@@ -43,12 +54,7 @@ fn assert_is_complete(copy: &Path) {
 fn a_server_on_the_copy_has_the_same_data_and_changes_independently() {
     let dir = tempfile::tempdir().unwrap();
     let (data, target) = (dir.path().join("data"), dir.path().join("copy"));
-    let server = Server::start(
-        ["--tls-self-signed", "--data"].map(AsRef::as_ref).into_iter().chain([data.as_os_str()]),
-    );
-    server.stop().is_clean();
-    let server = Server::open(&data);
-    server.must("PUT", "/jc", "{}");
+    let server = with_every_file(&data);
     server.must("PUT", "/jc/jobs/j", &job("p"));
     // After a kill, recent writes are only in the database's log.
     server.signal("KILL");
@@ -75,12 +81,7 @@ fn a_server_on_the_copy_has_the_same_data_and_changes_independently() {
 fn a_running_server_is_copied_as_it_is_at_one_moment() {
     let dir = tempfile::tempdir().unwrap();
     let (data, target) = (dir.path().join("data"), dir.path().join("copy"));
-    let server = Server::start(
-        ["--tls-self-signed", "--data"].map(AsRef::as_ref).into_iter().chain([data.as_os_str()]),
-    );
-    server.stop().is_clean();
-    let server = Server::open(&data);
-    server.must("PUT", "/jc", "{}");
+    let server = with_every_file(&data);
     server.must("PUT", "/jc/jobs/before", &job("p"));
     let (code, said) = backup(&data, &target);
     assert_eq!(code, Some(0), "{said}");
@@ -94,7 +95,7 @@ fn a_running_server_is_copied_as_it_is_at_one_moment() {
     server.must("GET", "/jc/jobs/after", "");
 
     let copy = Server::open(&target);
-    // The key is that of the copied secrets, or this change would be refused.
+    // A change unseals the job's secrets, so the copied key has to fit them.
     copy.must("PATCH", "/jc/jobs/before", r#"{"properties":{"startTime":"2051-01-01"}}"#);
     assert_eq!(copy.ask("GET", "/jc/jobs/after", "").status, 404);
     refuses(&data, &target, "already exists");

@@ -1,5 +1,5 @@
 // Keys. They act outside fields, all but those with Ctrl; single letters only if the settings allow them.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { singleKeys } from './state';
 
 type Actions = Record<string, (event: KeyboardEvent) => void>;
@@ -19,7 +19,8 @@ const PAIR_MS = 1_500;
 export function useKeys(actions: Actions) {
   const current = useRef(actions);
   current.current = actions;
-  useEffect(() => {
+  // Before the page is painted: a key that is pressed at first sight counts.
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.altKey || document.querySelector('dialog[open]')) return;
       const isControl = event.ctrlKey || event.metaKey;

@@ -105,7 +105,7 @@ pub enum Why {
     },
     /// The job had finished.
     JobFinished {
-        /// When.
+        /// The time of its end.
         at: DateTime<Utc>,
     },
     /// The recurrence begins later.
