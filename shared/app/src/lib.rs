@@ -9,8 +9,9 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    AcceptedCheck, Ahead, Author, CheckedChange, CheckedRequest, CollectionView, Coming, Condition,
-    Etag, Etags, ExecutionView, Explanation, JobCheck, JobDescription, JobRow, JobStatus, JobView,
-    LeftOutView, Load, LoadGroup, Manage, ManagePorts, ManageSettings, Overview, Peak, PutOutcome,
+    AcceptedCheck, Ahead, Author, CheckedChange, CheckedRequest, CloudServiceSettings,
+    CloudServiceView, CollectionView, Coming, Condition, Etag, Etags, ExecutionView, Explanation,
+    JobCheck, JobDescription, JobRow, JobStatus, JobView, LeftOutView, Load, LoadGroup, Manage,
+    ManagePorts, ManageSettings, Overview, Peak, PutOutcome, ResourceSettings, ResourceView,
     Upcoming, UpcomingOccurrence, WantedLoad, WantedOccurrences,
 };

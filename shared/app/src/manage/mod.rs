@@ -16,6 +16,7 @@
 mod ahead;
 mod browse;
 mod check;
+mod cloud_services;
 mod collections;
 mod coming;
 mod condition;
@@ -35,8 +36,8 @@ use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
-    Browse, CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs,
-    Sealer,
+    Browse, CertificateReader, Clock, CloudServices, Collections, Disk, DispatchQueue, History,
+    IdSource, Jobs, Sealer,
 };
 
 use crate::error::AppError;
@@ -45,6 +46,7 @@ use crate::fire::Dispatcher;
 pub use ahead::{Ahead, Overview, Upcoming, UpcomingOccurrence};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
+pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
 pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etag, Etags};
 pub use describe::JobDescription;
@@ -62,6 +64,8 @@ const CHANGE_ATTEMPTS_MAX: usize = 20;
 pub struct ManagePorts {
     /// Stores collections.
     pub collections: Arc<dyn Collections>,
+    /// Stores cloud services.
+    pub cloud_services: Arc<dyn CloudServices>,
     /// Stores jobs.
     pub jobs: Arc<dyn Jobs>,
     /// Reads what jobs have done.
