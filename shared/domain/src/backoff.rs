@@ -105,15 +105,13 @@ impl Backoff {
             "full" => Some(Jitter::Full),
             _ => None,
         };
-        if !matches!(growth, Some(Growth::Exponential(_))) {
-            for name in
-                ["factor", "maxInterval"].into_iter().filter(|name| fields.value(name).is_some())
-            {
-                return Err(Refusal::about(
-                    fields.path(name),
-                    "has no effect without \"backoff\": \"exponential\"; add that or leave it out.",
-                ));
-            }
+        let is_sent = |name: &&str| fields.value(name).is_some();
+        let without_effect = ["factor", "maxInterval"].into_iter().find(is_sent);
+        if let (None | Some(Growth::Fixed), Some(name)) = (growth, without_effect) {
+            return Err(Refusal::about(
+                fields.path(name),
+                "has no effect without \"backoff\": \"exponential\"; add that or leave it out.",
+            ));
         }
         let retry_after = fields.object("retryAfter")?;
         Ok(Self {
