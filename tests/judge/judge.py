@@ -579,15 +579,24 @@ class Judge:
                     and max(due, timing.since) < clock:
                 self.bad("due before its collection was switched on", it.id, at)
         if it.role == "main" and it.number == 0 and not it.is_run:
-            # Of several messages any may be the one. A sweeper that died after it sent the first does not
-            # know of it.
-            sent = max((at for at in it.sendings if at <= line["at"]), default=NEVER)
-            ready = sent + CLOCKS if it.nominal < sent < NEVER else it.nominal
-            successor = timing.next(it.nominal)
-            for start, until in self.outages(it.nominal, sent):
+            self.made_up(it, line, timing)
+
+    def made_up(self, it, line, timing):
+        """Of the occurrences in an outage only the last one runs."""
+        successor = timing.next(it.nominal)
+        for of, gaps in self.gaps.items():
+            for start, until in gaps:
+                # Of several messages any may be the one. A sweeper that died after it sent the first does
+                # not know of it. But what is sent when the outage is over is not the first.
+                before = [at for at in it.sendings if at <= line["at"]]
+                in_time = [at for at in before if at <= until] or before
+                sent = NEVER if not in_time else min(in_time) if of == "sweepers" else max(in_time)
+                ready = sent + CLOCKS if it.nominal < sent < NEVER else it.nominal
+                if (start, until) not in self.outages(it.nominal, sent):
+                    continue
                 is_after = line["clock"] >= until and line["clock"] - ready > OUTAGE
                 if is_after and ready > start + BEATS and successor <= until - SECOND:
-                    self.bad("made up for, and not the last of an outage", it.id, at)
+                    self.bad("made up for, and not the last of an outage", it.id, line["at"])
 
     def doubled(self):
         """Again only if the first worker could not record, and never within its claim."""
