@@ -129,6 +129,8 @@ mod tests {
         FollowPolicy { retries, on_failure, horizon: TimeDelta::minutes(14) }
     }
 
+    const SECOND: Span = Span::seconds(1);
+
     #[test]
     fn the_table() {
         let retries = |count, seconds| Retries::new(count, Span::seconds(seconds));
@@ -144,8 +146,7 @@ mod tests {
             let next = next_step(attempt, &undecided, policy);
             // Once it is decided, no other policy changes it.
             for count in [0, 9] {
-                let other =
-                    FollowPolicy { retries: Retries::new(count, retries.interval), ..policy };
+                let other = FollowPolicy { retries: Retries::new(count, SECOND), ..policy };
                 assert_eq!(next_step(attempt, &decided, other), next);
                 assert_eq!(
                     is_final_failure(attempt, &decided, other),
