@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::world::{COLLECTION, QUEUE, World};
 
-fn fixture(name: &str) -> Value {
+pub(super) fn fixture(name: &str) -> Value {
     let path = format!("{}/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }

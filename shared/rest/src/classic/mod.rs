@@ -19,6 +19,8 @@ mod provider;
 mod request;
 mod route;
 mod xml;
+#[cfg(test)]
+mod xml_check;
 
 use std::sync::{Arc, PoisonError};
 

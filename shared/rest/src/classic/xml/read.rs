@@ -15,6 +15,8 @@ const DEPTH_MAX: usize = 16;
 const ELEMENTS_MAX: usize = 256;
 /// The most characters of a name that a message repeats.
 const NAME_CHARS_MAX: usize = 60;
+/// The most characters of a message of the parser, which may repeat a name.
+const PROBLEM_CHARS_MAX: usize = 300;
 /// U+FEFF, which some programs write before a document.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -101,7 +103,7 @@ pub(in crate::classic) fn read(document: &[u8]) -> Result<Element, XmlError> {
     // Each round takes at least one byte.
     loop {
         let at = reader.buffer_position();
-        let problem = |what: &str| XmlError(format!("{what} (at byte {at})."));
+        let problem = |what: &str| XmlError(format!("{} (at byte {at}).", printable(what)));
         let event = reader.read_event().map_err(|error| problem(&error.to_string()))?;
         match event {
             Event::Start(start) => tree.open(&start).map_err(|what| problem(&what))?,
@@ -153,6 +155,10 @@ impl Tree {
         }
         if self.open.is_empty() && self.root.is_some() {
             return Err("There is a second root element".to_owned());
+        }
+        let name = start.name().into_inner();
+        if !name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':')) {
+            return Err(format!("'{}' is not the name of an element", shown(name)));
         }
         let mut is_nil = false;
         for attribute in start.attributes() {
@@ -227,6 +233,12 @@ fn shown(name: &str) -> String {
     name.chars().take(NAME_CHARS_MAX).collect::<String>().escape_debug().to_string()
 }
 
+/// What the parser says, as one short line.
+fn printable(what: &str) -> String {
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    what.chars().take(PROBLEM_CHARS_MAX).map(shown).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,6 +286,9 @@ mod tests {
             ("{}", "text outside"),
             ("<a>", "'a' has no end"),
             ("<a></b>", "b"),
+            ("<a\u{1d}b></a>", "'a\\u{1d}b' is not the name of an element"),
+            ("<a></a\u{1d}>", "`</a\u{fffd}>` was found"),
+            ("<1<2/>", "'1<2' is not the name of an element"),
             ("<a/><b/>", "second root"),
             ("<a/>text", "text outside"),
             ("<a>1 & 2</a>", "reference not closed"),
@@ -300,6 +315,8 @@ mod tests {
         let nested = |n: usize| format!("{}{}", "<a>".repeat(n), "</a>".repeat(n));
         assert!(read(nested(DEPTH_MAX).as_bytes()).is_ok());
         assert!(message(&nested(DEPTH_MAX + 1)).contains("more than 16 elements within"));
+        let long = message(&format!("<a></{}>", "b".repeat(60_000)));
+        assert!(long.len() < 2 * PROBLEM_CHARS_MAX, "{long}");
         let wide = |n: usize| format!("<a>{}</a>", "<b/>".repeat(n - 1));
         assert!(read(wide(ELEMENTS_MAX).as_bytes()).is_ok());
         assert!(message(&wide(ELEMENTS_MAX + 1)).contains("more than 256 elements"));
