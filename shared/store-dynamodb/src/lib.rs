@@ -52,6 +52,7 @@ mod collections;
 mod counters;
 mod definitions;
 mod expired;
+mod failures;
 mod jobs;
 mod journal;
 mod left_out;

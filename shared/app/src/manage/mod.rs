@@ -19,11 +19,14 @@ mod check;
 mod collections;
 mod coming;
 mod condition;
+mod dead_letters;
 mod describe;
+mod failures;
 mod history;
 mod jobs;
 mod journal;
 mod load;
+mod occurrences;
 mod secrets;
 mod view;
 mod why;
@@ -35,8 +38,8 @@ use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
-    Browse, CertificateReader, Clock, Collections, Disk, DispatchQueue, History, IdSource, Jobs,
-    Sealer,
+    Browse, CertificateReader, Clock, Collections, DeadLetters, Disk, DispatchQueue, History,
+    IdSource, Jobs, Sealer,
 };
 
 use crate::error::AppError;
@@ -47,10 +50,13 @@ pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etag, Etags};
+pub use dead_letters::{AskedKind, AskedWork, DeadLetterView, LETTERS_MAX};
 pub use describe::JobDescription;
+pub use failures::{Failures, FailuresPosition, WantedFailures};
 pub use jobs::PutOutcome;
 pub use journal::Author;
 pub use load::{Load, LoadGroup, Peak, WantedLoad};
+pub use occurrences::{PastOccurrence, PastOccurrences, PastOutcome};
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 pub use why::Explanation;
 
@@ -70,6 +76,8 @@ pub struct ManagePorts {
     pub browse: Arc<dyn Browse>,
     /// The queue that occurrences are sent to.
     pub queue: Arc<dyn DispatchQueue>,
+    /// The messages that are no longer delivered.
+    pub dead_letters: Arc<dyn DeadLetters>,
     /// Dispatches occurrences that are due soon, as a sweep does.
     pub dispatcher: Dispatcher,
     /// Seals secrets.

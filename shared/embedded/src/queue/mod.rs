@@ -40,6 +40,7 @@
 //! If the disk fails to make something durable, the queue refuses every further request: what the
 //! log holds is unknown then, and only a restart can find out.
 
+mod dead_letters;
 mod file;
 mod schema;
 mod table;

@@ -40,6 +40,13 @@ const N_DEAD: &str = "SELECT count(*) FROM dead_letter";
 const DEAD_LETTERS: &str = "SELECT number, due, sent, receives, body, reason, buried
     FROM dead_letter ORDER BY number DESC LIMIT ?1";
 
+const REDRIVE: &str = "INSERT INTO message (due, sent, body)
+    SELECT due, ?2, body FROM dead_letter WHERE number = ?1";
+const REDRIVE_ALL: &str =
+    "INSERT INTO message (due, sent, body) SELECT due, ?1, body FROM dead_letter";
+const DELETE_LETTER: &str = "DELETE FROM dead_letter WHERE number = ?1";
+const DELETE_LETTERS: &str = "DELETE FROM dead_letter";
+
 /// A message as it is stored when it is sent.
 #[derive(Debug)]
 pub(super) struct StoredMessage {
@@ -235,6 +242,33 @@ pub(super) fn dead_letters(
     rows.collect()
 }
 
+/// Deletes dead letters, all or those with these numbers. If `sent` is given, they become messages again.
+/// Answers which of the numbers there were, and how many were deleted.
+pub(super) fn take_dead_letters(
+    connection: &Connection,
+    numbers: Option<&[i64]>,
+    sent: Option<i64>,
+) -> rusqlite::Result<(Vec<i64>, usize)> {
+    let Some(numbers) = numbers else {
+        if let Some(sent) = sent {
+            connection.prepare_cached(REDRIVE_ALL)?.execute([sent])?;
+        }
+        let deleted = connection.prepare_cached(DELETE_LETTERS)?.execute([])?;
+        return Ok((Vec::new(), deleted));
+    };
+    let mut found = Vec::new();
+    for number in numbers {
+        if let Some(sent) = sent {
+            connection.prepare_cached(REDRIVE)?.execute([*number, sent])?;
+        }
+        if connection.prepare_cached(DELETE_LETTER)?.execute([number])? > 0 {
+            found.push(*number);
+        }
+    }
+    let deleted = found.len();
+    Ok((found, deleted))
+}
+
 /// Makes messages visible whose hidden time has ended.
 fn show_again(connection: &Connection, work_now: i64) -> rusqlite::Result<()> {
     connection.prepare_cached(SHOW_AGAIN)?.execute([work_now]).map(drop)
@@ -298,6 +332,9 @@ mod tests {
             N_DELAYED,
             N_HIDDEN,
             DEAD_LETTERS,
+            REDRIVE,
+            REDRIVE_ALL,
+            DELETE_LETTER,
         ] {
             let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             // The plan does not depend on the parameters.
