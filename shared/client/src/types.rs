@@ -202,3 +202,153 @@ pub struct NotFiringReason {
     /// What to do.
     pub message: String,
 }
+
+/// A change of a collection or of a job, from the journal.
+#[derive(Debug, Clone, Deserialize)]
+pub struct JournalChange {
+    /// When.
+    pub at: String,
+    /// The sender of the request.
+    pub who: String,
+    /// `created`, `changed`, `switchedOn`, `switchedOff` or `deleted`.
+    pub operation: String,
+    /// The job; nothing if the collection changed.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// The names of the properties that changed.
+    #[serde(default)]
+    pub names: Vec<String>,
+}
+
+/// A message that is no longer delivered.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLetter {
+    /// Names it in requests.
+    pub id: String,
+    /// When it was sent.
+    #[serde(default)]
+    pub sent_at: Option<String>,
+    /// How often it was delivered.
+    pub deliveries: u32,
+    /// Why it is no longer delivered.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// What it asks for.
+    #[serde(default)]
+    pub asks: Vec<AskedWork>,
+}
+
+/// What a message asks for.
+#[derive(Debug, Clone, Deserialize)]
+pub struct AskedWork {
+    /// The kind: `attempt`.
+    pub kind: String,
+    /// The path of the collection.
+    #[serde(default)]
+    pub collection: Option<String>,
+    /// The name of the job.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// The instant of the occurrence.
+    #[serde(default)]
+    pub at: Option<String>,
+}
+
+/// What was done with dead letters.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLettersDone {
+    /// How many.
+    #[serde(alias = "moved", alias = "deleted")]
+    pub count: u64,
+    /// Whether the queue goes on with it.
+    #[serde(default)]
+    pub goes_on: bool,
+    /// The ids that were not found.
+    #[serde(default)]
+    pub not_found: Vec<String>,
+}
+
+/// How many occurrences are due in each span.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Load {
+    /// The beginning.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The end.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// The beginning of each day, if days are counted.
+    #[serde(default)]
+    pub starts: Option<Vec<String>>,
+    /// One count for each span.
+    pub counts: Vec<u64>,
+    /// The jobs that fire in that time.
+    #[serde(default)]
+    pub jobs: u64,
+    /// The position of the next page.
+    #[serde(default)]
+    pub position: Option<String>,
+}
+
+impl Load {
+    /// The sum of two pages.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        Self { jobs: self.jobs + other.jobs, position: other.position, ..self }
+    }
+}
+
+/// The next occurrences of a subscription.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Upcoming {
+    /// The occurrences, the soonest first.
+    pub items: Vec<UpcomingOccurrence>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UpcomingOccurrence {
+    /// When it is due.
+    pub at: String,
+    /// The resource group of the collection.
+    pub resource_group: String,
+    /// The collection.
+    pub collection: String,
+    /// The job, in lower case.
+    pub job: String,
+    /// When the job fires, in words.
+    pub sentence: String,
+}
+
+/// How a subscription is doing.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Overview {
+    /// Its collections.
+    pub collections: OverviewCount,
+    /// Its jobs.
+    pub jobs: OverviewCount,
+    /// The timers that are late.
+    pub late: LateTimers,
+}
+
+/// A number of collections or jobs.
+#[derive(Debug, Clone, Deserialize)]
+pub struct OverviewCount {
+    /// All.
+    pub all: u64,
+    /// How many are off.
+    #[serde(default)]
+    pub off: u64,
+}
+
+/// Timers that are late.
+#[derive(Debug, Clone, Deserialize)]
+pub struct LateTimers {
+    /// How many.
+    pub count: u64,
+}
