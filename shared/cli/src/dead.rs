@@ -1,7 +1,7 @@
 //! `dead`: messages that are no longer delivered.
 
 use clap::{Args, Subcommand};
-use client::{AskedWork, Chosen, DeadLetter, Listed};
+use client::{Chosen, DeadLetter, Listed};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, NOT_FOUND, Result};
@@ -94,18 +94,18 @@ async fn list(work: &Work, limit: u8) -> Result<()> {
     let times = work.times(None);
     let mut table = Table::new(&["id", "sent", "deliveries", "job", "due", "why"]);
     for Listed { value, .. } in &letters {
-        let DeadLetter { id, sent_at, deliveries, reason, asks } = value;
-        let first = asks.first();
-        let due = first.and_then(|work| work.at.as_deref());
-        let more = asks.len().saturating_sub(1);
+        let DeadLetter { id, first_sent_at, deliveries, error_type, occurrence, others, .. } =
+            value;
+        let more = others.len();
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let written = |at: &Option<String>| at.as_deref().map(|at| times.written(at));
         table.row(vec![
             id.clone(),
-            sent_at.as_deref().map_or_else(String::new, |at| times.written(at)),
+            written(first_sent_at).unwrap_or_default(),
             deliveries.to_string(),
-            first.map_or_else(|| "?".to_owned(), |asked| what(asked) + &others),
-            due.map_or_else(String::new, |at| times.written(at)),
-            harmless(reason.as_deref().unwrap_or_default()),
+            what(value) + &others,
+            written(occurrence).unwrap_or_default(),
+            harmless(error_type.as_deref().unwrap_or_default()),
         ]);
     }
     work.screen.table(&table)?;
@@ -118,11 +118,12 @@ async fn list(work: &Work, limit: u8) -> Result<()> {
 }
 
 /// What a message asks for: the path of its job, or what is to be done.
-fn what(asked: &AskedWork) -> String {
-    let collection = asked.collection.as_deref().unwrap_or("(deleted)");
-    match &asked.job {
-        Some(job) => format!("{collection}/{job}"),
-        None => format!("{collection} {}", asked.kind),
+fn what(letter: &DeadLetter) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "(deleted)".to_owned());
+    match (&letter.asks, &letter.job) {
+        (None, _) => "(unreadable)".to_owned(),
+        (Some(_), Some(job)) => format!("{}/{job}", part(&letter.collection)),
+        (Some(asks), None) => format!("{} {asks}", part(&letter.collection)),
     }
 }
 

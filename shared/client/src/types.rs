@@ -226,33 +226,32 @@ pub struct JournalChange {
 pub struct DeadLetter {
     /// Names it in requests.
     pub id: String,
-    /// When it was sent.
+    /// When it was first sent.
     #[serde(default)]
-    pub sent_at: Option<String>,
+    pub first_sent_at: Option<String>,
     /// How often it was delivered.
     pub deliveries: u32,
-    /// Why it is no longer delivered.
+    /// Why it is no longer delivered, in words.
     #[serde(default)]
-    pub reason: Option<String>,
-    /// What it asks for.
+    pub error_type: Option<String>,
+    /// What it asks for; nothing if it cannot be read.
     #[serde(default)]
-    pub asks: Vec<AskedWork>,
-}
-
-/// What a message asks for.
-#[derive(Debug, Clone, Deserialize)]
-pub struct AskedWork {
-    /// The kind: `attempt`.
-    pub kind: String,
-    /// The path of the collection.
+    pub asks: Option<String>,
+    /// The resource group of the collection.
+    #[serde(default)]
+    pub resource_group: Option<String>,
+    /// The collection.
     #[serde(default)]
     pub collection: Option<String>,
-    /// The name of the job.
+    /// The job.
     #[serde(default)]
     pub job: Option<String>,
     /// The instant of the occurrence.
     #[serde(default)]
-    pub at: Option<String>,
+    pub occurrence: Option<String>,
+    /// What else it asks for.
+    #[serde(default)]
+    pub others: Vec<Value>,
 }
 
 /// What was done with dead letters.

@@ -56,6 +56,9 @@ pub struct DeadLettersDone {
 /// The dead letters of an installation. `()` has none.
 #[async_trait]
 pub trait DeadLetters: Send + Sync {
+    /// About how many there are; `None` if the installation has no queue for them.
+    async fn count(&self) -> Result<Option<u64>, QueueError>;
+
     /// Looks at dead letters, at most this many.
     async fn look(&self, max: usize) -> Result<DeadLettersSeen, QueueError>;
 
@@ -70,6 +73,10 @@ pub trait DeadLetters: Send + Sync {
 
 #[async_trait]
 impl DeadLetters for () {
+    async fn count(&self) -> Result<Option<u64>, QueueError> {
+        Ok(None)
+    }
+
     async fn look(&self, _max: usize) -> Result<DeadLettersSeen, QueueError> {
         Ok(DeadLettersSeen::default())
     }

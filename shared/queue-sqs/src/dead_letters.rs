@@ -135,6 +135,10 @@ impl SqsDeadLetters {
 
 #[async_trait]
 impl DeadLetters for SqsDeadLetters {
+    async fn count(&self) -> Result<Option<u64>, QueueError> {
+        self.attributes().await.map(|(about, _)| Some(about))
+    }
+
     async fn look(&self, max: usize) -> Result<DeadLettersSeen, QueueError> {
         let (about, _) = self.attributes().await?;
         // By their ids: a request may find what another one has found.

@@ -46,14 +46,18 @@ async fn dead_letters_name_their_jobs_and_are_sent_again() {
     assert_eq!(
         seen,
         json!({"about": 2, "items": [
-            {"id": "2", "sentAt": "2027-03-01T09:00:00Z", "deliveries": 1, "reason": "it timed out",
-             "asks": [{"kind": "purgeCollection", "collection": null, "job": null, "at": null,
-                       "action": null, "retry": null}]},
-            {"id": "1", "sentAt": "2027-03-01T09:00:00Z", "deliveries": 1, "reason": "it timed out",
-             "asks": [{"kind": "attempt", "collection": "s/g/jc", "job": "j",
-                       "at": "2027-03-01T09:00:00Z", "action": "action", "retry": 2}]},
+            {"id": "2", "firstSentAt": "2027-03-01T09:00:00Z", "deliveries": 1,
+             "errorType": "it timed out", "asks": "purgeCollection", "subscription": null,
+             "resourceGroup": null, "collection": null, "job": null, "occurrence": null,
+             "action": null, "attempt": null, "others": []},
+            {"id": "1", "firstSentAt": "2027-03-01T09:00:00Z", "deliveries": 1,
+             "errorType": "it timed out", "asks": "attempt", "subscription": "s",
+             "resourceGroup": "g", "collection": "jc", "job": "j",
+             "occurrence": "2027-03-01T09:00:00Z", "action": "action", "attempt": 2, "others": []},
         ]})
     );
+    let overview = call(&api, "GET", "/minutehand/v1/subscriptions/s/overview", "").await;
+    assert_eq!(overview["deadLetters"], 2);
     assert_eq!(call(&api, "GET", &format!("{LETTERS}?limit=1"), "").await["items"][0]["id"], "2");
     let moved = call(&api, "POST", &format!("{LETTERS}/redrive"), r#"{"ids":["1","7"]}"#).await;
     assert_eq!(moved, json!({"moved": 1, "goesOn": false, "notFound": ["7"]}));

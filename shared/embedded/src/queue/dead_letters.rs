@@ -13,6 +13,10 @@ use super::{DeadLetter, Queue, table};
 
 #[async_trait]
 impl DeadLetters for Queue {
+    async fn count(&self) -> Result<Option<u64>, QueueError> {
+        self.stats().await.map(|stats| Some(stats.dead_letters))
+    }
+
     async fn look(&self, max: usize) -> Result<DeadLettersSeen, QueueError> {
         let letters = self.dead_letters(max).await?;
         let about = self.stats().await?.dead_letters;

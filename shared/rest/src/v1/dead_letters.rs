@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use domain::attempt::Role;
 use ports::{CHOSEN_MAX, ChosenLetters, DeadLettersDone};
 use recurrence::format_instant;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::parameters::Parameters;
 use super::tagged;
@@ -62,35 +62,50 @@ fn chosen(body: &Value) -> Result<ChosenLetters, Failure> {
     Ok(ChosenLetters::Ids(ids))
 }
 
+/// A dead letter: what it asks for first, and what else.
 fn letter(found: &DeadLetterView) -> Value {
-    json!({
-        "id": found.id,
-        "sentAt": found.sent_at.map(format_instant),
-        "deliveries": found.deliveries,
-        "reason": found.reason,
-        "asks": found.asks.iter().map(asked).collect::<Vec<_>>(),
-    })
+    let first = found.asks.first();
+    let mut document = asked(first);
+    document.insert("id".to_owned(), json!(found.id));
+    document.insert("firstSentAt".to_owned(), json!(found.sent_at.map(format_instant)));
+    document.insert("deliveries".to_owned(), json!(found.deliveries));
+    document.insert("errorType".to_owned(), json!(found.reason));
+    let others: Vec<_> = found.asks.iter().skip(1).map(|work| asked(Some(work))).collect();
+    document.insert("others".to_owned(), json!(others));
+    Value::Object(document)
 }
 
-fn asked(work: &AskedWork) -> Value {
-    let attempt = work.attempt.as_ref();
-    json!({
-        "kind": match work.kind {
-            AskedKind::Attempt => "attempt",
-            AskedKind::CheckFinished => "checkFinished",
-            AskedKind::DeleteJob => "deleteJob",
-            AskedKind::PurgeCollection => "purgeCollection",
-        },
-        "collection": work.collection_path,
-        "job": work.job_key,
-        "at": attempt.map(|it| format_instant(it.occurrence.nominal_at())),
-        "action": attempt.map(|it| match it.role {
-            Role::Main => "action",
-            Role::Error => "errorAction",
-            Role::Notice => "notice",
-        }),
-        "retry": attempt.map(|it| it.number),
-    })
+fn asked(work: Option<&AskedWork>) -> Map<String, Value> {
+    let path = work.and_then(|work| work.collection_path.as_deref()).unwrap_or_default();
+    let mut parts = path.splitn(3, '/').filter(|part| !part.is_empty());
+    let [subscription, group, collection] = std::array::from_fn(|_| parts.next());
+    let attempt = work.and_then(|work| work.attempt.as_ref());
+    let fields = [
+        (
+            "asks",
+            json!(work.map(|work| match work.kind {
+                AskedKind::Attempt => "attempt",
+                AskedKind::CheckFinished => "checkFinished",
+                AskedKind::DeleteJob => "deleteJob",
+                AskedKind::PurgeCollection => "purgeCollection",
+            })),
+        ),
+        ("subscription", json!(subscription)),
+        ("resourceGroup", json!(group)),
+        ("collection", json!(collection)),
+        ("job", json!(work.and_then(|work| work.job_key.as_deref()))),
+        ("occurrence", json!(attempt.map(|it| format_instant(it.occurrence.nominal_at())))),
+        (
+            "action",
+            json!(attempt.map(|it| match it.role {
+                Role::Main => "action",
+                Role::Error => "errorAction",
+                Role::Notice => "notice",
+            })),
+        ),
+        ("attempt", json!(attempt.map(|it| it.number))),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 #[cfg(test)]
