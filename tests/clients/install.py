@@ -69,6 +69,24 @@ def debian(package):
     return folder
 
 
+def management_certificate(name):
+    """Makes a certificate that signs itself, and returns its file, which has the key as well. The file
+    `certificates` beside it has its thumbprint, as `serve --management-certificates` reads it."""
+    folder = FOLDER / name
+    pem, key = folder / "client.pem", folder / "key.pem"
+
+    def make():
+        folder.mkdir(parents=True)
+        names = ["-subj", "/CN=Management certificate", "-days", "3650"]
+        _run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", pem, *names)
+        thumbprint = _run("openssl", "x509", "-in", pem, "-noout", "-fingerprint", "-sha1")
+        (folder / "certificates").write_text(thumbprint)
+        pem.write_text(pem.read_text() + key.read_text())
+
+    _once(folder, ["rsa:2048"], make)
+    return pem
+
+
 def _once(folder, requirements, install):
     stamp = folder / "installed"
     wanted = hashlib.sha256("\n".join(requirements).encode()).hexdigest()

@@ -78,7 +78,9 @@ class Server:
         """The environment variables for a suite."""
         variables = {"MINUTEHAND_URL": self.url, "MINUTEHAND_TOKEN": self.token}
         if self.tls:
-            variables["MINUTEHAND_CERT"] = self._certificate()
+            certificate = self._certificate()
+            # The second one is for programs on Node that name no authorities of their own.
+            variables |= {"MINUTEHAND_CERT": certificate, "NODE_EXTRA_CA_CERTS": certificate}
         return variables
 
     def _certificate(self):

@@ -1,41 +1,21 @@
-// The console in a browser, against a real server: pages, flows, states, security, accessibility.
+// The console in a browser, against a real server: pages, flows, states, security.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { axe, closeBrowser, daily, open, place, startBridge, startServer, startTarget } from './world.mjs';
+import { closeBrowser, heading, instead, ODD, open, place, startServer, startWorld, usingOf } from './world.mjs';
 
-const ODD = '<img src=x onerror=alert(1)>';
 let server;
 let target;
+let world;
+const using = usingOf(() => world);
 
 before(async () => {
-  [server, target] = await Promise.all([startServer(), startTarget()]);
-  await server.putCollection('billing', { sku: { name: 'P20Premium' } });
-  await server.putCollection('empty');
-  await server.putCollection('off', { state: 'Disabled' });
-  await server.putJob('billing', 'invoice-export', daily(`${target.url}/503`));
-  await server.putJob('billing', 'odd', daily(`${target.url}/200`, { action: { type: 'Http', request: { method: 'POST', uri: `${target.url}/200`, body: ODD } } }));
-  for (let n = 0; n < 40; n += 1) await server.putJob('billing', `tenant-${String(n).padStart(2, '0')}`, daily(`${target.url}/200`));
-  await server.run('billing', 'invoice-export');
+  world = await startWorld();
+  ({ server, target } = world);
 });
 after(async () => {
   await closeBrowser();
-  await Promise.all([server.stop(), target.stop()]);
+  await world?.stop();
 });
-
-/** Opens a page, uses it, and fails for what it did that it must not. */
-const using = (name, path, use, options) => test(name, async () => {
-  const tab = await open(server, path, options);
-  try {
-    await use(tab.page, tab);
-  } finally {
-    await tab.close();
-  }
-});
-
-const heading = (page, name) => page.getByRole('heading', { level: 1, name }).waitFor();
-
-/** Answers a path in place of the server. */
-const instead = (page, path, answer) => page.route((url) => url.pathname.includes(path), answer);
 
 describe('serving', () => {
   test('a browser is sent to the console, and other clients are not', async () => {
@@ -197,6 +177,26 @@ describe('pages', () => {
     await page.getByRole('cell', { name: /invoice-export/ }).first().waitFor();
   });
 
+  using('overview: how it is going, what comes, and where', place('overview'), async (page) => {
+    await page.getByText('jobs in 3 collections, 1 of them off.').waitFor();
+    await page.getByRole('img', { name: /^Occurrences a minute/ }).waitFor();
+    await page.getByRole('region', { name: 'Up next' }).getByRole('link').first().click();
+    await page.getByRole('heading', { level: 2, name: 'Next ten' }).waitFor();
+  });
+
+  using('calendar: a week by the keyboard, an hour, and its jobs', `${place('calendar')}?day=2027-03-28`, async (page) => {
+    await page.getByRole('grid').waitFor();
+    // Berlin's clock goes forward on that Sunday.
+    await page.getByText('skipped by the clock').waitFor({ state: 'attached' });
+    await page.locator('[data-cell="0-0"]').focus();
+    for (let hour = 0; hour < 7; hour += 1) await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 2, name: /^Mon 22 Mar, 07:00/ }).waitFor();
+    await page.getByText('every day at 02:30 America/New_York time').first().waitFor();
+    await page.keyboard.press(']');
+    await page.getByText('Mon 29 Mar – Sun 4 Apr 2027').waitFor();
+  });
+
   using('a page that is not there', '#/nothing', (page) => heading(page, 'There is no such page'));
 });
 
@@ -323,55 +323,10 @@ describe('flows', () => {
     await page.getByText('2 imported').waitFor();
   });
 
-  using('the keyboard alone: to a job, to its editor, and back', place('collections'), async (page) => {
-    await page.getByRole('link', { name: 'billing' }).waitFor();
-    await page.keyboard.press('/');
-    await page.keyboard.type('billing');
-    await page.keyboard.press('Enter');
-    await page.getByRole('grid').waitFor();
-    for (let n = 0; n < 40 && !(await page.evaluate(() => document.activeElement?.getAttribute('role') === 'grid')); n += 1) await page.keyboard.press('Tab');
-    await page.keyboard.press('j');
-    await page.keyboard.press('k');
-    await page.keyboard.press('Enter');
-    await heading(page, 'invoice-export');
-    await page.keyboard.press('e');
-    await page.getByLabel('URL').waitFor();
-    await page.getByRole('button', { name: 'Discard' }).press('Enter');
-    await heading(page, 'invoice-export');
-    await page.keyboard.press('Escape');
-    await page.getByRole('grid').waitFor();
-  });
-
   using('single letters are off in fields, and where they are not wanted', '#/settings', async (page) => {
     await page.getByRole('group', { name: 'Keys of one letter' }).getByRole('button', { name: 'off' }).click();
     await page.keyboard.press('?');
     assert.equal(await page.getByRole('dialog').count(), 0);
-  });
-});
-
-describe('the console of any server, on this machine', () => {
-  test('the link opens it, and the token of the server is not in the browser', async () => {
-    const bridge = await startBridge(server);
-    const tab = await open({ url: bridge.url, token: server.token }, new URL(bridge.link).hash, { signedIn: false });
-    await tab.page.getByRole('link', { name: 'billing' }).click();
-    await tab.page.getByRole('grid').waitFor();
-    const kept = await tab.page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML]));
-    assert.ok(!kept.includes(server.token));
-    await tab.close();
-    await bridge.stop();
-  });
-
-  test('what only reads offers nothing else', async () => {
-    const bridge = await startBridge(server, '--read-only');
-    const tab = await open({ url: bridge.url, token: null }, new URL(bridge.link).hash, { signedIn: false });
-    await tab.page.getByRole('link', { name: 'billing' }).waitFor();
-    await tab.page.getByRole('button', { name: 'New collection' }).waitFor({ state: 'detached' });
-    await tab.page.goto(`${bridge.url}/console/${place('job', 'billing', 'odd')}`);
-    await tab.page.getByText('Every day at').first().waitFor();
-    assert.equal(await tab.page.getByRole('button', { name: 'Run now' }).count(), 0);
-    assert.equal(await tab.page.getByRole('link', { name: 'Edit' }).count(), 0);
-    await tab.close();
-    await bridge.stop();
   });
 });
 
@@ -382,44 +337,3 @@ describe('security', () => {
   });
 });
 
-describe('accessibility', () => {
-  const pages = {
-    collections: place('collections'),
-    'no collections': '#/in/me/nobody/collections',
-    jobs: place('jobs', 'billing'),
-    'no jobs': place('jobs', 'empty'),
-    job: place('job', 'billing', 'invoice-export'),
-    'no such job': place('job', 'billing', 'nothing'),
-    new: place('new', 'empty'),
-    edit: place('edit', 'billing', 'odd'),
-    why: place('why', 'billing', 'invoice-export'),
-    journal: place('journal', 'billing'),
-    import: place('import'),
-    settings: '#/settings',
-  };
-  for (const [name, path] of Object.entries(pages)) {
-    using(`${name}: light, dark, and 320 px wide without a second scroll bar`, path, async (page) => {
-      await page.getByRole('heading', { level: 1 }).or(page.getByRole('alert')).first().waitFor();
-      await page.waitForLoadState('networkidle');
-      for (const colorScheme of ['light', 'dark']) {
-        await page.emulateMedia({ colorScheme });
-        assert.deepEqual(await axe(page), [], colorScheme);
-      }
-      await page.setViewportSize({ width: 320, height: 700 });
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(over <= 0, `${over} px too wide`);
-    });
-  }
-  for (const colorScheme of ['light', 'dark']) {
-    using(`sign-in, ${colorScheme}`, '', async (page) => {
-      await page.getByRole('dialog').waitFor();
-      assert.deepEqual(await axe(page), []);
-    }, { colorScheme, signedIn: false });
-    using(`keys, ${colorScheme}`, place('collections'), async (page) => {
-      await page.getByRole('link', { name: 'billing' }).waitFor();
-      await page.keyboard.press('?');
-      await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-      assert.deepEqual(await axe(page), []);
-    }, { colorScheme });
-  }
-});

@@ -65,8 +65,29 @@ for (let night = 0; night < NIGHTS; night += 1) {
 await server.stop();
 server = await start(LAST - DAY + 6 * 3_600_000);
 
+/** Jobs without a past: those of a shop, of which many fall due on the hour, and reports of the night. */
+const daily_ = (hour, minute, more = {}) => job('/200', { schedule: { hours: [hour], minutes: [minute] }, timeZone: 'Europe/Berlin', ...more });
+const every = (minutes, more = {}) => job('/200', { frequency: 'minute', interval: minutes, schedule: undefined, timeZone: undefined, ...more });
+const two = (number) => String(number).padStart(2, '0');
+const ahead = { startTime: at(LAST - DAY + 6.5 * 3_600_000) };
+const seeds = [
+  ['price-feed', every(10)], ['stock-sync-eu', every(15)], ['stock-sync-us', every(20)], ['cart-reminder', every(30)],
+  ['sitemap', every(60)], ['search-index', every(90)],
+  ...Array.from({ length: 60 }, (_, n) => [`tenant-${two(n)}-usage`, daily_(2, 0)]),
+  ...Array.from({ length: 24 }, (_, n) => [`tenant-${two(n)}-trial-ends`, daily_(8 + (n % 9), (n * 7) % 60)]),
+].map(([name, properties]) => ['shop', name, { ...properties, ...ahead }]);
+for (let n = 0; n < 12; n += 1) seeds.push(['reports', `kpi-${two(n)}`, { ...daily_(6, (n * 5) % 60), ...ahead }]);
+seeds.push(['reports', 'hourly-rollup', { ...job('/200', { frequency: 'hour', schedule: undefined }), ...ahead }]);
+await server.putCollection('ops', { state: 'Disabled' });
+await Promise.all(seeds.map((one) => server.putJob(...one)));
+
 mkdirSync(folder, { recursive: true });
 const pages = {
+  overview: place('overview'),
+  calendar: `${place('calendar')}?day=2027-03-14`,
+  day: `${place('calendar')}?view=day`,
+  month: `${place('calendar')}?view=month`,
+  dead: place('dead'),
   collections: place('collections'),
   jobs: place('jobs', 'billing'),
   job: place('job', 'billing', 'invoice-export'),
@@ -76,12 +97,24 @@ const pages = {
   import: place('import'),
   settings: '#/settings',
 };
-for (const [name, path] of Object.entries(pages)) {
+/** What is done to a page before its picture is taken. */
+const use = {
+  calendar: async (page) => {
+    await page.locator('[data-cell="5-2"]').click();
+    await page.getByRole('region', { name: 'What is due' }).getByRole('table').waitFor();
+  },
+  job: async (page) => {
+    await page.getByRole('button', { name: /^What happened at/ }).first().click();
+  },
+};
+const only = process.argv.slice(3);
+for (const [name, path] of Object.entries(pages).filter(([name]) => only.length === 0 || only.includes(name))) {
   for (const colorScheme of ['light', 'dark']) {
     for (const width of [1280, 390]) {
       const tab = await open(server, path, { colorScheme, viewport: { width, height: 860 }, reducedMotion: 'reduce' });
       await tab.page.getByRole('heading', { level: 1 }).waitFor();
       await tab.page.waitForLoadState('networkidle');
+      await use[name]?.(tab.page);
       await tab.page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) });
       await tab.close();
     }

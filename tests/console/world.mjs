@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer as createSocket } from 'node:net';
 import { join } from 'node:path';
+import { test } from 'node:test';
 
 const modules = process.env.MINUTEHAND_MODULES;
 const require = createRequire(join(modules, 'index.js'));
@@ -17,34 +17,30 @@ export const CLOCK_START = '2027-03-14T04:00:00Z';
 export const SUBSCRIPTION = 'me';
 export const GROUP = 'dev';
 const READY_MS = 60_000;
+/** How long a test waits for what should be on a page. */
+const WAIT_MS = 15_000;
 
-const freePort = () => new Promise((resolve, reject) => {
-  const socket = createSocket();
-  socket.once('error', reject);
-  socket.listen(0, '127.0.0.1', () => {
-    const { port } = socket.address();
-    socket.close(() => resolve(port));
-  });
-});
+/** What ends with the tests, however they end. */
+const children = new Set();
+process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')));
 
 /** Starts a server, with everything in memory unless a directory is given. */
 export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex') } = {}) {
-  const port = await freePort();
-  const listen = `127.0.0.1:${port}`;
   const auth = token === null ? ['--no-auth'] : ['--token', token];
-  const process_ = spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', listen, ...auth, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const process_ = spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', '127.0.0.1:0', ...auth, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.add(process_);
   let log = '';
   for (const stream of [process_.stdout, process_.stderr]) stream.on('data', (data) => { log += data; });
-  await new Promise((resolve, reject) => {
+  const url = await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`the server is not ready:\n${log}`)), READY_MS);
     process_.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
     process_.stdout.on('data', () => {
-      if (!log.includes('listening on')) return;
+      const [, found] = /listening on (http:\S+)\s/.exec(log) ?? [];
+      if (!found) return;
       clearTimeout(timer);
-      resolve();
+      resolve(found);
     });
   });
-  const url = `http://${listen}`;
   const collection = (name) => `/subscriptions/${SUBSCRIPTION}/resourceGroups/${GROUP}/providers/Microsoft.Scheduler/jobCollections/${name}`;
   const call = async (method, path, body) => {
     const response = await fetch(`${url}${path}?api-version=2016-03-01`, {
@@ -79,6 +75,7 @@ export async function startBridge(server, ...args) {
     env: { MINUTEHAND_URL: server.url, MINUTEHAND_TOKEN: server.token, HOME: '/nonexistent' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  children.add(process_);
   const link = await new Promise((resolve, reject) => {
     process_.once('exit', (code) => reject(new Error(`minutehand console ended with ${code}`)));
     process_.stdout.once('data', (data) => resolve(/^console: (\S+)/.exec(data)[1]));
@@ -137,6 +134,7 @@ export async function open(server, path = '', { signedIn = true, ...options } = 
   if (signedIn && server.token) {
     await context.addInitScript((token) => sessionStorage.setItem('minutehand.token', token), server.token);
   }
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('console', (message) => {
@@ -161,13 +159,68 @@ export async function open(server, path = '', { signedIn = true, ...options } = 
 
 export const place = (...parts) => `#/in/${SUBSCRIPTION}/${GROUP}/${parts.map(encodeURIComponent).join('/')}`;
 
-/** What axe finds wrong with a page, a line each. It runs outside the page's policy. */
+const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa', 'best-practice'];
+
+/**
+ * What axe finds wrong with a page in both themes, a line each. Themes differ in their colours alone, so
+ * the second is asked for these. It runs outside the page's policy.
+ */
 export async function axe(page) {
+  const found = [];
+  for (const [colorScheme, runOnly] of [['light', STANDARDS], ['dark', { type: 'rule', values: ['color-contrast'] }]]) {
+    await page.emulateMedia({ colorScheme });
+    found.push(...(await axeOnce(page, runOnly)).map((line) => `${colorScheme}: ${line}`));
+  }
+  await page.emulateMedia({ colorScheme: null });
+  return found;
+}
+
+async function axeOnce(page, runOnly) {
   const session = await page.context().newCDPSession(page);
-  const run = `${AXE}; axe.run(document, {runOnly: ['wcag2a','wcag2aa','wcag21a','wcag21aa','wcag22aa','best-practice']})
+  const isThere = await session.send('Runtime.evaluate', { expression: 'typeof axe' });
+  if (isThere.result.value === 'undefined') await session.send('Runtime.evaluate', { expression: AXE });
+  const run = `axe.run(document, {runOnly: ${JSON.stringify(runOnly)}, resultTypes: ['violations']})
     .then((found) => JSON.stringify(found.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.target.join(' ') + ' ' + (node.any[0]?.message ?? node.all[0]?.message ?? '')).join(' | '))))`;
   const { result, exceptionDetails } = await session.send('Runtime.evaluate', { expression: run, awaitPromise: true, returnByValue: true });
   await session.detach();
   if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
   return JSON.parse(result.value);
+}
+
+/** A name and a body that a page must not read as HTML. */
+export const ODD = '<img src=x onerror=alert(1)>';
+
+/** A server with jobs, and their target. */
+export async function startWorld() {
+  const [server, target] = await Promise.all([startServer(), startTarget()]);
+  await server.putCollection('billing', { sku: { name: 'P20Premium' } });
+  await server.putCollection('empty');
+  await server.putCollection('off', { state: 'Disabled' });
+  await server.putJob('billing', 'invoice-export', daily(`${target.url}/503`));
+  await server.putJob('billing', 'odd', daily(`${target.url}/200`, { action: { type: 'Http', request: { method: 'POST', uri: `${target.url}/200`, body: ODD } } }));
+  const tenant = (n) => server.putJob('billing', `tenant-${String(n).padStart(2, '0')}`, daily(`${target.url}/200`));
+  await Promise.all(Array.from({ length: 40 }, (_, n) => tenant(n)));
+  await server.run('billing', 'invoice-export');
+  return { server, target, stop: () => Promise.all([server.stop(), target.stop()]) };
+}
+
+/** A test that opens a page, uses it, and fails for what it did that it must not. */
+export const usingOf = (world) => (name, path, use, options) => test(name, async () => {
+  const tab = await open(world().server, path, options);
+  try {
+    await use(tab.page, tab);
+  } finally {
+    await tab.close();
+  }
+});
+
+export const heading = (page, name) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+/** Answers a path in place of the server. */
+export const instead = (page, path, answer) => page.route((url) => url.pathname.includes(path), answer);
+
+/** Waits until nothing on a page is being read for the first time. */
+export async function settled(page) {
+  await page.locator('h1, [role=alert]').first().waitFor();
+  await page.waitForFunction(() => document.querySelector('.skeleton') === null);
 }

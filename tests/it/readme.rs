@@ -17,10 +17,12 @@ const FOLDERS: [&str; 7] =
 const LINES_MAX: [(&str, usize); 2] = [("README.md", 150), ("shared/ARCHITECTURE.md", 250)];
 
 /// Each client's file; the lines that point it at a server stand between two marks.
-const CLIENTS: [(&str, &str); 3] = [
+const CLIENTS: [(&str, &str); 5] = [
     ("azure-mgmt-scheduler 2.0.0", include_str!("../clients/python/connect_2_0_0.py")),
     ("azure-mgmt-scheduler 7.0.0", include_str!("../clients/python/connect_7_0_0.py")),
     ("azure-arm-scheduler 1.2.0-preview", include_str!("../clients/node/connect.js")),
+    ("azure-servicemanagement-legacy 0.20.8", include_str!("../clients/classic/python/connect.py")),
+    ("azure-scheduler 0.10.4", include_str!("../clients/classic/node/connect.js")),
 ];
 
 #[test]

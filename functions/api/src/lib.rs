@@ -84,6 +84,7 @@ impl Function {
             Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone());
         let ports = ManagePorts {
             collections: store.clone(),
+            cloud_services: store.clone(),
             jobs: store.clone(),
             history: store.clone(),
             browse: store,
@@ -108,6 +109,8 @@ impl Function {
             clock: clock.clone(),
             ids,
             access: Arc::new(RwLock::new(settings.access)),
+            // The gateway has ended TLS.
+            certificates: Arc::default(),
             scheme: Scheme::Https,
             build: build_info(),
             readiness: Arc::new(()),

@@ -24,6 +24,12 @@ pub enum AppError {
         /// The name of the collection in the request.
         name: String,
     },
+    /// The cloud service does not exist.
+    #[error("cloud service '{name}' not found")]
+    NoCloudService {
+        /// The name in the request.
+        name: String,
+    },
     /// The job does not exist.
     #[error("job '{name}' not found")]
     NoJob {
@@ -84,6 +90,7 @@ impl AppError {
             Self::Busy { .. } | Self::NotMade(_) => true,
             Self::NoCollection { .. }
             | Self::NoParent { .. }
+            | Self::NoCloudService { .. }
             | Self::NoJob { .. }
             | Self::Refused(_)
             | Self::ConditionFailed { .. }

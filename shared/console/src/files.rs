@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.cb9bed5b6f49.css",
-        bytes: include_bytes!("../dist/app.cb9bed5b6f49.css"),
-        gzip: include_bytes!("../dist/app.cb9bed5b6f49.css.gz"),
-        content_type: "text/css; charset=utf-8",
-        etag: "\"cb9bed5b6f4920834c00fa962928b1c4\"",
+        name: "app.50556e1cfc6d.js",
+        bytes: include_bytes!("../dist/app.50556e1cfc6d.js"),
+        gzip: include_bytes!("../dist/app.50556e1cfc6d.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"50556e1cfc6d7a7bd258c5e501fc1d47\"",
         is_hashed: true,
     },
     File {
-        name: "app.db955deef466.js",
-        bytes: include_bytes!("../dist/app.db955deef466.js"),
-        gzip: include_bytes!("../dist/app.db955deef466.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"db955deef4661189d8a99cf4050fa87a\"",
+        name: "app.fc4d3ae4c92d.css",
+        bytes: include_bytes!("../dist/app.fc4d3ae4c92d.css"),
+        gzip: include_bytes!("../dist/app.fc4d3ae4c92d.css.gz"),
+        content_type: "text/css; charset=utf-8",
+        etag: "\"fc4d3ae4c92d45448ec6c8053251c5f0\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"4450825675e3803296992cb43289d914\"",
+        etag: "\"fd9c0769695475aa2a587ae2d71b5238\"",
         is_hashed: false,
     },
     File {

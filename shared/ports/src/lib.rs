@@ -30,6 +30,6 @@ pub use id::IdSource;
 pub use queue::{DispatchQueue, QueueError, QueueMessage};
 pub use seal::{SealError, Sealer};
 pub use store::{
-    Attempts, Browse, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers,
-    Snapshots, StoreError, Timers,
+    Attempts, Browse, CloudServices, Collections, Counters, History, Jobs, Pulses, Removal,
+    RetryTimers, Snapshots, StoreError, Timers,
 };

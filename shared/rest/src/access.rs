@@ -48,6 +48,8 @@ pub enum Principal {
     Nobody,
     /// The owner of a token: its label, or the beginning of its hash.
     Token(Arc<str>),
+    /// The owner of a client certificate: its label, or the beginning of its thumbprint.
+    Certificate(Arc<str>),
     /// The subject of a JWT that the gateway has checked.
     Jwt(Arc<str>),
     /// The ARN of an identity of AWS that the gateway has checked.
@@ -105,6 +107,7 @@ impl Principal {
         match self {
             Self::Nobody => "nobody",
             Self::Token(_) => "token",
+            Self::Certificate(_) => "certificate",
             Self::Jwt(_) => "jwt",
             Self::Iam(_) => "iam",
         }
@@ -114,7 +117,7 @@ impl Principal {
     pub(crate) fn label(&self) -> &str {
         match self {
             Self::Nobody => "nobody",
-            Self::Token(label) | Self::Jwt(label) | Self::Iam(label) => label,
+            Self::Token(name) | Self::Certificate(name) | Self::Jwt(name) | Self::Iam(name) => name,
         }
     }
 }

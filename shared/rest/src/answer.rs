@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::failure::{ErrorCode, Failure};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+const XML: HeaderValue = HeaderValue::from_static("application/xml; charset=utf-8");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-ms-correlation-request-id");
@@ -24,7 +25,7 @@ const CLIENT_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 /// The maximum length of a client's request id that is echoed.
 const CLIENT_ID_BYTES_MAX: usize = 128;
 /// How long clients should wait after a 503, in seconds.
-const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+pub(crate) const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
 
 /// The answer of an operation.
 #[derive(Debug)]
@@ -53,6 +54,17 @@ impl Answer {
     /// An answer with a metrics page, which is plain text.
     pub(crate) fn plain(status: StatusCode, body: String) -> Self {
         Self { headers: vec![(CONTENT_TYPE, PLAIN)], ..Self::text(status, body) }
+    }
+
+    /// An answer with an XML document.
+    pub(crate) fn xml(status: StatusCode, body: String) -> Self {
+        Self { headers: vec![(CONTENT_TYPE, XML)], ..Self::text(status, body) }
+    }
+
+    /// Adds a header.
+    pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
     }
 
     /// Adds an `ETag` of the content: a hash of the body.

@@ -156,6 +156,10 @@ impl From<AppError> for Failure {
                 );
                 Self::new(ErrorCode::ResourceNotFound, message)
             }
+            AppError::NoCloudService { name } => Self::new(
+                ErrorCode::ResourceNotFound,
+                format!("The cloud service with name {name} was not found."),
+            ),
             AppError::NoJob { name } => {
                 Self::new(ErrorCode::NotFound, format!("Job '{name}' cannot be found."))
             }

@@ -16,6 +16,8 @@ mod access;
 mod answer;
 mod arm;
 mod call;
+mod certificates;
+mod classic;
 mod collections;
 mod convert;
 mod durations;
@@ -41,6 +43,7 @@ use axum::Router;
 use ports::{Clock, IdSource};
 
 pub use access::{Access, Principal, Scope, Token};
+pub use certificates::{ManagementCertificate, PresentedCertificate, Thumbprint};
 pub use failure::ErrorCode;
 pub use health::Readiness;
 pub use list::Scheme;
@@ -58,6 +61,8 @@ pub struct Rest {
     pub ids: Arc<dyn IdSource>,
     /// The callers that are allowed. The lock lets a process replace tokens without a restart.
     pub access: Arc<RwLock<Access>>,
+    /// The certificates that open the classic API beside the tokens. They are replaced as tokens are.
+    pub certificates: Arc<RwLock<Vec<ManagementCertificate>>>,
     /// The scheme of links in answers, unless a proxy names another in `X-Forwarded-Proto`.
     pub scheme: Scheme,
     /// The build that `/healthz` reports.

@@ -143,6 +143,13 @@ impl Listing {
         self.from = next;
     }
 
+    /// The items as a JSON array without a link to more; `None` if there are more than it has, and the
+    /// request did not ask for a window.
+    pub(crate) fn array(self) -> Option<String> {
+        let is_all = self.top.is_some() || self.from.is_none();
+        is_all.then(|| format!("[{}]", self.items))
+    }
+
     /// The answer: the items, and the link to the next page.
     pub(crate) fn answer(self, link: &Link) -> Answer {
         let next = if self.top.is_some() { None } else { self.from };

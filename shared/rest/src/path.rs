@@ -54,7 +54,7 @@ impl Captured {
 
     /// The value of a placeholder. If the route does not have it, this is the empty text, which is
     /// not a valid name.
-    fn get(&self, name: &str) -> &str {
+    pub(crate) fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(known, _)| *known == name);
         found.map_or("", |(_, value)| value)
     }

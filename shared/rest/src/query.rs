@@ -92,6 +92,12 @@ impl Query {
         self.wanted(&STATUS)
     }
 
+    /// The same, with a filter that may call the status a state, as clients of the classic API do.
+    pub(crate) fn wanted_classic_history(&self) -> Result<Wanted<Ending>, Failure> {
+        let by_state = || self.wanted(&Filter { property: "state", ..STATUS });
+        self.wanted(&STATUS).or_else(|failure| by_state().map_err(|_| failure))
+    }
+
     /// The part of a list of collections that the query asks for. These lists have no filter.
     pub(crate) fn wanted_collections(&self) -> Result<Wanted<Infallible>, Failure> {
         if self.get("$filter").is_some() {

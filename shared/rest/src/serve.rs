@@ -20,28 +20,54 @@ use crate::Rest;
 use crate::access::{Caller, Principal, Scope};
 use crate::answer::{Answer, guid};
 use crate::call::Call;
+use crate::classic;
 use crate::failure::{ErrorCode, Failure};
 use crate::path::Captured;
 use crate::query::Query;
 use crate::route::{self, Route, Version, find_route};
 
+/// A request as it was sent, and its id.
+pub(crate) struct Sent {
+    pub(crate) head: Arc<Parts>,
+    pub(crate) body: Body,
+    pub(crate) request_id: String,
+}
+
 /// Answers a request, and logs one line about it.
 pub(crate) async fn serve(State(rest): State<Arc<Rest>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
-    let head = Arc::new(head);
-    let request_id = guid(&rest.ids.new_id());
-    let found = find_route(&head.method, head.uri.path());
-    let route = found.as_ref().ok().map(|(route, _)| route.path);
-    let sent = Sent { head: Arc::clone(&head), body, request_id: request_id.clone() };
-    let answering = Box::pin(answer(Arc::clone(&rest), found, sent));
-    let answer = match catch_panics(answering, &request_id).await {
-        Ok(answer) => answer,
-        Err(failure) => {
-            log_cause(&failure, &request_id);
-            Answer::from(failure)
-        }
-    };
+    let (head, request_id) = (Arc::new(head), guid(&rest.ids.new_id()));
     let (method, path) = (&head.method, head.uri.path());
+    let is_classic = classic::is_classic(path);
+    // The classic API writes GUIDs in headers without dashes.
+    let request_id = if is_classic { request_id.replace('-', "") } else { request_id };
+    let sent = Sent { head: Arc::clone(&head), body, request_id: request_id.clone() };
+    let (route, answer) = if is_classic {
+        let found = classic::Route::find(method, path);
+        let answering = Box::pin(classic::answer(Arc::clone(&rest), found, sent));
+        let answer = catch_panics(answering, &request_id).await;
+        (
+            classic::pattern(path),
+            answer.unwrap_or_else(|fault| {
+                if let classic::Fault::Shared(failure) = &fault {
+                    log_cause(failure, &request_id);
+                }
+                fault.into()
+            }),
+        )
+    } else {
+        let found = find_route(method, path);
+        let route = found.as_ref().ok().map(|(route, _)| route.path);
+        let answering = Box::pin(answer(Arc::clone(&rest), found, sent));
+        let answer = catch_panics(answering, &request_id).await;
+        (
+            route,
+            answer.unwrap_or_else(|failure| {
+                log_cause(&failure, &request_id);
+                failure.into()
+            }),
+        )
+    };
     if let Some(metrics) = &rest.metrics {
         metrics.count_request(method, route, answer.status());
     }
@@ -60,27 +86,20 @@ fn is_routine(path: &str) -> bool {
 }
 
 /// Turns a panic into a failure of this one request, so that the process goes on serving others.
-async fn catch_panics(
-    mut answering: Pin<Box<impl Future<Output = Result<Answer, Failure>>>>,
+async fn catch_panics<E: From<Failure>>(
+    mut answering: Pin<Box<impl Future<Output = Result<Answer, E>>>>,
     request_id: &str,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, E> {
     poll_fn(|context| {
         // Unwind safe: after a panic the future is not polled again, so nothing sees a state that
         // it left half changed.
         catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))).unwrap_or_else(|_| {
             let error_type = ErrorType::RequestPanicked;
             tracing::error!(%error_type, request.id = request_id, "request handler panicked");
-            Poll::Ready(Err(Failure::internal(None)))
+            Poll::Ready(Err(Failure::internal(None).into()))
         })
     })
     .await
-}
-
-/// A request as it was sent, and its id.
-struct Sent {
-    head: Arc<Parts>,
-    body: Body,
-    request_id: String,
 }
 
 async fn answer(
@@ -95,12 +114,8 @@ async fn answer(
     let caller = if found.as_ref().is_ok_and(|(route, _)| route.is_public) {
         Caller { principal: Principal::Nobody, scope: Scope::Read }
     } else {
-        let access = rest.access.read().unwrap_or_else(PoisonError::into_inner);
-        access.check(&head.headers)?
+        caller(&rest, &head)?
     };
-    // A gateway that has checked the sender names it.
-    let principal = head.extensions.get::<Principal>().cloned().unwrap_or(caller.principal);
-    let caller = Caller { principal, ..caller };
     let (route, path) = found?;
     caller.scope.check(route.scope())?;
     let query = Query::parse(head.uri.query());
@@ -119,8 +134,17 @@ async fn answer(
     answer.map_err(|failure| if route.is_ours() { failure } else { failure.without_target() })
 }
 
+/// The sender of a request, who has to be known.
+pub(crate) fn caller(rest: &Rest, head: &Parts) -> Result<Caller, Failure> {
+    let access = rest.access.read().unwrap_or_else(PoisonError::into_inner);
+    let caller = access.check(&head.headers)?;
+    // A gateway that has checked the sender names it.
+    let principal = head.extensions.get::<Principal>().cloned().unwrap_or(caller.principal);
+    Ok(Caller { principal, ..caller })
+}
+
 /// Refuses a request without exactly one `Host`: a proxy in front may route it by another name.
-fn check_host(head: &Parts) -> Result<(), Failure> {
+pub(crate) fn check_host(head: &Parts) -> Result<(), Failure> {
     let mut hosts = head.headers.get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {
         (Some(_), None) => Ok(()),
@@ -133,7 +157,7 @@ fn check_host(head: &Parts) -> Result<(), Failure> {
     }
 }
 
-async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Failure> {
     match Limited::new(body, bytes_max).collect().await {
         Ok(body) => Ok(body.to_bytes().into()),
         Err(error) if error.is::<LengthLimitError>() => Err(Failure::new(
@@ -148,7 +172,7 @@ async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Failure> {
 }
 
 /// Parses strict JSON. The content type does not matter: some clients send none, or another one.
-fn parse_object(body: &[u8]) -> Result<Value, Failure> {
+pub(crate) fn parse_object(body: &[u8]) -> Result<Value, Failure> {
     let invalid = |message: String| Failure::new(ErrorCode::InvalidRequestContent, message);
     if body.trim_ascii().is_empty() {
         return Err(invalid("The body is empty; send a JSON object.".to_owned()));

@@ -53,6 +53,17 @@ pub(crate) fn job_path(view: &JobView) -> String {
 pub(crate) fn history(view: &ExecutionView) -> Value {
     let ExecutionView { place, collection, job, attempt, record } = view;
     let own = history_name(attempt, record.started_at);
+    json!({
+        "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
+        "type": "Microsoft.Scheduler/jobCollections/jobs/history",
+        "name": format!("{collection}/{job}/{own}"),
+        "properties": history_properties(view),
+    })
+}
+
+/// What is said of an attempt.
+pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
+    let ExecutionView { attempt, record, .. } = view;
     let mut properties = Map::new();
     let instants = [
         ("startTime", record.started_at),
@@ -82,12 +93,7 @@ pub(crate) fn history(view: &ExecutionView) -> Value {
     if attempt.role == Role::Notice {
         properties.insert(EXTENSIONS.to_owned(), json!({"action": "onFailure"}));
     }
-    json!({
-        "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
-        "type": "Microsoft.Scheduler/jobCollections/jobs/history",
-        "name": format!("{collection}/{job}/{own}"),
-        "properties": properties,
-    })
+    properties
 }
 
 /// Occurrences that were left out, in the form of an item of history.
@@ -143,7 +149,7 @@ fn collection_id(place: &ResourceGroup, name: &Name) -> String {
     )
 }
 
-fn status(status: &JobStatus) -> Value {
+pub(crate) fn status(status: &JobStatus) -> Value {
     let mut document = Map::new();
     let counters = &status.counters;
     let instants = [

@@ -19,6 +19,8 @@ use crate::table::{List, keys, transact_item as item};
 
 /// Of a switch: the collection has an action for occurrences that fail for good.
 pub(crate) const FAILURE_ACTION: &str = "failure_action";
+/// Of a collection: the label of the classic API. `label` alone may become a word of DynamoDB's.
+const LABEL: &str = "classic_label";
 
 impl DynamoStore {
     /// Reads a collection by its id, as it is now. Its switch knows where it is.
@@ -89,19 +91,33 @@ impl Collections for DynamoStore {
     ) -> Result<Saved, StoreError> {
         let place = keys::collection(&record.place, &record.collection.name);
         let document = write_collection(&record.collection.definition).to_string();
-        let change_sealed = match record.sealed {
-            Some(_) => ", sealed = :sealed",
-            None => " REMOVE sealed",
+        // What a collection may have or lack.
+        let optional = [
+            ("sealed", record.sealed.as_deref().map(bytes)),
+            (LABEL, record.label.as_deref().map(text)),
+        ];
+        let since = record.state_since.map(|since| ("state_since", Some(date(since))));
+        let (mut set, mut remove) = (String::new(), Vec::new());
+        let mut values = Vec::new();
+        for (name, value) in optional.into_iter().chain(since) {
+            if let Some(value) = value {
+                set.extend([", ", name, " = :", name]);
+                values.push((format!(":{name}"), value));
+            } else {
+                remove.push(name);
+            }
+        }
+        let remove = if remove.is_empty() {
+            String::new()
+        } else {
+            format!(" REMOVE {}", remove.join(", "))
         };
         // The change was checked against the jobs of the collection: no job may have been added since.
-        let state_since = record.state_since.map(|since| (":state_since", date(since)));
-        let set_state = state_since.as_ref().map_or("", |_| ", state_since = :state_since");
         let update = Update::builder()
             .table_name(&self.table.name)
             .set_key(Some(key(place)))
             .update_expression(format!(
-                "SET document = :document, on_since = :on_since, version = :next{set_state}\
-                 {change_sealed}"
+                "SET document = :document, on_since = :on_since, version = :next{set}{remove}"
             ))
             .condition_expression("version = :version AND uid = :uid AND job_count = :job_count")
             .expression_attribute_values(":document", text(document))
@@ -110,14 +126,9 @@ impl Collections for DynamoStore {
             .expression_attribute_values(":version", number(record.version))
             .expression_attribute_values(":uid", text(&record.collection.uid))
             .expression_attribute_values(":job_count", number(record.job_count));
-        let update = match &record.sealed {
-            Some(sealed) => update.expression_attribute_values(":sealed", bytes(sealed)),
-            None => update,
-        };
-        let update = match state_since {
-            Some((name, value)) => update.expression_attribute_values(name, value),
-            None => update,
-        };
+        let update = values
+            .into_iter()
+            .fold(update, |update, (name, value)| update.expression_attribute_values(name, value));
         let update = update.build();
         let mut items = vec![
             item(|it| Ok(it.update(update?)))?,
@@ -210,6 +221,7 @@ fn write(record: &CollectionRecord) -> Item {
         .number("job_count", record.job_count)
         .date("on_since", record.on_since)
         .maybe("state_since", record.state_since.map(date))
+        .maybe(LABEL, record.label.as_deref().map(text))
         .number("version", record.version)
         .done()
 }
@@ -234,6 +246,7 @@ pub(crate) fn read(item: &Item) -> Result<CollectionRecord, StoreError> {
         on_since: reader.date("on_since")?,
         sealed: reader.optional_bytes("sealed")?,
         state_since: reader.optional_date("state_since")?,
+        label: reader.optional_text(LABEL)?.map(str::to_owned),
         version: reader.number("version")?,
     })
 }

@@ -7,7 +7,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `at_rest`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
@@ -17,6 +17,8 @@
 //! | create a collection | name, switch, subscription in use | it does not exist |
 //! | replace a collection | name, switch, subscription in use | the version and the number of jobs that were read |
 //! | delete a collection | name, switch, purge timer | the version that was read |
+//! | store a cloud service | cloud service | the version before it, or that it does not exist |
+//! | delete a cloud service | cloud service | the version that was read |
 //! | create a job | definition, timer, the collection's count | it does not exist, or has expired; the collection has the version that was read, and is not full |
 //! | replace a job | definition, timer | the version that was read, and the generation if the timing changes |
 //! | delete a job | definition, timer, the collection's count | the version that was read |
@@ -48,6 +50,7 @@ mod attempt_key;
 mod attempts;
 mod batching;
 mod browse;
+mod cloud_services;
 mod collections;
 mod counters;
 mod definitions;

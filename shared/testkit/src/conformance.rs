@@ -1,4 +1,5 @@
-//! What the services rely on in [`Collections`](ports::Collections), [`Jobs`](ports::Jobs) and
+//! What the services rely on in [`Collections`](ports::Collections),
+//! [`CloudServices`](ports::CloudServices), [`Jobs`](ports::Jobs) and
 //! [`Snapshots`](ports::Snapshots), as tests for any back end.
 //!
 //! The store is one implementation over the DynamoDB API, and what answers that API differs: the
@@ -69,6 +70,7 @@ macro_rules! behaviours {
     };
 }
 
+pub mod cloud_services;
 pub mod collections;
 pub mod corruption;
 pub mod counts;
@@ -134,6 +136,7 @@ pub const KNOWN_DIFFERENCES: [Difference; 5] = [
 #[macro_export]
 macro_rules! conformance {
     ($open:path) => {
+        $crate::conformance_of_cloud_services!($open);
         $crate::conformance_of_collections!($open);
         $crate::conformance_of_corruption!($open);
         $crate::conformance_of_counts!($open);

@@ -21,11 +21,12 @@ use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
 use ports::store::{
-    CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest, PulseRecord, ResourceGroup,
+    CloudServiceRecord, CollectionRecord, Due, HistoryEntry, JobRecord, Page, PageRequest,
+    PulseRecord, ResourceGroup, Saved,
 };
 use ports::{
-    ActionSender, Browse, CertificateReader, Clock, Collections, DispatchQueue, History, IdSource,
-    Jobs, SealError, Sealer, StoreError, Timers,
+    ActionSender, Browse, CertificateReader, Clock, CloudServices, Collections, DispatchQueue,
+    History, IdSource, Jobs, SealError, Sealer, StoreError, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
@@ -42,6 +43,7 @@ where
     let dispatcher = Dispatcher::new(store.clone(), queue.clone(), events, clock.clone());
     ManagePorts {
         collections: store.clone(),
+        cloud_services: Arc::new(NoCloudServices),
         jobs: store.clone(),
         history: store,
         browse: Arc::new(NothingToBrowse),
@@ -203,6 +205,39 @@ impl Browse for NothingToBrowse {
         _collection_uid: &str,
         _page: PageRequest,
     ) -> Result<Page<JournalEntry>, StoreError> {
+        Self::fail()
+    }
+}
+
+/// Knows no cloud service, and refuses to store any: for tests that are not about them.
+#[derive(Debug, Clone, Copy)]
+pub struct NoCloudServices;
+
+impl NoCloudServices {
+    fn fail<T>() -> Result<T, StoreError> {
+        Err(StoreError::Refused("this test stores no cloud services".into()))
+    }
+}
+
+#[async_trait]
+impl CloudServices for NoCloudServices {
+    async fn find(&self, _place: &ResourceGroup) -> Result<Option<CloudServiceRecord>, StoreError> {
+        Ok(None)
+    }
+
+    async fn list(
+        &self,
+        _subscription: &PathSegment,
+        _page: PageRequest,
+    ) -> Result<Page<CloudServiceRecord>, StoreError> {
+        Ok(Page { items: Vec::new(), next: None })
+    }
+
+    async fn save(&self, _service: &CloudServiceRecord) -> Result<Saved, StoreError> {
+        Self::fail()
+    }
+
+    async fn delete(&self, _service: &CloudServiceRecord) -> Result<Saved, StoreError> {
         Self::fail()
     }
 }

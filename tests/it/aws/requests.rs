@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::world::{COLLECTION, QUEUE, World};
 
-fn fixture(name: &str) -> Value {
+pub(super) fn fixture(name: &str) -> Value {
     let path = format!("{}/events/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -32,6 +32,37 @@ async fn every_event_is_answered_in_the_shape_of_the_api() {
     let (status, document) = world.event(fixture("api-path-odd")).await;
     assert_eq!(status, 404);
     assert!(document["error"]["code"].is_string(), "{document}");
+}
+
+#[tokio::test]
+async fn the_console_lies_beside_the_api_and_needs_no_token() {
+    let world = World::new().await;
+    let get = |path: &str, accept: &str| {
+        json!({
+            "version": "2.0",
+            "rawPath": path,
+            "headers": {"accept": accept, "accept-encoding": "gzip"},
+            "requestContext": {"stage": "$default", "http": {"method": "GET"}},
+        })
+    };
+    for path in ["/", "/console"] {
+        let sent = world.answer(get(path, "text/html")).await;
+        assert_eq!(sent["statusCode"], 302, "{path}");
+        assert_eq!(sent["headers"]["location"], "/console/index.html", "{path}");
+    }
+    let other = world.answer(get("/", "application/json")).await;
+    assert_eq!(other["headers"].get("location"), None, "{other}");
+    let page = world.answer(get("/console/index.html", "text/html")).await;
+    assert_eq!(page["statusCode"], 200);
+    let headers = &page["headers"];
+    assert_eq!(headers["content-type"], "text/html; charset=utf-8");
+    assert!(headers["content-security-policy"].as_str().unwrap().starts_with("default-src 'none'"));
+    // Compressed bytes are no text, and the gateway takes them in Base64 alone.
+    assert_eq!(
+        (&headers["content-encoding"], &page["isBase64Encoded"]),
+        (&json!("gzip"), &json!(true))
+    );
+    assert_eq!(world.answer(get("/console/none.js", "*/*")).await["statusCode"], 404);
 }
 
 #[tokio::test]

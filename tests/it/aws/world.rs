@@ -227,10 +227,15 @@ impl World {
         self.event(event).await
     }
 
+    /// The answer of the API's function to an event, as the gateway gets it.
+    pub(super) async fn answer(&self, event: Value) -> Value {
+        let answer = self.api.answer(serde_json::from_value(event).unwrap()).await.unwrap();
+        serde_json::to_value(answer).unwrap()
+    }
+
     /// The API's answer to an event: status and document.
     pub(super) async fn event(&self, event: Value) -> (u16, Value) {
-        let answer = self.api.answer(serde_json::from_value(event).unwrap()).await.unwrap();
-        let answer = serde_json::to_value(answer).unwrap();
+        let answer = self.answer(event).await;
         let body = answer["body"].as_str().unwrap_or_default();
         let status = answer["statusCode"].as_u64().unwrap();
         (u16::try_from(status).unwrap(), serde_json::from_str(body).unwrap_or(Value::Null))

@@ -10,6 +10,7 @@ pub(crate) mod watch;
 mod world;
 
 mod changes;
+mod classic;
 mod collections;
 mod cost;
 mod day;

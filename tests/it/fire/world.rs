@@ -13,6 +13,8 @@ use app::{
     WantedFailures, WantedOccurrences,
 };
 use aws_sdk_dynamodb::Client;
+use axum::body::Body;
+use axum::http::Request;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
@@ -24,6 +26,7 @@ use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::work_item::{JobRef, encode_waiting};
 use embedded::Store;
+use http_body_util::BodyExt;
 use ports::store::{PageRequest, PulseOf, ResourceGroup};
 use ports::{Clock, Collections, History, Jobs};
 use recurrence::WrittenDate;
@@ -32,12 +35,14 @@ use serde_json::{Value, json};
 use store_dynamodb::{BatchingStore, DynamoStore, Meter, MeteredCall, ensure_table};
 use testkit::services::{CountedIds, fire_ports, manage_ports};
 use tokio::task::JoinSet;
+use tower::ServiceExt;
 
 use super::store::{Fronted, Trouble};
 use super::target::Behaviour::Fail;
 use super::target::{Moved, Noted, Still, Targets};
 use super::transit::{Parcel, Transit, full_minute};
 use super::watch::{Function, Watch, Watched};
+use crate::manage::api::api_over;
 
 const TABLE: &str = "minutehand";
 
@@ -184,6 +189,18 @@ impl World {
         };
         world.put_collection(properties).await;
         world
+    }
+
+    /// Sends a request to the API, and returns the status and the body of the answer.
+    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        self.fronted.stir();
+        let api = api_over(self.manage.clone(), self.clock.clone());
+        let request = Request::builder().method(method).uri(path).header("host", "localhost");
+        let request = request.header("x-ms-version", "2013-03-01");
+        let answer = api.oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
     /// Puts the collection `jc` with these properties.
@@ -627,6 +644,7 @@ fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Serv
         dispatcher: dispatcher.clone(),
         sealer: ports.sealer.clone(),
         ids: ports.ids.clone(),
+        cloud_services: dynamo.clone(),
         browse: dynamo.clone(),
         ..manage_ports(dynamo.clone(), queue, clock.clone())
     };

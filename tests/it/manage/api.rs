@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, RwLock};
 
+use app::Manage;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt;
+use ports::Clock;
 use rest::{Access, BuildInfo, Rest, Scheme, router};
 use testkit::services::CountedIds;
 use tower::ServiceExt;
@@ -16,13 +18,19 @@ pub(super) const COLLECTION: &str =
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/jc";
 
 pub(super) fn api(world: &World) -> Router {
+    api_over(world.manage.clone(), world.clock.clone())
+}
+
+/// An API that needs no token.
+pub(crate) fn api_over(manage: Manage, clock: Arc<dyn Clock>) -> Router {
     let text = || "test".to_owned();
     let build = BuildInfo { version: text(), commit: text(), store: text(), time_zones: text() };
     router(Rest {
-        manage: world.manage.clone(),
-        clock: world.clock.clone(),
+        manage,
+        clock,
         ids: Arc::new(CountedIds::default()),
         access: Arc::new(RwLock::new(Access::Open)),
+        certificates: Arc::default(),
         scheme: Scheme::Http,
         build,
         readiness: Arc::new(()),

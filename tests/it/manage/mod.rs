@@ -1,7 +1,7 @@
 //! Managing collections and jobs over the real store: every condition that the services rely on.
 
 mod ahead;
-mod api;
+pub(crate) mod api;
 mod collections;
 mod dead_letters;
 mod documents;

@@ -109,6 +109,7 @@ impl World {
         let manage = Manage::new(
             ManagePorts {
                 collections: jobs.clone(),
+                cloud_services: jobs.clone(),
                 jobs: jobs.clone(),
                 history: jobs.clone(),
                 browse: jobs.clone(),

@@ -135,6 +135,7 @@ fn collection() -> CollectionRecord {
         on_since: runtime::system_now(),
         sealed: None,
         state_since: None,
+        label: None,
         version: 1,
     }
 }

@@ -81,6 +81,13 @@ pub struct ServeArgs {
     /// within a second, without a restart.
     #[arg(long, value_name = "FILE", help_heading = ACCESS)]
     pub(super) token_file: Option<PathBuf>,
+    /// File with the thumbprint of each client certificate that opens the classic API, one per line
+    ///
+    /// A line is the SHA-1 or SHA-256 of a certificate, and may end with the subscription that it
+    /// opens; without one it opens all. # starts a comment. Changes take effect within a second,
+    /// without a restart.
+    #[arg(long, value_name = "FILE", help_heading = ACCESS)]
+    pub(super) management_certificates: Option<PathBuf>,
     /// Accept requests without a token; only on a loopback address
     #[arg(long, help_heading = ACCESS)]
     pub(super) no_auth: bool,

@@ -85,6 +85,7 @@ impl Parts {
     pub(super) fn manage(&self, settings: &ServeSettings) -> Manage {
         let ports = ManagePorts {
             collections: self.jobs.clone(),
+            cloud_services: self.jobs.clone(),
             jobs: self.jobs.clone(),
             history: self.jobs.clone(),
             browse: self.jobs.clone(),

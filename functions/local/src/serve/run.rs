@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
@@ -17,9 +18,9 @@ use super::build_info::BUILD;
 use super::console::with_console;
 use super::expire::expire;
 use super::files::FileShares;
-use super::http::{ServerTls, listen, prepare_tls};
+use super::http::{Clients, ServerTls, listen, prepare_tls};
 use super::parts::Parts;
-use super::secrets::{GeneratedToken, TokenFile, access_of};
+use super::secrets::{CERTIFICATES, GeneratedToken, Kind, TOKENS, WatchedFile, access_of};
 use super::settings::{Auth, ServeSettings};
 use super::signals::Signals;
 use super::state_count::count_states;
@@ -147,7 +148,11 @@ fn start_api(
         print_line("running without the API: no port is open");
         return Ok(None);
     };
-    let mut tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref())?;
+    let clients = match &settings.certificates {
+        Some(_) => Clients::Asked,
+        None => Clients::Anonymous,
+    };
+    let mut tls = prepare_tls(&settings.tls, settings.listen, parts.dir.as_ref(), clients)?;
     if let Some(files) = tls.as_mut().and_then(|tls| tls.files.take()) {
         tasks.start("certificate", |stop| files.watch(stop));
     }
@@ -156,12 +161,18 @@ fn start_api(
         None => (Scheme::Http, "http"),
     };
     let manage = parts.manage(&settings);
+    let certificates = settings.certificates;
+    let certificates = certificates
+        .map(|path| watched(path, CERTIFICATES, "certificates", tasks))
+        .transpose()?
+        .unwrap_or_default();
     let Tokens { access, made } = tokens(settings.auth, parts.dir.as_ref(), tasks)?;
     let api = with_console(rest::router(Rest {
         manage,
         clock: parts.clock.clone(),
         ids: parts.ids.clone(),
         access,
+        certificates,
         scheme,
         build: build_info(),
         readiness: parts.condition.clone(),
@@ -263,13 +274,23 @@ fn tokens(auth: Auth, dir: Option<&embedded::DataDir>, tasks: &mut Tasks) -> Res
             token.access
         }
         Auth::File(path) => {
-            let (file, access) = TokenFile::open(path)?;
-            let access = Arc::new(RwLock::new(access));
-            tasks.start("tokens", |stop| file.watch(access.clone(), stop));
-            return Ok(Tokens { access, made });
+            return Ok(Tokens { access: watched(path, TOKENS, "tokens", tasks)?, made });
         }
     };
     Ok(Tokens { access: Arc::new(RwLock::new(access)), made })
+}
+
+/// What a file says of callers. The file is watched for changes from here on.
+fn watched<T: Send + Sync + 'static>(
+    path: PathBuf,
+    kind: Kind<T>,
+    task: &'static str,
+    tasks: &mut Tasks,
+) -> Result<Arc<RwLock<T>>> {
+    let (file, content) = WatchedFile::open(path, kind)?;
+    let content = Arc::new(RwLock::new(content));
+    tasks.start(task, |stop| file.watch(content.clone(), stop));
+    Ok(content)
 }
 
 fn build_info() -> BuildInfo {

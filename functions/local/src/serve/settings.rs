@@ -28,6 +28,8 @@ pub struct ServeSettings {
     pub(super) storage: Storage,
     /// How callers are authenticated.
     pub(super) auth: Auth,
+    /// The file of client certificates that open the classic API.
+    pub(super) certificates: Option<PathBuf>,
     pub(super) tls: Tls,
     /// The parts of the scheduler that this process runs.
     pub(super) roles: Roles,
@@ -134,6 +136,7 @@ impl ServeSettings {
             listen: args.listen,
             storage: storage(args, &mut problems),
             auth: auth(args, token, &mut problems),
+            certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
             roles: roles(&args.roles),
             clock: clock(args),
@@ -230,6 +233,18 @@ fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Probl
         ));
     }
     Auth::Token(token.into())
+}
+
+fn certificates(args: &ServeArgs, problems: &mut Problems) -> Option<PathBuf> {
+    let path = args.management_certificates.clone()?;
+    problems.only_one(&[("--management-certificates", true), ("--no-auth", args.no_auth)]);
+    if args.tls_cert.is_none() && !args.tls_self_signed {
+        problems.add(
+            "--management-certificates needs TLS, in which clients present them: add --tls-cert and \
+             --tls-key, or --tls-self-signed",
+        );
+    }
+    Some(path)
 }
 
 fn tls(args: &ServeArgs, problems: &mut Problems) -> Tls {

@@ -6,10 +6,14 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::WantsClientCert;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{
+    ALL_VERSIONS, ClientConfig, ClientConnection, ConfigBuilder, RootCertStore, StreamOwned,
+    SupportedProtocolVersion,
+};
 use serde_json::Value;
 
 /// A response.
@@ -87,19 +91,36 @@ impl Request<'_> {
         name: &str,
         certificate: &Path,
     ) -> std::io::Result<Answer> {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(certificate).unwrap()).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let name = ServerName::try_from(name.to_owned()).unwrap();
-        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-        let mut stream = StreamOwned::new(connection, TcpStream::connect(to)?);
-        stream.write_all(self.text().as_bytes())?;
-        Answer::read(stream)
+        let config = tls(certificate, ALL_VERSIONS).with_no_client_auth();
+        exchange_tls(config, to, name, &self.text())
     }
+}
+
+/// A client that speaks these versions and trusts this certificate of a server.
+pub(crate) fn tls(
+    certificate: &Path,
+    versions: &[&'static SupportedProtocolVersion],
+) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(certificate).unwrap()).unwrap();
+    ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_root_certificates(roots)
+}
+
+/// Sends a request over TLS, and reads the response.
+pub(crate) fn exchange_tls(
+    config: ClientConfig,
+    to: SocketAddr,
+    name: &str,
+    request: &str,
+) -> std::io::Result<Answer> {
+    let name = ServerName::try_from(name.to_owned()).unwrap();
+    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut stream = StreamOwned::new(connection, TcpStream::connect(to)?);
+    stream.write_all(request.as_bytes())?;
+    Answer::read(stream)
 }
 
 /// Reads a response from a connection on which the request was sent by hand.

@@ -32,6 +32,8 @@ mod health;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod management;
+#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod runbook;

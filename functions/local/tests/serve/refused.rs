@@ -48,6 +48,10 @@ fn conflicting_arguments_are_refused() {
     refuses(&both, 2, &["--tls-self-signed and --insecure-http exclude each other"]);
     let alone = ["--tls-name", "scheduler.example"];
     refuses(&alone, 2, &["--tls-name is for the certificate of --tls-self-signed"]);
+    let list = ["--management-certificates", "c"];
+    refuses(&list, 2, &["--management-certificates needs TLS, in which clients present them"]);
+    let both = [&list[..], &["--tls-self-signed", "--no-auth"]].concat();
+    refuses(&both, 2, &["--management-certificates and --no-auth exclude each other"]);
     let both = ["--allow-private-targets", "--public-targets-only"];
     refuses(&both, 2, &["--allow-private-targets and --public-targets-only exclude each other"]);
 }
@@ -110,8 +114,13 @@ fn a_start_that_fails_says_why() {
         1,
         &["cannot read certificates in c"],
     );
+    let with_list = ["--memory", "--tls-self-signed", "--management-certificates"];
+    refuses(&[&with_list[..], &["none"]].concat(), 1, &["cannot read none"]);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
+    fs::write(&file, "# the build\n\n37F61B86 s1\n").unwrap();
+    let with_list = [&with_list[..], &[file.to_str().unwrap()]].concat();
+    refuses(&with_list, 1, &["file: line 3: it does not begin with a thumbprint"]);
     fs::write(&file, "").unwrap();
     refuses(&["--data", file.to_str().unwrap()], 1, &["is not a directory: give one with --data"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -21,6 +21,13 @@ use crate::error::AppError;
 /// The size of a page when all collections or jobs are read.
 const PAGE_ITEMS: u32 = 500;
 
+/// What a client says of a collection that it creates.
+pub(super) struct NewCollection {
+    pub(super) definition: CollectionDefinition,
+    /// The label of the classic API.
+    pub(super) label: Option<String>,
+}
+
 impl Manage {
     /// Reads a collection.
     ///
@@ -69,10 +76,11 @@ impl Manage {
             self.check_collection_condition(name, found.as_ref())?;
             let body = self.with_unsent_of_collection(body.clone(), found.as_ref()).await?;
             let wanted = accept_collection(&body)?;
-            match found {
-                Some(old) => self.replace(old, wanted, now).await,
-                None => self.create(place, name, wanted, now).await,
+            if let Some(old) = found {
+                return self.replace(old, wanted, now).await;
             }
+            let new = NewCollection { definition: wanted, label: None };
+            self.create(place, name, new, now).await
         });
         saved.await.map(CollectionView::from)
     }
@@ -201,13 +209,14 @@ impl Manage {
         Ok(body)
     }
 
-    async fn create(
+    pub(super) async fn create(
         &self,
         place: &ResourceGroup,
         name: &Name,
-        mut wanted: CollectionDefinition,
+        new: NewCollection,
         now: DateTime<Utc>,
     ) -> Result<Option<CollectionRecord>, AppError> {
+        let NewCollection { definition: mut wanted, label } = new;
         JobLimits::of(wanted.plan, wanted.quota.as_ref(), self.settings.plan_limits)?;
         self.check_one_free(place, name, wanted.plan).await?;
         let location =
@@ -222,6 +231,7 @@ impl Manage {
             job_count: 0,
             on_since: CollectionRecord::NEVER_SWITCHED,
             state_since: Some(now),
+            label,
             version: 1,
         };
         let after = &record.collection.definition;
@@ -230,7 +240,7 @@ impl Manage {
         Ok((saved == Saved::Kept).then_some(record))
     }
 
-    async fn replace(
+    pub(super) async fn replace(
         &self,
         old: CollectionRecord,
         mut wanted: CollectionDefinition,

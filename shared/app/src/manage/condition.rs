@@ -33,8 +33,16 @@ pub struct Condition {
 
 impl Etag {
     /// The `ETag` of a version. The id tells apart resources that had one name, one after the other.
-    fn new(uid: &str, version: u64) -> Self {
+    pub(super) fn new(uid: &str, version: u64) -> Self {
         Self(format!("{version}-{:08x}", fnv1a(uid.as_bytes())))
+    }
+}
+
+impl Etag {
+    /// The `ETag` without quotation marks, as a condition names it.
+    #[must_use]
+    pub fn inner(&self) -> &str {
+        &self.0
     }
 }
 
@@ -99,7 +107,8 @@ impl Manage {
         self.check_condition(record.map(Etag::from), || format!("job collection '{name}'"))
     }
 
-    fn check_condition(
+    /// Checks the condition against a version; `None` if the thing does not exist.
+    pub(super) fn check_condition(
         &self,
         etag: Option<Etag>,
         what: impl FnOnce() -> String,

@@ -16,6 +16,7 @@
 mod ahead;
 mod browse;
 mod check;
+mod cloud_services;
 mod collections;
 mod coming;
 mod condition;
@@ -38,8 +39,8 @@ use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
-    Browse, CertificateReader, Clock, Collections, DeadLetters, Disk, DispatchQueue, History,
-    IdSource, Jobs, Sealer,
+    Browse, CertificateReader, Clock, CloudServices, Collections, DeadLetters, Disk, DispatchQueue,
+    History, IdSource, Jobs, Sealer,
 };
 
 use crate::error::AppError;
@@ -48,6 +49,7 @@ use crate::fire::Dispatcher;
 pub use ahead::{Ahead, Overview, Upcoming, UpcomingOccurrence};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
+pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
 pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etag, Etags};
 pub use dead_letters::{AskedKind, AskedWork, DeadLetterView, LETTERS_MAX};
@@ -68,6 +70,8 @@ const CHANGE_ATTEMPTS_MAX: usize = 20;
 pub struct ManagePorts {
     /// Stores collections.
     pub collections: Arc<dyn Collections>,
+    /// Stores cloud services.
+    pub cloud_services: Arc<dyn CloudServices>,
     /// Stores jobs.
     pub jobs: Arc<dyn Jobs>,
     /// Reads what jobs have done.

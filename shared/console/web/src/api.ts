@@ -188,6 +188,62 @@ export interface Converted {
   problems: { kind: string; line?: number; path?: string; job: string | null; why: string; remedy: string }[];
 }
 
+/** How a subscription is doing. */
+export interface Overview {
+  headline: { kind: string; n?: number };
+  collections: { all: number; off: number };
+  jobs: { all: number };
+  late: { count: number; isLeast: boolean; oldest: string | null };
+  sweep: { at: string | null };
+  work: { at: string | null };
+  /** How many messages were given up, where the server counts them. */
+  deadLetters?: number | null;
+}
+
+/** An occurrence that failed for good. */
+export interface Failure {
+  at: string;
+  resourceGroup: string;
+  collection: string;
+  job: string;
+  message: string;
+  recent?: string | null;
+}
+
+/** A message that was delivered again and again, and never finished. */
+export interface DeadLetter {
+  id: string;
+  firstSentAt: string | null;
+  deliveries: number;
+  errorType: string | null;
+  resourceGroup: string | null;
+  collection: string | null;
+  job: string | null;
+  occurrence: string | null;
+  attempt: number | null;
+}
+
+/** Which dead letters something is done to. */
+export type Letters = { ids: string[] } | { all: true };
+
+export interface Upcoming {
+  items: { at: string; resourceGroup: string; collection: string; job: string; sentence: string; recent?: string | null }[];
+  complete: boolean;
+}
+
+/** How many occurrences fall due in each step of a time. */
+export interface Load {
+  from: string;
+  counts: number[];
+  /** When each step begins, where steps are days. */
+  starts: string[] | null;
+  jobs: number;
+  /** The fullest instants, and what is due then. */
+  top: { at: string; count: number; groups: { rule: string; count: number; names: string[] }[] }[];
+  /** Whether all jobs were read. */
+  isWhole: boolean;
+}
+
 export interface Page<T> {
   items: T[];
   /** Where the next page begins; `null` after the last. */
@@ -309,6 +365,13 @@ const ownCollection = (place: Place, collection: string) =>
   `/minutehand/v1/subscriptions/${enc(place.subscription)}/resourceGroups/${enc(place.group)}` +
   `/jobCollections/${enc(collection)}`;
 
+/** How many answers a count of occurrences is put together of. */
+const LOAD_PAGES_MAX = 20;
+/** How many of the fullest instants are kept. */
+const PEAKS_MAX = 5;
+
+const ownSubscription = (place: Place) => `/minutehand/v1/subscriptions/${enc(place.subscription)}`;
+
 const WORDS = ['name', 'state', 'sentence', 'zone', 'next', 'target', 'recent'] as const;
 const NUMBERS = ['executions', 'failures', 'faulted'] as const;
 
@@ -362,6 +425,34 @@ export const api = {
       `${ownCollection(place, collection)}/rows?${query}`,
     );
     return { items: rowsOf(answer.columns, answer.items), next: answer.position };
+  },
+  overview: (place: Place) => json<Overview>('GET', `${ownSubscription(place)}/overview`),
+  upcoming: (place: Place, query: Record<string, string>) =>
+    json<Upcoming>('GET', `${ownSubscription(place)}/upcoming?${new URLSearchParams(query)}`),
+  failures: (place: Place, since: Date) =>
+    json<{ items: Failure[] }>('GET', `${ownSubscription(place)}/failures?since=${enc(since.toISOString())}`),
+  deadLetters: () => json<{ about: number; items: DeadLetter[] }>('GET', '/minutehand/v1/deadletters'),
+  redrive: (letters: Letters) => json<{ moved: number }>('POST', '/minutehand/v1/deadletters/redrive', letters),
+  deleteLetters: (letters: Letters) => json<{ deleted: number }>('POST', '/minutehand/v1/deadletters/delete', letters),
+  /** Each answer counts some of the jobs: together they are all. */
+  async load(place: Place, query: Record<string, string>): Promise<Load> {
+    const whole: Load = { from: '', counts: [], starts: null, jobs: 0, top: [], isWhole: false };
+    let position: string | null = null;
+    for (let read = 0; read < LOAD_PAGES_MAX; read += 1) {
+      const asked = new URLSearchParams(query);
+      if (position !== null) asked.set('position', position);
+      const page: Omit<Load, 'isWhole'> & { position: string | null } =
+        await json('GET', `${ownSubscription(place)}/load?${asked}`);
+      whole.from = page.from;
+      whole.starts = page.starts;
+      whole.jobs += page.jobs;
+      whole.counts = page.counts.map((count, step) => count + (whole.counts[step] ?? 0));
+      whole.top = [...whole.top, ...page.top].sort((a, b) => b.count - a.count).slice(0, PEAKS_MAX);
+      position = page.position;
+      if (position === null) break;
+    }
+    whole.isWhole = position === null;
+    return whole;
   },
   why: (place: Place, collection: string, job: string, at: string) =>
     json<Why>('GET', `${ownPath(place, collection, job)}/why?at=${enc(at)}`),

@@ -62,9 +62,13 @@ function Empty({ onNew }: { onNew: () => void }) {
   );
 }
 
+/** How many collections are shown at first: of more, the name finds one. */
+const SHOWN = 200;
+
 function List({ all, filter, onChange }: { all: Collection[]; filter: string; onChange: () => void }) {
   const shown = all.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
   useListKeys('.coll td:first-child a');
+  const [most, setMost] = useState(SHOWN);
   const off = all.filter((one) => stateOf(one.properties.state) !== 'on').length;
   return (
     <>
@@ -78,9 +82,10 @@ function List({ all, filter, onChange }: { all: Collection[]; filter: string; on
         {shown.length === 0 ? <p class="none">No collection's name contains “{filter}”.</p> : (
           <table>
             <thead><tr><th>Name</th><th>State</th><th>Plan</th><th class="num">Jobs at most</th><th><span class="vh">Actions</span></th></tr></thead>
-            <tbody>{shown.map((one) => <Row key={one.name} one={one} onChange={onChange} />)}</tbody>
+            <tbody>{shown.slice(0, most).map((one) => <Row key={one.name} one={one} onChange={onChange} />)}</tbody>
           </table>
         )}
+        {shown.length > most && <p class="none">The first {grouped(most)} are shown. <button type="button" class="btn sm" onClick={() => setMost(most + SHOWN)}>Show more</button></p>}
       </section>
     </>
   );

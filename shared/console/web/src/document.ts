@@ -121,7 +121,7 @@ const isObject = (value: unknown): value is Document =>
 
 /**
  * What a PATCH has to say so that one document becomes another: `null` removes. What is the same is not
- * sent, so secrets, which no answer contains, stay as they are.
+ * sent, so secrets, which no answer contains, stay as they are. A schedule is replaced whole.
  */
 export function changes(from: Document, to: Document): Document {
   const changed: Document = {};
@@ -129,7 +129,7 @@ export function changes(from: Document, to: Document): Document {
     const [old, next] = [from[name], to[name]];
     if (JSON.stringify(old) === JSON.stringify(next)) continue;
     if (next === undefined) changed[name] = null;
-    else changed[name] = isObject(old) && isObject(next) ? changes(old, next) : next;
+    else changed[name] = name !== 'schedule' && isObject(old) && isObject(next) ? changes(old, next) : next;
   }
   return changed;
 }

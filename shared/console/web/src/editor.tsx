@@ -1,12 +1,14 @@
 // A new job, or a change of one: what is said on the left, what it means on the right.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, api, asArm, asCommand, asCurl, type Check, type Converted, type Document, type JobProperties, type Preview } from './api';
 import { at, changes, days, type Often, OFTEN, lineOf, often, put, text, times, toggleDay, WEEK_DAYS, withOften, withoutSecrets, withTimes } from './document';
-import { asError, useLoad } from './load';
+import { asError, type Loaded, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, guard, inPlace, place, route, say, tick } from './state';
 import { civil, grouped, isoSpan, mine, parts, until } from './time';
 import { capital } from './job';
+import { Bars } from './overview';
 import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui';
 
 /** How long the last key rests before the server is asked. */
@@ -46,13 +48,23 @@ function Duplicate({ collection, from }: { collection: string; from: string }) {
     null,
   );
   return (
-    <Panel of={loaded} rows={8}>
+    <Before of={loaded} title={`A job like ${from}`}>
       {(job) => {
         const { status: _, state: __, ...properties } = job.properties;
         const secrets = /"(authentication|queueMessage)"/.test(JSON.stringify(properties));
         return <Editor collection={collection} first={properties} startName="" old={null} note={secrets ? `Passwords and tokens of ${from} are not copied: enter them again.` : null} />;
       }}
-    </Panel>
+    </Before>
+  );
+}
+
+/** The page has its heading while its job is read. */
+function Before<T>({ of, title, children }: { of: Loaded<T>; title: string; children: (data: T) => ComponentChildren }) {
+  return (
+    <>
+      {of.data === null && <div class="head"><Title>{title}</Title></div>}
+      <Panel of={of} rows={8}>{children}</Panel>
+    </>
   );
 }
 
@@ -63,12 +75,12 @@ export function EditJob({ collection, name }: { collection: string; name: string
     null,
   );
   return (
-    <Panel of={loaded} rows={8}>
+    <Before of={loaded} title={name}>
       {(job) => {
         const { status: _, ...properties } = job.properties;
         return <Editor collection={collection} first={properties} startName={name} old={properties} />;
       }}
-    </Panel>
+    </Before>
   );
 }
 
@@ -218,7 +230,9 @@ function Editor({ collection, first, startName, old, note = null }: {
             {tab === 'as' && <Elsewhere collection={collection} name={name || 'NAME'} properties={withoutSecrets(properties) as JobProperties} />}
           </div>
         </div>
-        <Meaning asked={asked} problem={problem?.message ?? null} isExample={!isChanged && !old} zone={text(properties, 'recurrence.timeZone')} isEdit={old !== null} />
+        <Meaning asked={asked} problem={problem?.message ?? null} isExample={!isChanged && !old} zone={text(properties, 'recurrence.timeZone')} isEdit={old !== null}
+          collection={collection} onStart={(instant) => change(put(properties, 'startTime', instant))}
+          onTime={times(properties).includes(',') ? null : (time) => change(withTimes(properties, time).document)} />
       </div>
     </>
   );
@@ -276,6 +290,8 @@ function When({ properties, change, of }: FormProps) {
   const kind = often(properties);
   const [written, setWritten] = useState(times(properties));
   const [problem, setProblem] = useState<string | null>(null);
+  // What was typed stays as it was typed, unless the document has other times by now.
+  const isOwn = problem !== null || times(withTimes(properties, written).document) === times(properties);
   const set = (path: string, value: unknown) => change(put(properties, path, value));
   const write = (value: string) => {
     setWritten(value);
@@ -305,7 +321,7 @@ function When({ properties, change, of }: FormProps) {
           )}
           {(kind === 'day' || hasDays) && (
             <Field label="At" problem={problem ?? of('recurrence.schedule.hours') ?? of('recurrence.schedule.minutes')}>
-              {(field) => <input {...field} class="i" placeholder="02:30, 14:30" value={written} onInput={(event) => write(event.currentTarget.value)} />}
+              {(field) => <input {...field} class="i" placeholder="02:30, 14:30" value={isOwn ? written : times(properties)} onInput={(event) => write(event.currentTarget.value)} />}
             </Field>
           )}
         </div>
@@ -617,12 +633,17 @@ function Elsewhere({ collection, name, properties }: { collection: string; name:
   );
 }
 
-function Meaning({ asked, problem, isExample, zone, isEdit }: {
+function Meaning({ asked, problem, isExample, zone, isEdit, collection, onStart, onTime }: {
   asked: Asked;
   problem: string | null;
   isExample: boolean;
   zone: string;
   isEdit: boolean;
+  collection: string;
+  /** Takes an instant as the start. */
+  onStart: (instant: string) => void;
+  /** Takes another time of the day; `null` if the job has more than one. */
+  onTime: ((time: string) => void) | null;
 }) {
   tick.value;
   const { preview, check, took } = asked;
@@ -634,6 +655,11 @@ function Meaning({ asked, problem, isExample, zone, isEdit }: {
     before.current = sentence;
     return sentence === null ? [] : words(old, sentence);
   }, [sentence]);
+  // The first one of the rule itself, if saving fires, too.
+  const first = preview?.firesOnSave ? preview.occurrences[1] : preview?.occurrences[0];
+  const startInstead = preview?.firesOnSave && first
+    ? <button type="button" class="btn sm" onClick={() => onStart(first.at)}>Start on {dayOf(first.local)} at {first.local.slice(11, 16)} instead</button>
+    : null;
   return (
     <aside class="sheet pv" aria-labelledby="meaning">
       <header>
@@ -644,10 +670,10 @@ function Meaning({ asked, problem, isExample, zone, isEdit }: {
       <p class="vh" aria-live="polite">{spoken}</p>
       {asked.error && <ErrorPanel error={asked.error} />}
       {check?.warnings.map((warning) => (
-        <div class="warn" key={warning.message}><i aria-hidden="true">▲</i><span>{warning.message}</span></div>
+        <div class="warn" key={warning.message}><i aria-hidden="true">▲</i><span>{warning.message} {warning.kind === 'firesOnSave' && startInstead}</span></div>
       ))}
       {!check && preview?.firesOnSave && (
-        <div class="warn"><i aria-hidden="true">▲</i><span><b>It also fires at once when you save,</b> since no start is given.</span></div>
+        <div class="warn"><i aria-hidden="true">▲</i><span><b>It also fires at once when you save,</b> since no start is given. {startInstead}</span></div>
       )}
       {isEdit && check?.change && <Change change={check.change} zone={zone || 'UTC'} />}
       {preview && (
@@ -674,7 +700,56 @@ function Meaning({ asked, problem, isExample, zone, isEdit }: {
           </p>
         </>
       )}
+      {first && !asked.error && <Neighbours collection={collection} at={Date.parse(first.at)} local={first.local} onTime={onTime} />}
     </aside>
+  );
+}
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+/** How far from the wanted minute a quieter one is looked for. */
+const NEAR = 15;
+
+/** The quietest minute near another, the nearest of those that are alike. */
+export function quieter(counts: number[], minute: number): number {
+  let best = minute;
+  for (let away = 1; away <= NEAR; away += 1) {
+    for (const next of [minute + away, minute - away]) {
+      if ((counts[next] ?? Infinity) < (counts[best] ?? 0)) best = next;
+    }
+  }
+  return best;
+}
+
+/** What else of the collection is due around the first occurrence, and a minute that has less. */
+function Neighbours({ collection, at: instant, local, onTime }: {
+  collection: string;
+  at: number;
+  local: string;
+  onTime: ((time: string) => void) | null;
+}) {
+  const { subscription, group } = place.value;
+  const minute = Number(local.slice(14, 16));
+  const from = instant - minute * MINUTE_MS - (instant % MINUTE_MS);
+  const load = useLoad(`neighbours ${subscription}/${group}/${collection} ${from}`, () => api.load(place.value, {
+    collection: `${group}/${collection}`, from: new Date(from).toISOString(), to: new Date(from + HOUR_MS).toISOString(), step: 'PT1M',
+  }), null);
+  // What is missing here keeps no one from saving.
+  if (load.data === null) return null;
+  const { counts } = load.data;
+  const here = counts[minute] ?? 0;
+  const other = quieter(counts, minute);
+  const hour = local.slice(11, 13);
+  const name = (of: number) => `${hour}:${String(of).padStart(2, '0')}`;
+  const due = (count: number) => `${count === 0 ? 'nothing' : grouped(count)}${count === 0 ? ' else' : ''}`;
+  return (
+    <div class="load">
+      <p>
+        {here === 0 ? <>Of {collection}, nothing else is due at {name(minute)}.</> : <><b>{grouped(here)} of {collection}</b> {here === 1 ? 'is' : 'are'} due at {name(minute)}.</>}
+        {other !== minute && onTime && <> {name(other)} has {due(counts[other] ?? 0)}. <button type="button" class="btn sm" onClick={() => onTime(name(other))}>Take {name(other)}</button></>}
+      </p>
+      {counts.some((count) => count > 0) && <Bars data={load.data} step={MINUTE_MS} zone="UTC" labels={[...[0, 15, 30, 45].map(name), `${String((Number(hour) + 1) % 24).padStart(2, '0')}:00`]} mark={minute} label={`Occurrences of ${collection} a minute`} />}
+    </div>
   );
 }
 

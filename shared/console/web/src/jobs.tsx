@@ -99,6 +99,7 @@ export function Jobs({ collection }: { collection: string }) {
           </div>
         </div>
         <div class="acts">
+          <a class="btn" href={`${inPlace('calendar')}?collection=${encodeURIComponent(collection)}`}>Calendar</a>
           <a class="btn" href={inPlace('journal', collection)}>Journal</a>
           {may('write') && <a class="btn go" href={inPlace('new', collection)}>New job <Key>n</Key></a>}
         </div>

@@ -2,10 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, api, type Entry } from './api';
 import { useListKeys } from './keys';
-import { asError } from './load';
+import { asError, useLoad } from './load';
 import { inPlace, place, route, setQuery, zoneChoice } from './state';
 import { shownZone, withOffset } from './time';
-import { Crumbs, ErrorPanel, Field, Skeleton, Title } from './ui';
+import { Crumbs, ErrorPanel, Field, Panel, Skeleton, Title } from './ui';
 
 /** Reads page after page, as far as one asks. */
 function useEntries(collection: string, job: string) {
@@ -33,7 +33,33 @@ function useEntries(collection: string, job: string) {
   return { entries, next, error, more: () => void read(next, () => false), again: () => void read(null, () => false) };
 }
 
-export function Journal({ collection }: { collection: string }) {
+/** The journal of a collection; without one, a choice of them. */
+export function Journal({ collection }: { collection: string | null }) {
+  return collection === null ? <Choose /> : <Entries collection={collection} />;
+}
+
+function Choose() {
+  const { subscription, group } = place.value;
+  const loaded = useLoad(`journals ${subscription}/${group}`, () => api.collections(place.value, null), null);
+  useListKeys('.coll td:first-child a');
+  return (
+    <>
+      <div class="head"><div><p class="eyebrow">{subscription} / {group}</p><Title>Journal</Title></div></div>
+      <section class="sheet coll" aria-label="Journals">
+        <Panel of={loaded} rows={4}>
+          {(data) => (data.items.length === 0 ? <p class="none">No collections in {subscription} / {group} yet, so nothing has changed.</p> : (
+            <table>
+              <thead><tr><th>Whose changes</th></tr></thead>
+              <tbody>{data.items.map((one) => <tr key={one.name}><td><a href={inPlace('journal', one.name)}><b>{one.name}</b></a></td></tr>)}</tbody>
+            </table>
+          ))}
+        </Panel>
+      </section>
+    </>
+  );
+}
+
+function Entries({ collection }: { collection: string }) {
   const job = route.value.query.get('job') ?? '';
   const [written, setWritten] = useState(job);
   const { entries, next, error, more, again } = useEntries(collection, job);

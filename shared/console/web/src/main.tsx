@@ -2,7 +2,9 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, clockOffset, isRefused, takeToken, token } from './api';
+import { Calendar } from './calendar';
 import { Collections } from './collections';
+import { DeadLetters } from './dead';
 import { EditJob, NewJob } from './editor';
 import { JobPage } from './job';
 import { Import } from './import';
@@ -10,9 +12,10 @@ import { Journal } from './journal';
 import { Jobs } from './jobs';
 import { useKeys } from './keys';
 import { useLoad } from './load';
+import { Overview } from './overview';
 import { Settings } from './settings';
 import { SignIn } from './signin';
-import { go, guard, inPlace, link, me, place, route, said, theme, tick } from './state';
+import { go, guard, inPlace, lastCollection, link, me, place, route, said, theme, tick } from './state';
 import { mine, now, parts } from './time';
 import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
@@ -20,11 +23,10 @@ import { WhyPage } from './why';
 takeToken();
 addEventListener('hashchange', takeToken, true);
 
+/** The pages of the rail: what happens, and below it what one does more rarely. */
 const PAGES = [
-  ['collections', 'Collections', 'g c'],
-  ['why', 'Why not?', 'g w'],
-  ['import', 'Import', 'g i'],
-  ['settings', 'Settings', 'g s'],
+  [['overview', 'Overview'], ['collections', 'Collections'], ['calendar', 'Calendar'], ['why', 'Why not?'], ['dead', 'Dead letters']],
+  [['import', 'Import'], ['journal', 'Journal'], ['settings', 'Settings']],
 ] as const;
 
 function Mark() {
@@ -47,8 +49,12 @@ function App() {
   useKeys({
     '/': () => finding.current?.focus(),
     '?': () => setHelps(true),
+    'g o': () => go(inPlace('overview')),
     'g c': () => go(inPlace('collections')),
+    'g l': () => go(inPlace('calendar')),
+    'g j': () => go(lastCollection.value ? inPlace('jobs', lastCollection.value) : inPlace('collections')),
     'g w': () => go(inPlace('why')),
+    'g d': () => go(inPlace('dead')),
     'g i': () => go(inPlace('import')),
     'g s': () => go(link('settings')),
   });
@@ -63,8 +69,12 @@ function App() {
             <span>{me.value?.home === 'aws' ? `AWS ${me.value.region}` : location.host}<span class="vh">: change</span></span>
           </a>
           <nav aria-label="Main">
-            {PAGES.map(([key, label]) => (
-              <a key={key} href={key === 'settings' ? link(key) : inPlace(key)} aria-current={page.section === key ? 'page' : undefined}>{label}</a>
+            {PAGES.map((pages, row) => (
+              <div key={row} class="part">
+                {pages.map(([key, label]) => (
+                  <a key={key} href={key === 'settings' ? link(key) : inPlace(key)} aria-current={page.section === key ? 'page' : undefined}>{label}</a>
+                ))}
+              </div>
             ))}
           </nav>
           <div class="foot">
@@ -97,12 +107,15 @@ function current() {
   if (first === undefined || (first === 'in' && (page === 'collections' || page === undefined))) {
     return { section: 'collections', title: 'Collections', body: <Collections /> };
   }
+  if (first === 'in' && page === 'overview') return { section: 'overview', title: 'Overview', body: <Overview key={`${place.value.subscription}/${place.value.group}`} /> };
+  if (first === 'in' && page === 'calendar') return { section: 'calendar', title: 'Calendar', body: <Calendar key={place.value.subscription} /> };
   if (first === 'in' && page === 'why') return { section: 'why', title: 'Why not?', body: <WhyPage key={`${collection}/${job}`} /> };
+  if (first === 'in' && page === 'dead') return { section: 'dead', title: 'Dead letters', body: <DeadLetters /> };
+  if (first === 'in' && page === 'journal') return { section: 'journal', title: `Journal${collection ? ` of ${collection}` : ''}`, body: <Journal key={collection} collection={collection ?? null} /> };
   if (first === 'in' && page === 'import') return { section: 'import', title: 'Import', body: <Import /> };
   if (first === 'in' && collection) {
     const section = 'collections';
     if (page === 'jobs') return { section, title: collection, body: <Jobs key={collection} collection={collection} /> };
-    if (page === 'journal') return { section, title: `Journal of ${collection}`, body: <Journal key={collection} collection={collection} /> };
     if (page === 'new') return { section, title: 'New job', body: <NewJob collection={collection} /> };
     if (page === 'job' && job) return { section, title: job, body: <JobPage key={`${collection}/${job}`} collection={collection} name={job} /> };
     if (page === 'edit' && job) return { section, title: `Edit ${job}`, body: <EditJob key={`${collection}/${job}`} collection={collection} name={job} /> };
@@ -124,6 +137,8 @@ function Find({ field }: { field: { current: HTMLInputElement | null } }) {
     const [collection, job] = value.trim().split('/').map((part) => part.trim());
     if (!collection) return;
     setValue('');
+    // The page that opens takes the focus.
+    field.current?.blur();
     go(job ? inPlace('job', collection, job) : inPlace('jobs', collection));
   };
   return (
@@ -163,8 +178,8 @@ function ThemeButton() {
 }
 
 const HELP = [
-  ['/', 'go to a collection or a job'], ['g c', 'collections'], ['g w', 'why not'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
-  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before, after'],
+  ['/', 'go to a collection or a job'], ['g o', 'overview'], ['g c', 'collections'], ['g j', 'jobs of the last collection'], ['g l', 'calendar'], ['g w', 'why not'], ['g d', 'dead letters'], ['g i', 'import'], ['g s', 'settings'], ['n', 'new'],
+  ['j k ↑ ↓', 'move in a list'], ['Enter', 'open'], ['x, Shift x', 'choose one, a range'], ['e', 'edit'], ['w', 'why'], ['[ ]', 'the occurrence before or after; in the calendar, the time'], ['d w m', 'in the calendar: day, week, month'],
   ['r', 'run now'], ['s', 'switch on or off'], ['y', 'copy as a command'], ['Ctrl Enter', 'save'],
   ['Ctrl /', 'form or JSON'], ['Esc', 'back'], ['?', 'these keys'],
 ] as const;

@@ -102,3 +102,15 @@ effect(() => {
 /** The address of a page of the place that is shown. */
 export const inPlace = (...parts: string[]) =>
   link('in', place.value.subscription, place.value.group, ...parts);
+
+const LAST = 'minutehand.collection';
+
+/** The collection whose jobs were looked at last. */
+export const lastCollection = signal(localStorage.getItem(LAST) ?? '');
+
+effect(() => {
+  const [first, , , page, collection] = route.value.parts;
+  if (first !== 'in' || page !== 'jobs' || !collection) return;
+  lastCollection.value = collection;
+  localStorage.setItem(LAST, collection);
+});

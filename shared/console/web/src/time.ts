@@ -15,6 +15,9 @@ export function shownZone(job: string | undefined): string {
   return isZone(zone) ? zone : 'UTC';
 }
 
+/** The zone in which instants of many jobs are shown. */
+export const wideZone = () => (zoneChoice.value === 'UTC' ? 'UTC' : mine);
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -106,4 +109,51 @@ export function isoSpan(text: string): string {
   const [days, hours, minutes, seconds] = found.slice(1).map((part) => Number(part ?? 0));
   const all = (((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0);
   return all === 0 ? '0 s' : span(all * 1_000);
+}
+
+const DAY_MS = 86_400_000;
+
+/** The date on a zone's clock, as `2027-03-14`. */
+export function dayOf(at: number, zone: string): string {
+  const found = format(zone, { year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(at);
+  const of = (type: string) => found.find((part) => part.type === type)?.value ?? '';
+  return `${of('year')}-${of('month')}-${of('day')}`;
+}
+
+/** A date some days later. */
+export const dayAfter = (day: string, days: number) =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+
+/** The Monday of the week that holds a date; of this week if the text is no date. */
+export function mondayOf(day: string): string {
+  const date = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(date.getTime())) return mondayOf(new Date(now()).toISOString().slice(0, 10));
+  return dayAfter(day, -((date.getUTCDay() + 6) % 7));
+}
+
+/** When a date begins on a zone's clock. */
+export function startOfDay(day: string, zone: string): number {
+  const utc = Date.parse(`${day}T00:00:00Z`);
+  let at = utc;
+  // The offset is that of the result, so the second round corrects the first.
+  for (let round = 0; round < 2; round += 1) at = utc - offsetMs(at, zone);
+  return at;
+}
+
+function offsetMs(at: number, zone: string): number {
+  const found = /^([+−])(\d\d):(\d\d)/.exec(parts(at, zone).offset);
+  if (!found) return 0;
+  const minutes = Number(found[2]) * 60 + Number(found[3]);
+  return (found[1] === '−' ? -minutes : minutes) * 60_000;
+}
+
+/** The month of a date, as `2027-03`. */
+export const monthOf = (day: string) => day.slice(0, 7);
+
+const SHARES: [number, string][] = [[0.95, 'nearly all'], [0.6, 'two thirds'], [0.45, 'half'], [0.3, 'a third'], [0.22, 'a quarter'], [0.18, 'a fifth']];
+
+/** A part of a whole in words; the exact number of hundredths if it is small. */
+export function shareOf(part: number): string {
+  const words = part >= 0.75 && part < 0.95 ? null : SHARES.find(([least]) => part >= least)?.[1];
+  return words ?? `${Math.round(part * 100)} %`;
 }

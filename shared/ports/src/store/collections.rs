@@ -43,6 +43,8 @@ pub struct CollectionRecord {
     pub sealed: Option<Vec<u8>>,
     /// Since when it has its state; `None` if an earlier version stored it.
     pub state_since: Option<DateTime<Utc>>,
+    /// The label that a client of the classic API gave it, as it was sent.
+    pub label: Option<String>,
     /// The number of this change of the collection.
     pub version: u64,
 }

@@ -12,6 +12,7 @@
 
 mod attempts;
 mod browse;
+mod cloud_services;
 mod collections;
 mod counters;
 mod error;
@@ -27,6 +28,7 @@ pub use attempts::{
     Attempts, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry, Recorded,
 };
 pub use browse::Browse;
+pub use cloud_services::{CloudServiceRecord, CloudServices};
 pub use collections::{CollectionRecord, Collections, ResourceGroup};
 pub use counters::{AfterUpdate, Counted, CounterUpdate, Counters, CountersAdd};
 pub use error::StoreError;

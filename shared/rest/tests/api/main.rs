@@ -5,6 +5,10 @@
 //! and with real clients.
 
 #[cfg(test)]
+mod certificates;
+#[cfg(test)]
+mod classic;
+#[cfg(test)]
 mod every_answer;
 mod extensions;
 #[cfg(test)]

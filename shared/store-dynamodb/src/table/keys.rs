@@ -45,6 +45,14 @@ pub(crate) fn collection_path(pk: &str, sk: &str) -> String {
     format!("{subscription}/{group}/{name}")
 }
 
+/// The cloud service of a resource group.
+pub(crate) fn cloud_service(place: &ResourceGroup) -> Key {
+    key(subscription(&place.subscription), format!("{CLOUD_SERVICES}{}", place.group.key()))
+}
+
+/// The prefix of the sort key of every cloud service.
+pub(crate) const CLOUD_SERVICES: &str = "G#";
+
 /// The prefix of the sort key of every collection.
 pub(crate) const COLLECTIONS: &str = "C#";
 

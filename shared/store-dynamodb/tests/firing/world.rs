@@ -235,6 +235,7 @@ pub(crate) fn collection() -> CollectionRecord {
         on_since: at(-1_000),
         sealed: None,
         state_since: None,
+        label: None,
         version: 1,
     }
 }

@@ -48,6 +48,7 @@ pub(crate) fn collection_in(subscription: &str, group: &str, name: &str) -> Coll
         on_since: now(),
         sealed: None,
         state_since: Some(now()),
+        label: None,
         version: 1,
     }
 }

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::operation::scan::builders::ScanFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::name::{Name, PathSegment};
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved};
-use ports::{Collections, Jobs, Snapshots, StoreError};
+use ports::{CloudServices, Collections, Jobs, Snapshots, StoreError};
 use tokio::task::JoinSet;
 
 use super::records::{collection, job, now};
@@ -28,6 +28,7 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 #[derive(Clone)]
 pub struct Subject {
     collections: Arc<dyn Collections>,
+    cloud_services: Arc<dyn CloudServices>,
     jobs: Arc<dyn Jobs>,
     snapshots: Arc<dyn Snapshots>,
     /// The table itself: for what the port does not show, and for damage.
@@ -39,7 +40,7 @@ pub struct Subject {
 
 impl Subject {
     /// A store on a table that exists and is empty; `open` makes it from a client and that table.
-    pub fn new<S: Collections + Jobs + Snapshots + 'static>(
+    pub fn new<S: Collections + CloudServices + Jobs + Snapshots + 'static>(
         client: &Client,
         table: &str,
         open: impl FnOnce(Client, String) -> S,
@@ -49,6 +50,7 @@ impl Subject {
         let store = Arc::new(open(Client::from_conf(counted), table.to_owned()));
         Self {
             collections: store.clone(),
+            cloud_services: store.clone(),
             jobs: store.clone(),
             snapshots: store,
             client: client.clone(),
@@ -60,6 +62,11 @@ impl Subject {
     /// Deletes the table. A test that fails leaves it to be looked at.
     pub async fn close(self) {
         self.client.delete_table().table_name(self.table).send().await.unwrap();
+    }
+
+    /// The store of cloud services.
+    pub(crate) fn cloud_services(&self) -> &dyn CloudServices {
+        self.cloud_services.as_ref()
     }
 
     /// A collection that is there.

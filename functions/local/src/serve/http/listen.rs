@@ -26,7 +26,8 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use ports::Clock;
-use runtime::SystemClock;
+use rest::PresentedCertificate;
+use runtime::{SystemClock, system_now};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
@@ -36,6 +37,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::client_certificates::{is_refused, presented};
 use super::timeouts::WriteTimeout;
 use crate::serve::tasks::Stop;
 
@@ -110,7 +112,7 @@ async fn serve(accepted: Accepted, tls: Option<TlsAcceptor>, api: Router, until:
     // A response is written in one piece, so delaying it for more data would gain nothing.
     let _ = socket.set_nodelay(true);
     let Some(tls) = tls else {
-        return serve_requests(WriteTimeout::new(socket), api, until).await;
+        return serve_requests(WriteTimeout::new(socket), None, api, until).await;
     };
     let handshake = timeout(HANDSHAKE_MAX, shake_hands(socket, tls));
     let shaken = tokio::select! {
@@ -119,11 +121,19 @@ async fn serve(accepted: Accepted, tls: Option<TlsAcceptor>, api: Router, until:
         () = until.make_room.notified() => return,
     };
     match shaken {
-        Ok(Ok(Shaken::Tls(stream))) => serve_requests(*stream, api, until).await,
+        Ok(Ok(Shaken::Tls(stream))) => {
+            let chain = stream.get_ref().1.peer_certificates();
+            let certificate = chain.and_then(<[_]>::first).and_then(|own| presented(own));
+            serve_requests(*stream, certificate, api, until).await;
+        }
         Ok(Ok(Shaken::Plain(socket))) => {
             tracing::info!(%peer, "request without TLS refused: clients have to use https");
-            serve_requests(socket, use_https(), until).await;
+            serve_requests(socket, None, use_https(), until).await;
         }
+        Ok(Err(error)) if is_refused(&error) => tracing::warn!(
+            %peer, %error,
+            "client certificate refused: it has to be of version 3, and an RSA key of 2048 bits or more"
+        ),
         Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
         Err(_) => tracing::debug!(%peer, "TLS handshake timed out"),
     }
@@ -156,12 +166,21 @@ fn use_https() -> Router {
     Router::new().fallback(move || async move { (StatusCode::BAD_REQUEST, headers, BODY) })
 }
 
-/// Answers the requests of a connection, one after the other.
-async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin, api: Router, until: Until) {
+/// Answers the requests of a connection, one after the other. All are of the owner of `certificate`.
+async fn serve_requests(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    certificate: Option<PresentedCertificate>,
+    api: Router,
+    until: Until,
+) {
     let api = TowerToHyperService::new(api);
     let (busy, mut is_busy) = watch::channel(false);
     let busy = Arc::new(busy);
-    let limited = service_fn(move |request: Request<Incoming>| {
+    let limited = service_fn(move |mut request: Request<Incoming>| {
+        if let Some(certificate) = certificate {
+            let certificate = PresentedCertificate { at: system_now(), ..certificate };
+            request.extensions_mut().insert(certificate);
+        }
         let is_last = request.headers().contains_key(TRANSFER_ENCODING);
         let answer = timeout(REQUEST_MAX, api.call(request));
         let busy = busy.clone();

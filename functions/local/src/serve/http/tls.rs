@@ -38,6 +38,7 @@ use x509_cert::ext::pkix::name::GeneralName;
 use zeroize::Zeroizing;
 
 use super::certificate_files::{CertificateFiles, certified};
+use super::client_certificates::{AnyCertificate, Clients};
 use crate::serve::secrets::{read_private_file, write_private_file};
 use crate::serve::settings::Tls;
 
@@ -62,17 +63,18 @@ pub(in crate::serve) fn prepare_tls(
     tls: &Tls,
     listen: SocketAddr,
     dir: Option<&DataDir>,
+    clients: Clients,
 ) -> Result<Option<ServerTls>> {
     match tls {
         Tls::Off => Ok(None),
         Tls::Files { certificate, key } => {
             let files = CertificateFiles::open(certificate, key)?;
-            let acceptor = acceptor(files.current())?;
+            let acceptor = acceptor(files.current(), clients)?;
             Ok(Some(ServerTls { acceptor, note: None, files: Some(files), _temporary: None }))
         }
         Tls::SelfSigned(names) => {
             let names = ServerNames { address: listen.ip(), more: names };
-            self_signed(names, dir).map(Some)
+            self_signed(names, dir, clients).map(Some)
         }
     }
 }
@@ -105,7 +107,11 @@ impl ServerNames<'_> {
     }
 }
 
-fn self_signed(names: ServerNames<'_>, dir: Option<&DataDir>) -> Result<ServerTls> {
+fn self_signed(
+    names: ServerNames<'_>,
+    dir: Option<&DataDir>,
+    clients: Clients,
+) -> Result<ServerTls> {
     let (identity, path, temporary) = if let Some(dir) = dir {
         let saved = load(dir.path())?.filter(|identity| identity.covers(names));
         let identity = saved.map_or_else(|| create_and_save(names, dir.path()), Ok)?;
@@ -122,15 +128,18 @@ fn self_signed(names: ServerNames<'_>, dir: Option<&DataDir>) -> Result<ServerTl
     let note = format!("certificate: {path} (SHA-256 {})", identity.fingerprint());
     let certificate = certified(vec![identity.certificate], identity.key)
         .context("cannot use the self-signed certificate")?;
-    let acceptor = acceptor(Arc::new(SingleCertAndKey::from(certificate)))?;
+    let acceptor = acceptor(Arc::new(SingleCertAndKey::from(certificate)), clients)?;
     Ok(ServerTls { acceptor, note: Some(note), files: None, _temporary: temporary })
 }
 
-fn acceptor(certificate: Arc<dyn ResolvesServerCert>) -> Result<TlsAcceptor> {
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_cert_resolver(certificate);
+fn acceptor(certificate: Arc<dyn ResolvesServerCert>, clients: Clients) -> Result<TlsAcceptor> {
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?;
+    let config = match clients {
+        Clients::Anonymous => config.with_no_client_auth(),
+        Clients::Asked => config.with_client_cert_verifier(Arc::new(AnyCertificate::new())),
+    };
+    let mut config = config.with_cert_resolver(certificate);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

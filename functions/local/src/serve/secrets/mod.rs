@@ -1,9 +1,13 @@
-//! Secrets of the server itself: the key that seals job secrets, and the tokens of callers.
+//! Secrets of the server itself: the key that seals job secrets, and what its callers are known by.
 
+mod certificates;
 mod key;
 mod private_file;
 mod token;
+mod watched_file;
 
+pub(super) use certificates::CERTIFICATES;
 pub(super) use key::{check_key, open_sealer, temporary_sealer};
 pub(super) use private_file::{read as read_private_file, write as write_private_file};
-pub(super) use token::{GeneratedToken, TokenFile, access_of};
+pub(super) use token::{GeneratedToken, TOKENS, access_of};
+pub(super) use watched_file::{Kind, WatchedFile};

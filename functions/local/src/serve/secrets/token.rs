@@ -1,13 +1,8 @@
 //! The tokens that give access to the API: generated, given as an argument, or listed in a file.
 //!
-//! A token file is read once a second. If it has changed and is valid, it replaces all tokens. If it is
-//! invalid, the previous tokens stay and the error is logged once.
+//! A token file is read once a second, as `watched_file` describes.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use domain::ids;
@@ -16,19 +11,14 @@ use ports::IdSource;
 use rest::{Access, Scope, Token};
 use runtime::RandomIds;
 use sha2::{Digest, Sha256};
-use tokio::task::spawn_blocking;
 use zeroize::Zeroizing;
 
 use super::private_file;
-use crate::serve::tasks::Stop;
+use super::watched_file::Kind;
 
 const TOKEN_FILE: &str = "token";
-/// How often a token file is checked for changes.
-const POLL_EVERY: Duration = Duration::from_secs(1);
 /// The most characters of a token's label.
 const LABEL_CHARS_MAX: usize = 100;
-/// Size limit of a token file in bytes: more than ten thousand tokens.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The token that the server created by itself.
 pub(in crate::serve) struct GeneratedToken {
@@ -72,71 +62,9 @@ impl GeneratedToken {
     }
 }
 
-/// A token file that is watched for changes.
-pub(in crate::serve) struct TokenFile {
-    path: PathBuf,
-    /// The text, or the error, of the last read.
-    last: Result<String, String>,
-}
-
-impl TokenFile {
-    /// Reads the file for the first time.
-    ///
-    /// # Errors
-    ///
-    /// If the file is invalid: no client would have access.
-    pub(in crate::serve) fn open(path: PathBuf) -> Result<(Self, Access)> {
-        let text = read(&path)?;
-        let access = parse(&text).with_context(|| path.display().to_string())?;
-        Ok((Self { path, last: Ok(text) }, access))
-    }
-
-    /// Updates `access` whenever the file changes, until it is asked to stop.
-    pub(in crate::serve) async fn watch(mut self, access: Arc<RwLock<Access>>, stop: Stop) {
-        let mut ticks = tokio::time::interval(POLL_EVERY);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => {}
-                () = stop.requested() => return,
-            }
-            let path = self.path.clone();
-            let Ok(found) = spawn_blocking(move || read(&path)).await else {
-                continue;
-            };
-            let found = found.map_err(|error| format!("{error:#}"));
-            if found != self.last {
-                self.apply(&found, &access);
-                self.last = found;
-            }
-        }
-    }
-
-    fn apply(&self, found: &Result<String, String>, access: &RwLock<Access>) {
-        let parsed = match found {
-            Ok(text) => parse(text).map_err(|error| format!("{error:#}")),
-            Err(error) => Err(error.clone()),
-        };
-        let path = self.path.display();
-        match parsed {
-            Ok(tokens) => {
-                *access.write().unwrap_or_else(PoisonError::into_inner) = tokens;
-                tracing::info!(%path, "token file reloaded");
-            }
-            Err(error) => {
-                tracing::error!(%path, error, "token file is invalid; keeping the previous tokens");
-            }
-        }
-    }
-}
-
-fn read(path: &Path) -> Result<String> {
-    let read = || -> std::io::Result<String> {
-        let mut text = String::new();
-        File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    read().with_context(|| format!("cannot read {}", path.display()))
-}
+/// The file of tokens. A file that is invalid gives no access to any client, and so does not count.
+pub(in crate::serve) const TOKENS: Kind<Access> =
+    Kind { file: "token file", entries: "tokens", parse };
 
 /// Reads a token file: in each line the hash of a token and perhaps its scope; `#` starts a comment. A
 /// comment in the line above a token is its label.
@@ -165,7 +93,7 @@ fn parse(text: &str) -> Result<Access> {
 }
 
 /// The label in a line that is a comment.
-fn label(line: &str) -> Option<Arc<str>> {
+pub(super) fn label(line: &str) -> Option<Arc<str>> {
     let comment = line.trim_start().strip_prefix('#')?.trim_start_matches('#').trim();
     let label: String = comment.chars().filter(|c| !c.is_control()).take(LABEL_CHARS_MAX).collect();
     (!label.is_empty()).then(|| label.into())

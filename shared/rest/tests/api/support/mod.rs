@@ -18,7 +18,7 @@ use domain::recently_counted::RecentlyCounted;
 use domain::work_item::JobRef;
 use embedded::Store;
 use http_body_util::BodyExt;
-use minutehand_rest::{Access, BuildInfo, MetricsPage, Rest, Scheme};
+use minutehand_rest::{Access, BuildInfo, ManagementCertificate, MetricsPage, Rest, Scheme};
 use ports::store::{Counted, CounterUpdate, CountersAdd, Finish, JobRecord, ResourceGroup};
 use ports::{Collections, Counters, Jobs, Timers};
 use serde_json::{Value, json};
@@ -49,6 +49,7 @@ pub(crate) struct Api {
     pub(crate) troubles: Arc<Troubles>,
     pub(crate) history: Arc<WrittenHistory>,
     pub(crate) queue: Arc<SentMessages>,
+    pub(crate) certificates: Arc<RwLock<Vec<ManagementCertificate>>>,
     store: Arc<DynamoStore>,
     router: Router,
     runtime: Runtime,
@@ -76,6 +77,7 @@ impl Api {
         runtime.block_on(ensure_table(&client, "minutehand")).unwrap();
         let store = Arc::new(DynamoStore::new(client, "minutehand"));
         let (troubles, history) = (Arc::<Troubles>::default(), Arc::<WrittenHistory>::default());
+        let certificates = Arc::<RwLock<Vec<ManagementCertificate>>>::default();
         let (queue, clock) = (Arc::<SentMessages>::default(), Arc::new(SetClock::at(now())));
         let ids = Arc::new(CountedIds::default());
         let ports = ManagePorts {
@@ -83,6 +85,7 @@ impl Api {
                 inner: store.clone(),
                 troubles: troubles.clone(),
             }),
+            cloud_services: store.clone(),
             history: history.clone(),
             browse: store.clone(),
             certificates: Arc::new(KnownCertificate(now())),
@@ -101,6 +104,7 @@ impl Api {
             clock,
             ids,
             access: Arc::new(RwLock::new(access)),
+            certificates: Arc::clone(&certificates),
             scheme: Scheme::Http,
             build: BuildInfo {
                 version: "1.2.3".to_owned(),
@@ -112,7 +116,7 @@ impl Api {
             metrics,
             home: minutehand_rest::Home::Machine,
         });
-        Self { troubles, history, queue, store, router, runtime }
+        Self { troubles, history, queue, certificates, store, router, runtime }
     }
 
     /// An API with the collection `C1`.
@@ -195,7 +199,11 @@ impl Api {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Body::from(body.to_owned())).unwrap();
+        self.answer(request.body(Body::from(body.to_owned())).unwrap())
+    }
+
+    /// Answers a request that is complete.
+    pub(crate) fn answer(&self, request: Request<Body>) -> Answer {
         self.runtime.block_on(async {
             let response = self.router.clone().oneshot(request).await.unwrap();
             let (head, body) = response.into_parts();

@@ -1,0 +1,6 @@
+//! The files of the API that read and write XML, which need nothing else of it.
+
+#[path = "../../../src/classic/xml/mod.rs"]
+mod xml;
+#[path = "../../../src/classic/xml_check.rs"]
+pub(crate) mod xml_check;

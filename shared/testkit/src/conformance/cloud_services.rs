@@ -1,0 +1,111 @@
+//! Cloud services: what is conditional about storing and deleting them.
+
+use ports::store::{CloudServiceRecord, CollectionRecord, PageRequest, Saved};
+
+use super::Subject;
+use super::records::{collection, place, segment};
+
+behaviours! { $ cloud_services as conformance_of_cloud_services:
+    a_cloud_service_is_kept_as_it_was_given,
+    only_the_next_version_is_kept,
+    a_cloud_service_of_the_same_name_is_another_one,
+    only_the_version_that_was_read_is_deleted,
+    cloud_services_are_listed_by_name_and_not_among_collections,
+    the_label_of_a_collection_comes_and_goes,
+}
+
+fn service(group: &str) -> CloudServiceRecord {
+    CloudServiceRecord {
+        place: place("Sub", group),
+        uid: format!("uid-{group}"),
+        label: "a label".to_owned(),
+        description: String::new(),
+        region: "West US".to_owned(),
+        version: 1,
+    }
+}
+
+/// The next version of a cloud service, with another label.
+fn next(service: &CloudServiceRecord) -> CloudServiceRecord {
+    let label = format!("{}!", service.label);
+    CloudServiceRecord { label, version: service.version + 1, ..service.clone() }
+}
+
+async fn a_cloud_service_is_kept_as_it_was_given(subject: &Subject) {
+    let services = subject.cloud_services();
+    assert_eq!(services.find(&place("Sub", "Group")).await.unwrap(), None);
+    assert_eq!(services.save(&service("Group")).await.unwrap(), Saved::Kept);
+    let found = services.find(&place("SUB", "GROUP")).await.unwrap().unwrap();
+    assert_eq!(found, service("Group"));
+    assert_eq!(found.place.group.as_str(), "Group");
+    assert_eq!(services.find(&place("Other", "Group")).await.unwrap(), None);
+}
+
+async fn only_the_next_version_is_kept(subject: &Subject) {
+    let services = subject.cloud_services();
+    let first = service("Group");
+    assert_eq!(services.save(&next(&first)).await.unwrap(), Saved::Stale);
+    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(services.save(&first).await.unwrap(), Saved::Stale);
+    let second = next(&first);
+    assert_eq!(services.save(&second).await.unwrap(), Saved::Kept);
+    assert_eq!(services.save(&second).await.unwrap(), Saved::Stale);
+    assert_eq!(services.save(&next(&next(&second))).await.unwrap(), Saved::Stale);
+    assert_eq!(services.find(&first.place).await.unwrap(), Some(second));
+}
+
+async fn a_cloud_service_of_the_same_name_is_another_one(subject: &Subject) {
+    let services = subject.cloud_services();
+    let first = service("Group");
+    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
+    let namesake = CloudServiceRecord { uid: "another".to_owned(), ..first.clone() };
+    assert_eq!(services.save(&next(&namesake)).await.unwrap(), Saved::Stale);
+    assert_eq!(services.delete(&namesake).await.unwrap(), Saved::Stale);
+    assert_eq!(services.find(&first.place).await.unwrap(), Some(first));
+}
+
+async fn only_the_version_that_was_read_is_deleted(subject: &Subject) {
+    let services = subject.cloud_services();
+    let first = service("Group");
+    assert_eq!(services.delete(&first).await.unwrap(), Saved::Stale);
+    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(services.delete(&next(&first)).await.unwrap(), Saved::Stale);
+    assert_eq!(services.delete(&first).await.unwrap(), Saved::Kept);
+    assert_eq!(services.find(&first.place).await.unwrap(), None);
+    assert_eq!(services.save(&first).await.unwrap(), Saved::Kept);
+}
+
+async fn cloud_services_are_listed_by_name_and_not_among_collections(subject: &Subject) {
+    let services = subject.cloud_services();
+    subject.collection("jc").await;
+    for group in ["b", "C", "a"] {
+        assert_eq!(services.save(&service(group)).await.unwrap(), Saved::Kept);
+    }
+    let elsewhere = CloudServiceRecord { place: place("Other", "d"), ..service("d") };
+    assert_eq!(services.save(&elsewhere).await.unwrap(), Saved::Kept);
+    let (mut names, mut from) = (Vec::new(), None);
+    loop {
+        let page = PageRequest { from, items_max: 2 };
+        let page = services.list(&segment("sub"), page).await.unwrap();
+        names.extend(page.items.into_iter().map(|service| service.place.group.to_string()));
+        from = page.next;
+        if from.is_none() {
+            break;
+        }
+    }
+    assert_eq!(names, ["a", "b", "C"]);
+    let all = PageRequest { from: None, items_max: 10 };
+    assert_eq!(subject.collections_page(&segment("Sub"), None, all).await.unwrap().items.len(), 1);
+}
+
+async fn the_label_of_a_collection_comes_and_goes(subject: &Subject) {
+    let labelled = CollectionRecord { label: Some("YQ==".to_owned()), ..collection("jc") };
+    let mut record = subject.with_collection(&labelled).await;
+    assert_eq!(record, labelled);
+    for label in [None, Some("Yg==".to_owned()), Some("Yw==".to_owned())] {
+        let changed = CollectionRecord { label: label.clone(), ..record };
+        assert_eq!(subject.replace_collection(&changed).await, Saved::Kept);
+        record = subject.find_collection(&changed).await.unwrap();
+        assert_eq!(record.label, label);
+    }
+}
