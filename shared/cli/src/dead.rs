@@ -1,7 +1,7 @@
 //! `dead`: messages that are no longer delivered.
 
 use clap::{Args, Subcommand};
-use client::{Chosen, DeadLetter, Listed};
+use client::{Chosen, DeadLetterItem, Listed};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, NOT_FOUND, Result};
@@ -94,8 +94,9 @@ async fn list(work: &Work, limit: u8) -> Result<()> {
     let times = work.times(None);
     let mut table = Table::new(&["id", "sent", "deliveries", "job", "due", "why"]);
     for Listed { value, .. } in &letters {
-        let DeadLetter { id, first_sent_at, deliveries, error_type, occurrence, others, .. } =
-            value;
+        let DeadLetterItem {
+            id, first_sent_at, deliveries, error_type, occurrence, others, ..
+        } = value;
         let more = others.len();
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
         let written = |at: &Option<String>| at.as_deref().map(|at| times.written(at));
@@ -118,7 +119,7 @@ async fn list(work: &Work, limit: u8) -> Result<()> {
 }
 
 /// What a message asks for: the path of its job, or what is to be done.
-fn what(letter: &DeadLetter) -> String {
+fn what(letter: &DeadLetterItem) -> String {
     let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "(deleted)".to_owned());
     match (&letter.asks, &letter.job) {
         (None, _) => "(unreadable)".to_owned(),
@@ -129,14 +130,14 @@ fn what(letter: &DeadLetter) -> String {
 
 fn report(
     work: &Work,
-    done: &client::Answer<client::DeadLettersDone>,
+    done: &client::Answer<client::DeadLettersAnswer>,
     did: &str,
     how: &str,
 ) -> Result<()> {
     if let Some(json) = &work.json {
         json.document(&work.screen, &done.text)?;
     } else {
-        let client::DeadLettersDone { count, goes_on, .. } = &done.value;
+        let client::DeadLettersAnswer { count, goes_on, .. } = &done.value;
         let about = if *goes_on { "about " } else { "" };
         let goes_on = if *goes_on { "; the queue goes on with it" } else { "" };
         let what = plural(usize::try_from(*count).unwrap_or(usize::MAX), "dead letter");

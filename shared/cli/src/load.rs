@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use clap::Args;
-use client::{AheadQuery, Load};
+use client::{AheadQuery, LoadAnswer};
 use recurrence::format_instant;
 
 use crate::failure::Result;
@@ -45,7 +45,6 @@ pub(crate) async fn load(work: &Work, args: &LoadArgs) -> Result<()> {
         zone: zone.map(|zone| zone.name().to_owned()),
         step: Some(iso(&args.step)),
         collection: Some(path.clone()),
-        limit: None,
     };
     let found = work.client().load(&path.place.subscription, &query).await;
     let found = found.map_err(in_collection(work, &path))?;
@@ -70,7 +69,7 @@ pub(crate) async fn load(work: &Work, args: &LoadArgs) -> Result<()> {
 }
 
 /// The beginning of each span. Days have the server's: they are not equally long.
-fn starts(found: &Load, step: &str) -> Vec<String> {
+fn starts(found: &LoadAnswer, step: &str) -> Vec<String> {
     if let Some(starts) = &found.starts {
         return starts.clone();
     }
@@ -101,17 +100,18 @@ mod tests {
 
     #[test]
     fn spans_begin_one_after_the_other() {
-        let load = Load {
+        let load = LoadAnswer {
             from: Some("2027-03-01T12:00:00Z".to_owned()),
             counts: vec![1, 0, 2],
-            ..Load::default()
+            ..LoadAnswer::default()
         };
         assert_eq!(
             starts(&load, "15m"),
             ["2027-03-01T12:00:00Z", "2027-03-01T12:15:00Z", "2027-03-01T12:30:00Z"]
         );
         let days = vec!["2027-03-27T23:00:00Z".to_owned(), "2027-03-28T22:00:00Z".to_owned()];
-        let load = Load { starts: Some(days.clone()), counts: vec![1, 1], ..Load::default() };
+        let load =
+            LoadAnswer { starts: Some(days.clone()), counts: vec![1, 1], ..LoadAnswer::default() };
         assert_eq!(starts(&load, "1d"), days);
         assert_eq!((iso("5m").as_str(), iso("1d").as_str()), ("PT5M", "P1D"));
     }

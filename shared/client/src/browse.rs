@@ -8,7 +8,7 @@ use crate::answer::{Answer, Listed};
 use crate::error::Error;
 use crate::path::{CollectionPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{DeadLetter, DeadLettersDone, JournalChange, Load, Overview, Upcoming};
+use crate::types::{DeadLetterItem, DeadLettersAnswer, JournalChange, LoadAnswer};
 
 /// The most pages of one list.
 const PAGES_MAX: usize = 1_000;
@@ -23,7 +23,7 @@ pub enum Chosen {
     Ids(Vec<String>),
 }
 
-/// Which occurrences are counted or listed.
+/// Which occurrences are counted.
 #[derive(Debug, Clone, Default)]
 pub struct AheadQuery {
     /// Only those of this collection.
@@ -36,8 +36,6 @@ pub struct AheadQuery {
     pub zone: Option<String>,
     /// The span of one count: `PT1H`.
     pub step: Option<String>,
-    /// How many to answer.
-    pub limit: Option<usize>,
 }
 
 impl AheadQuery {
@@ -46,14 +44,12 @@ impl AheadQuery {
             .collection
             .as_ref()
             .map(|path| format!("{}/{}", path.place.group, path.collection));
-        let limit = self.limit.map(|limit| limit.to_string());
         let parameters = [
             ("collection", &collection),
             ("from", &self.from),
             ("to", &self.to),
             ("zone", &self.zone),
             ("step", &self.step),
-            ("limit", &limit),
         ];
         let given = parameters
             .into_iter()
@@ -84,7 +80,7 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`], as of every call.
-    pub async fn dead_letters(&self, max: u8) -> Result<(u64, Vec<Listed<DeadLetter>>), Error> {
+    pub async fn dead_letters(&self, max: u8) -> Result<(u64, Vec<Listed<DeadLetterItem>>), Error> {
         let path = format!("/minutehand/v1/deadletters?limit={max}");
         let answer: Answer<Value> = self.get(path).await?;
         let about = answer.value.get("about").and_then(Value::as_u64).unwrap_or_default();
@@ -96,7 +92,7 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`], as of every call.
-    pub async fn redrive(&self, chosen: &Chosen) -> Result<Answer<DeadLettersDone>, Error> {
+    pub async fn redrive(&self, chosen: &Chosen) -> Result<Answer<DeadLettersAnswer>, Error> {
         self.with_dead_letters("redrive", chosen).await
     }
 
@@ -108,7 +104,7 @@ impl Client {
     pub async fn delete_dead_letters(
         &self,
         chosen: &Chosen,
-    ) -> Result<Answer<DeadLettersDone>, Error> {
+    ) -> Result<Answer<DeadLettersAnswer>, Error> {
         self.with_dead_letters("delete", chosen).await
     }
 
@@ -117,12 +113,12 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`], as of every call.
-    pub async fn load(&self, subscription: &str, query: &AheadQuery) -> Result<Load, Error> {
+    pub async fn load(&self, subscription: &str, query: &AheadQuery) -> Result<LoadAnswer, Error> {
         let path = query.path(subscription, "load");
-        let mut sum: Option<Load> = None;
+        let mut sum: Option<LoadAnswer> = None;
         let mut position = String::new();
         for _ in 0..PAGES_MAX {
-            let page: Answer<Load> = self.get(format!("{path}{position}")).await?;
+            let page: Answer<LoadAnswer> = self.get(format!("{path}{position}")).await?;
             let page = page.value;
             let next = page.position.clone();
             sum = Some(match sum {
@@ -135,33 +131,11 @@ impl Client {
         sum.ok_or_else(|| self.not_understood("no page".to_owned()))
     }
 
-    /// Lists the next occurrences of a subscription.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`], as of every call.
-    pub async fn upcoming(
-        &self,
-        subscription: &str,
-        query: &AheadQuery,
-    ) -> Result<Answer<Upcoming>, Error> {
-        self.get(query.path(subscription, "upcoming")).await
-    }
-
-    /// Tells how a subscription is doing.
-    ///
-    /// # Errors
-    ///
-    /// [`Error`], as of every call.
-    pub async fn overview(&self, subscription: &str) -> Result<Answer<Overview>, Error> {
-        self.get(format!("/minutehand/v1/subscriptions/{}/overview", escaped(subscription))).await
-    }
-
     async fn with_dead_letters(
         &self,
         what: &str,
         chosen: &Chosen,
-    ) -> Result<Answer<DeadLettersDone>, Error> {
+    ) -> Result<Answer<DeadLettersAnswer>, Error> {
         let path = format!("/minutehand/v1/deadletters/{what}");
         self.read(&Request::new(Method::POST, path).with_body(&json!(chosen))).await
     }
@@ -211,18 +185,18 @@ mod tests {
     fn only_what_is_asked_for_is_in_the_query() {
         let query = AheadQuery {
             zone: Some("Europe/Berlin".to_owned()),
-            limit: Some(3),
+            step: Some("PT1H".to_owned()),
             ..AheadQuery::default()
         };
         assert_eq!(
             query.path("my sub", "load"),
-            "/minutehand/v1/subscriptions/my%20sub/load?zone=Europe%2FBerlin&limit=3"
+            "/minutehand/v1/subscriptions/my%20sub/load?zone=Europe%2FBerlin&step=PT1H"
         );
     }
 
     #[test]
     fn counts_of_pages_add_up() {
-        let page = |counts: &[u64]| Load { counts: counts.to_vec(), ..Load::default() };
+        let page = |counts: &[u64]| LoadAnswer { counts: counts.to_vec(), ..LoadAnswer::default() };
         assert_eq!(page(&[1, 2]).and(page(&[10, 0])).counts, [11, 2]);
     }
 }

@@ -32,8 +32,8 @@ pub use path::{CollectionPath, GroupPath, JobPath};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
-    CollectionDocument, CollectionProperties, DeadLetter, DeadLettersDone, Description, Evidence,
-    HistoryItem, HistoryProperties, Job, JournalChange, LateTimers, Load, Near, NotFiringReason,
-    Overview, OverviewCount, Status, Upcoming, UpcomingOccurrence, WhyAnswer,
+    CollectionDocument, CollectionProperties, DeadLetterItem, DeadLettersAnswer, Description,
+    Evidence, HistoryItem, HistoryProperties, Job, JournalChange, LoadAnswer, Near,
+    NotFiringReason, Status, WhyAnswer,
 };
 pub use v1::ServerHealth;

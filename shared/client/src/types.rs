@@ -223,7 +223,7 @@ pub struct JournalChange {
 /// A message that is no longer delivered.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DeadLetter {
+pub struct DeadLetterItem {
     /// Names it in requests.
     pub id: String,
     /// When it was first sent.
@@ -257,7 +257,7 @@ pub struct DeadLetter {
 /// What was done with dead letters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DeadLettersDone {
+pub struct DeadLettersAnswer {
     /// How many.
     #[serde(alias = "moved", alias = "deleted")]
     pub count: u64,
@@ -271,7 +271,7 @@ pub struct DeadLettersDone {
 
 /// How many occurrences are due in each span.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub struct Load {
+pub struct LoadAnswer {
     /// The beginning.
     #[serde(default)]
     pub from: Option<String>,
@@ -291,7 +291,7 @@ pub struct Load {
     pub position: Option<String>,
 }
 
-impl Load {
+impl LoadAnswer {
     /// The sum of two pages.
     pub(crate) fn and(mut self, other: Self) -> Self {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
@@ -299,55 +299,4 @@ impl Load {
         }
         Self { jobs: self.jobs + other.jobs, position: other.position, ..self }
     }
-}
-
-/// The next occurrences of a subscription.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Upcoming {
-    /// The occurrences, the soonest first.
-    pub items: Vec<UpcomingOccurrence>,
-}
-
-/// One of them.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UpcomingOccurrence {
-    /// When it is due.
-    pub at: String,
-    /// The resource group of the collection.
-    pub resource_group: String,
-    /// The collection.
-    pub collection: String,
-    /// The job, in lower case.
-    pub job: String,
-    /// When the job fires, in words.
-    pub sentence: String,
-}
-
-/// How a subscription is doing.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Overview {
-    /// Its collections.
-    pub collections: OverviewCount,
-    /// Its jobs.
-    pub jobs: OverviewCount,
-    /// The timers that are late.
-    pub late: LateTimers,
-}
-
-/// A number of collections or jobs.
-#[derive(Debug, Clone, Deserialize)]
-pub struct OverviewCount {
-    /// All.
-    pub all: u64,
-    /// How many are off.
-    #[serde(default)]
-    pub off: u64,
-}
-
-/// Timers that are late.
-#[derive(Debug, Clone, Deserialize)]
-pub struct LateTimers {
-    /// How many.
-    pub count: u64,
 }

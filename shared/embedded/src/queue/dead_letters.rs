@@ -9,7 +9,7 @@ use ports::{ChosenLetters, DeadLetters, DeadLettersDone, DeadLettersSeen, QueueE
 use rusqlite::Connection;
 
 use super::thread::Kind;
-use super::{DeadLetter, Queue, table};
+use super::{BuriedMessage, Queue, table};
 
 #[async_trait]
 impl DeadLetters for Queue {
@@ -59,7 +59,7 @@ impl Queue {
     }
 }
 
-fn seen(letter: DeadLetter) -> ports::DeadLetter {
+fn seen(letter: BuriedMessage) -> ports::DeadLetter {
     ports::DeadLetter {
         id: letter.number.to_string(),
         sent_at: Some(letter.sent_at),

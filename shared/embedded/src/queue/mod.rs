@@ -153,7 +153,7 @@ impl fmt::Display for ReceiptHandle {
 
 /// A message that is no longer delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadLetter {
+pub struct BuriedMessage {
     /// Identifies the dead letter; later ones have greater numbers.
     pub number: i64,
     /// The message as it was sent.
@@ -343,7 +343,7 @@ impl Queue {
     /// # Errors
     ///
     /// Returns an error if the queue is closed or its disk fails.
-    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError> {
+    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<BuriedMessage>, QueueError> {
         let limit = limit.min(DEAD_LETTERS_MAX);
         self.ask(Kind::Read, limit, move |connection| table::dead_letters(connection, limit)).await
     }

@@ -7,7 +7,7 @@ use domain::tick::from_ticks;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
-use super::{DeadLetter, QueueStats, RECEIVES_MAX, ReceiptHandle};
+use super::{BuriedMessage, QueueStats, RECEIVES_MAX, ReceiptHandle};
 
 const SEND: &str = "INSERT INTO message (due, sent, body) VALUES (?1, ?2, ?3)";
 const PICK: &str = "SELECT id, delivery, due, sent, receives, body FROM message
@@ -226,10 +226,10 @@ pub(super) fn stats(
 pub(super) fn dead_letters(
     connection: &Connection,
     limit: usize,
-) -> rusqlite::Result<Vec<DeadLetter>> {
+) -> rusqlite::Result<Vec<BuriedMessage>> {
     let mut dead_letters = connection.prepare_cached(DEAD_LETTERS)?;
     let rows = dead_letters.query_map([count(limit)], |row| {
-        Ok(DeadLetter {
+        Ok(BuriedMessage {
             number: row.get(0)?,
             due_at: instant(row.get(1)?),
             sent_at: instant(row.get(2)?),
