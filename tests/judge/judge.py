@@ -21,20 +21,23 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 NEVER = 1 << 62
 
-# "An action has 60 seconds"; "what is late for a shorter time" than ten minutes is no outage.
-LATE = 10 * MINUTE
+# How long what asks for an attempt may be under way: an index that is minutes late, a pass that is left
+# out, a worker that dies with its lease.
+LATE = 7 * MINUTE
 # How long what is asked for may be under way where workers stall for longer than their leases.
 LATE_AND_STALLED = 30 * MINUTE
 # A lost message is sent again by a timer that looks every twenty minutes, and may be lost again.
 LATE_AND_LOST = 50 * MINUTE
 # From the last look at a job until its call.
-CHECKED_BEFORE = 3 * SECOND // 10
+CHECKED_BEFORE = SECOND // 5
 # A claim holds for 100 s: two clocks, and the time from the claim to the call, shorten that.
 CLAIMED = 85 * SECOND
 # Without a sign of life for longer, nothing worked.
 OUTAGE = 10 * MINUTE
 # Signs of life are a little less than a minute apart, so the last of them says little about the next.
 BEATS = 100 * SECOND
+# How long a job that is over is kept.
+SIXTY_DAYS = 60 * 24 * HOUR
 # Beyond that a retry waits in a timer of its own, which no lost message stops.
 LONG = 14 * MINUTE
 
@@ -183,8 +186,9 @@ class Job:
 
 
 class Collection:
-    def __init__(self, uid, name):
-        self.uid, self.name, self.is_on, self.gone = uid, name, None, NEVER
+    def __init__(self, uid, name, since):
+        self.uid, self.name, self.is_on = uid, name, None
+        self.since, self.gone, self.quota = since, NEVER, NEVER
         # When it was off: from, until, and what the clock showed that switched it on.
         self.offs, self.notice = [], None
 
@@ -204,7 +208,11 @@ class Attempt:
         self.nominal, self.is_run = line["nominal"], line["run"]
         self.role, self.number = line["role"], line["number"]
         self.calls, self.rows, self.answers, self.sent = [], [], [], NEVER
-        self.is_lost = self.is_dead = False
+        self.losses, self.is_dead = 0, False
+
+    @property
+    def is_lost(self):
+        return self.losses > 0
 
     @property
     def row(self):
@@ -227,7 +235,7 @@ class Judge:
         self.collections, self.jobs, self.attempts = {}, {}, {}
         self.runs, self.downs, beats = [], [], defaultdict(list)
         self.end = self.later = None
-        self.asks = defaultdict(list)
+        self.asks, self.full = defaultdict(list), []
         for line in lines[1:]:
             kind = line["e"]
             if kind in ("accepted", "sent", "lost", "dead", "call", "answer", "row"):
@@ -238,6 +246,8 @@ class Judge:
                 self.collection(line)
             elif kind == "job":
                 self.job(line)
+            elif kind == "full":
+                self.full.append((self.asks[line["worker"]][-1]["at"], line))
             elif kind == "beat":
                 beats[line["of"]].append(line["clock"])
             elif kind == "down":
@@ -273,7 +283,7 @@ class Judge:
         elif kind == "accepted":
             self.runs.append((line["at"], it))
         elif kind == "lost":
-            it.is_lost = True
+            it.losses += 1
         elif kind == "dead":
             it.is_dead = True
         else:
@@ -285,7 +295,7 @@ class Judge:
 
     def collection(self, line):
         at = line["at"]
-        it = self.collections.setdefault(line["uid"], Collection(line["uid"], line["name"]))
+        it = self.collections.setdefault(line["uid"], Collection(line["uid"], line["name"], at))
         if line["deleted"]:
             it.gone = at
             for job in self.jobs.values():
@@ -295,6 +305,8 @@ class Judge:
         body = self.asked(line, None)["body"]["properties"]
         if "onFailure" in body.get("minutehand", {}):
             it.notice = Retry(body["minutehand"]["onFailure"])
+        if body.get("quota"):
+            it.quota = body["quota"]["maxJobCount"]
         if "state" in body or it.is_on is None:
             it.switch(body.get("state", "Enabled").lower() == "enabled", at, line["clock"])
 
@@ -375,12 +387,15 @@ class Judge:
             or bool(job.collection.offs)
 
     def may_be_lost(self, attempt, timing, nominal):
-        """A message that was lost is missed by what has nothing left to dispatch, and no other."""
+        """A message that was lost is missed when its job is planned the next time, or by what has
+        nothing left to dispatch. What is sent again may be lost again."""
         if attempt is not None and attempt.is_dead:
             return True
         if attempt is None or not attempt.is_lost:
             return False
-        return self.is_touched(timing) or timing.next(nominal) != NEVER
+        if self.is_touched(timing) or attempt.losses > 1:
+            return True
+        return not timing.plan.is_endless() and timing.next(nominal) != NEVER
 
     def attempt(self, timing, nominal, role, number):
         keys = ((timing.job.uid, token, nominal, role, number) for token in timing.tokens)
@@ -416,7 +431,7 @@ class Judge:
 
     def judge(self):
         for rule in (self.owed, self.left_out, self.calls, self.doubled, self.followed, self.rows,
-                     self.counters, self.states, self.asked_runs):
+                     self.counters, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
         self.kept(self.end)
         if not self.head["stalls"]:
@@ -497,6 +512,8 @@ class Judge:
         if role == "main":
             return attempt.nominal
         it = self.last(attempt, "main")
+        if self.head["scenario"] == "Upgrade":
+            it = self.decided_anew(attempt) or it
         if it is None or it.row["ok"] or not any(
                 it.number >= plan.retry.count for plan in self.policies(it)) \
                 and "No retry follows" not in it.row["message"]:
@@ -504,6 +521,15 @@ class Judge:
         if role == "notice" and (error := self.last(attempt, "error")):
             it = error
         return it.row["ended"]
+
+    def decided_anew(self, attempt):
+        """A failure that an earlier version recorded, and after which its job had another policy: of two
+        deliveries of its message, one may be followed by a retry, and the other one by what is last."""
+        rows = [it for it in self.by_occurrence[attempt.occurrence]
+                if it.role == "main" and it.row and not it.row["ok"] and not it.row["next"]]
+        closes = [it for it in rows if any(it.number >= plan.retry.count
+                                           for plan in self.policies(it))]
+        return min(closes, key=lambda it: it.number, default=None)
 
     @staticmethod
     def policy(role, plan, timing):
@@ -651,7 +677,10 @@ class Judge:
                 continue
             want = (len(rows), sum(1 for row in rows if not row["ok"]))
             have = (timer["executions"], timer["failures"])
-            if want != have:
+            # An earlier version may forget one.
+            is_earlier = self.head["scenario"] == "Upgrade"
+            forgotten = [them - us for us, them in zip(have, want)]
+            if want != have and not (is_earlier and all(0 <= it <= 1 for it in forgotten)):
                 self.bad("counted wrong", f"{timer['uid']} counts {have}, and its history {want}")
             self.faults(timer, rows)
 
@@ -740,6 +769,40 @@ class Judge:
             if not self.is_off(job.collection, at):
                 self.bad("a run that was accepted and never made", it.id, at)
 
+    def expiries(self):
+        """Only a job that is over expires, sixty days later."""
+        skew = self.skew()
+        for timer in self.end["timers"]:
+            job, expires = self.jobs[timer["uid"]], timer["expires"]
+            timing = job.now()
+            # A run, an error action or a notice may end later.
+            ends = [row["ended"] for row in self.end["rows"]
+                    if row["job"] == job.uid and row["role"] == "main" and not row["run"]
+                    and timing and row["timing"] in timing.tokens]
+            if (expires is not None) != (timer["state"] in ("completed", "faulted")):
+                # What an earlier version finishes expires when its timer is due, which it leaves there.
+                if expires is not None or self.head["scenario"] != "Upgrade":
+                    self.bad("expires, and is not over" if expires else "never expires", job.uid)
+            elif expires is not None:
+                if expires < max(ends, default=0) + SIXTY_DAYS - skew:
+                    self.bad("expires too soon", timer["uid"], expires)
+                elif expires > self.end["at"] + SIXTY_DAYS + skew:
+                    self.bad("expires too late", timer["uid"], expires)
+
+    def quotas(self):
+        """A collection is full when it has as many jobs as its quota; what has expired is not there."""
+        expires = {it["uid"]: it["expires"] for it in self.end["timers"] if it["expires"]}
+        for asked, line in self.full:
+            for collection in self.collections.values():
+                if collection.name != line["collection"] or collection.gone <= asked \
+                        or collection.since >= line["at"]:
+                    continue
+                inside = [job for job in self.jobs.values() if job.collection is collection
+                          and job.plans[0][0] <= line["at"] and job.gone >= asked
+                          and expires.get(job.uid, NEVER) + self.skew() >= asked]
+                if len(inside) < collection.quota:
+                    self.bad("refused though there was room", collection.uid, line["at"])
+
     def kept(self, line):
         """What is deleted leaves nothing, and what is there is whole."""
         collections = {it["uid"]: it["jobs"] for it in line["collections"]}
@@ -756,6 +819,8 @@ class Judge:
         for uid, jobs in collections.items():
             # What expires is not taken off the count, which is an upper bound then.
             is_counted = inside[uid] == jobs if line is self.end else inside[uid] <= jobs
+            if inside[uid] > self.collections[uid].quota:
+                self.bad("more than the quota", uid)
             if not is_counted:
                 self.bad("jobs counted wrong", f"{uid} has {inside[uid]}, and counts {jobs}")
         if line["purges"]:

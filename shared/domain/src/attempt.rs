@@ -9,6 +9,9 @@ use crate::tick::ticks;
 /// How long history is kept after an attempt ended.
 pub const KEPT_FOR: TimeDelta = TimeDelta::days(60);
 
+/// The most by which the clocks of two processes may differ.
+const CLOCKS: TimeDelta = TimeDelta::seconds(10);
+
 /// The most bytes of a message that are kept; a longer message is cut.
 ///
 /// There is room for the head of an answer and the part of its body that history shows. A hundred
@@ -99,10 +102,11 @@ impl Attempt {
         Self { sent_late_at: (self.due_at < now).then_some(now), ..self }
     }
 
-    /// Since when it could have started.
+    /// Since when it could have started, by the clock of a worker: that of the sweeper may be behind.
     #[must_use]
     pub fn ready_at(&self) -> DateTime<Utc> {
-        self.sent_late_at.map_or(self.due_at, |sent_at| sent_at.max(self.due_at))
+        let sent_at = self.sent_late_at.and_then(|sent_at| sent_at.checked_add_signed(CLOCKS));
+        sent_at.map_or(self.due_at, |sent_at| sent_at.max(self.due_at))
     }
 
     /// Tells it from the other attempts of its job. The times are not part of the identity, and neither

@@ -18,6 +18,7 @@
 //! |---|---|
 //! | 1 | the first |
 //! | 2 | queue and history may contain notices of failures, which a reader of format 1 refuses |
+//! | 3 | records say what follows them, and counted attempts are remembered in items of their own: a reader of format 2 would miscount |
 //!
 //! A directory of an older format keeps it until it is opened for firing: a backup does not change it.
 //! Each format contains the earlier ones, so nothing but `format` is written, in one step.
@@ -28,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The version of the directory's format that this build writes, and the newest that it reads.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// The oldest format that this build reads: the first.
 const FORMAT_OLDEST: u32 = 1;
 

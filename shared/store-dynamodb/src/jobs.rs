@@ -241,14 +241,18 @@ fn count(
         .expression_attribute_values(":uid", text(&collection.collection.uid))
 }
 
-/// Gives an existing timer the version of a new definition.
+/// Gives an existing timer the version of a new definition, unless the job has finished: the definition
+/// says then when it expires, which the new one does not know.
 fn version_update(table: &str, job: &JobRecord) -> Result<Update, StoreError> {
     Update::builder()
         .table_name(table)
         .set_key(Some(key(keys::timer(&job.uid))))
         .update_expression("SET version = :version")
-        .condition_expression("attribute_exists(pk)")
+        .condition_expression("attribute_exists(pk) AND NOT #state IN (:completed, :faulted)")
+        .expression_attribute_names("#state", "state")
         .expression_attribute_values(":version", number(job.version + 1))
+        .expression_attribute_values(":completed", text(JobState::Completed.name()))
+        .expression_attribute_values(":faulted", text(JobState::Faulted.name()))
         .build()
         .map_err(|error| StoreError::Refused(Box::new(error)))
 }

@@ -149,6 +149,21 @@ async fn a_lost_message_that_was_sent_after_an_outage_is_sent_again() {
 }
 
 #[tokio::test]
+async fn a_lost_message_that_was_all_there_was_to_do_is_not_forgotten() {
+    let mut world = World::at("2027-03-01T09:00").await;
+    let often = json!({"frequency": "minute", "interval": 6});
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": often})).await;
+    world.tick_until("2027-03-01T10:01").await;
+    // That of 10:06, so that workers give no sign of life for twelve minutes.
+    drop(world.take());
+    world.tick_until("2027-03-01T10:19").await;
+    assert_eq!(fired(&world).await, ["01 10:00", "01 10:12", "01 10:18"]);
+    assert_eq!(world.noted.dropped("j"), [SkipReason::Overtaken]);
+    assert_eq!(world.left_out("j").await, ["01 10:06 to 01 10:06: 1"]);
+    assert_eq!(world.status("j").await, status("enabled").executions(3).skipped(1));
+}
+
+#[tokio::test]
 async fn a_one_time_job_fires_however_late() {
     let mut world = World::at("2027-03-01T09:00").await;
     world.put("j", json!({"startTime": "2027-03-01T10:00"})).await;

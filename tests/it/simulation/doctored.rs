@@ -203,12 +203,35 @@ fn the_judge_finds_dead_letters_and_floods() {
     finds("flood", |run| {
         let fire = run.fires[middle(run)].clone();
         let until = fire.at + 3_600 * SECOND;
-        run.outage = Some(Outage { from: until - 2_000 * SECOND, until, is_known: true });
-        // The first one shows that there were workers before.
-        for fire in run.fires.iter_mut().skip(1) {
+        run.outage = Some(outage(until, true));
+        for fire in &mut run.fires {
             fire.at += 7_200 * SECOND;
         }
     });
+}
+
+fn outage(until: i64, of_workers: bool) -> Outage {
+    Outage { from: until - 2_000 * SECOND, until, is_known: true, of_workers }
+}
+
+#[test]
+fn only_workers_that_never_gave_a_sign_of_life_may_catch_up() {
+    for (of_workers, is_new, is_flood) in
+        [(true, true, false), (true, false, true), (false, true, true)]
+    {
+        let mut run = good();
+        let until = run.fires[middle(&run)].at + 3_600 * SECOND;
+        run.outage = Some(outage(until, of_workers));
+        for fire in &mut run.fires {
+            fire.at += 7_200 * SECOND;
+        }
+        if is_new {
+            run.workers_since = until;
+        }
+        let found = judge(&run);
+        let has = found.iter().any(|it| it.starts_with("flood"));
+        assert_eq!(has, is_flood, "{of_workers} {is_new}: {found:?}");
+    }
 }
 
 /// A run of a scenario in which nothing is wrong.

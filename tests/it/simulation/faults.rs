@@ -109,9 +109,12 @@ impl StorePort {
         self.process.time().chance().happens(in_a_million)
     }
 
-    /// Logs a sign of life: what gave it, and when by its clock.
-    fn log_beat(&self, of: PulseOf, pulse: &Pulse, is_kept: bool) {
+    /// Notes a sign of life: what gave it, and when by its clock.
+    fn note_beat(&self, of: PulseOf, pulse: &Pulse, is_kept: bool) {
         let Some(beat_at) = pulse.beat_at.filter(|_| is_kept) else { return };
+        if of == PulseOf::Workers {
+            self.world.workers_since.fetch_min(self.world.time.now(), Relaxed);
+        }
         self.world.log.note(|| {
             let of = match of {
                 PulseOf::Sweepers => "sweepers",
@@ -639,7 +642,7 @@ impl Pulses for StorePort {
         }
         let beat = || {
             let is_kept = now(self.inner().beat(of, as_read, &pulse))?;
-            self.log_beat(of, &pulse, is_kept);
+            self.note_beat(of, &pulse, is_kept);
             Ok(is_kept)
         };
         self.op(true, beat).await

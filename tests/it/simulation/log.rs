@@ -89,13 +89,16 @@ impl World {
 
     /// A request to the API as it was sent.
     pub(super) fn log_request(&self, process: &Process, request: &Request) {
-        let state = |state: &CollectionState| json!({"properties": {"state": state.name()}});
+        let switch = |state: &CollectionState, quota: Option<u32>| {
+            let quota = quota.map(|jobs_max| json!({"maxJobCount": jobs_max}));
+            json!({"properties": {"state": state.name(), "quota": quota}})
+        };
         let (what, name, body) = match request {
             Request::Put { job, body, .. } => ("put", Some(job), body.clone()),
             Request::Patch { job, body } => ("patch", Some(job), body.clone()),
             Request::Delete { job } => ("delete", Some(job), Value::Null),
             Request::Run { job } => ("run", Some(job), Value::Null),
-            Request::Switch { state: wanted, .. } => ("put", None, state(wanted)),
+            Request::Switch { state, quota, .. } => ("put", None, switch(state, *quota)),
             Request::Notify { action, .. } => {
                 ("patch", None, json!({"properties": {"minutehand": {"onFailure": action}}}))
             }
@@ -105,6 +108,15 @@ impl World {
             json!({
                 "e": "ask", "what": what, "name": name, "body": body,
                 "at": self.time.now(), "worker": process.id,
+            })
+        });
+    }
+
+    /// A job was refused because its collection is full.
+    pub(super) fn log_full(&self, process: &Process, collection: &str) {
+        self.log.note(|| {
+            json!({
+                "e": "full", "collection": collection, "at": self.time.now(), "worker": process.id,
             })
         });
     }
@@ -233,6 +245,7 @@ fn kept(tables: &Tables) -> Value {
             "uid": uid, "collection": item.collection_uid, "state": item.record.state.name(),
             "executions": counters.executions, "failures": counters.failures,
             "faulted": counters.faulted, "skipped": counters.skipped,
+            "expires": item.expires_at.map(micros),
         })
     });
     let rows = tables.executions.iter().flat_map(|(uid, of_job)| {

@@ -739,6 +739,8 @@ impl Jobs for Memory {
             // What a firing counts stays.
             item.record = TimerRecord { counters: item.record.counters, ..job.timer.clone() };
             item.expires_at = whole(job.expires_at);
+        } else if item.record.state.is_final() {
+            return Ok(Saved::Stale);
         }
         tables.jobs.insert(name, Definition { version: job.version + 1, ..definition(job) });
         if timer_changes {

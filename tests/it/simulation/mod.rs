@@ -84,8 +84,7 @@ fn judge_seeds(first: u64) {
     let took = begun.elapsed();
     println!("{SEEDS} seeds from {first}: {fires} actions, {packets} packets in {took:.1?}");
     assert!(bad.is_empty(), "{}", bad.join("\n"));
-    // Most runs have a job or two, so few attempts share a second.
-    assert!(packets > SEEDS / 2, "only {packets} packets are played");
+    assert!(packets >= SEEDS, "only {packets} packets are played");
 }
 
 macro_rules! seeds {
@@ -185,9 +184,10 @@ mutations! {
 /// Seeds that once showed a fault, which is corrected.
 #[test]
 fn seeds_that_once_showed_a_defect_pass() {
-    for seed in
-        [39, 699, 974, 1_339, 1_783, 1_923, 1_943, 2_996, 6_275, 9_341, 9_693, 21_727, 24_951]
-    {
+    for seed in [
+        39, 699, 974, 1_339, 1_783, 1_923, 1_943, 2_243, 2_475, 2_996, 3_919, 4_107, 6_275, 9_341,
+        9_693, 10_294, 10_495, 10_797, 11_245, 12_142, 16_843, 17_218, 21_727, 24_951,
+    ] {
         let run = play(seed, scenario(seed), None);
         assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
     }

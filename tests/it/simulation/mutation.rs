@@ -108,7 +108,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 44] = [
+    pub(super) const ALL: [Self; 47] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -153,6 +153,9 @@ impl Mutation {
         Self::NoRetries,
         Self::NoNotices,
         Self::NoticeOfEveryFailure,
+        Self::PacketLosesLater,
+        Self::PacketEndsWithFirst,
+        Self::OldReadsPackets,
     ];
 
     /// The scenario that shows it, if the others hardly do.

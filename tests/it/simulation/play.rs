@@ -16,7 +16,7 @@ use super::log::Log;
 use super::memory::Memory;
 use super::mutation::Mutation;
 use super::tally::{Fault, Tally};
-use super::time::{SECOND, instant};
+use super::time::{Process, SECOND, instant};
 use super::world::{BOTH, EARLIER, Faults, NEW, World};
 
 const MINUTE: i64 = 60 * SECOND;
@@ -102,6 +102,8 @@ pub(super) struct Outage {
     pub(super) until: i64,
     /// Whether there was no sign of life.
     pub(super) is_known: bool,
+    /// Whether workers were away, with or without the sweepers.
+    pub(super) of_workers: bool,
 }
 
 /// What an outage is.
@@ -470,7 +472,12 @@ impl Play {
                 world.poke();
             });
         }
-        self.outage = Some(Outage { from, until, is_known: !matches!(kind, Kind::Blind) });
+        self.outage = Some(Outage {
+            from,
+            until,
+            is_known: !matches!(kind, Kind::Blind),
+            of_workers: matches!(kind, Kind::Workers | Kind::Both),
+        });
         self.span = until + 30 * MINUTE;
     }
 
@@ -482,10 +489,10 @@ impl Play {
             let process = world.process();
             world.log_request(&process, &request);
             let manage = world.manage(&process);
-            let world = world.clone();
+            let (world, asking) = (world.clone(), process.clone());
             world.time.clone().spawn(&process, async move {
                 // The client does not retry. The judge sees in the store how the request ended.
-                ask(&world, &manage, request).await;
+                ask(&world, &asking, &manage, request).await;
             });
         });
     }
@@ -530,7 +537,7 @@ fn place() -> ResourceGroup {
 }
 
 /// Sends a request. Notes if a job is refused for which its collection has room.
-async fn ask(world: &World, manage: &Manage, request: Request) {
+async fn ask(world: &World, process: &Process, manage: &Manage, request: Request) {
     let collection = match &request {
         Request::Put { collection, .. } => Some(*collection),
         _ => None,
@@ -539,6 +546,9 @@ async fn ask(world: &World, manage: &Manage, request: Request) {
         Err(AppError::Refused(refusal)) => refusal.code == Code::JobQuotaExceeded,
         Ok(()) | Err(_) => false,
     };
+    if let Some(collection) = collection.filter(|_| refused) {
+        world.log_full(process, collection);
+    }
     // After the sleep none is deleted, so there are no fewer jobs than when it was refused.
     let (Some(collection), true) = (collection.filter(|_| refused), world.time.now() > SLEEP)
     else {

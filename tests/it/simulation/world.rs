@@ -35,7 +35,7 @@ use super::time::{Process, ProcessClock, SECOND, Time, micros};
 const PAGES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// Timers that are dispatched together.
-const GATHERED_MAX: NonZeroUsize = NonZeroUsize::new(3).unwrap();
+const GATHERED_MAX: NonZeroUsize = NonZeroUsize::new(16).unwrap();
 /// The versions that run: the new one, both, or an earlier one.
 pub(super) const NEW: u64 = 0;
 pub(super) const BOTH: u64 = 1;
@@ -97,6 +97,8 @@ pub(super) struct World {
     pub(super) runs: Mutex<Vec<(i64, String, String)>>,
     /// Which versions run.
     pub(super) versions: AtomicU64,
+    /// When workers gave their first sign of life.
+    pub(super) workers_since: AtomicI64,
     /// How often a message of an attempt was lost.
     pub(super) vanished: Mutex<BTreeMap<String, u32>>,
     /// Refusals of jobs for which there was room.
@@ -161,6 +163,7 @@ impl World {
             fires: Mutex::default(),
             runs: Mutex::default(),
             versions: AtomicU64::new(NEW),
+            workers_since: AtomicI64::new(i64::MAX),
             vanished: Mutex::default(),
             refusals: Mutex::default(),
             ids: AtomicU64::new(0),

@@ -18,7 +18,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{
-    FinishCheck, JobProgress, LeftOut, check_finished, last_until_now, longest_gap, seen_from,
+    FinishCheck, JobProgress, LeftOut, check_finished, held_up, last_until_now, seen_from,
 };
 use domain::job::JobState;
 use domain::work_item::JobRef;
@@ -35,6 +35,8 @@ use crate::error::AppError;
 const PAGE_ITEMS: u32 = 100;
 /// The most pages of history that a check reads.
 const PAGES_MAX: usize = 100;
+/// How often a check reads more of it. Each time it goes back about twice as far.
+const ROUNDS_MAX: usize = 8;
 
 impl Executor {
     /// Checks whether a job whose timer is due has finished, and sends stalled attempts again.
@@ -163,11 +165,13 @@ impl Executor {
         let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;
-        let gap = attempts.as_deref().map_or(TimeDelta::zero(), longest_gap);
-        if gap > spans.look_again
-            && let Some(more) = self.attempts_since(job, from(gap)).await?
-        {
-            seen_from = from(gap);
+        for _ in 0..ROUNDS_MAX {
+            let held_up = attempts.as_deref().map_or(TimeDelta::zero(), held_up);
+            if held_up <= spans.look_again || from(held_up) >= seen_from {
+                break;
+            }
+            let Some(more) = self.attempts_since(job, from(held_up)).await? else { break };
+            seen_from = from(held_up);
             attempts = Some(more);
         }
         let Some(attempts) = attempts else {

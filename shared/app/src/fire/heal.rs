@@ -2,7 +2,9 @@
 //!
 //! Before a timer is planned again, one query finds which of the occurrences that were sent the last
 //! time have left a claim or a record. The others are sent again, as if it was for the first time, so
-//! that an outage explains their lateness as it did before. Healing writes nothing. A crash in it leaves
+//! that an outage explains their lateness as it did before. What fell into an outage of workers is sent
+//! again, too, unless it is recorded as left out: workers that had nothing to do give no signs of life
+//! either, perhaps because the message was lost. The worker that gets it decides. Healing writes nothing. A crash in it leaves
 //! some of them sent, and the timer is due again. An occurrence that was only late is claimed once,
 //! whatever the number of its messages.
 //!
@@ -16,7 +18,7 @@ use domain::attempt::{Attempt, Occurrence};
 use domain::firing::{overtaken_in, sent_before};
 use domain::job::JobState;
 use futures_util::stream::{StreamExt, iter};
-use ports::store::{Due, DueTimer, JobTimer, PulseRecord};
+use ports::store::{Due, DueTimer, JobTimer, PageRequest, PulseRecord};
 use ports::{Clock, DispatchQueue, History, Pulses, QueueMessage, Snapshots};
 use recurrence::Timetable;
 
@@ -27,6 +29,8 @@ use crate::error::AppError;
 
 /// Jobs that are looked up at a time.
 const JOBS_IN_FLIGHT_MAX: usize = 16;
+/// How many of the last rows of what was left out are read. There is about one for each outage.
+const LEFT_OUT_MAX: u32 = 100;
 
 /// Sends lost occurrences again.
 #[derive(Clone)]
@@ -100,12 +104,12 @@ impl Healer {
         Ok(self.queue.send(&messages, now).await?)
     }
 
-    /// The messages of those missing occurrences that were owed, and that no outage explains.
+    /// The messages of those missing occurrences that were owed and sent, and are not left out.
     async fn lost(
         &self,
         timer: &JobTimer,
         timetable: &Timetable,
-        missing: Vec<DateTime<Utc>>,
+        mut missing: Vec<DateTime<Utc>>,
     ) -> Result<Vec<QueueMessage>, AppError> {
         let Some(job) = self.snapshots.read(&timer.job).await? else { return Ok(Vec::new()) };
         let Some(on_since) = job.collection_on_since else { return Ok(Vec::new()) };
@@ -114,11 +118,16 @@ impl Healer {
         }
         let owed_since = on_since.max(job.timing.since);
         let PulseRecord { sweepers, workers } = self.pulses.read_pulses().await?;
-        let outages = [sweepers.outages, workers.outages].concat();
-        let is_owed = |at: &DateTime<Utc>| {
-            *at >= owed_since && overtaken_in(timetable, *at, *at, &outages).is_none()
-        };
-        let lost = missing.into_iter().filter(is_owed).map(|nominal_at| {
+        let is_in =
+            |at: &DateTime<Utc>, outages| overtaken_in(timetable, *at, *at, outages).is_some();
+        // What fell into an outage of sweepers was not sent.
+        missing.retain(|at| *at >= owed_since && !is_in(at, &sweepers.outages));
+        if missing.iter().any(|at| is_in(at, &workers.outages)) {
+            let page = PageRequest { from: None, items_max: LEFT_OUT_MAX };
+            let left_out = self.history.list_left_out(&timer.job.uid, page).await?.items;
+            missing.retain(|at| !left_out.iter().any(|it| it.contains(timer.generation, *at)));
+        }
+        let lost = missing.into_iter().map(|nominal_at| {
             let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
             attempt_message(&timer.job, attempt)
         });

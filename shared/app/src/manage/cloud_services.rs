@@ -9,13 +9,14 @@
 //! | operation | steps |
 //! |---|---|
 //! | delete a cloud service | each collection of the group, then the cloud service itself |
-//! | set the state of all jobs | each job that is not completed or faulted |
+//! | set the state of all jobs | each job that has another state and is not completed or faulted |
 //! | delete all jobs | each job |
 
 use std::collections::BTreeMap;
 
 use domain::collection::CollectionDefinition;
 use domain::document::accept_collection;
+use domain::job::JobState;
 use domain::location::display_name;
 use domain::name::{Name, PathSegment};
 use domain::plan::Plan;
@@ -321,7 +322,7 @@ impl Manage {
     }
 
     /// Enables or disables all jobs of a collection. Jobs that are completed or faulted stay as they
-    /// are.
+    /// are, and so do those that have the state: a request that is sent again does what is left.
     ///
     /// # Errors
     ///
@@ -330,10 +331,11 @@ impl Manage {
         &self,
         place: &ResourceGroup,
         collection: &Name,
-        body: &Value,
+        state: JobState,
     ) -> Result<Vec<JobView>, AppError> {
+        let body = json!({"properties": {"state": state.name()}});
         let mut jobs = self.all_jobs(place, collection).await?;
-        for job in jobs.iter_mut().filter(|job| !job.state.is_final()) {
+        for job in jobs.iter_mut().filter(|job| !job.state.is_final() && job.state != state) {
             match self.patch_job(place, collection, &job.name, body.clone()).await {
                 Ok(changed) => *job = changed,
                 Err(error) if has_ended(&error) => {}

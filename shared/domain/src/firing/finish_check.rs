@@ -103,16 +103,23 @@ pub fn seen_from(
     last.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
-/// The longest time between two occurrences with attempts, which come from the newest to the oldest. An
-/// outage is such a gap. A series of retries that was in progress then lasted that much longer.
+/// For how long attempts may have been held up, which come from the newest to the oldest: the longest
+/// time between two occurrences, or from an occurrence until its first attempt. A series of retries that
+/// was in progress then, or began after it, ends that much later.
 #[must_use]
-pub fn longest_gap(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
+pub fn held_up(executions: &[(Attempt, Option<Record>)]) -> TimeDelta {
     let nominal = |(attempt, _): &(Attempt, Option<Record>)| attempt.occurrence.nominal_at();
     let gaps = executions.windows(2).filter_map(|pair| match pair {
         [newer, older] => Some(nominal(newer) - nominal(older)),
         _ => None,
     });
-    gaps.max().unwrap_or_default().max(TimeDelta::zero())
+    let late = executions.iter().filter_map(|it| match it {
+        (Attempt { number: 0, role: Role::Main, .. }, Some(record)) => {
+            Some(record.started_at - nominal(it))
+        }
+        _ => None,
+    });
+    gaps.chain(late).max().unwrap_or_default().max(TimeDelta::zero())
 }
 
 /// Checks whether a job has finished.
@@ -205,10 +212,7 @@ fn decides(progress: &JobProgress<'_>, attempt: &Attempt) -> bool {
 
 /// Whether it is recorded that an occurrence was left out.
 fn is_left_out(progress: &JobProgress<'_>, nominal_at: DateTime<Utc>) -> bool {
-    progress.left_out.iter().any(|left_out| {
-        left_out.generation == progress.generation
-            && (left_out.first..=left_out.last).contains(&nominal_at)
-    })
+    progress.left_out.iter().any(|it| it.contains(progress.generation, nominal_at))
 }
 
 fn occurrence_status(
@@ -414,9 +418,15 @@ mod tests {
             ended(190, 0, Failed),
             ended(90, 0, Succeeded),
         ];
-        assert_eq!(longest_gap(&executions), TimeDelta::minutes(100));
-        assert_eq!(longest_gap(&executions[..3]), TimeDelta::minutes(10));
-        assert_eq!(longest_gap(&[]), TimeDelta::zero());
+        assert_eq!(held_up(&executions), TimeDelta::minutes(100));
+        assert_eq!(held_up(&executions[..3]), TimeDelta::minutes(10));
+        assert_eq!(held_up(&[]), TimeDelta::zero());
+        // All ran, late, and no outage is known: no sign of life was given before.
+        let late = |minute| {
+            let (attempt, record) = ended(minute, 0, Failed);
+            (attempt, record.map(|record| Record { started_at: at(300), ..record }))
+        };
+        assert_eq!(held_up(&[late(290), late(280), ended(280, 1, Failed)]), TimeDelta::minutes(20));
         let from = |held_up| {
             let retries = Retries { count: 1, interval: Span::seconds(30) };
             seen_from(at(200), retries, TimeDelta::minutes(held_up), &Spans::WORK)
@@ -503,7 +513,8 @@ mod tests {
             let check = check_finished(&progress, now, &Spans::WORK);
             check.resend.iter().map(Attempt::ready_at).collect()
         };
-        assert_eq!(ready_at(&outages, &[]), [at(0), now, at(20)]);
+        let sent_late = now + TimeDelta::seconds(10);
+        assert_eq!(ready_at(&outages, &[]), [at(0), sent_late, at(20)], "clocks may differ");
         assert_eq!(ready_at(&[], &[]), [at(0), at(10), at(20)]);
         // A worker has left it out, and died before it released its claim.
         let claimed = [claimed(10, 0)];

@@ -96,6 +96,12 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
+    /// Whether an occurrence of a timing is among them.
+    #[must_use]
+    pub fn contains(&self, generation: u64, nominal_at: DateTime<Utc>) -> bool {
+        self.generation == generation && (self.first..=self.last).contains(&nominal_at)
+    }
+
     /// When they are no longer answered.
     #[must_use]
     pub fn expires_at(&self) -> DateTime<Utc> {

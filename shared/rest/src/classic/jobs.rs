@@ -6,6 +6,7 @@
 use app::{Condition, Etags, JobView, PutOutcome};
 use axum::http::StatusCode;
 use domain::document::Durations;
+use domain::job::JobState;
 use domain::name::Name;
 use domain::refusal::Refusal;
 use serde_json::{Map, Value, json};
@@ -19,6 +20,9 @@ use crate::wire;
 
 /// The maximum size of a job in an answer, as in the later API.
 const ITEM_BYTES_MAX: usize = 32 * 1024;
+/// What a change of all jobs can be.
+const ONLY_STATE: &str =
+    "A change of all jobs sets their 'state' and nothing else; send {\"state\":\"disabled\"}.";
 /// Names that the later API has around the properties of a job.
 const OF_ENVELOPE: [&str; 3] = ["properties", "name", "type"];
 
@@ -90,17 +94,21 @@ pub(super) async fn delete(request: &Request) -> Result<Answer, Fault> {
 /// Sets the state of all jobs.
 pub(super) async fn patch_all(request: &Request) -> Result<Answer, Fault> {
     let (place, collection) = (request.path.place()?, request.path.collection()?);
-    let body = read_part(request.json()?, None)?;
-    let properties = body.get("properties").and_then(Value::as_object);
-    let only_state = properties.is_some_and(|properties| {
-        properties.len() == 1 && properties.keys().all(|name| name.eq_ignore_ascii_case("state"))
-    });
-    if !only_state {
-        return Err(Fault::invalid(
-            "A change of all jobs sets their 'state' and nothing else; send {\"state\":\"disabled\"}.",
-        ));
+    let sent = read(request.json()?, None)?;
+    let mut named = sent.iter();
+    let (Some((name, state)), None) = (named.next(), named.next()) else {
+        return Err(Fault::invalid(ONLY_STATE));
+    };
+    if !name.eq_ignore_ascii_case("state") {
+        return Err(Fault::invalid(ONLY_STATE));
     }
-    let views = request.writing().patch_all_jobs(&place, &collection, &body).await?;
+    let text = state.as_str().unwrap_or_default();
+    let state = JobState::read(text).filter(|state| state.switch().is_some());
+    let state = state.ok_or_else(|| {
+        let text = shown(text);
+        Fault::invalid(format!("'state' cannot be {text} here; use one of enabled, disabled."))
+    })?;
+    let views = request.writing().patch_all_jobs(&place, &collection, state).await?;
     let jobs: Vec<Value> = views.iter().map(write).collect();
     Ok(json_answer(StatusCode::OK, &Value::from(jobs).to_string()))
 }

@@ -413,8 +413,17 @@ fn all_jobs_of_a_collection_change_at_once() {
         send(&api, "GET", &format!("{SCHEDULER}/jobs"), "").is(200, &changed.body);
         assert_eq!(api.get("/C1").json()["properties"]["state"], "Enabled");
     }
-    let more = send(&api, "PATCH", &format!("{SCHEDULER}/jobs"), r#"{"state":"enabled","a":1}"#);
-    assert_eq!(more.status, 400);
+    for (body, part) in [
+        (r#"{"state":"enabled","a":1}"#, "sets their 'state' and nothing else"),
+        (r#"{"action":{}}"#, "sets their 'state' and nothing else"),
+        ("{}", "sets their 'state' and nothing else"),
+        (r#"{"state":"completed"}"#, "'state' cannot be 'completed' here; use one of enabled"),
+        (r#"{"state":7}"#, "'state' cannot be '' here; use one of enabled"),
+    ] {
+        let refused = send(&api, "PATCH", &format!("{SCHEDULER}/jobs"), body);
+        assert_eq!(refused.status, 400, "{body}");
+        assert!(refused.body.contains(part), "{body}: {}", refused.body);
+    }
     // A job that has ended stays as it is.
     api.finish(domain::job::JobState::Completed);
     let changed = send(&api, "PATCH", &format!("{SCHEDULER}/jobs"), r#"{"state":"disabled"}"#);
@@ -422,13 +431,23 @@ fn all_jobs_of_a_collection_change_at_once() {
     assert_eq!(changed.json()[1]["state"], "disabled");
     send(&api, "DELETE", &format!("{SCHEDULER}/jobs?api-version=2014-04-01"), "").is(200, "");
     send(&api, "GET", &format!("{SCHEDULER}/jobs"), "").is(200, "[]");
+    // Without any job, a state is checked, too.
+    let wrong = send(&api, "PATCH", &format!("{SCHEDULER}/jobs"), r#"{"state":"sleeping"}"#);
+    assert_eq!(wrong.status, 400);
 }
 
 #[test]
 fn malformed_requests_are_refused_and_change_nothing() {
     let api = with_job();
     let before = send(&api, "GET", SERVICE, "").body;
+    let deep = format!("{}{}", "<Resource>".repeat(20), "</Resource>".repeat(20));
+    let wide = format!("<Resource>{}</Resource>", "<Plan/>".repeat(300));
+    let laughs = "<!DOCTYPE r [<!ENTITY a 'ha'><!ENTITY b '&a;&a;&a;'>]><Resource>&b;</Resource>";
     for (path, body, code, part) in [
+        (COLLECTION, deep.as_str(), "InvalidXmlRequest", "more than 16 elements within each other"),
+        (COLLECTION, &wide, "InvalidXmlRequest", "more than 256 elements"),
+        (COLLECTION, laughs, "InvalidXmlRequest", "document type"),
+        (COLLECTION, "<Resource>&a;</Resource>", "InvalidXmlRequest", "entity 'a' is unknown"),
         (COLLECTION, "", "InvalidXmlRequest", "It is empty"),
         (COLLECTION, "{}", "InvalidXmlRequest", "text outside"),
         (COLLECTION, "<Resource>", "InvalidXmlRequest", "has no end"),

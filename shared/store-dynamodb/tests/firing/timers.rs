@@ -145,6 +145,11 @@ async fn a_job_finishes_once() {
     assert!(world.store.finish(&finish).await.unwrap(), "its answer was lost");
     let other = Finish { state: JobState::Completed, ..finish.clone() };
     assert!(!world.store.finish(&other).await.unwrap(), "it is over");
+    // A change that was decided before would take the expiry from the definition for ever.
+    let job = JobRecord { expires_at: None, ..world.job().await };
+    let save = SaveJob { collection: &collection(), job: &job, timer_changes: false, entry: None };
+    assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Stale);
+    assert_eq!(world.job().await.expires_at, Some(expires_at));
     let timer = world.job().await.timer;
     assert_eq!((timer.state, timer.due_at), (JobState::Faulted, None));
     let seconds = (expires_at - at(0)).num_seconds();

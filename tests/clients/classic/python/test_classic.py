@@ -87,6 +87,7 @@ def test_a_collection_is_created_changed_and_deleted(client, collection):
     # It has no other way to change a plan.
     wait(client, client.create_job_collection("service", "jobs", plan="Free"))
     second = client.get_job_collection("service", "jobs")
+    assert len({first.e_tag, second.e_tag, ""}) == 3
     assert (first.intrinsic_settings.plan, second.intrinsic_settings.plan) == ("Standard", "Free")
     wait(client, client.delete_job_collection("service", "jobs"))
     with pytest.raises(AzureMissingResourceHttpError, match="job collection jobs of"):
