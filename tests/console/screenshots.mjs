@@ -1,8 +1,9 @@
 // Pictures of the console, of a server whose jobs have run for weeks: it starts again for each night, with
 // a clock that stands just before the jobs are due.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { closeBrowser, daily, open, place, startServer, startTarget } from './world.mjs';
 
 const folder = process.argv[2];
@@ -115,11 +116,16 @@ for (const [name, path] of Object.entries(pages).filter(([name]) => only.length 
       await tab.page.getByRole('heading', { level: 1 }).waitFor();
       await tab.page.waitForLoadState('networkidle');
       await use[name]?.(tab.page);
+      // The port is another one each time.
+      await tab.page.evaluate(() => { document.querySelector('.ctx span').firstChild.textContent = '127.0.0.1:7070'; });
       await tab.page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) });
       await tab.close();
     }
   }
 }
+// The pictures of README.
+const documents = join(dirname(fileURLToPath(import.meta.url)), '../../shared/docs');
+if (only.length === 0) for (const name of ['calendar', 'job']) copyFileSync(join(folder, `${name}-light-1280.png`), join(documents, `console-${name}.png`));
 await closeBrowser();
 await Promise.all([server.stop(), target.stop()]);
 rmSync(data, { recursive: true });

@@ -36,6 +36,8 @@ CLAIMED = 85 * SECOND
 OUTAGE = 10 * MINUTE
 # Signs of life are a little less than a minute apart, so the last of them says little about the next.
 BEATS = 100 * SECOND
+# "Ten seconds after it is sent: the clocks of two functions may differ."
+CLOCKS = 10 * SECOND
 # How long a job that is over is kept.
 SIXTY_DAYS = 60 * 24 * HOUR
 # Beyond that a retry waits in a timer of its own, which no lost message stops.
@@ -208,7 +210,7 @@ class Attempt:
         self.nominal, self.is_run = line["nominal"], line["run"]
         self.role, self.number = line["role"], line["number"]
         self.calls, self.rows, self.answers, self.sent = [], [], [], NEVER
-        self.losses, self.is_dead = 0, False
+        self.losses, self.is_dead, self.sendings = 0, False, []
 
     @property
     def is_lost(self):
@@ -279,6 +281,7 @@ class Judge:
             return
         it = self.attempts.setdefault(line["id"], Attempt(line))
         if kind == "sent":
+            it.sendings.append(line["at"])
             it.sent = min(it.sent, line["at"])
         elif kind == "accepted":
             self.runs.append((line["at"], it))
@@ -369,12 +372,13 @@ class Judge:
                    for start, end, _ in collection.offs)
 
     def outages(self, nominal, sent):
-        """The outages around an occurrence: for sweepers when it is due, for workers when it is sent,
-        if that is later. The message that ends a silence of workers is not in it."""
+        """The outages around an occurrence: for sweepers when it is due, unless it was sent before; for
+        workers when it is sent, if that is later. The message that ends a silence of workers is not in
+        it."""
         late = sent if nominal < sent < NEVER else None
-        ready = {"sweepers": nominal, "workers": late + self.skew() if late else nominal}
+        ready = {"sweepers": nominal, "workers": late + CLOCKS if late else nominal}
         return [(start, until) for of, gaps in self.gaps.items() for start, until in gaps
-                if start <= ready[of] <= until]
+                if start <= ready[of] <= until and not (of == "sweepers" and sent < start)]
 
     def is_overtaken(self, timing, nominal, sent):
         """Whether it was in an outage when it was ready, and its successor due before that ended."""
@@ -512,7 +516,8 @@ class Judge:
         if role == "main":
             return attempt.nominal
         it = self.last(attempt, "main")
-        if self.head["scenario"] == "Upgrade":
+        if it and attempt.calls and it.row["at"] > attempt.calls[0]["at"] \
+                and self.head["scenario"] == "Upgrade":
             it = self.decided_anew(attempt) or it
         if it is None or it.row["ok"] or not any(
                 it.number >= plan.retry.count for plan in self.policies(it)) \
@@ -574,12 +579,24 @@ class Judge:
                     and max(due, timing.since) < clock:
                 self.bad("due before its collection was switched on", it.id, at)
         if it.role == "main" and it.number == 0 and not it.is_run:
-            ready = max(it.nominal, it.sent)
-            successor = timing.next(it.nominal)
-            for start, until in self.outages(it.nominal, it.sent):
+            self.made_up(it, line, timing)
+
+    def made_up(self, it, line, timing):
+        """Of the occurrences in an outage only the last one runs."""
+        successor = timing.next(it.nominal)
+        for of, gaps in self.gaps.items():
+            for start, until in gaps:
+                # Of several messages any may be the one. A sweeper that died after it sent the first does
+                # not know of it. But what is sent when the outage is over is not the first.
+                before = [at for at in it.sendings if at <= line["at"]]
+                in_time = [at for at in before if at <= until] or before
+                sent = NEVER if not in_time else min(in_time) if of == "sweepers" else max(in_time)
+                ready = sent + CLOCKS if it.nominal < sent < NEVER else it.nominal
+                if (start, until) not in self.outages(it.nominal, sent):
+                    continue
                 is_after = line["clock"] >= until and line["clock"] - ready > OUTAGE
                 if is_after and ready > start + BEATS and successor <= until - SECOND:
-                    self.bad("made up for, and not the last of an outage", it.id, at)
+                    self.bad("made up for, and not the last of an outage", it.id, line["at"])
 
     def doubled(self):
         """Again only if the first worker could not record, and never within its claim."""

@@ -16,6 +16,7 @@ use axum::body::Body;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, Request};
 use axum::response::Response;
+use minutehand_console::SignIn;
 use ports::{Clock, DeadLetters, IdSource};
 use queue_sqs::{SqsDeadLetters, SqsQueue};
 use rest::{BuildInfo, Rest, Scheme};
@@ -48,6 +49,7 @@ pub struct Function {
     clock: Arc<dyn Clock>,
     tally: Arc<Tally>,
     table: String,
+    sign_in: Option<SignIn>,
 }
 
 /// Why an event could not be answered.
@@ -117,7 +119,7 @@ impl Function {
             metrics: None,
             home: rest::Home::Aws,
         });
-        Self { router, clock, tally, table: settings.table }
+        Self { router, clock, tally, table: settings.table, sign_in: settings.sign_in }
     }
 
     /// Answers the request in an event.
@@ -138,13 +140,16 @@ impl Function {
     /// The files of the console lie beside the API, as on one machine. The gateway has an open route
     /// for its files, and none for the folder, so a browser is sent to the page by its name.
     async fn respond(&self, request: Request<Body>) -> Response {
-        let file =
-            minutehand_console::answer(request.method(), request.uri().path(), request.headers());
+        let path = request.uri().path();
+        let file = minutehand_console::answer(request.method(), path, request.headers());
         if let Some(mut file) = file {
             if file.status().is_redirection() && file.headers().contains_key(LOCATION) {
                 file.headers_mut().insert(LOCATION, HeaderValue::from_static(CONSOLE_PAGE));
             }
-            return file.map(Body::from);
+            return match &self.sign_in {
+                Some(sign_in) => sign_in.applied(path, file).map(Body::from),
+                None => file.map(Body::from),
+            };
         }
         match self.router.clone().oneshot(request).await {
             Ok(response) => response,

@@ -3,6 +3,7 @@
 use domain::ids;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
+use minutehand_console::SignIn;
 use rest::{Access, Token};
 use runtime_aws::Variables;
 
@@ -24,6 +25,8 @@ pub struct ApiSettings {
     pub access: Access,
     /// Whether the limits of plans apply.
     pub plan_limits: PlanLimits,
+    /// How a browser signs in, if not with one of the tokens.
+    pub sign_in: Option<SignIn>,
 }
 
 /// The component that authenticates callers.
@@ -31,13 +34,18 @@ pub struct ApiSettings {
 enum Auth {
     /// This function, by tokens.
     Token,
-    /// API Gateway, before it calls the function: with IAM, or with a JWT of an issuer.
-    Gateway,
+    /// API Gateway, before it calls the function: with IAM.
+    Iam,
+    /// API Gateway: with a JWT of an issuer.
+    Jwt,
 }
 
 impl ApiSettings {
     /// Reads the settings.
     pub fn read(variables: &mut Variables) -> Self {
+        let auths = [("token", Auth::Token), ("iam", Auth::Iam), ("jwt", Auth::Jwt)];
+        // Without a setting callers need a token, so a missing setting never opens the API.
+        let auth = variables.choice("MINUTEHAND_AUTH", &auths, Auth::Token);
         Self {
             table: variables.table(),
             queue_url: variables.queue_url(),
@@ -45,19 +53,38 @@ impl ApiSettings {
             key_id: variables.key_id(),
             own: variables.own_resources(),
             has_aws: variables.choice("MINUTEHAND_ACTIONS", &[("on", true), ("off", false)], false),
-            access: access(variables),
+            access: access(variables, auth),
             plan_limits: variables.plan_limits(),
+            sign_in: sign_in(variables, auth),
         }
     }
 }
 
-/// The default is token authentication, so a missing setting never opens the API.
-fn access(variables: &mut Variables) -> Access {
-    let auths = [("token", Auth::Token), ("iam", Auth::Gateway), ("jwt", Auth::Gateway)];
-    let auth = variables.choice("MINUTEHAND_AUTH", &auths, Auth::Token);
+/// How a browser signs in. A function whose stack is older names no issuer: its page says that a command
+/// is needed.
+fn sign_in(variables: &mut Variables, auth: Auth) -> Option<SignIn> {
+    let [issuer, audience, client_id] =
+        ["MINUTEHAND_JWT_ISSUER", "MINUTEHAND_JWT_AUDIENCE", "MINUTEHAND_JWT_CLIENT_ID"]
+            .map(|name| variables.optional(name).filter(|value| !value.is_empty()));
+    match (auth, issuer) {
+        (Auth::Token, _) => None,
+        (Auth::Iam, _) | (Auth::Jwt, None) => Some(SignIn::signed()),
+        (Auth::Jwt, Some(issuer)) => {
+            let audience = audience.unwrap_or_default();
+            let audiences: Vec<&str> = audience.split(',').filter(|it| !it.is_empty()).collect();
+            let found = SignIn::at_issuer(&issuer, &audiences, client_id.as_deref());
+            if found.is_none() {
+                variables.problem("MINUTEHAND_JWT_ISSUER is not an https URL".to_owned());
+            }
+            found
+        }
+    }
+}
+
+fn access(variables: &mut Variables, auth: Auth) -> Access {
     let name = "MINUTEHAND_TOKEN_HASHES";
     let hashes = variables.optional(name).unwrap_or_default();
-    if auth == Auth::Gateway {
+    if auth != Auth::Token {
         return Access::Open;
     }
     let hashes = hashes.split(',').map(str::trim).filter(|hash| !hash.is_empty());
@@ -111,6 +138,25 @@ mod tests {
         assert!(problems.is_empty(), "{problems:?}");
         let expected = [[10; 32], [255; 32]].map(Token::with_all_rights);
         assert!(matches!(settings.access, Access::Tokens(it) if it == expected));
+    }
+
+    #[test]
+    fn a_browser_is_told_how_to_sign_in() {
+        let jwt = [
+            ("MINUTEHAND_AUTH", "jwt"),
+            ("MINUTEHAND_JWT_ISSUER", "https://login.example.com"),
+            ("MINUTEHAND_JWT_AUDIENCE", "api,app"),
+            ("MINUTEHAND_JWT_CLIENT_ID", "app"),
+        ];
+        let at_issuer = SignIn::at_issuer(jwt[1].1, &["api", "app"], Some("app"));
+        assert_eq!(read(&jwt).0.sign_in, at_issuer);
+        let without_client = SignIn::at_issuer(jwt[1].1, &["api", "app"], None);
+        assert_eq!(read(&jwt[..3]).0.sign_in, without_client);
+        assert_eq!(read(&jwt[..1]).0.sign_in, Some(SignIn::signed()));
+        assert_eq!(read(&[("MINUTEHAND_AUTH", "iam")]).0.sign_in, Some(SignIn::signed()));
+        assert_eq!(read(&[("MINUTEHAND_TOKEN_HASHES", &"00".repeat(32))]).0.sign_in, None);
+        let (_, problems) = read(&[jwt[0], ("MINUTEHAND_JWT_ISSUER", "login")]);
+        assert_eq!(problems, ["MINUTEHAND_JWT_ISSUER is not an https URL"]);
     }
 
     #[test]

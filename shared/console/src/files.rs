@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.50556e1cfc6d.js",
-        bytes: include_bytes!("../dist/app.50556e1cfc6d.js"),
-        gzip: include_bytes!("../dist/app.50556e1cfc6d.js.gz"),
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"50556e1cfc6d7a7bd258c5e501fc1d47\"",
+        name: "app.2f8b7175c14f.css",
+        bytes: include_bytes!("../dist/app.2f8b7175c14f.css"),
+        gzip: include_bytes!("../dist/app.2f8b7175c14f.css.gz"),
+        content_type: "text/css; charset=utf-8",
+        etag: "\"2f8b7175c14fa76b701a8867f6a486dc\"",
         is_hashed: true,
     },
     File {
-        name: "app.fc4d3ae4c92d.css",
-        bytes: include_bytes!("../dist/app.fc4d3ae4c92d.css"),
-        gzip: include_bytes!("../dist/app.fc4d3ae4c92d.css.gz"),
-        content_type: "text/css; charset=utf-8",
-        etag: "\"fc4d3ae4c92d45448ec6c8053251c5f0\"",
+        name: "app.c50457a7f2d1.js",
+        bytes: include_bytes!("../dist/app.c50457a7f2d1.js"),
+        gzip: include_bytes!("../dist/app.c50457a7f2d1.js.gz"),
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"c50457a7f2d169b6afba3bc85d3879bd\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"fd9c0769695475aa2a587ae2d71b5238\"",
+        etag: "\"cd64a743031569b62ffd2882e1c0f0f4\"",
         is_hashed: false,
     },
     File {

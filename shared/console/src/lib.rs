@@ -5,6 +5,7 @@
 //! hold no data and no secret: a browser gets them without a token, and calls the API with one.
 
 mod files;
+mod sign_in;
 
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG,
@@ -14,8 +15,12 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 use crate::files::FILES;
 
+pub use sign_in::SignIn;
+
 /// The path of the first page. All other files lie below it.
 const HOME: &str = "/console/";
+/// What the page asks before it signs in.
+const CONFIG: &str = "/console/config.json";
 /// How long a browser keeps a file whose name contains a hash of its content: a year.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
@@ -62,6 +67,7 @@ pub fn answer(method: &Method, path: &str, headers: &HeaderMap) -> Option<Respon
     match path {
         "/" if names(headers, &ACCEPT, "text/html") => Some(redirect()),
         "/console" => Some(redirect()),
+        CONFIG => Some(config()),
         _ => {
             let name = path.strip_prefix(HOME)?;
             let name = if name.is_empty() { "index.html" } else { name };
@@ -76,6 +82,15 @@ pub fn answer(method: &Method, path: &str, headers: &HeaderMap) -> Option<Respon
             }))
         }
     }
+}
+
+/// That a browser signs in with a token, unless a [`SignIn`] says otherwise.
+fn config() -> Response<&'static [u8]> {
+    let mut response = with_status(StatusCode::OK);
+    set(&mut response, CONTENT_TYPE, "application/json");
+    set(&mut response, CACHE_CONTROL, "no-cache");
+    *response.body_mut() = br#"{"auth":"token"}"#;
+    response
 }
 
 fn redirect() -> Response<&'static [u8]> {

@@ -145,6 +145,7 @@ impl World {
                 Sha256::digest("open-sesame").into(),
             )]),
             plan_limits: PlanLimits::On,
+            sign_in: None,
         };
         let api = api::Function::new(settings, REGION, clients, Arc::new(clock.clone()));
         let clients = sweeper::SweeperClients {

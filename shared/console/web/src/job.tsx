@@ -1,5 +1,5 @@
 // A job: what it says, what happened, what comes, and why it does not fire.
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, asCurl, type Attempt, type Description, type Page } from './api';
 import { useLoad } from './load';
 import { useKeys } from './keys';
@@ -153,10 +153,13 @@ function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming:
   const zone = zoneOf(job);
   const next = job.next === null ? null : Date.parse(job.next);
   const first = past[0];
+  const tape = useRef<HTMLDivElement>(null);
+  // Where the tape is wider than the page, now is in view.
+  useEffect(() => { if (tape.current) tape.current.scrollLeft = tape.current.scrollWidth; }, [letters.length]);
   return (
     <section class="sheet tape" aria-labelledby="tape">
       <h2 id="tape" class="vh">Tape: what happened, now, and what comes</h2>
-      <div class="scrolls" tabIndex={0} role="group" aria-labelledby="tape"><div class="past">
+      <div class="scrolls" ref={tape} tabIndex={0} role="group" aria-labelledby="tape"><div class="past">
         <Marks letters={letters} wide={10} gap={3} tall={38} />
         <div class="lab">
           <span>{first ? civil(first.due, zone) : 'It has not run yet.'}</span>

@@ -20,10 +20,14 @@ const FILTERS = ['all', 'on', 'off', 'failed', 'over'] as const;
 const FILTER_NAMES: Record<Filter, string> = { all: 'All', on: 'On', off: 'Off', failed: 'Failed before', over: 'Over' };
 type Filter = (typeof FILTERS)[number];
 
+/** What the marks of a row mean. */
+const LEGEND = [['o', 'ok'], ['r', 'after a retry'], ['l', 'late'], ['f', 'failed'], ['s', 'skipped']] as const;
+
 function fits(job: JobRow, filter: Filter): boolean {
   const state = stateOf(job.state);
   if (filter === 'all') return true;
-  if (filter === 'failed') return job.failures > 0;
+  // Where the server keeps outcomes, the last of them counts.
+  if (filter === 'failed') return job.recent ? isFailing(job) : job.failures > 0;
   if (filter === 'over') return state === 'done' || state === 'bad';
   return state === filter;
 }
@@ -86,6 +90,7 @@ export function Jobs({ collection }: { collection: string }) {
     [jobs],
   );
   useKeys({ n: () => may('write') && go(inPlace('new', collection)) });
+  const hasMarks = useMemo(() => jobs.some((job) => job.recent !== null), [jobs]);
   const isOn = stateOf(about.data?.properties.state) === 'on';
   return (
     <>
@@ -117,9 +122,10 @@ export function Jobs({ collection }: { collection: string }) {
               {FILTERS.map((one) => (
                 <button key={one} type="button" class="chip" aria-pressed={one === filter}
                   onClick={() => setQuery({ state: one === 'all' ? null : one })}>
-                  {FILTER_NAMES[one]} <b>{grouped(counts[one] ?? 0)}</b>
+                  {one === 'failed' && hasMarks ? 'Failing' : FILTER_NAMES[one]} <b>{grouped(counts[one] ?? 0)}</b>
                 </button>
               ))}
+              {hasMarks && <span class="legend" aria-hidden="true">{LEGEND.map(([letter, name]) => <span key={letter} class="state1"><Marks letters={letter} />{name}</span>)}</span>}
             </div>
             {shown.length === 0
               ? (

@@ -11,16 +11,21 @@ import { Import } from './import';
 import { Journal } from './journal';
 import { Jobs } from './jobs';
 import { useKeys } from './keys';
-import { useLoad } from './load';
+import { finishLogin } from './issuer';
+import { asError, useLoad } from './load';
 import { Overview } from './overview';
 import { Settings } from './settings';
-import { SignIn } from './signin';
+import { loginError, SignIn } from './signin';
 import { go, guard, inPlace, lastCollection, link, me, place, route, said, theme, tick } from './state';
 import { mine, now, parts } from './time';
 import { Dialog, ErrorPanel, Key, Skeleton, Title } from './ui';
 import { WhyPage } from './why';
 
 takeToken();
+finishLogin().catch((thrown) => {
+  loginError.value = asError(thrown);
+  isRefused.value = true;
+});
 addEventListener('hashchange', takeToken, true);
 
 /** The pages of the rail: what happens, and below it what one does more rarely. */

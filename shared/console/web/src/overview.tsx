@@ -348,7 +348,7 @@ function Next({ data, zone }: { data: Upcoming; zone: string }) {
   const hasMarks = all.some((one) => one.recent);
   return (
     <table>
-      <thead class="vh"><tr><th>When</th><th>Job</th>{hasMarks && <th>Last</th>}<th>In</th></tr></thead>
+      <thead class="vh"><tr><th>When</th><th>Job</th><th>{hasMarks ? 'Last' : 'In'}</th></tr></thead>
       <tbody>
         {all.slice(0, NEXT).map((one) => {
           const at = Date.parse(one.at);
@@ -357,12 +357,13 @@ function Next({ data, zone }: { data: Upcoming; zone: string }) {
             <tr key={`${one.collection}/${one.job}`}>
               <td class="t" title={withOffset(at, zone)}>{it.time}:{it.seconds}</td>
               <td class="who1"><a href={link('in', place.value.subscription, one.resourceGroup, 'job', one.collection, one.job)}>{one.job}</a> <span class="muted">{one.collection}</span></td>
-              {hasMarks && <td><Marks letters={(one.recent ?? '').slice(-12)} tall={14} /></td>}
-              <td class="num muted nowrap">{until(at).replace(/^in /, '')}</td>
+              {hasMarks
+                ? <td class="end"><Marks letters={(one.recent ?? '').slice(-12)} tall={14} /></td>
+                : <td class="num muted nowrap">{until(at).replace(/^in /, '')}</td>}
             </tr>
           );
         })}
-        {(all.length > NEXT || !data.complete || data.items.length >= READ) && <tr><td /><td colSpan={hasMarks ? 3 : 2} class="faint">and more: <a href={inPlace('calendar')}>calendar</a></td></tr>}
+        {(all.length > NEXT || !data.complete || data.items.length >= READ) && <tr><td /><td colSpan={2} class="faint">and more: <a href={inPlace('calendar')}>calendar</a></td></tr>}
       </tbody>
     </table>
   );

@@ -1,15 +1,50 @@
 // Signing in, over the page that asked for it: what was typed there stays.
-import { useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
 import { ApiError, api, isRefused, signIn, signOut, token } from './api';
+import { type Config, issuerOf, login, readConfig } from './issuer';
 import { asError } from './load';
 import { me, say } from './state';
 import { Dialog, ErrorPanel, Field } from './ui';
 
+/** Why signing in at an issuer did not work. */
+export const loginError = signal<ApiError | null>(null);
+
+/** The way to sign in that this installation has. */
 export function SignIn() {
+  const [config, setConfig] = useState<Config | null>(null);
+  const isOpen = isRefused.value;
+  useEffect(() => { if (isOpen) void readConfig().then(setConfig); }, [isOpen]);
+  if (!isOpen || config === null) return null;
+  return config.auth === 'token' ? <ByToken /> : <Elsewhere config={config} />;
+}
+
+/** At the issuer of this installation; without one that a browser can use, by a command. */
+function Elsewhere({ config }: { config: Config }) {
+  const [error, setError] = useState<ApiError | null>(loginError.value);
+  const issuer = issuerOf(config);
+  return (
+    <Dialog title="Sign in to Minutehand" onClose={() => {}} isFixed>
+      {issuer ? (
+        <form onSubmit={(event) => { event.preventDefault(); login(issuer).catch((thrown) => setError(asError(thrown))); }}>
+          <p class="muted">You sign in at {new URL(issuer.issuer).host}, and come back to this page. What it gives stays in this tab until it is closed or loaded again.</p>
+          {error && <ErrorPanel error={error} />}
+          <p class="acts"><button type="submit" class="btn go">Sign in at {new URL(issuer.issuer).host}</button></p>
+        </form>
+      ) : (
+        <>
+          <p>{config.auth === 'iam' ? 'Requests to this installation are signed with credentials of AWS, which a browser does not hold.' : 'This installation takes tokens of an issuer at which the console is not registered.'} The command line opens the same console with its own:</p>
+          <pre class="code">minutehand console --context NAME</pre>
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+function ByToken() {
   const [value, setValue] = useState('');
   const [remember, setRemember] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
-  if (!isRefused.value) return null;
   const submit = async (event: Event) => {
     event.preventDefault();
     setError(null);

@@ -1,0 +1,187 @@
+// How the console looks: twelve pictures of pages whose answers and clock are given, compared pixel by
+// pixel. Another major version of the browser draws letters otherwise: then they are only made anew, in
+// target/console. `tests/console/run --pictures` replaces the kept ones.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { browser, closeBrowser, open, place, settled, startServer } from './world.mjs';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const KEPT = join(HERE, 'pictures');
+const MADE = join(HERE, '../../target/console/pictures');
+const VERSION = join(KEPT, 'browser.json');
+/** How much of a picture may differ. */
+const PART_MAX = 0.005;
+/** How much a colour of a pixel may differ, of 255. */
+const COLOUR_MAX = 24;
+
+const NOW = Date.parse('2027-03-25T14:06:42Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const iso = (at) => new Date(at).toISOString().replace('.000Z', 'Z');
+const NIGHTLY = 'every day at 02:30 America/New_York time';
+/** A number from 0 to 1 that depends on another alone. */
+const noise = (n) => (((n * 2_654_435_761) >>> 0) % 1_000) / 1_000;
+
+const ok = "Http Action - Response from host 'billing.example.com': 'OK' Response Headers: Date: now Body: {}";
+const bad = "Http Action - Response from host 'billing.example.com': 'ServiceUnavailable' Response Headers: Date: now Body: {\"error\":\"maintenance\"}";
+const attempt = (due, n, actionName, status, message) => ({
+  name: `billing/invoice-export/${due}-${n}-${actionName}`,
+  properties: { expectedExecutionTime: iso(due), startTime: iso(due + n * MINUTE + 4), endTime: iso(due + n * MINUTE + 218), actionName, ...(status && { status }), message, retryCount: n, repeatCount: 1 },
+});
+const nights = Array.from({ length: 34 }, (_, n) => NOW - (NOW % DAY) + 6.5 * HOUR - n * DAY);
+const history = nights.flatMap((due, n) => {
+  if (n === 27) return [attempt(due, 0, 'MainAction', 'skipped', 'It was left out: an outage lasted from 02:12 to 02:44.')];
+  if (n === 20) return [attempt(due, 0, 'MainAction', 'failed', bad), attempt(due, 1, 'MainAction', null, ok)];
+  if (n >= 4) return [attempt(due, 0, 'MainAction', null, ok)];
+  return [attempt(due, 0, 'MainAction', 'failed', bad), attempt(due, 1, 'MainAction', 'failed', bad), attempt(due, 2, 'ErrorAction', null, ok)];
+});
+const properties = {
+  state: 'enabled',
+  action: {
+    type: 'Https',
+    request: { method: 'POST', uri: 'https://billing.example.com/v2/export', authentication: { type: 'Basic', username: 'reports' } },
+    retryPolicy: { retryType: 'fixed', retryCount: 3, retryInterval: 'PT1M' },
+    errorAction: { type: 'StorageQueue', queueMessage: { storageAccount: 'contoso', queueName: 'failed-reports' } },
+  },
+  recurrence: { frequency: 'day', schedule: { hours: [2], minutes: [30] }, timeZone: 'America/New_York' },
+};
+const coming = Array.from({ length: 10 }, (_, n) => {
+  const at = NOW - (NOW % DAY) + DAY + 6.5 * HOUR + n * DAY;
+  return { at: iso(at), local: `${iso(at).slice(0, 10)}T02:30:00`, offset: '-04:00', note: null };
+});
+const NAMES = ['dunning', 'fx-rates', 'invoice-export', 'ledger-close', 'payouts', 'price-feed', 'stock-sync', 'usage-report', 'vat-report'];
+const RECENT = { dunning: 'oooooooooooooooooooo', 'invoice-export': 'oooooooosoooorooeeee', 'price-feed': 'ooooooooooooloollooo', payouts: 'nnnnnnnnnnnnooooddoo' };
+const columns = ['name', 'state', 'sentence', 'zone', 'next', 'executions', 'failures', 'faulted', 'target', 'recent'];
+const rows = Array.from({ length: 400 }, (_, n) => {
+  const base = NAMES[n % NAMES.length];
+  const name = n < NAMES.length ? base : `${base}-${String(Math.floor(n / NAMES.length)).padStart(2, '0')}`;
+  const sentence = n % 3 === 0 ? 'every week on Monday and Thursday at 02:30 America/New_York time' : n % 3 === 1 ? 'every 2 hours' : NIGHTLY;
+  return [name, n % 11 === 10 ? 'disabled' : 'enabled', sentence, 'America/New_York', n % 11 === 10 ? null : iso(NOW + (n + 1) * 47 * MINUTE), 300 + n * 7, base === 'invoice-export' ? 9 : 0, 0, 'POST billing.example.com', RECENT[base] ?? 'oooooooooooooooooooo'];
+});
+
+/** Occurrences in each step, with a night that is crowded at two. */
+function load(query) {
+  const [from, to] = [Date.parse(query.get('from')), Date.parse(query.get('to'))];
+  const step = { PT1M: MINUTE, PT5M: 5 * MINUTE, PT15M: 15 * MINUTE, PT1H: HOUR }[query.get('step')];
+  const length = Math.round((to - from) / step);
+  const counts = Array.from({ length }, (_, n) => {
+    const at = from + n * step;
+    const hour = new Date(at + HOUR).getUTCHours();
+    if (step === MINUTE) return at % HOUR === 0 ? 412 : Math.floor(noise(at / MINUTE) * 60);
+    return Math.floor((hour === 2 ? 4_700 : hour >= 8 && hour < 18 ? 2_000 : 900) * (step / HOUR) * (0.85 + noise(at / step) * 0.3));
+  });
+  const groups = [{ rule: 'every day at 02:00 Europe/Berlin time', count: 1_702, names: ['t10400-usage', 't10401-usage', 't10402-usage'] }, { rule: 'every 15 minutes', count: 96, names: ['stock-sync-eu', 'stock-sync-us'] }];
+  return { from: iso(from), to: iso(to), counts, starts: null, jobs: 1_171, top: [{ at: iso(from), count: 1_798, groups }], position: null };
+}
+
+const ANSWERS = [
+  ['/me', () => ({ principal: { kind: 'token', label: 'web shop' }, may: ['read', 'run', 'write'], now: iso(NOW), clockRate: 1, home: 'aws', region: 'eu-west-1', version: '1.0.0', timeZones: '2026e', planLimits: true, actions: [] })],
+  ['/overview', () => ({ headline: { kind: 'allWell' }, collections: { all: 4, off: 1 }, jobs: { all: 1_204 }, late: { count: 0, isLeast: false, oldest: null }, sweep: { at: iso(NOW - 12_000) }, work: { at: iso(NOW - 3_000) }, deadLetters: 3 })],
+  ['/failures', () => ({ items: [{ at: iso(nights[0]), resourceGroup: 'dev', collection: 'billing', job: 'invoice-export', message: bad, recent: RECENT['invoice-export'] }, { at: iso(nights[1]), resourceGroup: 'dev', collection: 'shop', job: 'price-feed', message: bad }], position: null })],
+  ['/upcoming', () => ({ items: NAMES.map((job, n) => ({ at: iso(NOW - (NOW % MINUTE) + (n + 1) * 3 * MINUTE), resourceGroup: 'dev', collection: n % 2 ? 'shop' : 'billing', job, sentence: NIGHTLY, recent: RECENT[job] ?? 'oooooooooooooooooooo' })), complete: true })],
+  ['/load', load],
+  ['/rows', () => ({ columns, items: rows, position: null })],
+  ['/next', () => ({ sentence: NIGHTLY, occurrences: coming, ends: false, clockChanges: [{ at: '2027-11-07T06:30:00Z', local: '2027-11-07T02:30:00', offset: '-05:00', note: { kind: 'firstOfTwo', text: 'the first of two 01:30' } }] })],
+  ['/history', () => ({ value: history })],
+  ['/zones', () => ({ names: ['Europe/Berlin'] })],
+  ['/check', () => ({ ok: true, problems: [], warnings: [{ kind: 'firesOnSave', message: 'It also fires at once: no startTime is given.', target: 'properties.startTime' }], sentence: NIGHTLY, change: null })],
+  ['/preview', () => ({ sentence: 'every day at 02:30 Europe/Berlin time', occurrences: [{ at: iso(NOW), local: '2027-03-25T15:06:42', offset: '+01:00', note: { kind: 'atOnce', text: 'at once' } }, ...coming.slice(0, 4)], ends: false, perYear: 365, smallestGap: 'P1D', firesOnSave: true, clockChanges: [] })],
+  ['/minutehand/v1/subscriptions/me/resourceGroups/dev/jobCollections/billing/jobs/invoice-export', () => ({ state: 'enabled', since: '2027-02-02T09:11:00Z', collection: { name: 'billing', state: 'enabled', since: null }, sentence: NIGHTLY, anchor: null, next: coming[0].at, notFiring: [], last: iso(nights[0]), executions: 312, failures: 9, faulted: 0, skipped: 1, properties })],
+  ['/jobCollections/billing', () => ({ name: 'billing', properties: { state: 'Enabled', sku: { name: 'P20Premium' } } })],
+  ['/jobCollections', () => ({ value: ['billing', 'reports', 'shop', 'ops'].map((name) => ({ name, properties: { state: name === 'ops' ? 'Disabled' : 'Enabled', sku: { name: 'P20Premium' } } })) })],
+];
+
+const PAGES = {
+  overview: place('overview'),
+  jobs: place('jobs', 'billing'),
+  job: place('job', 'billing', 'invoice-export'),
+  new: place('new', 'billing'),
+  calendar: place('calendar'),
+};
+/** What is done to a page before its picture is taken. */
+const USES = {
+  jobs: (page) => page.getByRole('grid').focus().then(() => page.keyboard.press('j')).then(() => page.keyboard.press('j')),
+  job: (page) => page.getByRole('button', { name: /^What happened at/ }).first().click(),
+  new: (page) => page.getByTestId('sentence').getByText('02:30').waitFor(),
+  calendar: (page) => page.locator('[data-cell="3-2"]').click(),
+};
+const PICTURES = [
+  ...Object.keys(PAGES).flatMap((name) => [[name, 'light', 1_280], [name, 'dark', 1_280]]),
+  ['overview', 'light', 390],
+  ['job', 'dark', 390],
+];
+
+let server;
+let isSame;
+
+before(async () => {
+  server = await startServer({ token: null });
+  const major = (await browser()).version().split('.')[0];
+  isSame = existsSync(VERSION) && JSON.parse(readFileSync(VERSION)).chromium === major;
+  mkdirSync(MADE, { recursive: true });
+  if (process.env.MINUTEHAND_PICTURES) {
+    mkdirSync(KEPT, { recursive: true });
+    writeFileSync(VERSION, `${JSON.stringify({ chromium: major })}\n`);
+  }
+});
+after(async () => {
+  await closeBrowser();
+  await server?.stop();
+});
+
+for (const [name, colorScheme, width] of PICTURES) {
+  test(`${name}, ${colorScheme}, ${width} px wide`, async (t) => {
+    const tab = await open(server, 'nothing', { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' });
+    await tab.page.clock.install({ time: NOW });
+    await tab.page.route((url) => /^\/(minutehand|subscriptions)\//.test(url.pathname), (route) => {
+      const { pathname, searchParams } = new URL(route.request().url());
+      const [, answer] = ANSWERS.find(([end]) => pathname.endsWith(end)) ?? [];
+      return answer ? route.fulfill({ json: answer(searchParams) }) : route.abort();
+    });
+    await tab.page.goto(`${server.url}/console/${PAGES[name]}`);
+    await tab.page.reload();
+    await settled(tab.page);
+    await USES[name]?.(tab.page);
+    await settled(tab.page);
+    await tab.page.evaluate(() => document.fonts.ready);
+    // What the machine and its speed decide is not compared.
+    const mask = [tab.page.locator('.top'), tab.page.locator('.pv header .r'), tab.page.locator('.facts')];
+    const file = `${name}-${colorScheme}-${width}.png`;
+    const made = await tab.page.screenshot({ path: join(MADE, file), mask, maskColor: '#888888', animations: 'disabled', caret: 'hide' });
+    await tab.page.screenshot({ path: join(MADE, `whole-${file}`) });
+    await tab.close();
+    if (process.env.MINUTEHAND_PICTURES) writeFileSync(join(KEPT, file), made);
+    else if (!isSame) t.diagnostic(`another browser than that of the kept pictures: ${file} is made anew in target/console/pictures`);
+    else {
+      const part = await difference(readFileSync(join(KEPT, file)), made);
+      assert.ok(part <= PART_MAX, `${file}: ${(part * 100).toFixed(2)} % differ; look at target/console/pictures, and keep them by tests/console/run --pictures`);
+    }
+  });
+}
+
+/** Which part of the pixels of two pictures differs. */
+async function difference(kept, made) {
+  const page = await (await browser()).newPage();
+  const part = await page.evaluate(async ([one, other, most]) => {
+    const pixels = async (data) => {
+      const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
+      const canvas = new OffscreenCanvas(image.width, image.height);
+      const context = canvas.getContext('2d');
+      context.drawImage(image, 0, 0);
+      return context.getImageData(0, 0, image.width, image.height);
+    };
+    const [a, b] = [await pixels(one), await pixels(other)];
+    if (a.width !== b.width || a.height !== b.height) return 1;
+    let count = 0;
+    for (let at = 0; at < a.data.length; at += 4) {
+      if ([0, 1, 2].some((colour) => Math.abs(a.data[at + colour] - b.data[at + colour]) > most)) count += 1;
+    }
+    return count / (a.width * a.height);
+  }, [kept.toString('base64'), made.toString('base64'), COLOUR_MAX]);
+  await page.close();
+  return part;
+}
