@@ -17,8 +17,8 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, Request};
 use axum::response::Response;
 use minutehand_console::SignIn;
-use ports::{Clock, IdSource};
-use queue_sqs::SqsQueue;
+use ports::{Clock, DeadLetters, IdSource};
+use queue_sqs::{SqsDeadLetters, SqsQueue};
 use rest::{BuildInfo, Rest, Scheme};
 use runtime::{PfxReader, RandomIds};
 use runtime_aws::{Tally, counting_throttles, print_metrics};
@@ -75,7 +75,12 @@ impl Function {
         let tally = Arc::new(Tally::default());
         let dynamodb = counting_throttles(&clients.dynamodb, &tally);
         let store = Arc::new(DynamoStore::new(dynamodb, &settings.table));
-        let queue = Arc::new(SqsQueue::new(clients.sqs, &settings.queue_url, clock.clone()));
+        let queue = SqsQueue::new(clients.sqs.clone(), &settings.queue_url, clock.clone());
+        let dead_letters: Arc<dyn DeadLetters> = match &settings.dead_letters_url {
+            Some(url) => Arc::new(SqsDeadLetters::new(clients.sqs, url, queue.clone())),
+            None => Arc::new(()),
+        };
+        let queue = Arc::new(queue);
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
         let dispatcher =
             Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone());
@@ -86,6 +91,7 @@ impl Function {
             history: store.clone(),
             browse: store,
             queue,
+            dead_letters,
             dispatcher,
             sealer: Arc::new(KmsSealer::new(clients.kms, &settings.key_id)),
             certificates: Arc::new(PfxReader),

@@ -13,6 +13,8 @@ pub struct ApiSettings {
     pub table: String,
     /// The queue for jobs that are due soon.
     pub queue_url: String,
+    /// The queue of dead letters, if the API may look at it.
+    pub dead_letters_url: Option<String>,
     /// The KMS key that seals secrets.
     pub key_id: String,
     /// The installation's own resources, to which no job may send.
@@ -47,6 +49,7 @@ impl ApiSettings {
         Self {
             table: variables.table(),
             queue_url: variables.queue_url(),
+            dead_letters_url: variables.optional("MINUTEHAND_DEAD_LETTERS_URL"),
             key_id: variables.key_id(),
             own: variables.own_resources(),
             has_aws: variables.choice("MINUTEHAND_ACTIONS", &[("on", true), ("off", false)], false),

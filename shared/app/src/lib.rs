@@ -9,9 +9,11 @@ mod manage;
 
 pub use error::AppError;
 pub use manage::{
-    AcceptedCheck, Ahead, Author, CheckedChange, CheckedRequest, CloudServiceSettings,
-    CloudServiceView, CollectionView, Coming, Condition, Etag, Etags, ExecutionView, Explanation,
-    JobCheck, JobDescription, JobRow, JobStatus, JobView, LeftOutView, Load, LoadGroup, Manage,
-    ManagePorts, ManageSettings, Overview, Peak, PutOutcome, ResourceSettings, ResourceView,
-    Upcoming, UpcomingOccurrence, WantedLoad, WantedOccurrences,
+    AcceptedCheck, Ahead, AskedKind, AskedWork, Author, CheckedChange, CheckedRequest,
+    CloudServiceSettings, CloudServiceView, CollectionView, Coming, Condition, DeadLetterView,
+    Etag, Etags, ExecutionView, Explanation, Failures, FailuresPosition, JobCheck, JobDescription,
+    JobRow, JobStatus, JobView, LETTERS_MAX, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
+    ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, PutOutcome,
+    ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence, WantedFailures, WantedLoad,
+    WantedOccurrences,
 };

@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, TimeDelta, Timelike as _, Utc, Weekday};
 use clap::Args;
-use recurrence::WrittenDate;
+use client::AheadQuery;
 use recurrence::zone::Zone;
+use recurrence::{WrittenDate, format_instant};
 use serde_json::json;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
-use crate::fleet::{Fleet, JOBS_MAX, timetable};
 use crate::job::schedule::zone_named;
 use crate::options::Options;
 use crate::output::times::local;
@@ -22,7 +22,7 @@ const LETTERS: [&str; 5] = [".", "1", "2", "3", "4"];
 /// The arguments of `calendar`.
 #[derive(Debug, Args)]
 pub struct CalendarArgs {
-    /// Only the jobs of this collection [default: all of the group]
+    /// Only the jobs of this collection [default: all of the subscription]
     collection: Option<String>,
     /// Week, like 2027-W12 [default: the seven days from today on]
     #[arg(long, value_name = "YEAR-WEEK")]
@@ -53,8 +53,7 @@ impl CalendarArgs {
             Some(week) => first_day(week)?,
             None => local(zone, work.now()).0.date(),
         };
-        let fleet = Fleet::read(&work, self.collection.as_deref()).await?;
-        let days = week(&fleet, first, zone, work.now())?;
+        let days = week(&work, self.collection.as_deref(), first, zone).await?;
         if work.json.is_some() {
             let days: Vec<_> = days
                 .iter()
@@ -63,11 +62,7 @@ impl CalendarArgs {
             let zone = zone.map_or("UTC", |zone| zone.name());
             return work.screen.line(&json!({"zone": zone, "days": days}).to_string());
         }
-        work.screen.print(&map(&days, work.screen.ascii))?;
-        if fleet.is_cut {
-            work.screen.note(&format!("only the first {JOBS_MAX} jobs were read"));
-        }
-        Ok(())
+        work.screen.print(&map(&days, work.screen.ascii))
     }
 }
 
@@ -81,31 +76,33 @@ fn first_day(week: &str) -> Result<NaiveDate> {
     })
 }
 
-fn week(
-    fleet: &Fleet,
+/// The seven days from one on. The server counts each hour of the zone's clock.
+async fn week(
+    work: &Work,
+    collection: Option<&str>,
     first: NaiveDate,
     zone: Option<Zone>,
-    now: DateTime<Utc>,
 ) -> Result<Vec<Day>> {
-    let timetables: Vec<_> = fleet
-        .jobs()
-        .filter(|(members, _)| members.is_on)
-        .filter_map(|(_, job)| timetable(job, now))
-        .collect();
-    let mut days = Vec::new();
-    for n in 0..7 {
-        let date = first.checked_add_days(Days::new(n));
-        let date = date.ok_or_else(|| Failure::refused("--week is outside the calendar"))?;
-        let mut counts = [0; HOURS];
-        for (hour, count) in counts.iter_mut().enumerate() {
-            let from = hour_start(date, hour, zone)?;
-            let to = match hour + 1 {
-                HOURS => hour_start(date.checked_add_days(Days::new(1)).unwrap_or(date), 0, zone)?,
-                next => hour_start(date, next, zone)?,
-            };
-            *count = timetables.iter().map(|timetable| timetable.count_between(from, to)).sum();
+    let outside = || Failure::refused("--week is outside the calendar");
+    let end = first.checked_add_days(Days::new(7)).ok_or_else(outside)?;
+    let from = hour_start(first, 0, zone)?;
+    let query = AheadQuery {
+        collection: collection.map(|name| work.defaults().collection(Some(name))).transpose()?,
+        from: Some(format_instant(from)),
+        to: Some(format_instant(hour_start(end, 0, zone)?)),
+        zone: zone.map(|zone| zone.name().to_owned()),
+        step: Some("PT1H".to_owned()),
+    };
+    let load = work.client().load(&work.defaults().place.subscription, &query).await?;
+    let days = (0..7).map_while(|n| first.checked_add_days(Days::new(n)));
+    let mut days: Vec<Day> = days.map(|date| Day { date, counts: [0; HOURS] }).collect();
+    for (hours, count) in (0_i64..).zip(load.counts) {
+        let (shown, _) = local(zone, from + TimeDelta::hours(hours));
+        let day = days.iter_mut().find(|day| day.date == shown.date());
+        let hour = usize::try_from(shown.hour()).unwrap_or_default();
+        if let Some(slot) = day.and_then(|day| day.counts.get_mut(hour)) {
+            *slot += count;
         }
-        days.push(Day { date, counts });
     }
     Ok(days)
 }

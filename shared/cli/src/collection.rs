@@ -9,6 +9,7 @@ use crate::failure::{Failure, Result};
 use crate::input;
 use crate::job::merge_patch;
 use crate::job::schedule::zone_named;
+use crate::load::{LoadArgs, load};
 use crate::options::Options;
 use crate::output::ask;
 use crate::output::plural;
@@ -44,6 +45,8 @@ enum CollectionCommand {
         #[arg(required = true, value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
     },
+    /// Show how many occurrences are due, and when
+    Load(LoadArgs),
     /// Switch a collection on: its jobs fire
     Enable {
         /// Name of the collection
@@ -90,6 +93,7 @@ impl CollectionArgs {
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
             CollectionCommand::Set { name, changes } => set(&work, name, changes).await,
+            CollectionCommand::Load(args) => load(&work, args).await,
             CollectionCommand::Enable { name } => switch(&work, name, true).await,
             CollectionCommand::Disable { name } => switch(&work, name, false).await,
             CollectionCommand::Delete { name, yes } => delete(&work, name, *yes).await,

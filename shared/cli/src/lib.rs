@@ -15,6 +15,7 @@ mod calendar;
 mod collection;
 mod completions;
 mod context;
+mod dead;
 mod doctor;
 mod environment;
 mod export;
@@ -24,6 +25,8 @@ mod import;
 mod input;
 mod instant;
 mod job;
+mod journal;
+mod load;
 mod man;
 mod masked;
 mod mcp;
@@ -31,6 +34,7 @@ mod options;
 mod output;
 mod reference;
 mod top;
+mod version;
 mod wait;
 mod watch;
 mod work;
@@ -85,6 +89,10 @@ pub enum Command {
     Top(top::TopArgs),
     /// Show how many occurrences are due in each hour of a week
     Calendar(calendar::CalendarArgs),
+    /// Show who changed what in a collection
+    Journal(journal::JournalArgs),
+    /// Look at messages that are no longer delivered, send them again, or delete them
+    Dead(dead::DeadArgs),
     /// Check a server and its jobs, and say what to do
     Doctor(doctor::DoctorArgs),
     /// Store a server and its token as a context
@@ -100,6 +108,8 @@ pub enum Command {
     Api(api::ApiArgs),
     /// Open the console of a server in a browser on this machine
     Console(bridge::ConsoleArgs),
+    /// Print the versions of this program and of the server
+    Version(version::VersionArgs),
     /// Print the completion script of a shell
     #[command(after_long_help = COMPLETIONS)]
     Completions(completions::CompletionsArgs),
@@ -151,6 +161,8 @@ impl Command {
             Self::Watch(args) => Some(args.options()),
             Self::Top(args) => Some(args.options()),
             Self::Calendar(args) => Some(args.options()),
+            Self::Journal(args) => Some(args.options()),
+            Self::Dead(args) => Some(args.options()),
             Self::Doctor(args) => Some(args.options()),
             Self::Login(args) => Some(args.options()),
             Self::Logout(args) => Some(args.options()),
@@ -158,6 +170,7 @@ impl Command {
             Self::Mcp(args) => Some(args.options()),
             Self::Api(args) => Some(args.options()),
             Self::Console(args) => Some(args.options()),
+            Self::Version(args) => Some(args.options()),
             Self::Completions(_) | Self::Man(_) => None,
         }
     }
@@ -212,6 +225,8 @@ async fn carry_out(
         Command::Watch(args) => args.run(environment).await,
         Command::Top(args) => args.run(environment).await,
         Command::Calendar(args) => args.run(environment).await,
+        Command::Journal(args) => args.run(environment).await,
+        Command::Dead(args) => args.run(environment).await,
         Command::Doctor(args) => args.run(environment).await,
         Command::Login(args) => {
             let screen = screen(args.options());
@@ -222,6 +237,7 @@ async fn carry_out(
         Command::Mcp(args) => args.run(environment).await,
         Command::Api(args) => args.run(environment).await,
         Command::Console(args) => args.run(environment).await,
+        Command::Version(args) => args.run(&program, environment).await,
         Command::Completions(args) => args.run(&environment),
         Command::Man(args) => args.run(program),
     }

@@ -13,6 +13,7 @@
 
 mod answer;
 mod arm;
+mod browse;
 mod error;
 mod forward;
 mod path;
@@ -24,13 +25,15 @@ mod v1;
 
 pub use answer::{Answer, Listed};
 pub use arm::{HistoryFilter, Listing, Precondition};
+pub use browse::{AheadQuery, Chosen};
 pub use error::{Error, ServerRefusal};
 pub use http::StatusCode;
 pub use path::{CollectionPath, GroupPath, JobPath};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
-    CollectionDocument, CollectionProperties, Description, Evidence, HistoryItem,
-    HistoryProperties, Job, Near, NotFiringReason, Status, WhyAnswer,
+    CollectionDocument, CollectionProperties, DeadLetterItem, DeadLettersAnswer, Description,
+    Evidence, HistoryItem, HistoryProperties, Job, JournalChange, LoadAnswer, Near,
+    NotFiringReason, Status, WhyAnswer,
 };
 pub use v1::ServerHealth;

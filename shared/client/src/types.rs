@@ -202,3 +202,101 @@ pub struct NotFiringReason {
     /// What to do.
     pub message: String,
 }
+
+/// A change of a collection or of a job, from the journal.
+#[derive(Debug, Clone, Deserialize)]
+pub struct JournalChange {
+    /// When.
+    pub at: String,
+    /// The sender of the request.
+    pub who: String,
+    /// `created`, `changed`, `switchedOn`, `switchedOff` or `deleted`.
+    pub operation: String,
+    /// The job; nothing if the collection changed.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// The names of the properties that changed.
+    #[serde(default)]
+    pub names: Vec<String>,
+}
+
+/// A message that is no longer delivered.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLetterItem {
+    /// Names it in requests.
+    pub id: String,
+    /// When it was first sent.
+    #[serde(default)]
+    pub first_sent_at: Option<String>,
+    /// How often it was delivered.
+    pub deliveries: u32,
+    /// Why it is no longer delivered, in words.
+    #[serde(default)]
+    pub error_type: Option<String>,
+    /// What it asks for; nothing if it cannot be read.
+    #[serde(default)]
+    pub asks: Option<String>,
+    /// The resource group of the collection.
+    #[serde(default)]
+    pub resource_group: Option<String>,
+    /// The collection.
+    #[serde(default)]
+    pub collection: Option<String>,
+    /// The job.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// The instant of the occurrence.
+    #[serde(default)]
+    pub occurrence: Option<String>,
+    /// What else it asks for.
+    #[serde(default)]
+    pub others: Vec<Value>,
+}
+
+/// What was done with dead letters.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeadLettersAnswer {
+    /// How many.
+    #[serde(alias = "moved", alias = "deleted")]
+    pub count: u64,
+    /// Whether the queue goes on with it.
+    #[serde(default)]
+    pub goes_on: bool,
+    /// The ids that were not found.
+    #[serde(default)]
+    pub not_found: Vec<String>,
+}
+
+/// How many occurrences are due in each span.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct LoadAnswer {
+    /// The beginning.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The end.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// The beginning of each day, if days are counted.
+    #[serde(default)]
+    pub starts: Option<Vec<String>>,
+    /// One count for each span.
+    pub counts: Vec<u64>,
+    /// The jobs that fire in that time.
+    #[serde(default)]
+    pub jobs: u64,
+    /// The position of the next page.
+    #[serde(default)]
+    pub position: Option<String>,
+}
+
+impl LoadAnswer {
+    /// The sum of two pages.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        Self { jobs: self.jobs + other.jobs, position: other.position, ..self }
+    }
+}

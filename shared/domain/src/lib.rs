@@ -14,6 +14,7 @@ pub mod credentials;
 pub mod document;
 pub mod duration;
 pub mod extensions;
+pub mod failed_occurrence;
 pub mod failure_event;
 pub mod firing;
 pub mod ids;

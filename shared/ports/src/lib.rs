@@ -8,6 +8,7 @@
 mod action;
 mod certificate;
 mod clock;
+mod dead_letters;
 mod disk;
 mod error_type;
 mod event;
@@ -19,6 +20,9 @@ pub mod store;
 pub use action::{ActionOutcome, ActionSender, AttemptContext, NotMade};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
+pub use dead_letters::{
+    CHOSEN_MAX, ChosenLetters, DeadLetter, DeadLetters, DeadLettersDone, DeadLettersSeen,
+};
 pub use disk::Disk;
 pub use error_type::{ErrorType, chain};
 pub use event::{Event, EventSink};

@@ -16,9 +16,11 @@
 //! | work of a message is sent on | two messages for the same work | the worker of either: an attempt is claimed once |
 //! | its visibility is changed | the message, hidden for that time | the same |
 
+mod dead_letters;
 mod error;
 mod receive;
 mod send;
 
+pub use dead_letters::SqsDeadLetters;
 pub use receive::{Batch, BatchAnswer, SqsDelivery, SqsReceipt};
 pub use send::{IN_FLIGHT_MAX, SqsQueue};

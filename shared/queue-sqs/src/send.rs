@@ -8,7 +8,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::BuildError;
 use aws_sdk_sqs::types::{ChangeMessageVisibilityBatchRequestEntry, SendMessageBatchRequestEntry};
 use chrono::{DateTime, Utc};
-use domain::work_item::{WorkItem, encode_waiting, pack};
+use domain::work_item::{SHARED_GROUP, WorkItem, encode_waiting, pack};
 use futures_util::stream::{StreamExt, TryStreamExt, iter};
 use ports::{Clock, DispatchQueue, QueueError, QueueMessage};
 
@@ -108,6 +108,16 @@ impl SqsQueue {
             group: work_item.collection_uid().to_owned(),
         }))
         .await
+    }
+
+    /// Sends messages again as they were written, to be delivered at once.
+    pub(crate) async fn send_bodies(
+        &self,
+        bodies: impl Iterator<Item = String>,
+    ) -> Result<(), QueueError> {
+        let message =
+            |body| OutgoingMessage { body, delay_seconds: 0, group: SHARED_GROUP.to_owned() };
+        self.send_all(bodies.map(message)).await
     }
 
     async fn send_all(
@@ -253,7 +263,7 @@ fn batches(messages: impl Iterator<Item = OutgoingMessage>) -> Vec<Vec<OutgoingM
 }
 
 /// The code above sets all required fields, so this error does not occur.
-fn unbuilt(error: BuildError) -> QueueError {
+pub(crate) fn unbuilt(error: BuildError) -> QueueError {
     QueueError::Refused(Box::new(error))
 }
 

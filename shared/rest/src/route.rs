@@ -167,7 +167,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 35] = [
+pub(crate) static ROUTES: [Route; 40] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -213,12 +213,17 @@ pub(crate) static ROUTES: [Route; 35] = [
     get(our_subscription!("/overview"), &v1::overview).any_version(),
     get(our_subscription!("/upcoming"), &v1::upcoming).any_version(),
     get(our_subscription!("/load"), &v1::load).any_version(),
+    get(our_subscription!("/failures"), &v1::failures).any_version(),
     get(our_collection!("/journal"), &v1::journal).any_version(),
     get(our_collection!("/rows"), &v1::rows).any_version(),
     get(our_job!(""), &v1::get_job).any_version(),
     get(our_job!("/next"), &v1::next).any_version(),
+    get(our_job!("/occurrences"), &v1::occurrences).any_version(),
     get(our_job!("/why"), &v1::why).any_version(),
     post(our_job!("/check"), &v1::check).any_version().with_body().reading(),
+    get(ours!("/deadletters"), &v1::dead_letters).any_version(),
+    post(ours!("/deadletters/redrive"), &v1::redrive_dead_letters).any_version().with_body(),
+    post(ours!("/deadletters/delete"), &v1::delete_dead_letters).any_version().with_body(),
     post(ours!("/convert"), &|call: Call| ready(convert::convert(&call)))
         .any_version()
         .with_file()

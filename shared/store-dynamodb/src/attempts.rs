@@ -21,6 +21,7 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Outcome, Record, Then};
+use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::tick;
 use ports::store::{
@@ -56,6 +57,10 @@ impl Attempts for DynamoStore {
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
         self.table.write(MeteredCall::LeaveOut, left_out::write(job_uid, left_out)).await.map(drop)
+    }
+
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
+        only_answer(self.add_failures(std::slice::from_ref(failed)).await)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Reads for people: eventually consistent, each counted by the meter.
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
+use domain::failed_occurrence::FailedOccurrence;
+use domain::firing::LeftOut;
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use ports::store::{
@@ -13,7 +15,7 @@ use crate::attempt_key::nominal_key;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, number};
 use crate::table::{Consistency, List, MeteredCall, keys};
-use crate::{attempts, collections, jobs, journal, pulses};
+use crate::{attempts, collections, failures, jobs, journal, left_out, pulses};
 
 /// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
 /// the action, the error action and the notice.
@@ -35,6 +37,11 @@ impl Browse for DynamoStore {
     ) -> Result<Option<CollectionRecord>, StoreError> {
         let found = self.table.browse(keys::collection(place, name)).await?;
         found.as_ref().map(collections::read).transpose()
+    }
+
+    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+        let switch = self.table.browse(keys::switch(collection_uid)).await?;
+        switch.map(|switch| collections::collection_path(&Reader::new(&switch))).transpose()
     }
 
     async fn job(
@@ -73,6 +80,43 @@ impl Browse for DynamoStore {
         let page = PageRequest { from: None, items_max: ATTEMPTS_MAX };
         let page = list.page(&self.table, page).await?;
         page.items.iter().map(attempts::read).collect()
+    }
+
+    async fn attempts_before(
+        &self,
+        job_uid: &str,
+        before: Option<DateTime<Utc>>,
+        items_max: u32,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        let list = List::new(keys::executions(job_uid), "").for_people();
+        let page = PageRequest { from: before.map(nominal_key), items_max };
+        let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
+        page.items.iter().map(attempts::read).collect()
+    }
+
+    async fn left_out(
+        &self,
+        job_uid: &str,
+        before: Option<DateTime<Utc>>,
+        items_max: u32,
+    ) -> Result<Vec<LeftOut>, StoreError> {
+        let list = List::new(keys::timer(job_uid).pk, keys::LEFT_OUT).for_people();
+        let from = before.map(keys::left_out_before);
+        let page = PageRequest { from, items_max };
+        let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
+        page.items.iter().map(left_out::read).collect()
+    }
+
+    async fn failures(
+        &self,
+        subscription: &PathSegment,
+        day: NaiveDate,
+        page: PageRequest,
+    ) -> Result<Page<FailedOccurrence>, StoreError> {
+        let list = List::new(keys::failures(subscription.as_str(), day), "").for_people();
+        let page = List { newest_first: true, ..list }.page(&self.table, page).await?;
+        let items = page.items.iter().map(failures::read).collect::<Result<_, _>>()?;
+        Ok(Page { items, next: page.next })
     }
 
     async fn collections(

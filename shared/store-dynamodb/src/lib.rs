@@ -55,6 +55,7 @@ mod collections;
 mod counters;
 mod definitions;
 mod expired;
+mod failures;
 mod jobs;
 mod journal;
 mod left_out;

@@ -13,8 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use app::ManagePorts;
 use app::fire::{Dispatcher, FirePorts, FireStore, StoreOfFiring};
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use domain::action::{CertificateFacts, ClientCertificate};
+use domain::failed_occurrence::FailedOccurrence;
+use domain::firing::LeftOut;
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Refusal;
@@ -46,6 +48,7 @@ where
         history: store,
         browse: Arc::new(NothingToBrowse),
         queue,
+        dead_letters: Arc::new(()),
         dispatcher,
         sealer: Arc::new(PlainSealer),
         certificates: Arc::new(NoCertificates),
@@ -115,6 +118,10 @@ impl Browse for NothingToBrowse {
         Self::fail()
     }
 
+    async fn collection_path(&self, _collection_uid: &str) -> Result<Option<String>, StoreError> {
+        Self::fail()
+    }
+
     async fn job(
         &self,
         _collection_uid: &str,
@@ -138,6 +145,33 @@ impl Browse for NothingToBrowse {
         _job_uid: &str,
         _nominal_at: DateTime<Utc>,
     ) -> Result<Vec<HistoryEntry>, StoreError> {
+        Self::fail()
+    }
+
+    async fn attempts_before(
+        &self,
+        _job_uid: &str,
+        _before: Option<DateTime<Utc>>,
+        _items_max: u32,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        Self::fail()
+    }
+
+    async fn left_out(
+        &self,
+        _job_uid: &str,
+        _before: Option<DateTime<Utc>>,
+        _items_max: u32,
+    ) -> Result<Vec<LeftOut>, StoreError> {
+        Self::fail()
+    }
+
+    async fn failures(
+        &self,
+        _subscription: &PathSegment,
+        _day: NaiveDate,
+        _page: PageRequest,
+    ) -> Result<Page<FailedOccurrence>, StoreError> {
         Self::fail()
     }
 

@@ -137,6 +137,7 @@ impl World {
         let settings = api::ApiSettings {
             table: TABLE.to_owned(),
             queue_url: QUEUE.to_owned(),
+            dead_letters_url: None,
             key_id: "key".to_owned(),
             own: own_resources(),
             has_aws: true,

@@ -1,5 +1,6 @@
 //! Retries and error actions.
 
+use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence};
 use domain::firing::NO_RETRY_FOLLOWS;
 use domain::firing::limits::LONG_RETRIES_MAX;
@@ -34,6 +35,38 @@ async fn default_policy_retries_four_times_then_runs_the_error_action() {
     );
     assert_eq!(world.calls("http://err/"), ["01 10:02"]);
     assert_eq!(world.status("j").await, status("faulted").executions(5).failures(5).faulted(1));
+}
+
+#[tokio::test]
+async fn what_fails_for_good_is_listed_once() {
+    let mut world = World::at("2027-03-01T00:00").await;
+    world.targets.always("http://j/", Fail);
+    world.targets.next("http://k/", &[Fail]);
+    let action = json!({"retryPolicy": fixed("PT1M", 1)});
+    let daily = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "day"}, "action": action});
+    world.put("j", daily.clone()).await;
+    world.put("k", daily).await;
+    world.run_until("2027-03-02T12:00").await;
+    world.call_run("j").await;
+    world.run_until("2027-03-02T13:00").await;
+    let listed = world.failures(instant("2027-03-01T00:00")).await;
+    let shown: Vec<_> =
+        listed.iter().map(|it| (it.job.as_str(), it.nominal_at, it.attempts, it.is_run)).collect();
+    // The retry of k has succeeded.
+    assert_eq!(
+        shown,
+        [
+            ("j", instant("2027-03-02T12:00"), 2, true),
+            ("j", instant("2027-03-02T10:00"), 2, false),
+            ("j", instant("2027-03-01T10:00"), 2, false),
+        ]
+    );
+    assert!(listed.iter().all(|it| it.place() == ["s", "g", "jc"]), "{listed:?}");
+    assert_eq!(listed[0].target.as_deref(), Some("GET j"));
+    // A list from a later time, and one of an earlier day.
+    assert_eq!(world.failures(instant("2027-03-02T10:30")).await.len(), 1);
+    world.run_for(TimeDelta::days(62)).await;
+    assert_eq!(world.failures(instant("2027-03-01T00:00")).await.len(), 60);
 }
 
 #[tokio::test]

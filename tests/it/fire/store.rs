@@ -8,6 +8,7 @@ use app::fire::FireStore;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse};
 use domain::work_item::JobRef;
 use ports::store::{
@@ -248,6 +249,10 @@ impl Attempts for Fronted {
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
         self.call(self.inner.attempts.leave_out(job_uid, left_out)).await
+    }
+
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
+        self.call(self.inner.attempts.add_failure(failed)).await
     }
 }
 

@@ -10,7 +10,7 @@ use app::fire::{
 };
 use app::{
     AppError, ExecutionView, JobView, LeftOutView, Manage, ManagePorts, ManageSettings,
-    WantedOccurrences,
+    WantedFailures, WantedOccurrences,
 };
 use aws_sdk_dynamodb::Client;
 use axum::body::Body;
@@ -18,6 +18,7 @@ use axum::http::Request;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Occurrence, Outcome, Role};
 use domain::collection::CollectionState;
+use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
 use domain::name::{Name, PathSegment};
@@ -510,6 +511,22 @@ impl World {
         self.manage.list_rows(&place(), &named("jc"), "f", all).await.unwrap();
         self.manage.list_journal(&place(), &named("jc"), page).await.unwrap();
         self.manage.overview(place().subscription).await.unwrap();
+        let wanted = (None, 10);
+        self.manage.list_occurrences(&place(), &named("jc"), &named("off"), wanted).await.unwrap();
+        self.failures(self.now()).await;
+    }
+
+    /// What failed for good since then.
+    pub(super) async fn failures(&self, since: DateTime<Utc>) -> Vec<FailedOccurrence> {
+        let wanted = WantedFailures {
+            subscription: place().subscription,
+            collection: None,
+            job: None,
+            since,
+            max: 100,
+            from: None,
+        };
+        self.manage.list_failures(&wanted).await.unwrap().items
     }
 
     pub(super) async fn view(&self, name: &str) -> JobView {

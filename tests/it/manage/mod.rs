@@ -3,10 +3,12 @@
 mod ahead;
 pub(crate) mod api;
 mod collections;
+mod dead_letters;
 mod documents;
 mod history;
 mod jobs;
 mod journal;
+mod past;
 mod races;
 mod restart;
 mod units;

@@ -30,7 +30,13 @@ impl Process {
         ensure_table(&store.client(), "minutehand").await.unwrap();
         let queue = Queue::open(&data_dir, SyncMode::Normal, clock.clone()).unwrap();
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
-        let manage = manage(Arc::new(dynamo(&store)), Arc::new(queue.clone()), clock, sealer);
+        let manage = manage(
+            Arc::new(dynamo(&store)),
+            Arc::new(queue.clone()),
+            Arc::new(queue.clone()),
+            clock,
+            sealer,
+        );
         Self { manage, store, queue }
     }
 

@@ -61,15 +61,18 @@ async fn every_operation_consumes_what_the_documentation_says() {
         ("GET /me", "GET", "/minutehand/v1/me".to_owned(), ""),
         ("GET /zones", "GET", "/minutehand/v1/zones".to_owned(), ""),
         ("GET /subscriptions", "GET", "/minutehand/v1/subscriptions".to_owned(), ""),
+        ("GET /deadletters", "GET", "/minutehand/v1/deadletters".to_owned(), ""),
         ("POST /preview", "POST", "/minutehand/v1/preview".to_owned(), preview),
         ("GET J", "GET", format!("{JOBS}/j"), ""),
         ("GET S/overview", "GET", "/minutehand/v1/subscriptions/s/overview".to_owned(), ""),
         ("GET S/upcoming", "GET", "/minutehand/v1/subscriptions/s/upcoming".to_owned(), ""),
         ("GET S/load", "GET", "/minutehand/v1/subscriptions/s/load".to_owned(), ""),
+        ("GET S/failures", "GET", "/minutehand/v1/subscriptions/s/failures".to_owned(), ""),
         ("GET C/journal", "GET", JOBS.replace("/jobs", "/journal"), ""),
         ("GET C/rows", "GET", JOBS.replace("/jobs", "/rows"), ""),
         ("GET J/next", "GET", format!("{JOBS}/j/next"), ""),
         ("GET J/why?at=", "GET", format!("{JOBS}/j/why?at=2027-03-02T09:00"), ""),
+        ("GET J/occurrences", "GET", format!("{JOBS}/j/occurrences"), ""),
         ("POST J/check", "POST", format!("{JOBS}/j/check"), &job("PUT")),
     ] {
         let (units, _) = read(&world, &api, method, &path, body).await;

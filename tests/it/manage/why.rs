@@ -13,9 +13,10 @@ use super::api::{COLLECTION, api, ask};
 use super::world::{World, instant, named};
 
 const NOW: &str = "2027-03-01T12:00:00Z";
-const JOB: &str = "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs/j";
+pub(super) const JOB: &str =
+    "/minutehand/v1/subscriptions/s/resourceGroups/g/jobCollections/jc/jobs/j";
 
-async fn world() -> (World, Router) {
+pub(super) async fn world() -> (World, Router) {
     let world = World::at(NOW).await;
     let api = api(&world);
     assert_eq!(ask(&api, "PUT", COLLECTION, "{}").await.0, 201);
@@ -31,7 +32,12 @@ async fn why(api: &Router, at: &str) -> Value {
 }
 
 /// Claims the first attempt or a retry of an occurrence, and records how it ended.
-async fn execute(world: &World, nominal_at: &str, number: u32, outcome: Option<Outcome>) {
+pub(super) async fn execute(
+    world: &World,
+    nominal_at: &str,
+    number: u32,
+    outcome: Option<Outcome>,
+) {
     let store = world.firing.as_ref();
     let segment = |text| domain::name::PathSegment::new(text).unwrap();
     let place = ports::store::ResourceGroup { subscription: segment("s"), group: segment("g") };

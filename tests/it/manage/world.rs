@@ -12,7 +12,7 @@ use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::refusal::Refusal;
-use embedded::Store;
+use embedded::{Queue, Store};
 use ports::store::{JobRecord, ResourceGroup};
 use ports::{CertificateReader, Clock, Collections, DispatchQueue, Jobs, QueueError, QueueMessage};
 use recurrence::WrittenDate;
@@ -29,6 +29,8 @@ pub(super) struct World {
     pub(super) clock: Arc<Standing>,
     pub(super) sealer: Arc<AesSealer>,
     pub(super) meter: Arc<Meter>,
+    /// A queue with dead letters.
+    pub(super) letters: Queue,
 }
 
 /// A queue that shows what it was given.
@@ -49,8 +51,10 @@ impl World {
         let meter = Arc::new(Meter::default());
         let firing = Arc::new(dynamo(&store).with_meter(meter.clone()));
         let sealer = Arc::new(AesSealer::new(&AesSealer::new_key().unwrap()));
-        let manage = manage(firing.clone(), queue.clone(), clock.clone(), sealer.clone());
-        Self { manage, store, firing, queue, clock, sealer, meter }
+        let letters = Queue::in_memory(clock.clone()).unwrap();
+        let dead = Arc::new(letters.clone());
+        let manage = manage(firing.clone(), queue.clone(), dead, clock.clone(), sealer.clone());
+        Self { manage, store, firing, queue, clock, sealer, meter, letters }
     }
 
     pub(super) fn now_is(&self, now: &str) {
@@ -105,12 +109,19 @@ pub(super) fn dynamo(store: &Store) -> DynamoStore {
 pub(super) fn manage(
     store: Arc<DynamoStore>,
     queue: Arc<dyn DispatchQueue>,
+    dead_letters: Arc<Queue>,
     clock: Arc<dyn Clock>,
     sealer: Arc<AesSealer>,
 ) -> Manage {
     let certificates = Arc::new(Opener);
     let browse = store.clone();
-    let ports = ManagePorts { sealer, certificates, browse, ..manage_ports(store, queue, clock) };
+    let ports = ManagePorts {
+        sealer,
+        certificates,
+        browse,
+        dead_letters,
+        ..manage_ports(store, queue, clock)
+    };
     let settings = ManageSettings {
         region: "local".to_owned(),
         plan_limits: PlanLimits::On,

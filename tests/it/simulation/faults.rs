@@ -9,6 +9,7 @@ use app::fire::StoreOfFiring;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
+use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Outage, Pulse};
 use domain::job::{JobState, Switch};
 use domain::journal::JournalEntry;
@@ -530,6 +531,11 @@ impl Attempts for StorePort {
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
         self.op(true, || now(self.inner().leave_out(job_uid, left_out))).await
+    }
+
+    /// A crash here is one at the next operation: nothing reads the list.
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
+        self.inner().add_failure(failed).await
     }
 }
 

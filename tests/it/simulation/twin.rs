@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
@@ -273,6 +274,10 @@ impl Attempts for Twin {
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
         both!(self, Attempts::leave_out(job_uid, left_out))
+    }
+
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
+        both!(self, Attempts::add_failure(failed))
     }
 }
 

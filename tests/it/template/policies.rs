@@ -71,7 +71,10 @@ struct Other {
     sign: Option<&'static str>,
 }
 
-const OTHERS: [Other; 5] = [
+/// Only the API looks at dead letters.
+const DEAD_LETTERS: Option<&str> = Some("SqsDeadLetters::new(");
+
+const OTHERS: [Other; 10] = [
     Other {
         adapter: "queue-sqs",
         sdk_call: "send_message_batch",
@@ -83,6 +86,36 @@ const OTHERS: [Other; 5] = [
         sdk_call: "change_message_visibility_batch",
         action: "sqs:ChangeMessageVisibility",
         sign: Some(".put_back("),
+    },
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "get_queue_attributes",
+        action: "sqs:GetQueueAttributes",
+        sign: DEAD_LETTERS,
+    },
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "receive_message",
+        action: "sqs:ReceiveMessage",
+        sign: DEAD_LETTERS,
+    },
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "delete_message_batch",
+        action: "sqs:DeleteMessage",
+        sign: DEAD_LETTERS,
+    },
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "start_message_move_task",
+        action: "sqs:StartMessageMoveTask",
+        sign: DEAD_LETTERS,
+    },
+    Other {
+        adapter: "queue-sqs",
+        sdk_call: "purge_queue",
+        action: "sqs:PurgeQueue",
+        sign: DEAD_LETTERS,
     },
     Other {
         adapter: "events-eventbridge",

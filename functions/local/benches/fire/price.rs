@@ -114,6 +114,7 @@ impl World {
                 history: jobs.clone(),
                 browse: jobs.clone(),
                 queue: letters.clone(),
+                dead_letters: Arc::new(()),
                 dispatcher: dispatcher.clone(),
                 sealer: sealer.clone(),
                 certificates: Arc::new(PfxReader),

@@ -90,6 +90,7 @@ impl Parts {
             history: self.jobs.clone(),
             browse: self.jobs.clone(),
             queue: self.messages(),
+            dead_letters: Arc::new(self.queue.clone()),
             dispatcher: self.dispatcher(self.batching.clone()),
             sealer: self.sealer.clone(),
             certificates: Arc::new(PfxReader),

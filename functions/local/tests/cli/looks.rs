@@ -91,3 +91,72 @@ fn the_calendar_counts_what_fires_in_each_hour() {
     assert!(map.contains("Mon  4 Mar    ....44"), "{map}");
     assert_eq!(world.run("calendar --week soon").code, Some(2));
 }
+
+#[test]
+fn the_journal_says_who_changed_what() {
+    let world = World::new();
+    world.must("collection create ops");
+    world.must("job create ops/a --every 1h --url http://a/");
+    world.must("job disable ops/a");
+    world.must("job create ops/b --every 1h --url http://b/");
+    let all = world.must("journal ops");
+    let rows: Vec<Vec<&str>> = all.lines().map(|line| line.split('\t').collect()).collect();
+    let what: Vec<_> = rows.iter().map(|row| (row[2], row[3])).collect();
+    assert_eq!(
+        what,
+        [("created", "b"), ("switched off", "a"), ("created", "a"), ("created", "(collection)")]
+    );
+    assert_eq!(rows[1][4], "state");
+    assert_eq!(world.must("journal ops/a").lines().count(), 2);
+    assert_eq!(world.must("journal ops --limit 1").lines().count(), 1);
+    let json = world.json("journal ops/a --json=operation,job");
+    assert_eq!(json[0], serde_json::json!({"operation": "switchedOff", "job": "a"}));
+    assert_eq!(world.run("journal nosuch").code, Some(3));
+}
+
+#[test]
+fn dead_letters_are_listed_and_chosen() {
+    let world = World::new();
+    let none = world.run("dead list");
+    assert_eq!((none.code, none.out.as_str()), (Some(0), ""), "{none:?}");
+    assert_eq!(world.json("dead list --json"), serde_json::json!([]));
+    let missing = world.run("dead redrive 7");
+    assert_eq!(missing.code, Some(3), "{missing:?}");
+    assert!(missing.err.contains("there is no dead letter 7"), "{missing:?}");
+    // Without a terminal nothing is deleted, and not all is sent, without a word.
+    for command in ["dead delete 7", "dead delete --all", "dead redrive --all"] {
+        let refused = world.run(command);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.err.contains("Add --yes"), "{refused:?}");
+    }
+    assert_eq!(world.must("dead redrive --all --yes"), "sent 0 dead letters again\n");
+    assert_eq!(world.must("dead delete --all --yes"), "deleted 0 dead letters\n");
+    assert_eq!(world.run("dead redrive").code, Some(2));
+}
+
+#[test]
+fn the_load_of_a_collection_is_counted() {
+    let world = World::new();
+    world.must("job create a --every 30m --url http://a/ --start 2030-03-04T00:00");
+    let span = "--from 2030-03-04T00:00 --to 2030-03-04T02:00";
+    let load = world.must(&format!("collection load default {span} --utc"));
+    let counts: Vec<&str> = load.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
+    assert_eq!(counts, ["2", "2"], "{load}");
+    let json = world.json(&format!("collection load default {span} --step 15m --json"));
+    assert_eq!(json["counts"], serde_json::json!([1, 0, 1, 0, 1, 0, 1, 0]));
+    assert_eq!(world.run("collection load nosuch").code, Some(3));
+    assert_eq!(world.run("collection load default --step 2h").code, Some(2));
+}
+
+#[test]
+fn the_versions_of_program_and_server_are_told() {
+    let world = World::new();
+    let told = world.must("version");
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[0].starts_with("minutehand "), "{told}");
+    assert!(lines.last().unwrap().starts_with("server http://127.0.0.1:"), "{told}");
+    assert!(world.json("version --json")["server"]["version"].is_string());
+    let home = tempfile::tempdir().unwrap();
+    let away = run(at_home(home.path()).args(words("version --server http://127.0.0.1:1")), "");
+    assert_eq!(away.code, Some(0), "{away:?}");
+}

@@ -3,6 +3,7 @@
 
 use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role, Then};
+use domain::failed_occurrence::{FailedJob, FailedOccurrence};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{
     FollowPolicy, NO_RETRY_FOLLOWS, NextStep, decide_then, is_final_failure, next_step,
@@ -102,6 +103,9 @@ impl Executor {
     ) -> Result<Option<LoadedJob>, AppError> {
         let EndedAttempt { job, attempt, record } = ended;
         let is_fault = is_final_failure(attempt, record, policy);
+        if is_fault {
+            self.list_failure(ended, &loaded).await;
+        }
         let add = CountersAdd {
             executions: 1,
             failures: u64::from(record.outcome == Outcome::Failed),
@@ -114,6 +118,30 @@ impl Executor {
         let loaded = self.count(job, counted, loaded).await?;
         let is_closed = record.outcome == Outcome::Succeeded || is_fault;
         Ok(loaded.filter(|_| is_closed))
+    }
+
+    /// Adds an occurrence that failed for good to the list of failures. The list is for people: if it
+    /// misses one, the history has it, and nothing else depends on it.
+    async fn list_failure(&self, ended: EndedAttempt<'_>, loaded: &LoadedJob) {
+        let EndedAttempt { job, attempt, record } = ended;
+        let target = self.definition(job, loaded).await;
+        let target = target.ok().map(|it| it.action.action.target.summary());
+        let failed_job = FailedJob {
+            uid: &job.uid,
+            collection_path: &loaded.snapshot.collection_path,
+            name: loaded.snapshot.name.as_str(),
+            target: target.as_deref(),
+        };
+        let failed = FailedOccurrence::new(failed_job, attempt, record);
+        if let Err(error) = self.ports.store.attempts.add_failure(&failed).await {
+            let path = loaded.path();
+            tracing::warn!(
+                job.path = path,
+                job.uid = job.uid,
+                error = ports::chain(&error),
+                "an occurrence that failed for good is missing in the list of failures"
+            );
+        }
     }
 
     async fn send(&self, job: &JobRef, attempt: Attempt) -> Result<(), AppError> {

@@ -80,6 +80,8 @@ pub struct Overview {
     pub late_is_least: bool,
     /// The signs of life of sweepers and of workers.
     pub pulses: PulseRecord,
+    /// About how many dead letters the installation has; `None` if that is not known.
+    pub dead_letters: Option<u64>,
 }
 
 /// A job that fires, by its timer.
@@ -143,6 +145,11 @@ impl Manage {
     pub async fn overview(&self, subscription: PathSegment) -> Result<Overview, AppError> {
         let collections = self.collections_ahead(&Ahead { subscription, collection: None }).await?;
         let pulses = self.ports.browse.pulses().await?;
+        // The rest is worth an answer without them.
+        let dead_letters = self.ports.dead_letters.count().await.unwrap_or_else(|error| {
+            tracing::warn!(error = ports::chain(&error), "the dead letters cannot be counted");
+            None
+        });
         let late_before = self.ports.clock.now().checked_sub_signed(LATE_AFTER);
         let timers = self.first_timers(late_before.unwrap_or(DateTime::UNIX_EPOCH)).await?;
         let late_is_least = timers.iter().any(|page| page.next.is_some());
@@ -165,6 +172,7 @@ impl Manage {
             late_since: late.into_iter().min(),
             late_is_least,
             pulses,
+            dead_letters,
         })
     }
 

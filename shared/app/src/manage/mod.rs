@@ -20,11 +20,14 @@ mod cloud_services;
 mod collections;
 mod coming;
 mod condition;
+mod dead_letters;
 mod describe;
+mod failures;
 mod history;
 mod jobs;
 mod journal;
 mod load;
+mod occurrences;
 mod secrets;
 mod view;
 mod why;
@@ -36,8 +39,8 @@ use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use ports::store::ResourceGroup;
 use ports::{
-    Browse, CertificateReader, Clock, CloudServices, Collections, Disk, DispatchQueue, History,
-    IdSource, Jobs, Sealer,
+    Browse, CertificateReader, Clock, CloudServices, Collections, DeadLetters, Disk, DispatchQueue,
+    History, IdSource, Jobs, Sealer,
 };
 
 use crate::error::AppError;
@@ -49,10 +52,13 @@ pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};
 pub use cloud_services::{CloudServiceSettings, CloudServiceView, ResourceSettings, ResourceView};
 pub use coming::{Coming, WantedOccurrences};
 pub use condition::{Condition, Etag, Etags};
+pub use dead_letters::{AskedKind, AskedWork, DeadLetterView, LETTERS_MAX};
 pub use describe::JobDescription;
+pub use failures::{Failures, FailuresPosition, WantedFailures};
 pub use jobs::PutOutcome;
 pub use journal::Author;
 pub use load::{Load, LoadGroup, Peak, WantedLoad};
+pub use occurrences::{PastOccurrence, PastOccurrences, PastOutcome};
 pub use view::{CollectionView, ExecutionView, JobStatus, JobView, LeftOutView};
 pub use why::Explanation;
 
@@ -74,6 +80,8 @@ pub struct ManagePorts {
     pub browse: Arc<dyn Browse>,
     /// The queue that occurrences are sent to.
     pub queue: Arc<dyn DispatchQueue>,
+    /// The messages that are no longer delivered.
+    pub dead_letters: Arc<dyn DeadLetters>,
     /// Dispatches occurrences that are due soon, as a sweep does.
     pub dispatcher: Dispatcher,
     /// Seals secrets.

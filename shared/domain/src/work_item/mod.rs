@@ -8,7 +8,7 @@ mod wire;
 
 use crate::attempt::Attempt;
 
-pub use packet::{PACKET_ATTEMPTS_MAX, PACKET_RECEIVES_MAX, Packet, pack};
+pub use packet::{PACKET_ATTEMPTS_MAX, PACKET_RECEIVES_MAX, Packet, SHARED_GROUP, pack};
 pub use wire::{UnreadableMessage, decode, decode_one, deliveries_before, encode, encode_waiting};
 
 /// Identifies a job and where its items are stored, whatever the job's state.

@@ -19,7 +19,7 @@ pub const PACKET_RECEIVES_MAX: u32 = 4;
 /// A collection with so many attempts in a second gets packets of its own.
 const OWN_PACKETS_FROM: usize = 10;
 /// The group of a message that several collections share.
-const SHARED: &str = "shared";
+pub const SHARED_GROUP: &str = "shared";
 
 /// What one message asks for: one work item, or attempts of one second.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl<'a> Packet<'a> {
         let mut collections = self.work_items.iter().map(|work_item| work_item.collection_uid());
         match collections.next() {
             Some(first) if collections.all(|other| other == first) => first,
-            _ => SHARED,
+            _ => SHARED_GROUP,
         }
     }
 }

@@ -40,6 +40,7 @@
 //! If the disk fails to make something durable, the queue refuses every further request: what the
 //! log holds is unknown then, and only a restart can find out.
 
+mod dead_letters;
 mod file;
 mod schema;
 mod table;
@@ -152,7 +153,7 @@ impl fmt::Display for ReceiptHandle {
 
 /// A message that is no longer delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadLetter {
+pub struct BuriedMessage {
     /// Identifies the dead letter; later ones have greater numbers.
     pub number: i64,
     /// The message as it was sent.
@@ -342,7 +343,7 @@ impl Queue {
     /// # Errors
     ///
     /// Returns an error if the queue is closed or its disk fails.
-    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError> {
+    pub async fn dead_letters(&self, limit: usize) -> Result<Vec<BuriedMessage>, QueueError> {
         let limit = limit.min(DEAD_LETTERS_MAX);
         self.ask(Kind::Read, limit, move |connection| table::dead_letters(connection, limit)).await
     }

@@ -7,7 +7,7 @@ use domain::tick::from_ticks;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
 
-use super::{DeadLetter, QueueStats, RECEIVES_MAX, ReceiptHandle};
+use super::{BuriedMessage, QueueStats, RECEIVES_MAX, ReceiptHandle};
 
 const SEND: &str = "INSERT INTO message (due, sent, body) VALUES (?1, ?2, ?3)";
 const PICK: &str = "SELECT id, delivery, due, sent, receives, body FROM message
@@ -39,6 +39,13 @@ const N_HIDDEN: &str = "SELECT count(*) FROM message WHERE hidden_until IS NOT N
 const N_DEAD: &str = "SELECT count(*) FROM dead_letter";
 const DEAD_LETTERS: &str = "SELECT number, due, sent, receives, body, reason, buried
     FROM dead_letter ORDER BY number DESC LIMIT ?1";
+
+const REDRIVE: &str = "INSERT INTO message (due, sent, body)
+    SELECT due, ?2, body FROM dead_letter WHERE number = ?1";
+const REDRIVE_ALL: &str =
+    "INSERT INTO message (due, sent, body) SELECT due, ?1, body FROM dead_letter";
+const DELETE_LETTER: &str = "DELETE FROM dead_letter WHERE number = ?1";
+const DELETE_LETTERS: &str = "DELETE FROM dead_letter";
 
 /// A message as it is stored when it is sent.
 #[derive(Debug)]
@@ -219,10 +226,10 @@ pub(super) fn stats(
 pub(super) fn dead_letters(
     connection: &Connection,
     limit: usize,
-) -> rusqlite::Result<Vec<DeadLetter>> {
+) -> rusqlite::Result<Vec<BuriedMessage>> {
     let mut dead_letters = connection.prepare_cached(DEAD_LETTERS)?;
     let rows = dead_letters.query_map([count(limit)], |row| {
-        Ok(DeadLetter {
+        Ok(BuriedMessage {
             number: row.get(0)?,
             due_at: instant(row.get(1)?),
             sent_at: instant(row.get(2)?),
@@ -233,6 +240,33 @@ pub(super) fn dead_letters(
         })
     })?;
     rows.collect()
+}
+
+/// Deletes dead letters, all or those with these numbers. If `sent` is given, they become messages again.
+/// Answers which of the numbers there were, and how many were deleted.
+pub(super) fn take_dead_letters(
+    connection: &Connection,
+    numbers: Option<&[i64]>,
+    sent: Option<i64>,
+) -> rusqlite::Result<(Vec<i64>, usize)> {
+    let Some(numbers) = numbers else {
+        if let Some(sent) = sent {
+            connection.prepare_cached(REDRIVE_ALL)?.execute([sent])?;
+        }
+        let deleted = connection.prepare_cached(DELETE_LETTERS)?.execute([])?;
+        return Ok((Vec::new(), deleted));
+    };
+    let mut found = Vec::new();
+    for number in numbers {
+        if let Some(sent) = sent {
+            connection.prepare_cached(REDRIVE)?.execute([*number, sent])?;
+        }
+        if connection.prepare_cached(DELETE_LETTER)?.execute([number])? > 0 {
+            found.push(*number);
+        }
+    }
+    let deleted = found.len();
+    Ok((found, deleted))
 }
 
 /// Makes messages visible whose hidden time has ended.
@@ -298,6 +332,9 @@ mod tests {
             N_DELAYED,
             N_HIDDEN,
             DEAD_LETTERS,
+            REDRIVE,
+            REDRIVE_ALL,
+            DELETE_LETTER,
         ] {
             let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             // The plan does not depend on the parameters.

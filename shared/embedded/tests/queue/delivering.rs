@@ -11,7 +11,7 @@ use minutehand_embedded::Queue;
 use minutehand_embedded::queue::{
     BODY_BYTES_MAX, HIDDEN_MAX, QueueStats, RECEIVE_MAX, RECEIVES_MAX, VISIBILITY,
 };
-use ports::{DispatchQueue as _, QueueError, QueueMessage};
+use ports::{ChosenLetters, DeadLetters as _, DispatchQueue as _, QueueError, QueueMessage};
 use tokio::task::JoinSet;
 
 use crate::world::{
@@ -281,4 +281,35 @@ async fn a_message_that_is_set_aside_for_a_time_is_received_again_after_it() {
     assert_eq!(counts(&queue).await, [0, 0, 1, 0]);
     clock.advance(seconds(5));
     assert_eq!(receive_one(&queue).await.receive_count, 1);
+}
+
+#[tokio::test]
+async fn dead_letters_are_sent_again_or_deleted() {
+    let clock = ManualClock::new();
+    let queue = Queue::in_memory(clock).unwrap();
+    send(&queue, &[("a", 0), ("b", 0), ("c", 0), ("d", 0)]).await;
+    for delivery in receive(&queue).await {
+        queue.bury(&[delivery.receipt], "tired").await.unwrap();
+    }
+    let seen = queue.look(3).await.unwrap();
+    assert_eq!((seen.about, seen.items.len()), (4, 3));
+    let letter = &seen.items[0];
+    assert_eq!((letter.id.as_str(), letter.deliveries), ("4", 1));
+    assert_eq!(letter.reason.as_deref(), Some("tired"));
+    assert!(letter.work_items.is_ok());
+
+    let ids = |ids: &[&str]| ChosenLetters::Ids(ids.iter().map(|id| (*id).to_owned()).collect());
+    let done = queue.redrive(&ids(&["2", "9", "x", "2"])).await.unwrap();
+    assert_eq!((done.count, done.not_found), (1, vec!["9".to_owned(), "x".to_owned()]));
+    let again = receive_one(&queue).await;
+    // As if it had never been delivered.
+    assert_eq!((name(&again), again.receive_count), ("b", 1));
+    queue.finish(&[again.receipt]).await.unwrap();
+
+    let done = queue.delete(&ids(&["1"])).await.unwrap();
+    assert_eq!((done.count, done.goes_on), (1, false));
+    assert_eq!(counts(&queue).await, [0, 0, 0, 2]);
+    assert_eq!(queue.redrive(&ChosenLetters::All).await.unwrap().count, 2);
+    assert_eq!(receive_names(&queue).await, ["c", "d"]);
+    assert_eq!(queue.delete(&ChosenLetters::All).await.unwrap().count, 0);
 }

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::work_item::JobRef;
 
@@ -88,6 +89,10 @@ pub trait Attempts: Send + Sync {
     /// Records that occurrences of a job were left out, unless it is recorded that more were, from the
     /// same one on.
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError>;
+
+    /// Adds an occurrence that failed for good to the list of its subscription. Adding it again changes
+    /// nothing.
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError>;
 }
 
 /// Reads what jobs have done. Its own trait, so that a reader of history cannot claim.

@@ -1,5 +1,7 @@
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
+use domain::failed_occurrence::FailedOccurrence;
+use domain::firing::LeftOut;
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 
@@ -23,6 +25,9 @@ pub trait Browse: Send + Sync {
         name: &Name,
     ) -> Result<Option<CollectionRecord>, StoreError>;
 
+    /// The path of a collection: subscription, resource group and name; `None` if it is gone.
+    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError>;
+
     /// Finds a job by its name.
     async fn job(&self, collection_uid: &str, name: &Name)
     -> Result<Option<JobRecord>, StoreError>;
@@ -43,6 +48,33 @@ pub trait Browse: Send + Sync {
         job_uid: &str,
         nominal_at: DateTime<Utc>,
     ) -> Result<Vec<HistoryEntry>, StoreError>;
+
+    /// Reads the attempts of a job at the occurrences and runs before an instant, or all of them: the
+    /// newest first, as [`History::list`](super::History::list) does.
+    async fn attempts_before(
+        &self,
+        job_uid: &str,
+        before: Option<DateTime<Utc>>,
+        items_max: u32,
+    ) -> Result<Vec<HistoryEntry>, StoreError>;
+
+    /// Reads the occurrences of a job that were left out, in ranges, the newest first: those
+    /// that begin before an instant, or all of them.
+    async fn left_out(
+        &self,
+        job_uid: &str,
+        before: Option<DateTime<Utc>>,
+        items_max: u32,
+    ) -> Result<Vec<LeftOut>, StoreError>;
+
+    /// Lists the occurrences of a subscription that failed for good on a day, the newest first. Some of
+    /// them may have expired.
+    async fn failures(
+        &self,
+        subscription: &PathSegment,
+        day: NaiveDate,
+        page: PageRequest,
+    ) -> Result<Page<FailedOccurrence>, StoreError>;
 
     /// Lists the collections of a subscription, by name.
     async fn collections(

@@ -2,4 +2,5 @@
 
 // The attribute is always true here; it tells clippy that helpers are tests too.
 #[cfg(test)]
+mod dead_letters;
 mod sending;

@@ -39,6 +39,7 @@ pub(crate) async fn overview(call: Call) -> Result<Answer, Failure> {
         },
         "sweep": {"at": beat(found.pulses.sweepers.beat_at)},
         "work": {"at": beat(found.pulses.workers.beat_at)},
+        "deadLetters": found.dead_letters,
     });
     Ok(tagged(&document, &call.head.headers))
 }

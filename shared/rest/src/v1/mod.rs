@@ -7,6 +7,7 @@
 
 mod ahead;
 mod check;
+mod dead_letters;
 mod installation;
 mod job;
 mod journal;
@@ -14,6 +15,7 @@ mod list;
 mod load;
 mod occurrences;
 mod parameters;
+mod past;
 mod preview;
 mod rows;
 mod why;
@@ -28,11 +30,15 @@ use crate::call::etags;
 
 pub(crate) use ahead::{overview, upcoming};
 pub(crate) use check::check;
+pub(crate) use dead_letters::{
+    delete as delete_dead_letters, list as dead_letters, redrive as redrive_dead_letters,
+};
 pub(crate) use installation::{me, subscriptions, zones};
 pub(crate) use job::get_job;
 pub(crate) use journal::journal;
 pub(crate) use load::load;
 pub(crate) use occurrences::next;
+pub(crate) use past::{failures, occurrences};
 pub(crate) use preview::preview;
 pub(crate) use rows::rows;
 pub(crate) use why::why;

@@ -31,6 +31,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse};
 use domain::recently_counted::end_of;
 use domain::work_item::JobRef;
@@ -59,6 +60,7 @@ pub struct BatchingStore {
     releases: Gathering<Claim, ()>,
     snapshots: Gathering<JobRef, Option<Arc<JobSnapshot>>>,
     records: Gathering<(Claim, Record), Recorded>,
+    failures: Gathering<FailedOccurrence, ()>,
     updates: Gathering<CounterUpdate, bool>,
     evicted: Gathering<AskedEvicted, bool>,
     starts: StartLimiter,
@@ -94,6 +96,9 @@ impl BatchingStore {
                     let group: Vec<_> = group.iter().map(|(claim, it)| (claim, it)).collect();
                     store.record_all(&group).await
                 })
+            }),
+            failures: Gathering::new(&store, &last, add_to_group, |store, group| {
+                Box::pin(async move { store.add_failures(&group).await })
             }),
             updates: Gathering::new(&store, &last, join_updates, |store, group| {
                 Box::pin(async move { store.add_all(&group).await })
@@ -133,6 +138,10 @@ impl Attempts for BatchingStore {
 
     async fn leave_out(&self, job_uid: &str, left_out: &LeftOut) -> Result<(), StoreError> {
         self.store.leave_out(job_uid, left_out).await
+    }
+
+    async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
+        self.failures.ask(failed.clone()).await
     }
 }
 

@@ -3,7 +3,7 @@
 //! Names match without regard to case, so keys hold their lower-case form; `#` separates parts and
 //! is in none of them.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use domain::ids;
 use domain::name::{Name, PathSegment};
 use domain::tick::ticks;
@@ -117,8 +117,13 @@ pub(crate) const LEFT_OUT: &str = "X#";
 
 /// Occurrences that were left out, by the first of them.
 pub(crate) fn left_out(job_uid: &str, first: DateTime<Utc>, generation: u64) -> Key {
-    let first = ticks(first).cast_unsigned() ^ (1 << 63);
-    key(timers(job_uid), format!("{LEFT_OUT}{first:016x}.{generation}"))
+    let first = left_out_before(first);
+    key(timers(job_uid), format!("{LEFT_OUT}{first}.{generation}"))
+}
+
+/// The beginning of the sort keys, after their prefix, of what was left out from this instant on.
+pub(crate) fn left_out_before(before: DateTime<Utc>) -> String {
+    format!("{:016x}", ticks(before).cast_unsigned() ^ (1 << 63))
 }
 
 /// The prefix of the sort keys of the attempts that a job counted long ago.
@@ -164,6 +169,22 @@ pub(crate) fn journal_entry(
     const SIGN: u64 = 1 << 63;
     let at = ticks.cast_unsigned() ^ SIGN;
     key(journal(collection_uid), format!("{at:016x}.{job_key}.{request_id}"))
+}
+
+/// The occurrences of a subscription that failed for good on a day.
+pub(crate) fn failures(subscription: &str, day: NaiveDate) -> String {
+    format!("F#{}#{day}", subscription.to_lowercase())
+}
+
+/// An occurrence that failed for good: by the time of its end, then by its instant and job.
+pub(crate) fn failure(
+    subscription: &str,
+    [ended_at, nominal_at]: [DateTime<Utc>; 2],
+    job_uid: &str,
+) -> Key {
+    let sorted = |at| ticks(at).cast_unsigned() ^ (1 << 63);
+    let sk = format!("{:016x}.{:016x}.{job_uid}", sorted(ended_at), sorted(nominal_at));
+    key(failures(subscription, ended_at.date_naive()), sk)
 }
 
 /// The partition of the subscriptions in use.

@@ -22,6 +22,8 @@ pub enum MeteredCall {
     Record,
     /// Recording occurrences that were left out.
     LeaveOut,
+    /// Adding occurrences that failed for good to their list.
+    AddFailure,
     /// Counting attempts.
     Count,
     /// Looking for attempts that were counted long ago.
@@ -58,6 +60,7 @@ impl MeteredCall {
             | Self::Release
             | Self::Record
             | Self::LeaveOut
+            | Self::AddFailure
             | Self::Count
             | Self::Finish
             | Self::Retries

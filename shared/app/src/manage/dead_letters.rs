@@ -1,0 +1,128 @@
+//! The dead letters, with the names of the jobs that they are about.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use domain::attempt::Attempt;
+use domain::work_item::WorkItem;
+use ports::{ChosenLetters, DeadLetter, DeadLettersDone};
+
+use super::Manage;
+use crate::error::AppError;
+
+/// The most dead letters of one look.
+pub const LETTERS_MAX: usize = 100;
+
+/// A dead letter.
+#[derive(Debug)]
+pub struct DeadLetterView {
+    /// Names it in requests.
+    pub id: String,
+    /// When the message was sent, if that is known.
+    pub sent_at: Option<DateTime<Utc>>,
+    /// How often it was delivered.
+    pub deliveries: u32,
+    /// Why it is no longer delivered, if that is known.
+    pub reason: Option<String>,
+    /// What it asks for.
+    pub asks: Vec<AskedWork>,
+}
+
+/// What a dead letter asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedWork {
+    /// The kind.
+    pub kind: AskedKind,
+    /// The path of the collection; `None` if it is gone.
+    pub collection_path: Option<String>,
+    /// The name of the job in lower case.
+    pub job_key: Option<String>,
+    /// The attempt, if it asks for one.
+    pub attempt: Option<Attempt>,
+}
+
+/// The kinds of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedKind {
+    /// An attempt.
+    Attempt,
+    /// To look whether a job has finished.
+    CheckFinished,
+    /// To remove a job that has finished long ago.
+    DeleteJob,
+    /// To remove the jobs of a collection.
+    PurgeCollection,
+}
+
+impl Manage {
+    /// Looks at dead letters. The first number is about how many there are.
+    ///
+    /// # Errors
+    ///
+    /// If the queue or the store does not answer.
+    pub async fn look_at_dead_letters(
+        &self,
+        max: usize,
+    ) -> Result<(u64, Vec<DeadLetterView>), AppError> {
+        let seen = self.ports.dead_letters.look(max.min(LETTERS_MAX)).await?;
+        let mut paths: HashMap<String, Option<String>> = HashMap::new();
+        let mut views = Vec::new();
+        for DeadLetter { id, sent_at, deliveries, reason, work_items } in seen.items {
+            let (work_items, unreadable) = match work_items {
+                Ok(work_items) => (work_items, None),
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            };
+            let mut asks = Vec::new();
+            for work_item in work_items {
+                let uid = work_item.collection_uid();
+                if !paths.contains_key(uid) {
+                    let path = self.ports.browse.collection_path(uid).await?;
+                    paths.insert(uid.to_owned(), path);
+                }
+                let path = paths.get(uid).cloned().flatten();
+                asks.push(asked(work_item, path));
+            }
+            let reason = reason.or(unreadable);
+            views.push(DeadLetterView { id, sent_at, deliveries, reason, asks });
+        }
+        Ok((seen.about, views))
+    }
+
+    /// Sends dead letters to the workers again.
+    ///
+    /// # Errors
+    ///
+    /// If the queue does not answer.
+    pub async fn redrive(&self, chosen: &ChosenLetters) -> Result<DeadLettersDone, AppError> {
+        let done = self.ports.dead_letters.redrive(chosen).await?;
+        let (who, count) = (&self.author.who, done.count);
+        tracing::info!(who, count, request.id = self.author.request_id, "dead letters re-driven");
+        Ok(done)
+    }
+
+    /// Deletes dead letters.
+    ///
+    /// # Errors
+    ///
+    /// If the queue does not answer.
+    pub async fn delete_dead_letters(
+        &self,
+        chosen: &ChosenLetters,
+    ) -> Result<DeadLettersDone, AppError> {
+        let done = self.ports.dead_letters.delete(chosen).await?;
+        let (who, count) = (&self.author.who, done.count);
+        tracing::warn!(who, count, request.id = self.author.request_id, "dead letters deleted");
+        Ok(done)
+    }
+}
+
+fn asked(work_item: WorkItem, collection_path: Option<String>) -> AskedWork {
+    let job_key = work_item.job().map(|job| job.key.clone());
+    let (kind, attempt) = match work_item {
+        WorkItem::Attempt { attempt, .. } => (AskedKind::Attempt, Some(attempt)),
+        WorkItem::CheckFinished { .. } => (AskedKind::CheckFinished, None),
+        WorkItem::DeleteJob { .. } => (AskedKind::DeleteJob, None),
+        WorkItem::PurgeCollection { .. } => (AskedKind::PurgeCollection, None),
+    };
+    AskedWork { kind, collection_path, job_key, attempt }
+}

@@ -1,0 +1,153 @@
+//! `dead`: messages that are no longer delivered.
+
+use clap::{Args, Subcommand};
+use client::{Chosen, DeadLetterItem, Listed};
+
+use crate::environment::Environment;
+use crate::failure::{Failure, NOT_FOUND, Result};
+use crate::input;
+use crate::options::Options;
+use crate::output::table::{Table, harmless};
+use crate::output::{ask, plural};
+use crate::work::Work;
+
+/// The arguments of `dead`.
+#[derive(Debug, Args)]
+pub struct DeadArgs {
+    #[command(subcommand)]
+    command: DeadCommand,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, Subcommand)]
+enum DeadCommand {
+    /// List dead letters, and the jobs that they are about
+    List {
+        /// Show at most this many
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = input::positive::<u8>,
+              allow_negative_numbers = true)]
+        limit: u8,
+    },
+    /// Send dead letters to the workers again
+    Redrive(ChosenArgs),
+    /// Delete dead letters; what they ask for is not done
+    Delete(ChosenArgs),
+}
+
+#[derive(Debug, Args)]
+struct ChosenArgs {
+    /// Ids of dead letters, as `minutehand dead list` shows them
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    ids: Vec<String>,
+    /// All dead letters of the installation
+    #[arg(long)]
+    all: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+impl ChosenArgs {
+    fn chosen(&self) -> Chosen {
+        if self.all { Chosen::All(true) } else { Chosen::Ids(self.ids.clone()) }
+    }
+
+    fn words(&self) -> String {
+        if self.all { "all dead letters".to_owned() } else { plural(self.ids.len(), "dead letter") }
+    }
+}
+
+impl DeadArgs {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) async fn run(self, environment: Environment) -> Result<()> {
+        let work = Work::open(&self.options, environment)?;
+        match &self.command {
+            DeadCommand::List { limit } => list(&work, *limit).await,
+            DeadCommand::Redrive(args) => {
+                let question = format!("Send {} to the workers again?", args.words());
+                ask::confirm(&work.screen, &question, args.yes || !args.all)?;
+                let done = work.client().redrive(&args.chosen()).await?;
+                report(&work, &done, "sent", "again")
+            }
+            DeadCommand::Delete(args) => {
+                ask::confirm(&work.screen, &format!("Delete {}?", args.words()), args.yes)?;
+                let done = work.client().delete_dead_letters(&args.chosen()).await?;
+                report(&work, &done, "deleted", "")
+            }
+        }
+    }
+}
+
+async fn list(work: &Work, limit: u8) -> Result<()> {
+    let (about, letters) = work.client().dead_letters(limit.min(100)).await?;
+    if let Some(json) = &work.json {
+        return json.list(&work.screen, letters.iter().map(|letter| letter.text.as_str()));
+    }
+    if letters.is_empty() {
+        work.screen.hint("no dead letters");
+        return Ok(());
+    }
+    let times = work.times(None);
+    let mut table = Table::new(&["id", "sent", "deliveries", "job", "due", "why"]);
+    for Listed { value, .. } in &letters {
+        let DeadLetterItem {
+            id, first_sent_at, deliveries, error_type, occurrence, others, ..
+        } = value;
+        let more = others.len();
+        let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let written = |at: &Option<String>| at.as_deref().map(|at| times.written(at));
+        table.row(vec![
+            id.clone(),
+            written(first_sent_at).unwrap_or_default(),
+            deliveries.to_string(),
+            what(value) + &others,
+            written(occurrence).unwrap_or_default(),
+            harmless(error_type.as_deref().unwrap_or_default()),
+        ]);
+    }
+    work.screen.table(&table)?;
+    let shown = u64::try_from(letters.len()).unwrap_or(u64::MAX);
+    if about > shown {
+        work.screen.note(&format!("{shown} of about {about}"));
+    }
+    work.screen.hint("`minutehand dead redrive ID` sends one to the workers again");
+    Ok(())
+}
+
+/// What a message asks for: the path of its job, or what is to be done.
+fn what(letter: &DeadLetterItem) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "(deleted)".to_owned());
+    match (&letter.asks, &letter.job) {
+        (None, _) => "(unreadable)".to_owned(),
+        (Some(_), Some(job)) => format!("{}/{job}", part(&letter.collection)),
+        (Some(asks), None) => format!("{} {asks}", part(&letter.collection)),
+    }
+}
+
+fn report(
+    work: &Work,
+    done: &client::Answer<client::DeadLettersAnswer>,
+    did: &str,
+    how: &str,
+) -> Result<()> {
+    if let Some(json) = &work.json {
+        json.document(&work.screen, &done.text)?;
+    } else {
+        let client::DeadLettersAnswer { count, goes_on, .. } = &done.value;
+        let about = if *goes_on { "about " } else { "" };
+        let goes_on = if *goes_on { "; the queue goes on with it" } else { "" };
+        let what = plural(usize::try_from(*count).unwrap_or(usize::MAX), "dead letter");
+        let text = format!("{did} {about}{what} {how}");
+        work.screen.line(&format!("{}{goes_on}", text.trim_end()))?;
+    }
+    let missing = &done.value.not_found;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let ids = missing.iter().map(|id| harmless(id)).collect::<Vec<_>>().join(", ");
+    Err(Failure::new(NOT_FOUND, format!("there is no dead letter {ids}")))
+}

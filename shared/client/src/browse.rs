@@ -1,0 +1,202 @@
+//! What people look at, from `/minutehand/v1`: the journal, dead letters, and what is ahead.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Listed};
+use crate::error::Error;
+use crate::path::{CollectionPath, escaped};
+use crate::transport::{Client, Method, Request};
+use crate::types::{DeadLetterItem, DeadLettersAnswer, JournalChange, LoadAnswer};
+
+/// The most pages of one list.
+const PAGES_MAX: usize = 1_000;
+
+/// Which dead letters are meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chosen {
+    /// All of them.
+    All(bool),
+    /// Those with these ids.
+    Ids(Vec<String>),
+}
+
+/// Which occurrences are counted.
+#[derive(Debug, Clone, Default)]
+pub struct AheadQuery {
+    /// Only those of this collection.
+    pub collection: Option<CollectionPath>,
+    /// The beginning, in RFC 3339.
+    pub from: Option<String>,
+    /// The end.
+    pub to: Option<String>,
+    /// The zone whose hours and days are counted.
+    pub zone: Option<String>,
+    /// The span of one count: `PT1H`.
+    pub step: Option<String>,
+}
+
+impl AheadQuery {
+    fn path(&self, subscription: &str, what: &str) -> String {
+        let collection = self
+            .collection
+            .as_ref()
+            .map(|path| format!("{}/{}", path.place.group, path.collection));
+        let parameters = [
+            ("collection", &collection),
+            ("from", &self.from),
+            ("to", &self.to),
+            ("zone", &self.zone),
+            ("step", &self.step),
+        ];
+        let given = parameters
+            .into_iter()
+            .filter_map(|(name, value)| Some(format!("{name}={}", escaped(value.as_ref()?))));
+        let query = given.collect::<Vec<_>>().join("&");
+        format!("/minutehand/v1/subscriptions/{}/{what}?{query}", escaped(subscription))
+    }
+}
+
+impl Client {
+    /// Lists changes of a collection, or of one of its jobs, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn journal(
+        &self,
+        collection: &CollectionPath,
+        job: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Listed<JournalChange>>, Error> {
+        let job = job.map_or_else(String::new, |job| format!("job={}&", escaped(job)));
+        self.positioned(&collection.v1(&format!("/journal?{job}")), max).await
+    }
+
+    /// Looks at dead letters: about how many there are, and some of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn dead_letters(&self, max: u8) -> Result<(u64, Vec<Listed<DeadLetterItem>>), Error> {
+        let path = format!("/minutehand/v1/deadletters?limit={max}");
+        let answer: Answer<Value> = self.get(path).await?;
+        let about = answer.value.get("about").and_then(Value::as_u64).unwrap_or_default();
+        Ok((about, self.listed(&answer.value)?))
+    }
+
+    /// Sends dead letters to the workers again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn redrive(&self, chosen: &Chosen) -> Result<Answer<DeadLettersAnswer>, Error> {
+        self.with_dead_letters("redrive", chosen).await
+    }
+
+    /// Deletes dead letters.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn delete_dead_letters(
+        &self,
+        chosen: &Chosen,
+    ) -> Result<Answer<DeadLettersAnswer>, Error> {
+        self.with_dead_letters("delete", chosen).await
+    }
+
+    /// Counts the occurrences of a subscription, added up over all pages.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn load(&self, subscription: &str, query: &AheadQuery) -> Result<LoadAnswer, Error> {
+        let path = query.path(subscription, "load");
+        let mut sum: Option<LoadAnswer> = None;
+        let mut position = String::new();
+        for _ in 0..PAGES_MAX {
+            let page: Answer<LoadAnswer> = self.get(format!("{path}{position}")).await?;
+            let page = page.value;
+            let next = page.position.clone();
+            sum = Some(match sum {
+                None => page,
+                Some(sum) => sum.and(page),
+            });
+            let Some(next) = next else { break };
+            position = format!("&position={}", escaped(&next));
+        }
+        sum.ok_or_else(|| self.not_understood("no page".to_owned()))
+    }
+
+    async fn with_dead_letters(
+        &self,
+        what: &str,
+        chosen: &Chosen,
+    ) -> Result<Answer<DeadLettersAnswer>, Error> {
+        let path = format!("/minutehand/v1/deadletters/{what}");
+        self.read(&Request::new(Method::POST, path).with_body(&json!(chosen))).await
+    }
+
+    /// Reads a list page by page; `path` ends where a parameter may follow.
+    async fn positioned<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        max: usize,
+    ) -> Result<Vec<Listed<T>>, Error> {
+        let (mut items, mut position) = (Vec::new(), String::new());
+        for _ in 0..PAGES_MAX {
+            let page: Answer<Value> = self.get(format!("{path}{position}")).await?;
+            items.extend(self.listed(&page.value)?);
+            let next = page.value.get("position").and_then(Value::as_str);
+            let Some(next) = next.filter(|_| items.len() < max) else { break };
+            position = format!("position={}", escaped(next));
+        }
+        items.truncate(max);
+        Ok(items)
+    }
+
+    /// The items of a page.
+    fn listed<T: DeserializeOwned>(&self, page: &Value) -> Result<Vec<Listed<T>>, Error> {
+        let items = page.get("items").and_then(Value::as_array);
+        let items = items.ok_or_else(|| self.not_understood("there are no items".to_owned()))?;
+        let read = |item: &Value| {
+            let value = serde_json::from_value(item.clone());
+            let value = value.map_err(|error| self.not_understood(error.to_string()))?;
+            Ok(Listed { value, text: item.to_string() })
+        };
+        items.iter().map(read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_is_written_as_the_server_reads_it() {
+        assert_eq!(json!(Chosen::All(true)), json!({"all": true}));
+        assert_eq!(json!(Chosen::Ids(vec!["1".to_owned()])), json!({"ids": ["1"]}));
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_in_the_query() {
+        let query = AheadQuery {
+            zone: Some("Europe/Berlin".to_owned()),
+            step: Some("PT1H".to_owned()),
+            ..AheadQuery::default()
+        };
+        assert_eq!(
+            query.path("my sub", "load"),
+            "/minutehand/v1/subscriptions/my%20sub/load?zone=Europe%2FBerlin&step=PT1H"
+        );
+    }
+
+    #[test]
+    fn counts_of_pages_add_up() {
+        let page = |counts: &[u64]| LoadAnswer { counts: counts.to_vec(), ..LoadAnswer::default() };
+        assert_eq!(page(&[1, 2]).and(page(&[10, 0])).counts, [11, 2]);
+    }
+}

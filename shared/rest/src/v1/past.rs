@@ -1,0 +1,186 @@
+//! `GET J/occurrences` and `GET S/failures`: what became of the occurrences of a job, and those of a
+//! subscription that failed for good.
+
+use app::{FailuresPosition, PastOccurrence, PastOutcome, WantedFailures};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
+use domain::failed_occurrence::FailedOccurrence;
+use domain::firing::LeftOut;
+use domain::name::Name;
+use recurrence::{WrittenDate, format_instant};
+use serde_json::{Value, json};
+
+use super::ahead;
+use super::list::page;
+use super::parameters::Parameters;
+use super::tagged;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::failure::Failure;
+
+/// The most instants in one answer of occurrences.
+const OCCURRENCES_MAX: usize = 100;
+/// How many are answered if the request names no number.
+const OCCURRENCES: usize = 20;
+/// The most characters of a message. The history of the job has all of them.
+const MESSAGE_CHARS_MAX: usize = 4_000;
+/// An answer of this many bytes takes no further instant. One instant has fewer again.
+const BYTES_MAX: usize = 256 * 1024;
+
+/// The most failures in one answer.
+const FAILURES_MAX: usize = 500;
+/// How many are answered if the request names no number.
+const FAILURES: usize = 100;
+/// How far back an answer looks if the request names no instant.
+const FAILURES_SINCE: TimeDelta = TimeDelta::days(7);
+
+/// Lists what became of the occurrences of a job.
+pub(crate) async fn occurrences(call: Call) -> Result<Answer, Failure> {
+    let parameters = Parameters::of(&call, &["before", "limit", "position"])?;
+    let before = match parameters.position()? {
+        Some(position) => Some(instant_of(&position)?),
+        None => parameters.instant("before")?,
+    };
+    let limit = parameters.number("limit", 1..=OCCURRENCES_MAX, OCCURRENCES)?;
+    let (place, collection, name) = (call.path.place()?, call.path.collection()?, call.path.job()?);
+    let found =
+        call.rest.manage.list_occurrences(&place, &collection, &name, (before, limit)).await?;
+    let (mut items, mut before, mut bytes) = (Vec::new(), None, 0);
+    let mut instants = found.items.chunk_by(|one, other| one.at() == other.at()).peekable();
+    while let Some(instant) = instants.next() {
+        let documents: Vec<Value> = instant.iter().map(past).collect();
+        bytes += documents.iter().map(|document| document.to_string().len()).sum::<usize>();
+        items.extend(documents);
+        if bytes > BYTES_MAX && instants.peek().is_some() {
+            before = instant.first().map(PastOccurrence::at);
+            break;
+        }
+        before = found.before;
+    }
+    let position = before.map(format_instant);
+    Ok(tagged(&page(&items, position.as_deref(), found.looked_at), &call.head.headers))
+}
+
+/// The instant of a position.
+fn instant_of(position: &str) -> Result<DateTime<Utc>, Failure> {
+    let read = WrittenDate::parse(position).and_then(|date| date.instant(None));
+    read.map_err(|_| invalid_position())
+}
+
+fn invalid_position() -> Failure {
+    Failure::invalid("'position' is not valid; send the 'position' of the answer before it.")
+}
+
+fn past(found: &PastOccurrence) -> Value {
+    match found {
+        PastOccurrence::LeftOut(left_out) => skipped(left_out),
+        PastOccurrence::Attempted { occurrence, outcome, attempts } => {
+            let (at, kind) = match occurrence {
+                Occurrence::Scheduled { nominal_at } => (*nominal_at, "scheduled"),
+                Occurrence::Run { asked_at, .. } => (*asked_at, "run"),
+            };
+            let records = || attempts.iter().filter_map(|(_, record)| record.as_ref());
+            json!({
+                "at": format_instant(at),
+                "kind": kind,
+                "outcome": match outcome {
+                    PastOutcome::Succeeded => "succeeded",
+                    PastOutcome::Failed => "failed",
+                    PastOutcome::Retrying => "retrying",
+                    PastOutcome::UnderWay => "underWay",
+                },
+                "startedAt": records().map(|record| record.started_at).min().map(format_instant),
+                "endedAt": records().map(|record| record.ended_at).max().map(format_instant),
+                "number": records().map(|record| record.repeat_count).min(),
+                "attempts": attempts.iter().map(attempt).collect::<Vec<_>>(),
+            })
+        }
+    }
+}
+
+fn attempt((attempt, record): &(Attempt, Option<Record>)) -> Value {
+    let record = record.as_ref();
+    let message =
+        |record: &Record| record.message.chars().take(MESSAGE_CHARS_MAX).collect::<String>();
+    json!({
+        "action": match attempt.role {
+            Role::Main => "action",
+            Role::Error => "errorAction",
+            Role::Notice => "notice",
+        },
+        "retry": attempt.number,
+        "dueAt": format_instant(attempt.due_at),
+        "startedAt": record.map(|record| format_instant(record.started_at)),
+        "endedAt": record.map(|record| format_instant(record.ended_at)),
+        "outcome": match record.map(|record| record.outcome) {
+            None => "underWay",
+            Some(Outcome::Succeeded) => "succeeded",
+            Some(Outcome::Failed) => "failed",
+        },
+        "message": record.map(message),
+    })
+}
+
+fn skipped(left_out: &LeftOut) -> Value {
+    json!({
+        "at": format_instant(left_out.first),
+        "kind": "leftOut",
+        "outcome": "skipped",
+        "last": format_instant(left_out.last),
+        "count": left_out.occurrences,
+        "reason": "outage",
+        "outage": {
+            "from": format_instant(left_out.outage.from),
+            "until": format_instant(left_out.outage.until),
+        },
+    })
+}
+
+/// Lists the occurrences of a subscription that failed for good.
+pub(crate) async fn failures(call: Call) -> Result<Answer, Failure> {
+    let known = ["since", "collection", "job", "limit", "position"];
+    let parameters = Parameters::of(&call, &known)?;
+    let jobs = ahead::jobs(&call, &parameters)?;
+    let job = parameters.text("job").map(Name::new).transpose()?;
+    let now = call.rest.clock.now();
+    let oldest = now.checked_sub_signed(KEPT_FOR).unwrap_or(DateTime::UNIX_EPOCH);
+    let since = parameters.instant("since")?;
+    let since = since.or_else(|| now.checked_sub_signed(FAILURES_SINCE)).unwrap_or(oldest);
+    let wanted = WantedFailures {
+        subscription: jobs.subscription,
+        collection: jobs.collection,
+        job,
+        since: since.max(oldest),
+        max: parameters.number("limit", 1..=FAILURES_MAX, FAILURES)?,
+        from: parameters.position()?.as_deref().map(read_position).transpose()?,
+    };
+    let found = call.rest.manage.list_failures(&wanted).await?;
+    let items: Vec<Value> = found.items.iter().map(failed).collect();
+    let position = found.next.map(|FailuresPosition { day, within }| {
+        let within = within.unwrap_or_default();
+        format!("{day}/{within}")
+    });
+    Ok(tagged(&page(&items, position.as_deref(), found.looked_at), &call.head.headers))
+}
+
+fn read_position(text: &str) -> Result<FailuresPosition, Failure> {
+    let (day, within) = text.split_once('/').ok_or_else(invalid_position)?;
+    let day: NaiveDate = day.parse().map_err(|_| invalid_position())?;
+    Ok(FailuresPosition { day, within: (!within.is_empty()).then(|| within.to_owned()) })
+}
+
+fn failed(found: &FailedOccurrence) -> Value {
+    let [_, group, collection] = found.place();
+    json!({
+        "at": format_instant(found.nominal_at),
+        "kind": if found.is_run { "run" } else { "scheduled" },
+        "endedAt": format_instant(found.ended_at),
+        "resourceGroup": group,
+        "collection": collection,
+        "job": found.job,
+        "uid": found.job_uid,
+        "attempts": found.attempts,
+        "target": found.target,
+        "message": found.message,
+    })
+}

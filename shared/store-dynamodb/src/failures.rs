@@ -1,0 +1,57 @@
+//! Occurrences that failed for good: one item for each, in the partition of its subscription and the day
+//! of its end, so that a list reads only days.
+//!
+//! The executor puts the item after the record of the last attempt. The key is made from the record, so
+//! to put it again changes nothing. A crash in between leaves no item, until the message is delivered
+//! again.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::failed_occurrence::FailedOccurrence;
+use ports::StoreError;
+
+use crate::store::DynamoStore;
+use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
+use crate::table::{MeteredCall, Write, keys};
+
+impl DynamoStore {
+    /// Adds a group of occurrences. The answers are in its order.
+    pub async fn add_failures(&self, group: &[FailedOccurrence]) -> Vec<Result<(), StoreError>> {
+        let writes = group.iter().map(write).collect();
+        let wrote = self.table.write_group(MeteredCall::AddFailure, writes).await;
+        wrote.into_iter().map(|wrote| wrote.map(drop)).collect()
+    }
+}
+
+fn write(failed: &FailedOccurrence) -> Write {
+    let [subscription, ..] = failed.place();
+    let FailedOccurrence { job_uid, nominal_at, ended_at, .. } = failed;
+    let at = keys::failure(subscription, [*ended_at, *nominal_at], job_uid);
+    let item = ItemBuilder::at(at.clone())
+        .text("job_uid", job_uid)
+        .text("path", &failed.collection_path)
+        .text("name", &failed.job)
+        .set("nominal_at", ticks(*nominal_at))
+        .maybe("run", failed.is_run.then_some(AttributeValue::Bool(true)))
+        .number("attempts", failed.attempts)
+        .set("ended_at", ticks(*ended_at))
+        .text("message", &failed.message)
+        .maybe("target", failed.target.as_ref().map(text))
+        .set("expires_at", number(failed.expires_at().timestamp()));
+    Write::put(at, item)
+}
+
+pub(crate) fn read(item: &Item) -> Result<FailedOccurrence, StoreError> {
+    let reader = Reader::new(item);
+    let owned = |name: &str| reader.text(name).map(str::to_owned);
+    Ok(FailedOccurrence {
+        job_uid: owned("job_uid")?,
+        collection_path: owned("path")?,
+        job: owned("name")?,
+        nominal_at: reader.ticks("nominal_at")?,
+        is_run: reader.is_set("run")?,
+        attempts: reader.number("attempts")?,
+        ended_at: reader.ticks("ended_at")?,
+        message: owned("message")?,
+        target: reader.optional_text("target")?.map(str::to_owned),
+    })
+}
