@@ -46,7 +46,7 @@ enum CollectionCommand {
         changes: Vec<String>,
     },
     /// Show how many occurrences are due, and when
-    Load(LoadArgs),
+    Load(Box<LoadArgs>),
     /// Switch a collection on: its jobs fire
     Enable {
         /// Name of the collection

@@ -3,4 +3,5 @@
 // The attribute is always true here; it tells clippy that helpers are tests too.
 #[cfg(test)]
 mod dead_letters;
+#[cfg(test)]
 mod sending;
