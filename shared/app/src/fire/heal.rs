@@ -4,9 +4,12 @@
 //! time have left a claim or a record. The others are sent again, as if it was for the first time, so
 //! that an outage explains their lateness as it did before. What fell into an outage of workers is sent
 //! again, too, unless it is recorded as left out: workers that had nothing to do give no signs of life
-//! either, perhaps because the message was lost. The worker that gets it decides. Healing writes nothing. A crash in it leaves
-//! some of them sent, and the timer is due again. An occurrence that was only late is claimed once,
-//! whatever the number of its messages.
+//! either, perhaps because the message was lost. The worker that gets it decides. An occurrence that was
+//! only late is claimed once, whatever the number of its messages.
+//!
+//! Healing writes nothing. A crash in it leaves some of them sent, and the timer is due again. Where it
+//! fails, the timer waits for the next pass; one that is overdue is planned all the same, after some
+//! tries, because the next look may not reach back to what was lost.
 //!
 //! A queue on the same machine loses nothing, so only sweepers on AWS heal.
 
@@ -29,6 +32,8 @@ use crate::error::AppError;
 
 /// Jobs that are looked up at a time.
 const JOBS_IN_FLIGHT_MAX: usize = 16;
+/// How often the occurrences of a timer that is overdue are looked for before it is planned without.
+const OVERDUE_TRIES: usize = 3;
 /// How many of the last rows of what was left out are read. There is about one for each outage.
 const LEFT_OUT_MAX: u32 = 100;
 
@@ -63,7 +68,9 @@ impl Healer {
             DueTimer::Job(timer) if timer.state == JobState::Enabled && !timer.is_spent => timer,
             DueTimer::Job(_) | DueTimer::Retry { .. } | DueTimer::Purge { .. } => return Some(due),
         };
-        if let Err(error) = self.heal_job(timer, due.due_at).await {
+        let is_overdue = due.due_at <= now;
+        for _ in 0..if is_overdue { OVERDUE_TRIES } else { 1 } {
+            let Err(error) = self.heal_job(timer, due.due_at).await else { return Some(due) };
             let (uid, job_path) = (&timer.job.uid, path_without_names(&timer.job));
             tracing::warn!(
                 job.path = job_path,
@@ -71,9 +78,8 @@ impl Healer {
                 %error,
                 "could not look for lost occurrences"
             );
-            return (due.due_at <= now).then_some(due);
         }
-        Some(due)
+        is_overdue.then_some(due)
     }
 
     async fn heal_job(&self, timer: &JobTimer, from: DateTime<Utc>) -> Result<(), AppError> {

@@ -112,7 +112,7 @@ fn extensions_of_a_job_stay_until_they_are_removed() {
     job["properties"]["minutehand"] = Value::Null;
     assert_eq!(put(&job).get("minutehand"), None);
     job["properties"]["minutehand"] = json!({"retries": 3});
-    let refused = "'minutehand.retries' is not a property; the object has none in this version.";
+    let refused = "'minutehand.retries' is not a property; did you mean 'retry'?";
     api.put("/C1/jobs/J1", &job.to_string()).fails(400, "BadRequest", refused);
 }
 
