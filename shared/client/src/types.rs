@@ -206,7 +206,7 @@ pub struct NotFiringReason {
 /// A change of a collection or of a job, from the journal.
 #[derive(Debug, Clone, Deserialize)]
 pub struct JournalChange {
-    /// When.
+    /// The instant of the change.
     pub at: String,
     /// The sender of the request.
     pub who: String,

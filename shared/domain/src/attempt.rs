@@ -102,7 +102,8 @@ impl Attempt {
         Self { sent_late_at: (self.due_at < now).then_some(now), ..self }
     }
 
-    /// Since when it could have started, by the clock of a worker: that of the sweeper may be behind.
+    /// The earliest instant at which it could start, on the clock of a worker. The sweeper's clock may
+    /// be behind that one.
     #[must_use]
     pub fn ready_at(&self) -> DateTime<Utc> {
         let sent_at = self.sent_late_at.and_then(|sent_at| sent_at.checked_add_signed(CLOCKS));
@@ -190,8 +191,13 @@ impl Record {
     /// When it is no longer answered, whether or not it has been removed.
     #[must_use]
     pub fn expires_at(&self) -> DateTime<Utc> {
-        self.ended_at.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
+        kept_until(self.ended_at)
     }
+}
+
+/// When history of an instant is no longer answered.
+pub(crate) fn kept_until(at: DateTime<Utc>) -> DateTime<Utc> {
+    at.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
 
 #[cfg(test)]

@@ -156,11 +156,11 @@ impl Backoff {
             None | Some(Jitter::None) => computed,
         };
         let asked = asked.and_then(|asked| self.allowed(asked));
-        let wait = asked.map_or(delta(computed), |asked| delta(computed).max(asked));
+        let wait = asked.map_or(computed.delta(), |asked| asked.max(computed.delta()));
         // Without a due time, it would be after the end of the calendar.
         let due_at = ended_at.checked_add_signed(wait)?;
         let elapsed = due_at - attempt.occurrence.nominal_at();
-        self.max_elapsed.is_none_or(|max| elapsed <= delta(max)).then_some(due_at)
+        self.max_elapsed.is_none_or(|max| elapsed <= max.delta()).then_some(due_at)
     }
 
     /// The longest wait that any of `count` retries can have.
@@ -194,7 +194,7 @@ impl Backoff {
 
     /// How much of what the target asked for it may ask for.
     fn allowed(&self, asked: TimeDelta) -> Option<TimeDelta> {
-        self.retry_after_max().map(|max| asked.min(delta(max)))
+        self.retry_after_max().map(|max| asked.min(max.delta()))
     }
 }
 
@@ -262,11 +262,6 @@ fn spread(wait: Span, Failed { attempt, seed, .. }: &Failed<'_>) -> Span {
     let least = SECOND.min(wait).millis();
     let rest = u128::from(wait.millis() - least) * u128::from(fnv1a(&bytes)) / u128::from(u32::MAX);
     Span::of_millis(least + u64::try_from(rest).unwrap_or_default())
-}
-
-fn delta(span: Span) -> TimeDelta {
-    let millis = i64::try_from(span.millis()).unwrap_or(i64::MAX);
-    TimeDelta::try_milliseconds(millis).unwrap_or(TimeDelta::MAX)
 }
 
 #[cfg(test)]

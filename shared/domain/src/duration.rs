@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use chrono::TimeDelta;
+
 /// A duration that is not negative, in whole milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
@@ -41,6 +43,13 @@ impl Span {
     #[must_use]
     pub const fn millis(self) -> u64 {
         self.millis
+    }
+
+    /// The duration as a difference of two instants.
+    #[must_use]
+    pub fn delta(self) -> TimeDelta {
+        let millis = i64::try_from(self.millis).unwrap_or(i64::MAX);
+        TimeDelta::try_milliseconds(millis).unwrap_or(TimeDelta::MAX)
     }
 
     /// Reads a `TimeSpan` or an ISO 8601 duration; `None` if the text is neither, or too long.

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Record};
+use crate::attempt::{Attempt, Occurrence, Record, kept_until};
 
 /// The most characters of a message in the list. The history has all of it.
 pub const MESSAGE_CHARS_MAX: usize = 200;
@@ -70,14 +70,14 @@ impl FailedOccurrence {
     /// When it is no longer answered, whether or not it has been removed.
     #[must_use]
     pub fn expires_at(&self) -> DateTime<Utc> {
-        self.ended_at.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
+        kept_until(self.ended_at)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::Outcome;
+    use crate::attempt::{KEPT_FOR, Outcome};
 
     #[test]
     fn a_failure_has_the_last_attempt_and_the_beginning_of_its_message() {

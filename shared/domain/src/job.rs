@@ -25,7 +25,8 @@ pub struct JobDefinition {
 }
 
 impl JobDefinition {
-    /// The retries of an action of the job. An error action without a policy has that of the action.
+    /// The retries of one of the job's actions. An error action without a retry policy uses the policy
+    /// of the main action.
     #[must_use]
     pub fn retries(&self, role: Role, plan: Plan, job_uid: &str) -> Retries {
         let main = self.action.action.retry_policy.as_ref();

@@ -8,7 +8,7 @@
 //! | after | a crash leaves | repaired by |
 //! |---|---|---|
 //! | a message is received | it is hidden for a while | SQS, which shows it again |
-//! | it is sent to the queue again | it is in both queues | the next re-drive, or nobody: an attempt is claimed once |
+//! | it is sent to the queue again | it is in both queues | the next re-drive; a second delivery is harmless, because an attempt is claimed once |
 
 use std::collections::{BTreeMap, HashMap};
 

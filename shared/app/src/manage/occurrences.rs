@@ -51,7 +51,7 @@ pub enum PastOutcome {
 }
 
 impl PastOccurrence {
-    /// The instant; of several occurrences, that of the first.
+    /// The instant at which it fell due. If several were left out, the first of their instants.
     #[must_use]
     pub const fn at(&self) -> DateTime<Utc> {
         match self {

@@ -93,9 +93,7 @@ pub fn seen_from(
     held_up: TimeDelta,
     spans: &Spans,
 ) -> DateTime<Utc> {
-    let interval = i64::try_from(retries.longest_wait().millis()).unwrap_or(i64::MAX);
-    let interval = TimeDelta::try_milliseconds(interval).unwrap_or(TimeDelta::MAX);
-    let round = interval.min(spans.horizon) + spans.stuck;
+    let round = retries.longest_wait().delta().min(spans.horizon) + spans.stuck;
     let count = i32::try_from(retries.count).unwrap_or(i32::MAX);
     let series = round.checked_mul(count).unwrap_or(TimeDelta::MAX);
     let back = series.checked_add(&(spans.look_again * 2));

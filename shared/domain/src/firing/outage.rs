@@ -14,7 +14,7 @@ use recurrence::Timetable;
 
 use super::limits::Spans;
 use super::plan::latest_until;
-use crate::attempt::KEPT_FOR;
+use crate::attempt::kept_until;
 
 /// The most outages that are remembered.
 pub const OUTAGES_MAX: usize = 20;
@@ -105,7 +105,7 @@ impl LeftOut {
     /// When they are no longer answered.
     #[must_use]
     pub fn expires_at(&self) -> DateTime<Utc> {
-        self.at.checked_add_signed(KEPT_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC)
+        kept_until(self.at)
     }
 
     /// What an outage cost from this occurrence on: all up to the one that has its successor after the

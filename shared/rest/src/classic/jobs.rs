@@ -146,7 +146,7 @@ fn read_part(body: Value, name: Option<&Name>) -> Result<Value, Fault> {
     Ok(json!({"properties": flat}))
 }
 
-/// The properties of a job without its id, which has to be that of the path.
+/// Reads the properties of a job. If the body has an `id`, it must equal the name in the path.
 fn read(body: Value, name: Option<&Name>) -> Result<Map<String, Value>, Fault> {
     let Value::Object(mut flat) = body else {
         return Err(Fault::invalid("The body is not an object; send '{…}'."));
