@@ -104,11 +104,21 @@ pub(super) enum Mutation {
     /// A packet has the version of a message with one attempt: old workers take all attempts for
     /// those of the first job.
     OldReadsPackets,
+    /// On one machine, the claims of an earlier process hold until their leases end by its clock.
+    LeasesOutlive,
+    /// On one machine, what an earlier process has received stays hidden.
+    DeliveriesOutlive,
+    /// An outage that ends in the future, because the clock was set back, is one all the same.
+    OutagesStand,
+    /// What fails of a group is answered as done.
+    GroupErrorsDropped,
+    /// The answers to a group are in another order than its calls.
+    GroupOutOfOrder,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 47] = [
+    pub(super) const ALL: [Self; 52] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -156,6 +166,11 @@ impl Mutation {
         Self::PacketLosesLater,
         Self::PacketEndsWithFirst,
         Self::OldReadsPackets,
+        Self::LeasesOutlive,
+        Self::DeliveriesOutlive,
+        Self::OutagesStand,
+        Self::GroupErrorsDropped,
+        Self::GroupOutOfOrder,
     ];
 
     /// The scenario that shows it, if the others hardly do.
@@ -173,6 +188,11 @@ impl Mutation {
             | Self::NoRecount
             | Self::RecountAtOnce => Some(Scenario::Gone),
             Self::ForgetsEvicted | Self::PresumesEvicted => Some(Scenario::Burst),
+            Self::LeasesOutlive
+            | Self::DeliveriesOutlive
+            | Self::OutagesStand
+            | Self::GroupErrorsDropped
+            | Self::GroupOutOfOrder => Some(Scenario::Machine),
             _ => None,
         }
     }

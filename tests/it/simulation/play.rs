@@ -51,7 +51,21 @@ pub(super) enum Scenario {
     Burst,
     /// A new version is rolled out, rolled back, and rolled out again.
     Upgrade,
+    /// One process on one machine, which dies, is stopped and begins again, while the clock jumps.
+    Machine,
 }
+
+/// All of them.
+pub(super) const SCENARIOS: [Scenario; 8] = [
+    Scenario::Mixed,
+    Scenario::Outage,
+    Scenario::Lossy,
+    Scenario::Harsh,
+    Scenario::Gone,
+    Scenario::Burst,
+    Scenario::Upgrade,
+    Scenario::Machine,
+];
 
 /// A request to the API.
 #[derive(Debug, Clone)]
@@ -172,7 +186,12 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
 impl Play {
     fn begin(&mut self) {
         self.world.log_start(self.scenario);
-        self.ticks();
+        if self.scenario == Scenario::Machine {
+            let machine = self.world.clone().run_machine(self.span);
+            self.world.time.spawn(&self.world.keeper, machine);
+        } else {
+            self.ticks();
+        }
         for collection in COLLECTIONS {
             // Before the first fault.
             self.at(0, self.switch(collection, CollectionState::Enabled));
@@ -199,7 +218,8 @@ impl Play {
                 self.changes();
                 self.deletions();
             }
-            Scenario::Burst => {
+            // What one process does at once is a group.
+            Scenario::Burst | Scenario::Machine => {
                 self.changes();
                 self.bursts();
             }
@@ -250,6 +270,7 @@ impl Play {
                 doubled: 3 * faults.doubled,
                 ..faults
             },
+            Scenario::Machine => Faults { skew: 0, slow_index: 0, ..faults },
             Scenario::Mixed | Scenario::Outage | Scenario::Gone | Scenario::Upgrade => faults,
         };
         self.world.set_faults(faults);
@@ -486,9 +507,9 @@ impl Play {
         let world = self.world.clone();
         self.world.time.spawn(&self.world.keeper, async move {
             world.time.until(at).await;
-            let process = world.process();
+            // Nothing listens while the process of a machine is away.
+            let Some((process, manage)) = world.answering() else { return };
             world.log_request(&process, &request);
-            let manage = world.manage(&process);
             let (world, asking) = (world.clone(), process.clone());
             world.time.clone().spawn(&process, async move {
                 // The client does not retry. The judge sees in the store how the request ended.
