@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.c50457a7f2d1.js",
-        bytes: include_bytes!("../dist/app.c50457a7f2d1.js"),
-        gzip: include_bytes!("../dist/app.c50457a7f2d1.js.gz"),
+        name: "app.3b5274b0e94d.js",
+        bytes: include_bytes!("../dist/app.3b5274b0e94d.js"),
+        gzip: include_bytes!("../dist/app.3b5274b0e94d.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"c50457a7f2d169b6afba3bc85d3879bd\"",
+        etag: "\"3b5274b0e94d8780a54570ecc018b5b2\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"cd64a743031569b62ffd2882e1c0f0f4\"",
+        etag: "\"a5f47810e042063b4856deb8617bb6ad\"",
         is_hashed: false,
     },
     File {
