@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.c50457a7f2d1.js",
-        bytes: include_bytes!("../dist/app.c50457a7f2d1.js"),
-        gzip: include_bytes!("../dist/app.c50457a7f2d1.js.gz"),
+        name: "app.6406dd51fd14.js",
+        bytes: include_bytes!("../dist/app.6406dd51fd14.js"),
+        gzip: include_bytes!("../dist/app.6406dd51fd14.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"c50457a7f2d169b6afba3bc85d3879bd\"",
+        etag: "\"6406dd51fd149b4ed8a1b06bf07cb3b2\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"cd64a743031569b62ffd2882e1c0f0f4\"",
+        etag: "\"df83fccafe005703de752316e87e6a5e\"",
         is_hashed: false,
     },
     File {
