@@ -94,6 +94,7 @@ export interface Attempt {
     message?: string;
     retryCount?: number;
     repeatCount?: number;
+    minutehand?: { redriveOf?: string };
   };
 }
 
@@ -496,6 +497,12 @@ export const api = {
   },
   async run(place: Place, collection: string, job: string) {
     await send('POST', `${jobPath(place, collection, job)}/run?${VERSION}`);
+  },
+  async resume(place: Place, collection: string, job: string) {
+    await send('POST', `${ownPath(place, collection, job)}/resume`);
+  },
+  async redriveOccurrence(place: Place, collection: string, job: string, at: string) {
+    await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/redrive`);
   },
   history: (place: Place, collection: string, job: string, from: string | null) =>
     page<Attempt>(`${jobPath(place, collection, job)}/history`, '&$top=100', from),
