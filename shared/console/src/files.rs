@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.3b5274b0e94d.js",
-        bytes: include_bytes!("../dist/app.3b5274b0e94d.js"),
-        gzip: include_bytes!("../dist/app.3b5274b0e94d.js.gz"),
+        name: "app.34391af56713.js",
+        bytes: include_bytes!("../dist/app.34391af56713.js"),
+        gzip: include_bytes!("../dist/app.34391af56713.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"3b5274b0e94d8780a54570ecc018b5b2\"",
+        etag: "\"34391af567131164293c815c595dcb4d\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"a5f47810e042063b4856deb8617bb6ad\"",
+        etag: "\"0cee94b68da7ac7299e1cb259bdb00da\"",
         is_hashed: false,
     },
     File {

@@ -371,6 +371,9 @@ const LOAD_PAGES_MAX = 20;
 /** How many of the fullest instants are kept. */
 const PEAKS_MAX = 5;
 
+/** How many subscriptions are looked through for groups. */
+const SUBSCRIPTIONS_MAX = 5;
+
 const ownSubscription = (place: Place) => `/minutehand/v1/subscriptions/${enc(place.subscription)}`;
 
 const WORDS = ['name', 'state', 'sentence', 'zone', 'next', 'target', 'recent'] as const;
@@ -394,8 +397,16 @@ export const api = {
     clockOffset.value = Date.parse(me.now) - (sent + Date.now()) / 2;
     return me;
   },
-  subscriptions: () =>
-    json<{ items: { name: string }[] }>('GET', '/minutehand/v1/subscriptions'),
+  /** Groups with collections, of the first subscriptions and the first page of each. */
+  async places(): Promise<Place[]> {
+    const { items } = await json<{ items: { name: string }[] }>('GET', '/minutehand/v1/subscriptions');
+    const pages = items.slice(0, SUBSCRIPTIONS_MAX).map(async ({ name: subscription }) => {
+      const found = await page<{ id: string }>(`/subscriptions/${enc(subscription)}/providers/Microsoft.Scheduler/jobCollections`, '', null);
+      const groups = new Set(found.items.map(({ id }) => id.split('/')[4] ?? ''));
+      return [...groups].map((group) => ({ subscription, group }));
+    });
+    return (await Promise.all(pages)).flat();
+  },
   zones: () => json<{ names: string[] }>('GET', '/minutehand/v1/zones'),
   preview: (body: unknown) => json<Preview>('POST', '/minutehand/v1/preview', body),
   check: (place: Place, collection: string, job: string, body: unknown) =>
