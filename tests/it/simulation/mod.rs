@@ -197,6 +197,8 @@ mutations! {
     outages_stand: OutagesStand,
     group_errors_dropped: GroupErrorsDropped,
     group_out_of_order: GroupOutOfOrder,
+    never_pauses: NeverPauses,
+    pause_is_silent: PauseIsSilent,
 }
 
 /// Seeds that once showed a fault, which is corrected.

@@ -114,11 +114,15 @@ pub(super) enum Mutation {
     GroupErrorsDropped,
     /// The answers to a group are in another order than its calls.
     GroupOutOfOrder,
+    /// A job goes on, however many occurrences have failed.
+    NeverPauses,
+    /// A job that pauses does not say why, so that what follows its last failure is taken for old.
+    PauseIsSilent,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 52] = [
+    pub(super) const ALL: [Self; 54] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -171,6 +175,8 @@ impl Mutation {
         Self::OutagesStand,
         Self::GroupErrorsDropped,
         Self::GroupOutOfOrder,
+        Self::NeverPauses,
+        Self::PauseIsSilent,
     ];
 
     /// The scenario that shows it, if the others hardly do.
