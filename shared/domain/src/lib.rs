@@ -28,6 +28,7 @@ pub mod name;
 pub mod own;
 pub mod plan;
 pub mod preview;
+pub mod recent;
 pub mod recently_counted;
 pub mod refusal;
 pub mod retry;
