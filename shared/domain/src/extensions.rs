@@ -12,7 +12,9 @@ use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
 use crate::refusal::Refusal;
+use crate::sign::{SIGN, Signing};
 
 /// The property that holds the extensions.
 pub const EXTENSIONS: &str = "minutehand";
@@ -22,6 +24,12 @@ pub const EXTENSIONS: &str = "minutehand";
 pub struct JobExtensions {
     /// How the wait before a retry grows, spreads and ends.
     pub retry: Option<Backoff>,
+    /// The secrets that sign its requests.
+    pub sign: Option<Signing>,
+    /// After how many failures the job pauses.
+    pub pause_on_failure: Option<PauseOnFailure>,
+    /// Why the scheduler has disabled the job, if it has.
+    pub paused: Option<Paused>,
 }
 
 /// The extensions of a collection.
@@ -35,17 +43,33 @@ pub struct CollectionExtensions {
 }
 
 impl JobExtensions {
-    pub(crate) const SHAPE: Shape = Object(&[("retry", BACKOFF)]);
+    pub(crate) const SHAPE: Shape = Object(&[
+        ("retry", BACKOFF),
+        ("sign", SIGN),
+        ("pauseOnFailure", PAUSE_ON_FAILURE),
+        ("paused", PAUSED),
+    ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        let retry = fields.object("retry")?;
-        Ok(Self { retry: retry.map(|retry| Backoff::read(&retry)).transpose()? })
+        let (retry, sign) = (fields.object("retry")?, fields.object("sign")?);
+        let pause = fields.object("pauseOnFailure")?;
+        let paused = fields.object("paused")?;
+        Ok(Self {
+            retry: retry.map(|retry| Backoff::read(&retry)).transpose()?,
+            sign: sign.map(|sign| Signing::read(&sign)).transpose()?,
+            pause_on_failure: pause.map(|pause| PauseOnFailure::read(&pause)).transpose()?,
+            paused: paused.map(|paused| Paused::read(&paused)).transpose()?.flatten(),
+        })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { retry } = self;
+        let Self { retry, sign, pause_on_failure, paused } = self;
         let mut document = ObjectBuilder::default();
-        document.object("retry", retry.as_ref().map(Backoff::write));
+        document
+            .object("retry", retry.as_ref().map(Backoff::write))
+            .object("sign", sign.as_ref().map(Signing::write))
+            .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
+            .object("paused", paused.as_ref().map(Paused::write));
         document
     }
 }

@@ -123,6 +123,7 @@ pub(super) fn starts(id: Id, state: Option<bool>) -> bool {
         since: at(0),
         timetable: Some(&TIMETABLE),
         collection_on_since: Some(at(-1)),
+        is_paused: false,
     };
     let attempt = attempt(id);
     may_start(&attempt, Some(standing), attempt.due_at, &[]).is_ok()

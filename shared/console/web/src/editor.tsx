@@ -9,6 +9,7 @@ import { go, guard, inPlace, place, route, say, tick } from './state';
 import { civil, grouped, isoSpan, mine, parts, until } from './time';
 import { capital } from './job';
 import { Bars } from './overview';
+import { Policies } from './policies';
 import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui';
 
 /** How long the last key rests before the server is asked. */
@@ -50,8 +51,9 @@ function Duplicate({ collection, from }: { collection: string; from: string }) {
   return (
     <Before of={loaded} title={`A job like ${from}`}>
       {(job) => {
-        const { status: _, state: __, ...properties } = job.properties;
-        const secrets = /"(authentication|queueMessage)"/.test(JSON.stringify(properties));
+        const { status: _, state: __, ...copied } = job.properties;
+        const secrets = /"(authentication|queueMessage|sign)"/.test(JSON.stringify(copied));
+        const properties = put(put(copied, 'minutehand.sign', undefined), 'minutehand.paused', undefined) as JobProperties;
         return <Editor collection={collection} first={properties} startName="" old={null} note={secrets ? `Passwords and tokens of ${from} are not copied: enter them again.` : null} />;
       }}
     </Before>
@@ -277,7 +279,8 @@ function Form(given: FormProps) {
       <When {...given} />
       <Act {...given} />
       <Fails {...given} />
-      <fieldset class="step"><legend class="hd"><i>4</i> Name</legend>
+      <Policies properties={given.properties} change={given.change} of={given.of} />
+      <fieldset class="step"><legend class="hd"><i>5</i> Name</legend>
         <Field label={`Name in ${given.collection}`} problem={given.of('name')}>
           {(field) => <input {...field} class="i" value={given.name} readOnly={given.setName === null} autocomplete="off" spellcheck={false} onInput={(event) => given.setName?.(event.currentTarget.value)} />}
         </Field>
@@ -369,7 +372,7 @@ function When({ properties, change, of }: FormProps) {
 }
 
 /** A number if the text is one; else the text, so that the server says what is wrong with it. */
-const number = (value: string): unknown => (value === '' ? undefined : /^\d+$/.test(value) ? Number(value) : value);
+export const number = (value: string): unknown => (value === '' ? undefined : /^\d+$/.test(value) ? Number(value) : value);
 const list = (value: unknown) => (Array.isArray(value) ? value.join(', ') : '');
 const listed = (value: string): unknown => {
   const all = value.split(',').map((one) => one.trim()).filter(Boolean).map(number);
