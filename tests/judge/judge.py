@@ -279,7 +279,7 @@ class Machine:
         """Whether a process began between two times whose clock showed less than that."""
         return any(first < start <= last and start + skew < clock for start, skew, _ in self.lives)
 
-    def pauses(self):
+    def silences(self):
         """Between the last sign of life of one process and the first of another, nothing worked: when, and
         what the clock showed."""
         found = {}
@@ -362,7 +362,7 @@ class Judge:
                 raise ValueError(f"a line that is not known: {kind}")
         is_machine = bool(self.machine.lives)
         self.gaps = {} if is_machine else {of: self.silent(it) for of, it in beats.items()}
-        self.pauses = self.machine.pauses() if is_machine else {}
+        self.silences = self.machine.silences() if is_machine else {}
         self.late = LATE_AND_STALLED if self.head["stalls"] else LATE
         self.horizon = self.end["at"] - HOUR
         self.by_key = {(it.uid, it.token, it.nominal, it.role, it.number): it
@@ -509,7 +509,7 @@ class Judge:
             return True
         ats = (self.due_at(timing, nominal), self.due_before(timing, nominal, NEVER))
         return any(start <= at <= end and successor <= until + SECOND
-                   for at in ats for pauses in self.pauses.values() for start, _, end, until in pauses)
+                   for at in ats for pauses in self.silences.values() for start, _, end, until in pauses)
 
     def is_touched(self, timing):
         job = timing.job
@@ -600,7 +600,7 @@ class Judge:
                 continue
             timing, skew = of_token[0], self.skew()
             gaps = [gap for gaps in self.gaps.values() for gap in gaps]
-            gaps += [pause[1::2] for pauses in self.pauses.values() for pause in pauses]
+            gaps += [pause[1::2] for pauses in self.silences.values() for pause in pauses]
             is_known = any(start - skew <= row["from"] and row["until"] <= until + skew
                            for start, until in gaps)
             if not is_known:
@@ -719,7 +719,10 @@ class Judge:
             self.made_up(it, line, timing)
             self.made_up_on_machine(it, line, timing)
             late = self.machine.worked(self.due_before(timing, it.nominal, at), at)
-            if self.machine.lives and line is it.calls[0] and late > LATE_WHILE_IT_RUNS:
+            # What is dropped because its collection is off may be due again, and is then looked for later.
+            is_off = self.is_off(job.collection, self.due_at(timing, it.nominal))
+            is_first = line is it.calls[0] and not is_off
+            if self.machine.lives and is_first and late > LATE_WHILE_IT_RUNS:
                 self.bad("late", it.id, at)
 
     def made_up(self, it, line, timing):
@@ -749,7 +752,7 @@ class Judge:
                        and not self.machine.is_set_back(last, line["at"], until)
                        for first, start, last, until in pauses)
 
-        if self.pauses and all(is_over(self.pauses.get(of, [])) for of in ("sweepers", "workers")):
+        if self.silences and all(is_over(self.silences.get(of, [])) for of in ("sweepers", "workers")):
             self.bad("made up for, and not the last while no process ran", it.id, line["at"])
 
     def doubled(self):

@@ -887,7 +887,10 @@ impl<'a> Judge<'a> {
             let of_job = |it: &&Segment| it.uid == uid && it.generations.contains(&generation);
             let Some(segment) = segments.find(of_job) else { continue };
             let late = self.worked(self.last_due(segment, nominal, at).at, at);
-            if late > self.lag {
+            // What is dropped because its collection is off may be due again, and is then looked for later.
+            let first = self.due_of(segment, nominal).at;
+            let is_off = self.is_off(&segment.collection_uid, first, self.lag, self.lag);
+            if late > self.lag && !is_off {
                 let late = Self::at(late);
                 self.bad.push(format!("late: {} of {uid} by {late}", Self::at(nominal)));
             }
