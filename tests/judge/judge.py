@@ -709,12 +709,15 @@ class Judge:
             ended = timing.paused_until
         if not it.is_run and at > ended + CHECKED_BEFORE:
             self.bad("of an old timing", it.id, at)
+        # The last time that it was switched on counts: a clock may have been set back since the one before.
+        on = NEVER
         for start, end, clock in job.collection.offs:
             if start + CHECKED_BEFORE < at < end:
                 self.bad("while its collection is off", it.id, at)
-            elif at > end + CHECKED_BEFORE and due is not None and not it.is_run \
-                    and max(due, timing.since) < clock:
-                self.bad("due before its collection was switched on", it.id, at)
+            elif at > end + CHECKED_BEFORE:
+                on = clock
+        if on < NEVER and due is not None and not it.is_run and max(due, timing.since) < on:
+            self.bad("due before its collection was switched on", it.id, at)
         if it.role == "main" and it.number == 0 and not it.is_run:
             self.made_up(it, line, timing)
             self.made_up_on_machine(it, line, timing)
