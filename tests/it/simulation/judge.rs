@@ -526,23 +526,7 @@ impl<'a> Judge<'a> {
         for Changed { at, what } in &self.run.changes {
             match what {
                 Change::Collection { uid, on_since, on_failure } => {
-                    let offs = self.offs.entry(uid.clone()).or_default();
-                    let is_off = offs.last().is_some_and(|(_, until)| *until == EVER);
-                    match (on_since, is_off) {
-                        (None, false) => offs.push((*at, EVER)),
-                        (Some(_), true) => offs.last_mut().unwrap().1 = *at,
-                        _ => {}
-                    }
-                    if let Some(clock) = on_since.map(micros) {
-                        let ons = self.ons.entry(uid.clone()).or_default();
-                        if ons.last().is_none_or(|(_, last)| *last != clock) {
-                            ons.push((*at, clock));
-                        }
-                    }
-                    self.on_since.insert(uid.clone(), on_since.map(micros));
-                    if let Some(action) = on_failure {
-                        self.notices.insert(uid.clone(), Retry::read(action));
-                    }
+                    self.note_collection(uid, *at, on_since.map(micros), on_failure.as_deref());
                 }
                 Change::JobFinished { .. } => {}
                 Change::JobPaused { uid } => {
@@ -601,6 +585,33 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// What a collection became: since when it is on, and its failure action.
+    fn note_collection(
+        &mut self,
+        uid: &str,
+        at: i64,
+        on_since: Option<i64>,
+        on_failure: Option<&str>,
+    ) {
+        let offs = self.offs.entry(uid.to_owned()).or_default();
+        let is_off = offs.last().is_some_and(|(_, until)| *until == EVER);
+        match (on_since, is_off) {
+            (None, false) => offs.push((at, EVER)),
+            (Some(_), true) => offs.last_mut().unwrap().1 = at,
+            _ => {}
+        }
+        if let Some(clock) = on_since {
+            let ons = self.ons.entry(uid.to_owned()).or_default();
+            if ons.last().is_none_or(|(_, last)| *last != clock) {
+                ons.push((at, clock));
+            }
+        }
+        self.on_since.insert(uid.to_owned(), on_since);
+        if let Some(action) = on_failure {
+            self.notices.insert(uid.to_owned(), Retry::read(action));
+        }
+    }
+
     fn note_deletion<'b>(
         &mut self,
         collection: &str,
@@ -654,8 +665,8 @@ impl<'a> Judge<'a> {
 
     /// Whether something is due before its collection was switched on, by a clock that was set back.
     fn is_before_on(&self, collection_uid: &str, due: Due) -> bool {
-        let ons = self.ons.get(collection_uid).into_iter().flatten();
-        let in_force = ons.filter(|(at, _)| *at <= due.at).next_back();
+        let mut ons = self.ons.get(collection_uid).into_iter().flatten();
+        let in_force = ons.rfind(|(at, _)| *at <= due.at);
         !self.run.lives.is_empty() && in_force.is_some_and(|(_, clock)| due.clock < *clock)
     }
 

@@ -216,9 +216,8 @@ async fn beat(heartbeat: Arc<Heartbeat>, clock: Arc<ProcessClock>) {
 
 /// Waits until the next timer is so nearly due that a pass dispatches it.
 async fn next_in_view(sweeper: &Sweeper, clock: &dyn Clock, changes: &TimerChanges) {
-    let mut next = match sweeper.next_due_at().await {
-        Ok(next) => next,
-        Err(_) => return clock.wait(FAILED_PAUSE).await,
+    let Ok(mut next) = sweeper.next_due_at().await else {
+        return clock.wait(FAILED_PAUSE).await;
     };
     loop {
         let due_at = next;
