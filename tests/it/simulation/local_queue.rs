@@ -34,6 +34,8 @@ const LOOK_EVERY: i64 = 30 * SECOND;
 pub(super) struct LocalQueue {
     messages: BTreeMap<u64, Message>,
     pub(super) dead: Vec<String>,
+    /// How many of them are in the log.
+    told: usize,
     next: u64,
 }
 
@@ -174,6 +176,7 @@ impl LocalPort {
                 let mut queue = self.world.local.lock().unwrap();
                 (queue.receive(clock), queue.next_at())
             };
+            self.tell_dead();
             if !taken.is_empty() {
                 self.process.pause(200, 2_000).await;
                 return taken;
@@ -196,7 +199,22 @@ impl LocalPort {
         let mut queue = self.world.local.lock().unwrap();
         queue.settle(receipt, settled, self.process.clock());
         drop(queue);
+        self.tell_dead();
         self.wake.notify_one();
+    }
+
+    /// Logs the new dead letters.
+    fn tell_dead(&self) {
+        let mut queue = self.world.local.lock().unwrap();
+        let new = queue.dead.get(queue.told..).unwrap_or_default().to_vec();
+        queue.told = queue.dead.len();
+        drop(queue);
+        for body in new {
+            self.process.time().tally.note(Fault::DeadLetter);
+            for work_item in decode(&body).unwrap() {
+                self.world.log_message("dead", &work_item);
+            }
+        }
     }
 
     fn fails(&self) -> bool {
