@@ -29,6 +29,7 @@ pub mod own;
 pub mod pause;
 pub mod plan;
 pub mod preview;
+pub mod recent;
 pub mod recently_counted;
 pub mod refusal;
 pub mod retry;

@@ -31,6 +31,7 @@ use domain::firing::limits::LEASE;
 use domain::firing::{Around, LeftOut, Outage, SkipReason, may_start, overtaken_in};
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
+use domain::recent::LastSkip;
 use domain::sign::webhook_id;
 use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
@@ -118,11 +119,14 @@ impl Executor {
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);
+                let nominal_at = claim.attempt.occurrence.nominal_at();
+                let mut skip = LastSkip::one(nominal_at, reason);
                 if let (SkipReason::Overtaken, Some(loaded)) = (reason, &loaded) {
                     let noted = self.note_left_out(&claim, loaded, &outages).await;
-                    self.or_release(&claim, noted).await?;
+                    let left_out = self.or_release(&claim, noted).await?;
+                    skip = left_out.as_ref().map_or(skip, LastSkip::from);
                 }
-                return self.skip(claim, reason, loaded).await;
+                return self.skip(claim, skip, loaded).await;
             }
         };
         let result = self.act(&claim, &loaded, place).await;
@@ -313,34 +317,37 @@ impl Executor {
     }
 
     /// Records which occurrences an outage cost up to this one. Of several workers, the one with the
-    /// latest occurrence records the most.
+    /// latest occurrence records the most. Returns what is recorded.
     async fn note_left_out(
         &self,
         claim: &Claim,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<(), AppError> {
+    ) -> Result<Option<LeftOut>, AppError> {
         let Claim { job, attempt, .. } = claim;
-        let Some(timetable) = &loaded.timetable else { return Ok(()) };
+        let Some(timetable) = &loaded.timetable else { return Ok(None) };
         let (nominal_at, ready_at) = (attempt.occurrence.nominal_at(), attempt.ready_at());
         let outage = overtaken_in(timetable, nominal_at, ready_at, outages);
-        let Some(outage) = outage else { return Ok(()) };
+        let Some(outage) = outage else { return Ok(None) };
         let since = loaded.snapshot.timing.since;
         let around = Around { outage, since, at: self.ports.clock.now() };
         let left_out = LeftOut::around(timetable, attempt.generation, nominal_at, &around);
-        let Some(left_out) = left_out else { return Ok(()) };
-        Ok(self.ports.store.attempts.leave_out(&job.uid, &left_out).await?)
+        if let Some(left_out) = &left_out {
+            self.ports.store.attempts.leave_out(&job.uid, left_out).await?;
+        }
+        Ok(left_out)
     }
 
     /// Gives up an attempt that may not start.
     async fn skip(
         &self,
         claim: Claim,
-        reason: SkipReason,
+        skip: LastSkip,
         loaded: Option<LoadedJob>,
     ) -> Result<Performed, AppError> {
         self.release(&claim).await;
         let Claim { job, attempt, .. } = &claim;
+        let reason = skip.reason;
         let (job_path, id) = (job_path(job, loaded.as_ref()), attempt.id());
         if reason.is_skip() {
             tracing::warn!(
@@ -354,7 +361,7 @@ impl Executor {
         self.ports.events.note(Event::Dropped { job, attempt, why: reason });
         let is_first = attempt.role == Role::Main && attempt.number == 0;
         if let (true, true, Some(loaded)) = (reason.is_skip(), is_first, loaded) {
-            let add = CountersAdd { skipped: 1, ..CountersAdd::default() };
+            let add = CountersAdd::skipped(skip);
             // Under a number of its own. The clock of the worker that gets a copy of the message may
             // be behind, so that the attempt starts there after all and is counted, too.
             let attempt = Attempt { number: SKIPPED, ..attempt.clone() };

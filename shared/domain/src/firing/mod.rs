@@ -19,7 +19,7 @@ mod sent_before;
 mod why;
 
 pub use finish_check::{
-    FinishCheck, JobProgress, check_finished, held_up, last_until_now, seen_from,
+    FinishCheck, JobProgress, check_finished, held_up, last_occurrence, seen_from,
 };
 pub use may_start::{JobStanding, SkipReason, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
@@ -30,4 +30,4 @@ pub use outage::{Around, LeftOut, OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
 pub use sent_before::sent_before;
-pub use why::{Why, WhyFacts, occurrence_before, why};
+pub use why::{LATE, Why, WhyFacts, occurrence_before, why};
