@@ -34,9 +34,9 @@ pub(super) const QUOTA: u32 = 3;
 /// Collections have failure actions in every such run.
 const NOTIFYING: u64 = 5;
 /// Jobs pause after failures in every such run.
-const PAUSING: u64 = 7;
+const PAUSING: u64 = 13;
 /// How often all jobs are enabled in such a run.
-const RESUMED_EVERY: i64 = 25 * MINUTE;
+const RESUMED_EVERY: i64 = 15 * MINUTE;
 
 /// The scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
