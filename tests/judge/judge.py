@@ -538,6 +538,7 @@ class Judge:
         is_lost, at = attempt is not None and attempt.is_lost, self.last_due(timing, nominal)
         return self.is_cut(timing, at, is_lost) \
             or self.is_off(timing.job.collection, at, is_lost) \
+            or self.is_off(timing.job.collection, self.due_at(timing, nominal), is_lost) \
             or self.is_before_on(timing.job.collection, nominal, at) \
             or self.is_overtaken(timing, nominal, attempt.sent if attempt else NEVER) \
             or self.may_be_lost(attempt, timing, nominal)
@@ -553,6 +554,7 @@ class Judge:
         return not (self.is_left_out(timing, nominal) or timing.job.gone != NEVER
                     or self.is_cut(timing, at, is_lost)
                     or self.is_off(timing.job.collection, at, is_lost)
+                    or self.is_off(timing.job.collection, self.due_at(timing, nominal), is_lost)
                     or self.is_before_on(timing.job.collection, nominal, at)
                     or self.may_be_lost(attempt, timing, nominal))
 

@@ -663,6 +663,14 @@ impl<'a> Judge<'a> {
         offs.any(|(from, until)| self.worked(at, *from) < before && at < until + after)
     }
 
+    /// Whether a collection was off when an occurrence was due for the first time. By a clock that was set
+    /// back it is due again, and nothing asks for it any more.
+    fn was_off(&self, segment: &Segment, nominal: i64) -> bool {
+        let first = self.due_of(segment, nominal).at;
+        !self.run.lives.is_empty()
+            && self.is_off(&segment.collection_uid, first, self.lag, 6 * SECOND)
+    }
+
     /// Whether something is due before its collection was switched on, by a clock that was set back.
     fn is_before_on(&self, collection_uid: &str, due: Due) -> bool {
         let mut ons = self.ons.get(collection_uid).into_iter().flatten();
@@ -783,6 +791,7 @@ impl<'a> Judge<'a> {
                 if due.at >= until
                     || segment.ends_at.is_some_and(|at| self.worked(due.at, at) < self.lag)
                     || self.is_off(&segment.collection_uid, due.at, self.lag, 6 * SECOND)
+                    || self.was_off(segment, nominal)
                     || self.is_before_on(&segment.collection_uid, due)
                     || self.is_lost_for_good(segment, nominal)
                 {
@@ -898,10 +907,7 @@ impl<'a> Judge<'a> {
             let of_job = |it: &&Segment| it.uid == uid && it.generations.contains(&generation);
             let Some(segment) = segments.find(of_job) else { continue };
             let late = self.worked(self.last_due(segment, nominal, at).at, at);
-            // What is dropped because its collection is off may be due again, and is then looked for later.
-            let first = self.due_of(segment, nominal).at;
-            let is_off = self.is_off(&segment.collection_uid, first, self.lag, self.lag);
-            if late > self.lag && !is_off {
+            if late > self.lag && !self.was_off(segment, nominal) {
                 let late = Self::at(late);
                 self.bad.push(format!("late: {} of {uid} by {late}", Self::at(nominal)));
             }
