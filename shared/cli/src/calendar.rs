@@ -92,6 +92,7 @@ async fn week(
         to: Some(format_instant(hour_start(end, 0, zone)?)),
         zone: zone.map(|zone| zone.name().to_owned()),
         step: Some("PT1H".to_owned()),
+        limit: None,
     };
     let load = work.client().load(&work.defaults().place.subscription, &query).await?;
     let days = (0..7).map_while(|n| first.checked_add_days(Days::new(n)));

@@ -1,9 +1,10 @@
 //! `collection`: lists, creates, switches and deletes collections.
 
 use clap::{Args, Subcommand};
-use client::{CollectionDocument, Listed, Precondition};
+use client::{CollectionDocument, Error, Listed, Precondition};
 use serde_json::{Map, Value, json};
 
+use crate::editor::{self, Saved};
 use crate::environment::Environment;
 use crate::failure::{Failure, Result};
 use crate::input;
@@ -44,6 +45,11 @@ enum CollectionCommand {
         /// Property and its new value, as JSON or text; null removes the property
         #[arg(required = true, value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
+    },
+    /// Change a collection in an editor
+    Edit {
+        /// Name of the collection
+        name: String,
     },
     /// Show how many occurrences are due, and when
     Load(Box<LoadArgs>),
@@ -93,6 +99,7 @@ impl CollectionArgs {
             CollectionCommand::Show { name } => show(&work, name).await,
             CollectionCommand::Create(args) => create(&work, args).await,
             CollectionCommand::Set { name, changes } => set(&work, name, changes).await,
+            CollectionCommand::Edit { name } => edit(&work, name).await,
             CollectionCommand::Load(args) => load(&work, args).await,
             CollectionCommand::Enable { name } => switch(&work, name, true).await,
             CollectionCommand::Disable { name } => switch(&work, name, false).await,
@@ -198,6 +205,49 @@ async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
     }
 }
 
+async fn edit(work: &Work, name: &str) -> Result<()> {
+    let path = work.defaults().collection(Some(name))?;
+    let read = work.client().collection(&path).await.map_err(in_collection(work, &path))?;
+    let name = work.defaults().short_collection(&path);
+    // The document as the server sent it, without what only the server sets.
+    let Ok(Value::Object(mut before)) = serde_json::from_str(&read.text) else {
+        return Err(Failure::failed("the answer of the server is no collection"));
+    };
+    before.retain(|name, _| ["tags", "properties"].contains(&name.as_str()));
+    let before = Value::Object(before);
+    let save = async |after: Value| match work
+        .client()
+        .patch_collection(&path, &merge_patch_between(&before, &after))
+        .await
+    {
+        Ok(_) => Ok(Saved::Done),
+        Err(Error::Refused(refusal)) if refusal.status == 400 => {
+            Ok(Saved::Refused(refusal.message))
+        }
+        Err(error) => Err(error.into()),
+    };
+    editor::edit(work, &name, &format!("minutehand collection set {name} …"), &before, save).await
+}
+
+/// The merge patch that makes one document of another. Stored secrets, which neither shows, stay.
+fn merge_patch_between(before: &Value, after: &Value) -> Value {
+    let (Value::Object(before), Value::Object(after)) = (before, after) else {
+        return after.clone();
+    };
+    let mut patch = Map::new();
+    for name in before.keys().filter(|name| !after.contains_key(*name)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    for (name, value) in after {
+        match before.get(name) {
+            Some(same) if same == value => {}
+            Some(other) => drop(patch.insert(name.clone(), merge_patch_between(other, value))),
+            None => drop(patch.insert(name.clone(), value.clone())),
+        }
+    }
+    patch.into()
+}
+
 async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
     work.client().switch_collection(&path, on).await.map_err(in_collection(work, &path))?;
@@ -213,4 +263,24 @@ async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
     ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;
     work.client().delete_collection(&path).await?;
     work.screen.line(&format!("deleted {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_becomes_a_merge_patch() {
+        let before = json!({"tags": {"a": "1", "b": "2"}, "properties": {"state": "Enabled"}});
+        let after = json!({"tags": {"b": "3", "c": "4"}, "properties": {"state": "Enabled"}});
+        assert_eq!(
+            merge_patch_between(&before, &after),
+            json!({"tags": {"a": null, "b": "3", "c": "4"}})
+        );
+        let gone = json!({"properties": {"state": "Disabled"}});
+        assert_eq!(
+            merge_patch_between(&before, &gone),
+            json!({"tags": null, "properties": {"state": "Disabled"}})
+        );
+    }
 }

@@ -154,7 +154,7 @@ fn jobs(work: &Work, fleet: &Fleet) -> Vec<Check> {
         "occurrences failed for good",
         "job history NAME --failed",
     ));
-    let late = names(&|job| is_late(job, now));
+    let late = names(&|job| is_late(job.status().next_execution_time.as_deref(), now));
     checks.push(judge("late", &late, "none", "due and not begun", "job list --late"));
     let ending = names(&|job| {
         let timetable = timetable(job, now);

@@ -71,9 +71,8 @@ impl Fleet {
 }
 
 /// Whether the next occurrence of a job has been due for a while and has not begun.
-pub(crate) fn is_late(job: &Job, now: DateTime<Utc>) -> bool {
-    let next = job.status().next_execution_time.as_deref().and_then(read);
-    next.is_some_and(|next| next + LATE_MAX < now)
+pub(crate) fn is_late(next: Option<&str>, now: DateTime<Utc>) -> bool {
+    next.and_then(read).is_some_and(|next| next + LATE_MAX < now)
 }
 
 /// The timetable of a job from now on; `None` if it does not fire.

@@ -17,6 +17,7 @@ mod completions;
 mod context;
 mod dead;
 mod doctor;
+mod editor;
 mod environment;
 mod export;
 mod failure;

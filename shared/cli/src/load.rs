@@ -45,6 +45,7 @@ pub(crate) async fn load(work: &Work, args: &LoadArgs) -> Result<()> {
         zone: zone.map(|zone| zone.name().to_owned()),
         step: Some(iso(&args.step)),
         collection: Some(path.clone()),
+        limit: None,
     };
     let found = work.client().load(&path.place.subscription, &query).await;
     let found = found.map_err(in_collection(work, &path))?;

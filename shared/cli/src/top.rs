@@ -1,29 +1,33 @@
-//! `top`: what fires next, what fails, and how many jobs there are, drawn again and again.
+//! `top`: how a subscription is doing and what fires next, drawn again and again.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::TimeDelta;
 use clap::Args;
+use client::{AheadQuery, CollectionPath, GroupPath, Listed, OverviewAnswer, UpcomingItem};
+use recurrence::format_instant;
 
 use crate::environment::Environment;
 use crate::failure::Result;
-use crate::fleet::{Fleet, JOBS_MAX};
 use crate::options::Options;
 use crate::output::plural;
 use crate::output::table::Table;
-use crate::output::times::read;
 use crate::wait::pause;
-use crate::work::{Work, zone_of};
+use crate::work::{Work, in_collection};
 
 /// How often it is drawn.
 const EVERY: Duration = Duration::from_secs(5);
-/// How many jobs it shows.
+/// How many occurrences it shows.
 const SHOWN: usize = 12;
+/// How long ago an occurrence may have failed, and how many such occurrences are read at most.
+const FAILED_SINCE: TimeDelta = TimeDelta::hours(24);
+const FAILURES_MAX: usize = 500;
 
 /// The arguments of `top`.
 #[derive(Debug, Args)]
 pub struct TopArgs {
-    /// Only the jobs of this collection [default: every job of the group]
+    /// Only the occurrences of this collection [default: those of the subscription]
     collection: Option<String>,
     /// Print it once and exit
     #[arg(long)]
@@ -39,13 +43,16 @@ impl TopArgs {
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
         let work = Work::open(&self.options, environment)?;
+        let collection = self.collection.as_deref();
+        let collection = collection.map(|name| work.defaults().collection(Some(name)));
+        let collection = collection.transpose()?;
         loop {
-            let fleet = Fleet::read(&work, self.collection.as_deref()).await?;
+            let seen = Seen::read(&work, collection.clone()).await?;
             let once = self.once || !work.screen.is_terminal();
             if !once {
                 work.screen.clear()?;
             }
-            draw(&work, &fleet)?;
+            seen.draw(&work)?;
             if once {
                 return Ok(());
             }
@@ -54,50 +61,93 @@ impl TopArgs {
     }
 }
 
-fn draw(work: &Work, fleet: &Fleet) -> Result<()> {
-    let count = |state: &str| fleet.jobs().filter(|(_, job)| job.state() == state).count();
-    let failing = fleet.jobs().filter(|(_, job)| job.status().faulted_count > 0).count();
-    let off = fleet.collections.iter().filter(|members| !members.is_on).count();
-    let mut head = format!(
-        "{} in {}: {} on, {} off, {} completed",
-        plural(fleet.jobs().count(), "job"),
-        plural(fleet.collections.len(), "collection"),
-        count("enabled"),
-        count("disabled"),
-        count("completed")
-    );
-    if fleet.is_cut {
-        head.extend([format!(" (the first {JOBS_MAX} jobs)")]);
+/// What one look at a subscription shows.
+struct Seen {
+    overview: OverviewAnswer,
+    /// Jobs with occurrences that failed for good of late, and whether there may be more.
+    failing: (usize, bool),
+    coming: Vec<Listed<UpcomingItem>>,
+}
+
+impl Seen {
+    async fn read(work: &Work, collection: Option<CollectionPath>) -> Result<Self> {
+        let subscription = &work.defaults().place.subscription;
+        let client = work.client();
+        let overview = client.overview(subscription).await?;
+        let since = format_instant(work.now() - FAILED_SINCE);
+        let failures = client.failures(subscription, &since, FAILURES_MAX).await?;
+        let jobs: BTreeSet<&str> = failures.iter().map(|it| it.value.uid.as_str()).collect();
+        let failing = (jobs.len(), failures.len() >= FAILURES_MAX);
+        let path = collection.clone();
+        let query = AheadQuery { collection, limit: Some(SHOWN), ..AheadQuery::default() };
+        let coming = client.upcoming(subscription, &query).await;
+        let coming = match &path {
+            Some(path) => coming.map_err(in_collection(work, path))?,
+            None => coming?,
+        };
+        Ok(Self { overview, failing, coming })
     }
-    work.screen.line(&head)?;
-    if off > 0 {
-        work.screen.line(&work.screen.warn(&format!("off: {}", plural(off, "collection"))))?;
+
+    fn draw(&self, work: &Work) -> Result<()> {
+        for line in self.head(work) {
+            work.screen.line(&line)?;
+        }
+        work.screen.line("")?;
+        let times = work.times(None);
+        let mut table = Table::new(&["next", "in", "job", "fires"]);
+        for Listed { value, .. } in &self.coming {
+            let place = GroupPath {
+                subscription: work.defaults().place.subscription.clone(),
+                group: value.resource_group.clone(),
+            };
+            let path = CollectionPath { place, collection: value.collection.clone() };
+            let away = times.away(&value.at);
+            table.row(vec![
+                times.written(&value.at),
+                away.strip_prefix("in ").unwrap_or(&away).to_owned(),
+                work.defaults().short_job(&path.job(&value.job)),
+                value.sentence.split(';').next().unwrap_or_default().to_owned(),
+            ]);
+        }
+        if table.is_empty() {
+            return work.screen.line("nothing fires in the next 24 hours");
+        }
+        work.screen.table(&table)
     }
-    if failing > 0 {
-        let says = format!("failed for good: occurrences of {}", plural(failing, "job"));
-        work.screen.line(&work.screen.bad(&says))?;
+
+    fn head(&self, work: &Work) -> Vec<String> {
+        let overview = &self.overview;
+        let count =
+            |number: u64, thing: &str| plural(usize::try_from(number).unwrap_or(usize::MAX), thing);
+        let (jobs, collections) = (overview.jobs.all, overview.collections.all);
+        let mut lines =
+            vec![format!("{} in {}", count(jobs, "job"), count(collections, "collection"))];
+        let times = work.times(None);
+        if overview.headline.kind == "notSweeping" {
+            let since = match &overview.sweep.at {
+                Some(at) => format!("no sweeper since {}", times.written(at)),
+                None => "no sweeper has ever run".to_owned(),
+            };
+            lines.push(work.screen.bad(&format!("nothing fires: {since}")));
+        }
+        if let (late @ 1.., Some(oldest)) = (overview.late.count, &overview.late.oldest) {
+            let says = format!("late: {}, since {}", count(late, "job"), times.written(oldest));
+            lines.push(work.screen.bad(&says));
+        }
+        if overview.collections.off > 0 {
+            let says = format!("off: {}", count(overview.collections.off, "collection"));
+            lines.push(work.screen.warn(&says));
+        }
+        if let (failing @ 1.., is_least) = self.failing {
+            let least = if is_least { "at least " } else { "" };
+            let jobs = plural(failing, "job");
+            let says = format!("failed for good in the last 24 hours: {least}{jobs}");
+            lines.push(work.screen.bad(&says));
+        }
+        if let Some(letters @ 1..) = overview.dead_letters {
+            let says = format!("{}: minutehand dead list", count(letters, "dead letter"));
+            lines.push(work.screen.warn(&says));
+        }
+        lines
     }
-    let mut coming: Vec<(DateTime<Utc>, _, _)> = fleet
-        .jobs()
-        .filter_map(|(members, job)| {
-            Some((read(job.status().next_execution_time.as_deref()?)?, members, job))
-        })
-        .collect();
-    coming.sort_by_key(|(at, ..)| *at);
-    work.screen.line("")?;
-    let mut table = Table::new(&["next", "in", "runs", "failed", "job"]);
-    for (at, members, job) in coming.into_iter().take(SHOWN) {
-        let times = work.times(zone_of(&job.properties));
-        let status = job.status();
-        let next = status.next_execution_time.as_deref().unwrap_or_default();
-        let away = times.away(next);
-        table.row(vec![
-            times.at(at),
-            away.strip_prefix("in ").unwrap_or(&away).to_owned(),
-            status.execution_count.to_string(),
-            status.faulted_count.to_string(),
-            work.defaults().short_job(&members.path.job(job.short_name())),
-        ]);
-    }
-    work.screen.table(&table)
 }

@@ -1,7 +1,6 @@
 //! `watch`: what fires, as it happens.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use clap::Args;
 use client::{HistoryFilter, HistoryItem, JobPath, Listed};
@@ -16,9 +15,6 @@ use crate::output::times::{read, span_text};
 use crate::wait::pause;
 use crate::work::{Work, zone_of};
 
-/// How often a server on this machine is asked, and any other one.
-const EVERY_HERE: Duration = Duration::from_secs(2);
-const EVERY_THERE: Duration = Duration::from_secs(10);
 /// The most attempts of one job that are read at a time.
 const ATTEMPTS_MAX: usize = 100;
 
@@ -55,7 +51,6 @@ impl WatchArgs {
             Some((name, None)) => (Some(name), None),
             None => (None, None),
         };
-        let every = if work.client().server().is_loopback() { EVERY_HERE } else { EVERY_THERE };
         let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
         let mut printed = 0;
         let mut is_first = true;
@@ -84,7 +79,7 @@ impl WatchArgs {
                 }
             }
             is_first = false;
-            pause(every).await;
+            pause(work.every()).await;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a command for a server has at hand.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use client::{Client, CollectionPath, Limits};
 use recurrence::zone::Zone;
@@ -13,6 +15,10 @@ use crate::output::json::Json;
 use crate::output::screen::Screen;
 use crate::output::times::Times;
 use crate::reference::Defaults;
+
+/// How often a server on this machine is asked what happens, and any other one.
+const EVERY_HERE: Duration = Duration::from_secs(2);
+const EVERY_THERE: Duration = Duration::from_secs(10);
 
 /// What a command for a server has at hand.
 #[derive(Debug)]
@@ -42,6 +48,11 @@ impl Work {
             environment,
             utc: options.utc,
         })
+    }
+
+    /// How long to wait between two looks at what happens.
+    pub(crate) fn every(&self) -> Duration {
+        if self.client().server().is_loopback() { EVERY_HERE } else { EVERY_THERE }
     }
 
     pub(crate) fn client(&self) -> &Client {

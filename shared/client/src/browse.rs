@@ -2,16 +2,21 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Listed};
 use crate::error::Error;
 use crate::path::{CollectionPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{DeadLetterItem, DeadLettersAnswer, JournalChange, LoadAnswer};
+use crate::types::{
+    DeadLetterItem, DeadLettersAnswer, FailureItem, JobRow, JournalChange, LoadAnswer,
+    OverviewAnswer, UpcomingItem,
+};
 
 /// The most pages of one list.
 const PAGES_MAX: usize = 1_000;
+/// The most rows that the server puts into one page.
+const ROWS_MAX: usize = 500;
 
 /// Which dead letters are meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,6 +41,8 @@ pub struct AheadQuery {
     pub zone: Option<String>,
     /// The span of one count: `PT1H`.
     pub step: Option<String>,
+    /// The most occurrences of a list.
+    pub limit: Option<usize>,
 }
 
 impl AheadQuery {
@@ -50,6 +57,7 @@ impl AheadQuery {
             ("to", &self.to),
             ("zone", &self.zone),
             ("step", &self.step),
+            ("limit", &self.limit.map(|limit| limit.to_string())),
         ];
         let given = parameters
             .into_iter()
@@ -60,6 +68,89 @@ impl AheadQuery {
 }
 
 impl Client {
+    /// Lists the jobs of a collection in rows, by name; perhaps only those in one state.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn rows(
+        &self,
+        collection: &CollectionPath,
+        state: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<JobRow>, Error> {
+        let state = state.map_or_else(String::new, |state| format!("state={}&", escaped(state)));
+        let limit = max.clamp(1, ROWS_MAX);
+        let path = collection.v1(&format!("/rows?{state}limit={limit}"));
+        let (mut rows, mut position) = (Vec::new(), String::new());
+        for _ in 0..PAGES_MAX {
+            let page: Answer<Value> = self.get(format!("{path}{position}")).await?;
+            rows.extend(self.rows_of(&page.value)?);
+            let next = page.value.get("position").and_then(Value::as_str);
+            let Some(next) = next.filter(|_| rows.len() < max) else { break };
+            position = format!("&position={}", escaped(next));
+        }
+        rows.truncate(max);
+        Ok(rows)
+    }
+
+    /// The rows of a page, whose columns are named once.
+    fn rows_of(&self, page: &Value) -> Result<Vec<JobRow>, Error> {
+        let missing = || self.not_understood("there are no rows".to_owned());
+        let array = |value: &'_ Value| value.as_array().cloned();
+        let columns = page.get("columns").and_then(array).ok_or_else(missing)?;
+        let items = page.get("items").and_then(array).ok_or_else(missing)?;
+        let read = |item: &Value| {
+            let values = item.as_array().cloned().unwrap_or_default();
+            let names = columns.iter().filter_map(Value::as_str).map(str::to_owned);
+            let row: Map<String, Value> = names.zip(values).collect();
+            serde_json::from_value(row.into())
+                .map_err(|error| self.not_understood(error.to_string()))
+        };
+        items.iter().map(read).collect()
+    }
+
+    /// The next occurrences of a subscription, the soonest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn upcoming(
+        &self,
+        subscription: &str,
+        query: &AheadQuery,
+    ) -> Result<Vec<Listed<UpcomingItem>>, Error> {
+        let answer: Answer<Value> = self.get(query.path(subscription, "upcoming")).await?;
+        self.listed(&answer.value, "items")
+    }
+
+    /// How a subscription is doing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn overview(&self, subscription: &str) -> Result<OverviewAnswer, Error> {
+        let path = format!("/minutehand/v1/subscriptions/{}/overview", escaped(subscription));
+        let answer: Answer<OverviewAnswer> = self.get(path).await?;
+        Ok(answer.value)
+    }
+
+    /// The occurrences of a subscription that failed for good since an instant, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn failures(
+        &self,
+        subscription: &str,
+        since: &str,
+        max: usize,
+    ) -> Result<Vec<Listed<FailureItem>>, Error> {
+        let (subscription, since) = (escaped(subscription), escaped(since));
+        let path = format!("/minutehand/v1/subscriptions/{subscription}/failures?since={since}&");
+        self.positioned(&path, max).await
+    }
+
     /// Lists changes of a collection, or of one of its jobs, the newest first.
     ///
     /// # Errors
@@ -84,7 +175,7 @@ impl Client {
         let path = format!("/minutehand/v1/deadletters?limit={max}");
         let answer: Answer<Value> = self.get(path).await?;
         let about = answer.value.get("about").and_then(Value::as_u64).unwrap_or_default();
-        Ok((about, self.listed(&answer.value)?))
+        Ok((about, self.listed(&answer.value, "items")?))
     }
 
     /// Sends dead letters to the workers again.
@@ -149,7 +240,7 @@ impl Client {
         let (mut items, mut position) = (Vec::new(), String::new());
         for _ in 0..PAGES_MAX {
             let page: Answer<Value> = self.get(format!("{path}{position}")).await?;
-            items.extend(self.listed(&page.value)?);
+            items.extend(self.listed(&page.value, "items")?);
             let next = page.value.get("position").and_then(Value::as_str);
             let Some(next) = next.filter(|_| items.len() < max) else { break };
             position = format!("position={}", escaped(next));
@@ -158,10 +249,14 @@ impl Client {
         Ok(items)
     }
 
-    /// The items of a page.
-    fn listed<T: DeserializeOwned>(&self, page: &Value) -> Result<Vec<Listed<T>>, Error> {
-        let items = page.get("items").and_then(Value::as_array);
-        let items = items.ok_or_else(|| self.not_understood("there are no items".to_owned()))?;
+    /// The items of a page, which are under this name.
+    pub(crate) fn listed<T: DeserializeOwned>(
+        &self,
+        page: &Value,
+        name: &str,
+    ) -> Result<Vec<Listed<T>>, Error> {
+        let items = page.get(name).and_then(Value::as_array);
+        let items = items.ok_or_else(|| self.not_understood(format!("there are no {name}")))?;
         let read = |item: &Value| {
             let value = serde_json::from_value(item.clone());
             let value = value.map_err(|error| self.not_understood(error.to_string()))?;

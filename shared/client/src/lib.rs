@@ -32,8 +32,9 @@ pub use path::{CollectionPath, GroupPath, JobPath};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
-    CollectionDocument, CollectionProperties, DeadLetterItem, DeadLettersAnswer, Description,
-    Evidence, HistoryItem, HistoryProperties, Job, JournalChange, LoadAnswer, Near,
-    NotFiringReason, RedriveAnswer, Status, WhyAnswer,
+    Beat, CollectionDocument, CollectionProperties, Coming, ComingOccurrence, DeadLetterItem,
+    DeadLettersAnswer, Description, Evidence, FailureItem, Headline, HistoryItem,
+    HistoryProperties, Job, JobRow, JournalChange, Late, LoadAnswer, Near, NotFiringReason, Note,
+    Numbers, OverviewAnswer, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
 };
 pub use v1::ServerHealth;

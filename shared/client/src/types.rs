@@ -6,6 +6,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::answer::Listed;
+
 /// A collection.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CollectionDocument {
@@ -155,6 +157,12 @@ pub struct Description {
     /// Occurrences that were skipped.
     #[serde(default)]
     pub skipped: u64,
+    /// How the last occurrences ended, one letter each, the newest last.
+    #[serde(default)]
+    pub recent: String,
+    /// What was skipped last.
+    #[serde(default)]
+    pub last_skip: Option<SkippedLast>,
     /// The definition, without secrets.
     #[serde(default)]
     pub properties: Map<String, Value>,
@@ -168,6 +176,144 @@ pub struct RedriveAnswer {
     pub at: String,
     /// The instant of the occurrence.
     pub redrive_of: String,
+}
+
+/// Occurrences that were skipped, one after the other.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SkippedLast {
+    /// The first of them.
+    pub from: String,
+    /// The last of them.
+    pub to: String,
+    /// How many they are.
+    pub occurrences: u64,
+    /// Why, for programs: `overtaken`.
+    pub reason: String,
+}
+
+/// A job in one row of a list.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct JobRow {
+    /// The name.
+    pub name: String,
+    /// `enabled`, `disabled`, `completed` or `faulted`.
+    pub state: String,
+    /// When it fires, in words.
+    pub sentence: Option<String>,
+    /// The zone of its recurrence; nothing is UTC.
+    pub zone: Option<String>,
+    /// The next occurrence.
+    pub next: Option<String>,
+    /// Attempts of the main action.
+    pub executions: u64,
+    /// Occurrences that failed for good.
+    pub faulted: u64,
+    /// How the last occurrences ended, one letter each, the newest last.
+    pub recent: Option<String>,
+}
+
+/// The coming occurrences of a job.
+#[derive(Debug, Clone)]
+pub struct Coming {
+    /// The occurrences.
+    pub occurrences: Vec<Listed<ComingOccurrence>>,
+    /// Whether none follows the last of them.
+    pub ends: bool,
+}
+
+/// A coming occurrence.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ComingOccurrence {
+    /// The instant.
+    pub at: String,
+    /// What the clock does to it.
+    #[serde(default)]
+    pub note: Option<Note>,
+}
+
+/// A remark about an occurrence.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Note {
+    /// In words.
+    pub text: String,
+}
+
+/// The next occurrence of some job of a subscription.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UpcomingItem {
+    /// When it is due.
+    pub at: String,
+    /// The resource group of the collection.
+    pub resource_group: String,
+    /// The collection.
+    pub collection: String,
+    /// The job, in lower case.
+    pub job: String,
+    /// When the job fires, in words.
+    pub sentence: String,
+}
+
+/// An occurrence that failed for good.
+#[derive(Debug, Clone, Deserialize)]
+pub struct FailureItem {
+    /// The identity of the job.
+    pub uid: String,
+}
+
+/// How a subscription is doing.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OverviewAnswer {
+    /// What to say first.
+    pub headline: Headline,
+    /// The collections.
+    pub collections: Numbers,
+    /// The jobs.
+    pub jobs: Numbers,
+    /// Timers that have been due for minutes.
+    pub late: Late,
+    /// The sweepers.
+    pub sweep: Beat,
+    /// About how many messages are no longer delivered.
+    #[serde(default)]
+    pub dead_letters: Option<u64>,
+}
+
+/// What to say first of a subscription.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Headline {
+    /// For programs: `noJobs`, `notSweeping`, `late` or `allWell`.
+    pub kind: String,
+}
+
+/// How many there are.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Numbers {
+    /// All of them.
+    pub all: u64,
+    /// Those that are off.
+    #[serde(default)]
+    pub off: u64,
+}
+
+/// Timers that have been due for minutes.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Late {
+    /// How many.
+    pub count: u64,
+    /// Since when the first of them is due.
+    #[serde(default)]
+    pub oldest: Option<String>,
+}
+
+/// A sign of life.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Beat {
+    /// The last one.
+    #[serde(default)]
+    pub at: Option<String>,
 }
 
 /// What became of an occurrence, from `/minutehand/v1`.

@@ -1,10 +1,12 @@
 //! The calls of `/minutehand/v1`.
 
+use serde_json::Value;
+
 use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{Description, Job, RedriveAnswer, WhyAnswer};
+use crate::types::{Coming, Description, Job, RedriveAnswer, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -56,6 +58,25 @@ impl Client {
     ) -> Result<Answer<RedriveAnswer>, Error> {
         let path = job.v1(&format!("/occurrences/{}/redrive", escaped(at)));
         self.read(&Request::new(Method::POST, path)).await
+    }
+
+    /// The coming occurrences of a job from an instant on, in RFC 3339; at most 1,000.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn coming(
+        &self,
+        job: &JobPath,
+        from: &str,
+        count: usize,
+    ) -> Result<Answer<Coming>, Error> {
+        let path = job.v1(&format!("/next?from={}&count={count}", escaped(from)));
+        let answer: Answer<Value> = self.get(path).await?;
+        let Answer { value, text, etag } = answer;
+        let ends = value.get("ends").and_then(Value::as_bool).unwrap_or_default();
+        let occurrences = self.listed(&value, "occurrences")?;
+        Ok(Answer { value: Coming { occurrences, ends }, text, etag })
     }
 
     /// Explains what became of the occurrence of a job at an instant, in RFC 3339.

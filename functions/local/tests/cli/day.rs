@@ -49,11 +49,11 @@ fn a_job_is_listed_switched_run_and_deleted() {
     let list = world.must("job list ops");
     let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!(rows.len(), 2, "{list}");
-    assert_eq!((rows[0][0], rows[0][1], rows[0][6]), ("a", "on", "every hour"));
-    assert_eq!((rows[1][0], rows[1][1], rows[1][2]), ("b", "off", "-"));
+    assert_eq!((rows[0][0], rows[0][1], rows[0][7]), ("a", "on", "every hour"));
+    assert_eq!((rows[1][0], rows[1][1], rows[1][3]), ("b", "off", "-"));
     assert_eq!(world.must("job list ops --state disabled").lines().count(), 1);
     assert_eq!(world.must("job list ops --limit 1").lines().count(), 1);
-    assert!(world.must("job list ops --titles").starts_with("job\tstate\tnext\tin\t"));
+    assert!(world.must("job list ops --titles").starts_with("job\tstate\tlast\tnext\tin\t"));
     let names = world.must("job list ops --jsonl --json=name");
     assert_eq!(names, "{\"name\":\"ops/a\"}\n{\"name\":\"ops/b\"}\n");
 

@@ -51,10 +51,10 @@ fn a_table_fits_the_terminal() {
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let text = plain(&ended.out);
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[0].starts_with("job       state  next"), "{text}");
+        assert!(lines[0].starts_with("job       state  last  next"), "{text}");
         assert!(lines.iter().all(|line| line.chars().count() <= columns), "{text}");
         assert_eq!(text.contains('…'), cut, "{text}");
-        assert!(lines[1].starts_with("ping      off    -"), "{text}");
+        assert!(lines[1].starts_with("ping      off          -"), "{text}");
         if !cut {
             assert!(lines[2].ends_with(" at 09:00 Europe/Berlin time"), "{text}");
         }

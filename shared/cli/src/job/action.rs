@@ -143,12 +143,7 @@ impl ActionArgs {
             policy.insert("retryCount".to_owned(), count.into());
         }
         if let Some(every) = &self.retry_every {
-            let span = instant::span_of(&every.to_ascii_lowercase()).ok_or_else(|| {
-                Failure::refused(format!(
-                    "--retry-every '{every}' is not a span; write it like 30s, 5m or 1h"
-                ))
-            })?;
-            policy.insert("retryInterval".to_owned(), format!("PT{}S", span.num_seconds()).into());
+            policy.insert("retryInterval".to_owned(), retry_span("--retry-every", every)?);
         }
         if policy.is_empty() {
             return Ok(None);
@@ -160,6 +155,14 @@ impl ActionArgs {
         policy.insert("retryType".to_owned(), kind.into());
         Ok(Some(policy.into()))
     }
+}
+
+/// A span as a job document has it.
+pub(super) fn retry_span(option: &str, text: &str) -> Result<Value> {
+    let span = instant::span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
+        Failure::refused(format!("{option} '{text}' is not a span; write it like 30s, 5m or 1h"))
+    })?;
+    Ok(format!("PT{}S", span.num_seconds()).into())
 }
 
 fn http(url: &str, mut request: Map<String, Value>, option: &str) -> Result<Map<String, Value>> {

@@ -8,6 +8,7 @@ use recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
+use super::backoff::BackoffArgs;
 use super::policy::PolicyArgs;
 use super::schedule::{ScheduleArgs, timetable};
 use crate::failure::{FAILED, Failure, NOT_ALLOWED, NOT_FOUND, Result};
@@ -24,6 +25,8 @@ pub(crate) struct CreateArgs {
     schedule: ScheduleArgs,
     #[command(flatten)]
     action: ActionArgs,
+    #[command(flatten)]
+    backoff: BackoffArgs,
     #[command(flatten)]
     policies: PolicyArgs,
     /// File with the job or its properties as JSON; - reads standard input. Options override it
@@ -154,6 +157,7 @@ fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
             "it is not said what the job does: add --url URL, or -f FILE",
         ));
     }
+    args.backoff.put_into(&mut properties)?;
     args.policies.put_into(&mut properties)?;
     if args.disabled {
         properties.insert("state".to_owned(), "disabled".into());

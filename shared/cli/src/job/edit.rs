@@ -1,21 +1,12 @@
-//! `job edit`: a job in an editor, again and again until the server accepts it.
-
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+//! `job edit`: a job in an editor.
 
 use clap::Args;
 use client::{Error, Precondition};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::failure::{Failure, INTERRUPTED, Result};
-use crate::output::ask;
+use crate::editor::{self, Saved};
+use crate::failure::Result;
 use crate::work::Work;
-
-const EDITOR_DEFAULT: &str = "vi";
-/// What a line that is not part of the document begins with.
-const REMARK: &str = "//";
 
 /// The arguments of `job edit`.
 #[derive(Debug, Args)]
@@ -24,101 +15,23 @@ pub(crate) struct EditArgs {
     name: String,
 }
 
-/// A file that only its owner can read, and that is gone at the end.
-struct Draft(PathBuf);
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        // What cannot be deleted is in the directory for temporary files, for its owner only.
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
 pub(super) async fn edit(work: &Work, args: &EditArgs) -> Result<()> {
-    if !work.screen.asks {
-        return Err(Failure::refused("an editor needs a terminal; `minutehand job set` does not"));
-    }
     let path = work.defaults().job(&args.name)?;
     let name = work.defaults().short_job(&path);
     let read = work.client().job(&path).await?;
-    let mut properties = Value::Object(read.value.properties);
-    if let Value::Object(properties) = &mut properties {
-        properties.remove("status");
-    }
-    let before = serde_json::to_string_pretty(&properties).unwrap_or_default();
-    let draft = draft(work)?;
-    let mut text =
-        format!("{REMARK} {name}: save and quit to change it, or change nothing\n{before}\n");
-    loop {
-        write(&draft.0, &text)?;
-        open_editor(work, &draft.0)?;
-        let edited = std::fs::read_to_string(&draft.0)
-            .map_err(|error| Failure::failed(format!("cannot read the edited job: {error}")))?;
-        let document = without_remarks(&edited);
-        if document.trim() == before.trim() || document.trim().is_empty() {
-            work.screen.note("nothing was changed");
-            return Ok(());
-        }
-        let refusal = match serde_json::from_str::<Value>(&document) {
-            Err(error) => format!("this is not valid JSON: {error}"),
-            Ok(properties) => {
-                let condition =
-                    read.etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
-                let document = serde_json::json!({ "properties": properties });
-                match work.client().put_job(&path, &document, condition).await {
-                    Ok(_) => return work.screen.line(&format!("changed {name}")),
-                    Err(Error::Refused(refusal)) if refusal.status == 400 => refusal.message,
-                    Err(error) => return Err(error.into()),
-                }
+    let mut properties = read.value.properties;
+    properties.remove("status");
+    let condition = read.etag.as_deref().map_or(Precondition::Always, Precondition::Unchanged);
+    let save = async |properties: Value| {
+        let document = json!({ "properties": properties });
+        match work.client().put_job(&path, &document, condition).await {
+            Ok(_) => Ok(Saved::Done),
+            Err(Error::Refused(refusal)) if refusal.status == 400 => {
+                Ok(Saved::Refused(refusal.message))
             }
-        };
-        work.screen.note(&format!("error: {refusal}"));
-        if ask::confirm(&work.screen, "Edit it again?", false).is_err() {
-            return Err(Failure::new(INTERRUPTED, "nothing was changed"));
+            Err(error) => Err(error.into()),
         }
-        text = format!("{REMARK} {}\n{document}", refusal.replace('\n', " "));
-    }
-}
-
-fn without_remarks(text: &str) -> String {
-    let lines = text.lines().skip_while(|line| line.trim_start().starts_with(REMARK));
-    lines.flat_map(|line| [line, "\n"]).collect()
-}
-
-fn draft(work: &Work) -> Result<Draft> {
-    let dir = work.environment.set("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let name = format!("minutehand-{}.json", std::process::id());
-    let path = dir.join(name);
-    let mut options = std::fs::OpenOptions::new();
-    options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
-        .map_err(|error| Failure::failed(format!("cannot create {}: {error}", path.display())))?;
-    Ok(Draft(path))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let write = || -> std::io::Result<()> {
-        let mut file = std::fs::OpenOptions::new().write(true).truncate(true).open(path)?;
-        file.write_all(text.as_bytes())
     };
-    write().map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
-}
-
-fn open_editor(work: &Work, path: &Path) -> Result<()> {
-    let set = |name| work.environment.set(name);
-    let editor = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or(EDITOR_DEFAULT.to_owned());
-    // The variable may hold arguments: `code --wait`.
-    let status = Command::new("sh")
-        .args(["-c", &format!("{editor} \"$1\""), "sh"])
-        .arg(path)
-        .status()
-        .map_err(|error| Failure::failed(format!("cannot start {editor}: {error}")))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::failed(format!("{editor} ended with {status}: nothing was changed")))
-    }
+    let before = Value::Object(properties);
+    editor::edit(work, &name, &format!("minutehand job set {name} …"), &before, save).await
 }

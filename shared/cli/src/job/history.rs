@@ -1,12 +1,16 @@
 //! `job history`: the attempts of a job.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed};
+use recurrence::zone::Zone;
 
 use crate::failure::Result;
 use crate::output::table::{Table, harmless};
 use crate::output::times::{Times, read, span_text};
+use crate::wait::pause;
 use crate::work::{Work, zone_of};
 use crate::{input, instant};
 
@@ -14,6 +18,8 @@ use crate::{input, instant};
 const LIMIT_DEFAULT: usize = 20;
 /// How many attempts are read for --since, at most.
 const READ_MAX: usize = 100_000;
+/// The most attempts that are read at a time while it goes on.
+const ATTEMPTS_MAX: usize = 100;
 
 /// The arguments of `job history`.
 #[derive(Debug, Args)]
@@ -30,6 +36,13 @@ pub(crate) struct HistoryArgs {
     #[arg(long, value_name = "N", value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
     limit: Option<usize>,
+    /// Go on with attempts as they end, oldest first, until Ctrl-C
+    #[arg(long, short)]
+    follow: bool,
+    /// With --follow, end after this many attempts
+    #[arg(long, value_name = "N", requires = "follow", value_parser = input::positive::<usize>,
+          allow_negative_numbers = true)]
+    count: Option<usize>,
 }
 
 pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
@@ -40,6 +53,12 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
         None => None,
     };
     let limit = args.limit.unwrap_or(if since.is_some() { READ_MAX } else { LIMIT_DEFAULT });
+    if args.follow {
+        // What is there is read first: an attempt that ends now is printed, and once.
+        let known = items(work, &path, args.failed, None, ATTEMPTS_MAX).await?;
+        let found = items(work, &path, args.failed, since, limit).await?;
+        return follow(work, (&path, zone), args, known, found).await;
+    }
     let items = items(work, &path, args.failed, since, limit).await?;
     if let Some(json) = &work.json {
         return json.list(&work.screen, items.iter().map(|item| item.text.as_str()));
@@ -54,6 +73,49 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
         table.row(row(work, &item.value.properties, &times));
     }
     work.screen.table(&table)
+}
+
+/// Prints what was found, and then each attempt that ends, until so many were printed.
+async fn follow(
+    work: &Work,
+    (path, zone): (&JobPath, Option<Zone>),
+    args: &HistoryArgs,
+    known: Vec<Listed<HistoryItem>>,
+    found: Vec<Listed<HistoryItem>>,
+) -> Result<()> {
+    let times = work.times(zone);
+    let mut known: BTreeSet<String> = known.into_iter().map(|item| item.value.name).collect();
+    let mut left = args.count.unwrap_or(usize::MAX);
+    let mut fresh = found;
+    loop {
+        // The newest came first.
+        for item in fresh.iter().rev() {
+            print(work, item, &times)?;
+            left -= 1;
+            if left == 0 {
+                return Ok(());
+            }
+        }
+        pause(work.every()).await;
+        let latest = items(work, path, args.failed, None, ATTEMPTS_MAX).await?;
+        // Only the latest are remembered: an older one does not come back.
+        let names: BTreeSet<String> = latest.iter().map(|item| item.value.name.clone()).collect();
+        known.extend(fresh.into_iter().map(|item| item.value.name));
+        fresh = latest.into_iter().filter(|item| !known.contains(&item.value.name)).collect();
+        known.retain(|name| names.contains(name));
+    }
+}
+
+fn print(work: &Work, item: &Listed<HistoryItem>, times: &Times) -> Result<()> {
+    if work.json.is_some() {
+        return work.screen.line(&item.text);
+    }
+    let cells = row(work, &item.value.properties, times);
+    if work.screen.is_terminal() {
+        work.screen.line(&work.screen.cut(&cells.join("  ")))
+    } else {
+        work.screen.line(&cells.join("\t"))
+    }
 }
 
 async fn items(

@@ -1,19 +1,24 @@
 //! `job list`: the jobs of a collection in a table.
 
+use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
-use client::{Job, Listed};
+use client::JobRow;
+use recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
 use super::schedule::timetable;
 use crate::failure::Result;
 use crate::fleet::is_late;
 use crate::input;
+use crate::output::marks::marks;
 use crate::output::plural;
 use crate::output::table::Table;
-use crate::work::{Work, in_collection, zone_of};
+use crate::work::{Work, in_collection};
 
 /// How many jobs are listed if nothing else is asked for.
 const LIMIT_DEFAULT: usize = 500;
+/// How many of the last results are shown in a row.
+const MARKS_MAX: usize = 8;
 
 /// The arguments of `job list`.
 #[derive(Debug, Args)]
@@ -65,38 +70,56 @@ pub(super) async fn list(work: &Work, args: &ListArgs) -> Result<()> {
     let limit = if args.all { usize::MAX } else { args.limit.unwrap_or(LIMIT_DEFAULT) };
     // An order or a filter of ours is over the whole list, so all of it is read.
     let whole = args.failing || args.late || args.by == Order::Next;
-    let listing = work.client().jobs(&path, state.as_deref());
     let read = if whole { usize::MAX } else { limit.saturating_add(1) };
-    let listed = listing.up_to(read).await.map_err(in_collection(work, &path))?;
-    let mut jobs: Vec<Listed<Job>> = listed;
-    if args.failing {
-        jobs.retain(|job| job.value.status().faulted_count > 0);
-    }
-    if args.late {
-        jobs.retain(|job| is_late(&job.value, work.now()));
-    }
-    if args.by == Order::Next {
-        // Jobs that do not fire come last.
-        jobs.sort_by_key(|job| {
-            let next = job.value.status().next_execution_time;
-            (next.is_none(), next)
-        });
-    }
-    let more = jobs.len() > limit;
-    jobs.truncate(limit);
     if let Some(json) = &work.json {
+        let listing = work.client().jobs(&path, state.as_deref());
+        let mut jobs = listing.up_to(read).await.map_err(in_collection(work, &path))?;
+        choose(args, work.now(), &mut jobs, |job| {
+            let status = job.value.status();
+            (status.faulted_count, status.next_execution_time)
+        });
+        let more = jobs.len() > limit;
+        jobs.truncate(limit);
         json.list(&work.screen, jobs.iter().map(|job| job.text.as_str()))?;
         say_cut(work, more, limit);
         return Ok(());
     }
-    let collection = work.defaults().short_collection(&path);
-    if jobs.is_empty() {
+    let rows = work.client().rows(&path, state.as_deref(), read).await;
+    let mut rows = rows.map_err(in_collection(work, &path))?;
+    choose(args, work.now(), &mut rows, |row| (row.faulted, row.next.clone()));
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    if rows.is_empty() {
+        let collection = work.defaults().short_collection(&path);
         work.screen.hint(&format!("no jobs in {collection}; `minutehand job create` makes one"));
         return Ok(());
     }
-    work.screen.table(&table(work, &jobs))?;
+    work.screen.table(&table(work, &rows))?;
     say_cut(work, more, limit);
     Ok(())
+}
+
+/// Keeps the jobs that are asked for, in the order that is asked for. `of` tells how many occurrences of
+/// a job failed for good, and when it fires next.
+fn choose<T>(
+    args: &ListArgs,
+    now: DateTime<Utc>,
+    jobs: &mut Vec<T>,
+    of: impl Fn(&T) -> (u64, Option<String>),
+) {
+    if args.failing {
+        jobs.retain(|job| of(job).0 > 0);
+    }
+    if args.late {
+        jobs.retain(|job| is_late(of(job).1.as_deref(), now));
+    }
+    if args.by == Order::Next {
+        // Jobs that do not fire come last.
+        jobs.sort_by_cached_key(|job| {
+            let (_, next) = of(job);
+            (next.is_none(), next)
+        });
+    }
 }
 
 fn say_cut(work: &Work, more: bool, limit: usize) {
@@ -106,22 +129,25 @@ fn say_cut(work: &Work, more: bool, limit: usize) {
     }
 }
 
-fn table(work: &Work, jobs: &[Listed<Job>]) -> Table {
-    let mut table = Table::new(&["job", "state", "next", "in", "runs", "failed", "fires"]);
-    for job in jobs {
-        let job = &job.value;
-        let status = job.status();
-        let times = work.times(zone_of(&job.properties));
-        let next = status.next_execution_time.as_deref();
+fn table(work: &Work, rows: &[JobRow]) -> Table {
+    let mut table = Table::new(&["job", "state", "last", "next", "in", "runs", "failed", "fires"]);
+    for row in rows {
+        let zone = row.zone.as_deref().and_then(Zone::named);
+        let times = work.times(zone);
+        let next = row.next.as_deref();
         let away = next.map_or_else(String::new, |next| times.away(next));
+        let recent = row.recent.as_deref().unwrap_or_default();
+        // Where the job began does not matter any more.
+        let sentence = row.sentence.as_deref().unwrap_or_default().split(';').next();
         table.row(vec![
-            job.short_name().to_owned(),
-            state(work, job.state()),
+            row.name.clone(),
+            state(work, &row.state),
+            marks(&work.screen, recent, MARKS_MAX),
             next.map_or_else(|| "-".to_owned(), |next| times.written(next)),
             away.strip_prefix("in ").unwrap_or(&away).to_owned(),
-            status.execution_count.to_string(),
-            failed(work, status.faulted_count),
-            sentence_of(work, &job.properties),
+            row.executions.to_string(),
+            failed(work, row.faulted),
+            sentence.unwrap_or_default().to_owned(),
         ]);
     }
     table

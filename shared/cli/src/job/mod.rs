@@ -3,6 +3,7 @@
 mod action;
 pub(crate) use action::{ActionArgs, is_credential};
 mod again;
+mod backoff;
 mod copy;
 mod create;
 pub(crate) use create::{put_new, zoned};

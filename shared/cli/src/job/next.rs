@@ -1,19 +1,23 @@
 //! `job next`: when a job fires next.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
-use recurrence::{Recurrence, Rule, Start, Timetable, format_instant};
-use serde_json::{Map, Value, json};
+use client::{ComingOccurrence, JobPath, Listed};
+use recurrence::format_instant;
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::instant;
 use crate::job::schedule::zone_named;
 use crate::output::table::Table;
-use crate::output::times::{clock_change_text, read};
+use crate::output::times::read;
 use crate::work::{Work, zone_of};
 
-/// The most occurrences of one answer.
+/// The most occurrences that are shown.
 const COUNT_MAX: u32 = 100_000;
+/// The most occurrences of one answer of the server.
+const ANSWER_MAX: usize = 1_000;
+/// The finest instants.
+const TICK: TimeDelta = TimeDelta::nanoseconds(100);
 
 /// The arguments of `job next`.
 #[derive(Debug, Args)]
@@ -50,55 +54,48 @@ pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {
     if let (None, [why, ..]) = (&job.next, &job.not_firing[..]) {
         work.screen.note(&format!("it does not fire: {}", why.message));
     }
-    if let Some(count) = job.properties.get("recurrence").and_then(|rule| rule.get("count")) {
-        // The document does not say how many of them have run.
-        work.screen
-            .note(&format!("the job ends after {count} occurrences in all, those before included"));
-    }
-    let timetable = timetable(&answer.text, &job.properties, work.now())?;
-    let occurrences: Vec<DateTime<Utc>> =
-        std::iter::successors(timetable.at_or_after(from), |at| timetable.after(*at))
-            .take(args.count as usize)
-            .collect();
+    let coming = coming(work, &path, from, args.count as usize).await?;
     if let Some(json) = &work.json {
-        let items: Vec<String> = occurrences
-            .iter()
-            .map(|at| {
-                json!({"at": format_instant(*at), "note": clock_change_text(&timetable, *at)})
-                    .to_string()
-            })
-            .collect();
-        return json.list(&work.screen, items.iter().map(String::as_str));
+        return json.list(&work.screen, coming.items.iter().map(|item| item.text.as_str()));
     }
     let times = work.times(zone.or(own));
     let mut table = Table::new(&["fires", "in", "note"]);
-    for at in &occurrences {
-        let away = times.away(&format_instant(*at));
+    for Listed { value, .. } in &coming.items {
+        let away = times.away(&value.at);
         let away = away.strip_prefix("in ").unwrap_or(&away).to_owned();
-        table.row(vec![
-            times.at(*at),
-            away,
-            clock_change_text(&timetable, *at).unwrap_or_default(),
-        ]);
+        let note = value.note.as_ref().map(|note| note.text.clone());
+        table.row(vec![times.written(&value.at), away, note.unwrap_or_default()]);
     }
     if table.is_empty() {
         return work.screen.line("nothing follows");
     }
-    work.screen.table(&table)
+    work.screen.table(&table)?;
+    if coming.ends {
+        work.screen.note("nothing follows after the last one");
+    }
+    Ok(())
 }
 
-/// The timetable of a job as the server counts it: from its start, or from its anchor.
-fn timetable(text: &str, properties: &Map<String, Value>, now: DateTime<Utc>) -> Result<Timetable> {
-    let described: Value = serde_json::from_str(text).unwrap_or_default();
-    let instant = |value: Option<&Value>| value.and_then(Value::as_str).and_then(read);
-    let start = instant(properties.get("startTime"));
-    let anchor = instant(described.get("anchor"));
-    let refused = |refused: recurrence::Refused| Failure::failed(refused.to_string());
-    let Some(recurrence) = properties.get("recurrence").filter(|value| !value.is_null()) else {
-        return Ok(Timetable::once(start.or(anchor), now));
-    };
-    let recurrence = Recurrence::from_json(recurrence).map_err(refused)?;
-    let rule = Rule::canonical(&recurrence).map_err(refused)?;
-    let start = start.map(Start::Given).or(anchor.map(Start::Anchor));
-    Timetable::resumed(&rule, start.unwrap_or(Start::Anchor(now)), now, 0).map_err(refused)
+/// Occurrences as the server counts them, and whether none follows.
+struct Found {
+    items: Vec<Listed<ComingOccurrence>>,
+    ends: bool,
+}
+
+/// Asks again and again until there are as many as wanted.
+async fn coming(work: &Work, path: &JobPath, from: DateTime<Utc>, max: usize) -> Result<Found> {
+    let (mut items, mut from) = (Vec::new(), from);
+    // Bounded: each answer but the last has as many occurrences as it may have.
+    loop {
+        let count = (max - items.len()).min(ANSWER_MAX);
+        let answer = work.client().coming(path, &format_instant(from), count).await?;
+        let found: Vec<Listed<ComingOccurrence>> = answer.value.occurrences;
+        let last = found.last().and_then(|last| read(&last.value.at));
+        let is_short = found.len() < count;
+        items.extend(found);
+        match last.and_then(|last| last.checked_add_signed(TICK)) {
+            Some(next) if items.len() < max && !is_short && !answer.value.ends => from = next,
+            _ => return Ok(Found { items, ends: answer.value.ends }),
+        }
+    }
 }

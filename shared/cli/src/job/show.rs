@@ -1,20 +1,20 @@
 //! `job show`: a job on one page.
 
 use clap::Args;
-use client::{Description, HistoryFilter, HistoryProperties, JobPath};
+use client::{Description, HistoryFilter, HistoryProperties, JobPath, SkippedLast};
 use serde_json::{Map, Value};
 
+use super::backoff;
 use super::list::state;
 use crate::failure::Result;
+use crate::output::marks::marks;
 use crate::output::plural;
 use crate::output::table::harmless;
 use crate::output::times::{Times, capitalized};
 use crate::work::{Work, zone_of};
 
-/// How many attempts of the history the strip is made from.
-const STRIP_ATTEMPTS: usize = 60;
-/// How many occurrences the strip has.
-const STRIP_MAX: usize = 20;
+/// How many of the last results are shown.
+const RESULTS_MAX: usize = 32;
 /// The most characters of the last message.
 const MESSAGE_MAX: usize = 200;
 
@@ -31,18 +31,22 @@ pub(super) async fn show(work: &Work, args: &ShowArgs) -> Result<()> {
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }
-    let history = work.client().history(&path, HistoryFilter::All).up_to(STRIP_ATTEMPTS).await?;
-    let attempts: Vec<HistoryProperties> =
-        history.into_iter().map(|item| item.value.properties).collect();
-    work.screen.print(&page(work, &path, &answer.value, &attempts))?;
-    if attempts.iter().any(HistoryProperties::failed) {
+    let history = work.client().history(&path, HistoryFilter::All).up_to(1).await?;
+    let last = history.into_iter().next().map(|item| item.value.properties);
+    work.screen.print(&page(work, &path, &answer.value, last.as_ref()))?;
+    if answer.value.failures > 0 {
         let name = work.defaults().short_job(&path);
         work.screen.hint(&format!("minutehand job history {name} --failed"));
     }
     Ok(())
 }
 
-fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryProperties]) -> String {
+fn page(
+    work: &Work,
+    path: &JobPath,
+    job: &Description,
+    last: Option<&HistoryProperties>,
+) -> String {
     let times = work.times(zone_of(&job.properties));
     let name = work.defaults().short_job(path);
     let mut lines = vec![
@@ -51,11 +55,13 @@ fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryPrope
         String::new(),
     ];
     let mut line = |title: &str, text: &str| lines.push(format!("{title:<9} {text}"));
-    let strip = strip(work, attempts);
-    if !strip.is_empty() {
-        line("last", &strip);
+    if !job.recent.is_empty() {
+        line("last", &marks(&work.screen, &job.recent, RESULTS_MAX));
     }
     line("runs", &counters(job));
+    if let Some(skip) = &job.last_skip {
+        line("skipped", &skipped(skip, &times));
+    }
     match &job.next {
         Some(next) => line("next", &format!("{}, {}", times.written(next), times.away(next))),
         None => {
@@ -68,10 +74,15 @@ fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryPrope
         line("calls", &calls(action));
         line("retries", &retries(action));
     }
+    if let Some(retry) = job.properties.get("minutehand").and_then(|it| it.get("retry")) {
+        for words in backoff::in_words(retry) {
+            line("", &words);
+        }
+    }
     for (title, text) in policies(&job.properties) {
         line(title, &text);
     }
-    if let Some(last) = attempts.first() {
+    if let Some(last) = last {
         line("last said", &said(work, last, &times));
     }
     lines.push(String::new());
@@ -93,37 +104,19 @@ fn counters(job: &Description) -> String {
     text
 }
 
-/// One sign for each of the latest occurrences, oldest first.
-fn strip(work: &Work, attempts: &[HistoryProperties]) -> String {
-    let mut marks: Vec<(u64, char)> = Vec::new();
-    // Newest first: the first attempt that is seen of an occurrence is its last one.
-    for attempt in attempts.iter().filter(|attempt| attempt.action_name == "MainAction") {
-        if marks.iter().any(|(occurrence, _)| *occurrence == attempt.repeat_count) {
-            continue;
-        }
-        let mark = match (attempt.failed(), attempt.retry_count) {
-            (true, _) => 'f',
-            (false, 0) => 'o',
-            (false, _) => 'r',
-        };
-        marks.push((attempt.repeat_count, mark));
-    }
-    marks.truncate(STRIP_MAX);
-    marks.iter().rev().map(|(_, mark)| sign(work, *mark)).collect()
-}
-
-fn sign(work: &Work, mark: char) -> String {
-    let shown = match mark {
-        _ if work.screen.ascii => mark.to_string(),
-        'f' => "┃".to_owned(),
-        'r' => "r".to_owned(),
-        _ => "▮".to_owned(),
+/// What was skipped last, and why.
+fn skipped(skip: &SkippedLast, times: &Times) -> String {
+    let why = match skip.reason.as_str() {
+        "collectionOff" => "its collection was off",
+        "overtaken" => "nothing worked, and a later one ran instead",
+        other => other,
     };
-    match mark {
-        'f' => work.screen.bad(&shown),
-        'r' => work.screen.warn(&shown),
-        _ => work.screen.good(&shown),
+    let from = times.written(&skip.from);
+    if skip.occurrences == 1 {
+        return format!("last {from}: {why}");
     }
+    let (count, to) = (skip.occurrences, times.written(&skip.to));
+    format!("last {count} from {from} to {to}: {why}")
 }
 
 /// What the action calls, on one line, without anything secret.

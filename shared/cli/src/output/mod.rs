@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod json;
+pub(crate) mod marks;
 pub(crate) mod progress;
 pub(crate) mod screen;
 pub(crate) mod table;

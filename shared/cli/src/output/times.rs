@@ -1,8 +1,8 @@
 //! Instants and spans as a person reads them.
 
 use chrono::{DateTime, Datelike as _, NaiveDateTime, TimeDelta, Timelike as _, Utc};
+use recurrence::WrittenDate;
 use recurrence::zone::Zone;
-use recurrence::{ClockChange, Timetable, WrittenDate};
 
 /// Writes instants in a time zone.
 #[derive(Debug, Clone, Copy)]
@@ -85,24 +85,6 @@ pub(crate) fn hours_and_minutes(offset: TimeDelta) -> String {
     let sign = if seconds < 0 { '-' } else { '+' };
     let minutes = seconds.abs() / 60;
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-}
-
-/// What the clock of the zone does at an occurrence, if it does anything.
-pub(crate) fn clock_change_text(timetable: &Timetable, at: DateTime<Utc>) -> Option<String> {
-    let local = time_of_day(timetable.local(at).0);
-    Some(match timetable.clock_change(at)? {
-        ClockChange::Moved { skipped } => {
-            format!("the clock skips {}: moved to {local}", time_of_day(skipped))
-        }
-        ClockChange::FirstOfTwo => format!("the first of two {local}"),
-        ClockChange::SecondOfTwo => format!("the second of two {local}"),
-    })
-}
-
-/// Seconds are there only if there are any.
-fn time_of_day(at: NaiveDateTime) -> String {
-    let text = at.time().to_string();
-    text.strip_suffix(":00").map(ToOwned::to_owned).unwrap_or(text)
 }
 
 /// A sentence with a capital letter.

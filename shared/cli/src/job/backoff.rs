@@ -1,0 +1,204 @@
+//! The options of a job's back-off, and its words in `job show`.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value, json};
+
+use super::action::retry_span;
+use crate::failure::{Failure, Result};
+
+/// The heading of these options in `--help`: that of the other retry options.
+const HEADING: &str = "What it calls";
+
+/// How the pauses between retries change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backoff {
+    /// Every pause is as long as the first
+    Fixed,
+    /// Every pause is longer than the one before
+    Exponential,
+}
+
+/// The options of a back-off.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct BackoffArgs {
+    /// How the pauses between retries change [default: fixed]
+    #[arg(long, value_name = "HOW", help_heading = HEADING)]
+    pub(crate) backoff: Option<Backoff>,
+    /// What each pause is multiplied by, 1 to 10; means --backoff exponential [default: 2]
+    #[arg(long, value_name = "N", help_heading = HEADING, allow_negative_numbers = true)]
+    pub(crate) retry_factor: Option<f64>,
+    /// Longest pause: 10m, 1h; means --backoff exponential
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    pub(crate) retry_max: Option<String>,
+    /// Vary the pauses at random, so that many jobs do not retry at one instant
+    #[arg(long, help_heading = HEADING)]
+    pub(crate) retry_jitter: bool,
+    /// Start no retry later than this after the occurrence: 1h, 2d
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    pub(crate) retry_for: Option<String>,
+    /// Longest pause that a target may ask for with Retry-After; 0s ignores it [default: 1h]
+    #[arg(long, value_name = "SPAN", help_heading = HEADING)]
+    pub(crate) retry_after_max: Option<String>,
+}
+
+impl BackoffArgs {
+    /// Puts the back-off into the extensions of a job; what the options do not name stays.
+    pub(crate) fn put_into(&self, properties: &mut Map<String, Value>) -> Result<()> {
+        let retry = self.written()?;
+        if retry.is_empty() {
+            return Ok(());
+        }
+        let object = |value: &mut Value| match value {
+            Value::Object(_) => Ok(()),
+            Value::Null => {
+                *value = json!({});
+                Ok(())
+            }
+            _ => Err(Failure::refused(
+                "'minutehand' and 'minutehand.retry' of the file must be objects",
+            )),
+        };
+        let extensions = properties.entry("minutehand").or_insert_with(|| json!({}));
+        object(extensions)?;
+        if let Value::Object(extensions) = extensions {
+            let stored = extensions.entry("retry").or_insert_with(|| json!({}));
+            object(stored)?;
+            if let Value::Object(stored) = stored {
+                stored.extend(retry);
+            }
+        }
+        Ok(())
+    }
+
+    fn written(&self) -> Result<Map<String, Value>> {
+        let Self { backoff, retry_factor, retry_max, retry_jitter, retry_for, retry_after_max } =
+            self;
+        let grows = retry_factor.is_some() || retry_max.is_some();
+        let backoff = match backoff {
+            Some(Backoff::Fixed) if grows => {
+                return Err(Failure::refused(
+                    "--retry-factor and --retry-max are for pauses that grow: leave --backoff fixed \
+                     out",
+                ));
+            }
+            None if grows => Some(Backoff::Exponential),
+            backoff => *backoff,
+        };
+        let mut retry = Map::new();
+        let mut set = |name: &str, value: Value| drop(retry.insert(name.to_owned(), value));
+        match backoff {
+            Some(Backoff::Fixed) => set("backoff", "fixed".into()),
+            Some(Backoff::Exponential) => set("backoff", "exponential".into()),
+            None => {}
+        }
+        if let Some(factor) = retry_factor {
+            set("factor", json!(factor));
+        }
+        if let Some(max) = retry_max {
+            set("maxInterval", retry_span("--retry-max", max)?);
+        }
+        if *retry_jitter {
+            set("jitter", "full".into());
+        }
+        if let Some(span) = retry_for {
+            set("maxElapsed", retry_span("--retry-for", span)?);
+        }
+        if let Some(max) = retry_after_max {
+            let max = retry_span("--retry-after-max", max)?;
+            let is_none = max == "PT0S";
+            set("retryAfter", if is_none { json!({"honour": false}) } else { json!({"max": max}) });
+        }
+        Ok(retry)
+    }
+}
+
+/// A back-off in words; empty if a job has none.
+pub(super) fn in_words(retry: &Value) -> Vec<String> {
+    let text = |pointer: &str| retry.pointer(pointer).and_then(Value::as_str);
+    let mut words = Vec::new();
+    if text("/backoff") == Some("exponential") {
+        let factor = retry.get("factor").and_then(Value::as_f64).unwrap_or(2.0);
+        let max = text("/maxInterval").map_or_else(String::new, |max| format!(", at most {max}"));
+        words.push(format!("each pause {factor} times the one before{max}"));
+    }
+    if text("/jitter") == Some("full") {
+        words.push("varied at random".to_owned());
+    }
+    if let Some(span) = text("/maxElapsed") {
+        words.push(format!("none later than {span} after the occurrence"));
+    }
+    if retry.pointer("/retryAfter/honour") == Some(&Value::Bool(false)) {
+        words.push("Retry-After is ignored".to_owned());
+    } else if let Some(max) = text("/retryAfter/max") {
+        words.push(format!("a Retry-After of at most {max}"));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(args: &BackoffArgs, properties: Value) -> Result<Value> {
+        let Value::Object(mut properties) = properties else { panic!("an object") };
+        args.put_into(&mut properties)?;
+        Ok(properties.into())
+    }
+
+    #[test]
+    fn options_become_the_policy_and_leave_what_they_do_not_name() {
+        assert_eq!(put(&BackoffArgs::default(), json!({})).unwrap(), json!({}));
+        let args = BackoffArgs {
+            retry_factor: Some(1.5),
+            retry_max: Some("1h".to_owned()),
+            retry_jitter: true,
+            retry_for: Some("2d".to_owned()),
+            retry_after_max: Some("10m".to_owned()),
+            ..BackoffArgs::default()
+        };
+        let before = json!({"minutehand": {"retry": {"jitter": "none"}, "other": 1}});
+        let after = json!({"minutehand": {"other": 1, "retry": {
+            "backoff": "exponential", "factor": 1.5, "maxInterval": "PT3600S", "jitter": "full",
+            "maxElapsed": "PT172800S", "retryAfter": {"max": "PT600S"}}}});
+        assert_eq!(put(&args, before).unwrap(), after);
+        let never =
+            BackoffArgs { retry_after_max: Some("0s".to_owned()), ..BackoffArgs::default() };
+        let after = json!({"minutehand": {"retry": {"retryAfter": {"honour": false}}}});
+        assert_eq!(put(&never, json!({})).unwrap(), after);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_what_to_write() {
+        let given = |change: fn(&mut BackoffArgs)| {
+            let mut args = BackoffArgs::default();
+            change(&mut args);
+            put(&args, json!({"minutehand": {}})).unwrap_err().message
+        };
+        let fixed = given(|args| {
+            args.backoff = Some(Backoff::Fixed);
+            args.retry_factor = Some(2.0);
+        });
+        assert!(fixed.contains("leave --backoff fixed out"), "{fixed}");
+        let span = given(|args| args.retry_for = Some("soon".to_owned()));
+        assert!(span.contains("--retry-for 'soon'") && span.contains("30s, 5m or 1h"), "{span}");
+        let args = BackoffArgs { retry_jitter: true, ..BackoffArgs::default() };
+        let message = put(&args, json!({"minutehand": {"retry": 3}})).unwrap_err().message;
+        assert!(message.contains("must be objects"), "{message}");
+    }
+
+    #[test]
+    fn a_back_off_is_told_in_words() {
+        let retry = json!({"backoff": "exponential", "maxInterval": "01:00:00", "jitter": "full",
+            "maxElapsed": "06:00:00", "retryAfter": {"honour": false}});
+        assert_eq!(
+            in_words(&retry),
+            [
+                "each pause 2 times the one before, at most 01:00:00",
+                "varied at random",
+                "none later than 06:00:00 after the occurrence",
+                "Retry-After is ignored",
+            ]
+        );
+        assert_eq!(in_words(&json!({"backoff": "fixed"})), [""; 0]);
+    }
+}
