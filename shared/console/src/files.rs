@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.c50457a7f2d1.js",
-        bytes: include_bytes!("../dist/app.c50457a7f2d1.js"),
-        gzip: include_bytes!("../dist/app.c50457a7f2d1.js.gz"),
+        name: "app.efffc0bd47b8.js",
+        bytes: include_bytes!("../dist/app.efffc0bd47b8.js"),
+        gzip: include_bytes!("../dist/app.efffc0bd47b8.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"c50457a7f2d169b6afba3bc85d3879bd\"",
+        etag: "\"efffc0bd47b8a9f47d2df2d8b4555e03\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"cd64a743031569b62ffd2882e1c0f0f4\"",
+        etag: "\"64618dbb250d804b59fed4d95597b1ea\"",
         is_hashed: false,
     },
     File {

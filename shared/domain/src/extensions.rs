@@ -10,8 +10,10 @@ use recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};
+use crate::duration::Span;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
+use crate::policies::{CATCH_UP, CatchUp, JITTER, read_jitter, read_max_lateness, write_jitter};
 use crate::refusal::Refusal;
 
 /// The property that holds the extensions.
@@ -22,6 +24,12 @@ pub const EXTENSIONS: &str = "minutehand";
 pub struct JobExtensions {
     /// How the wait before a retry grows, spreads and ends.
     pub retry: Option<Backoff>,
+    /// Which occurrences of a known outage run after it.
+    pub catch_up: Option<CatchUp>,
+    /// How late the first attempt at an occurrence may start.
+    pub max_lateness: Option<Span>,
+    /// Within which time after their instants occurrences start.
+    pub jitter: Option<Span>,
 }
 
 /// The extensions of a collection.
@@ -35,17 +43,33 @@ pub struct CollectionExtensions {
 }
 
 impl JobExtensions {
-    pub(crate) const SHAPE: Shape = Object(&[("retry", BACKOFF)]);
+    pub(crate) const SHAPE: Shape = Object(&[
+        ("retry", BACKOFF),
+        ("catchUp", CATCH_UP),
+        ("maxLateness", Leaf),
+        ("jitter", JITTER),
+    ]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let retry = fields.object("retry")?;
-        Ok(Self { retry: retry.map(|retry| Backoff::read(&retry)).transpose()? })
+        let catch_up = fields.object("catchUp")?;
+        let jitter = fields.object("jitter")?;
+        Ok(Self {
+            retry: retry.map(|retry| Backoff::read(&retry)).transpose()?,
+            catch_up: catch_up.map(|catch_up| CatchUp::read(&catch_up)).transpose()?,
+            max_lateness: read_max_lateness(fields)?,
+            jitter: jitter.map(|jitter| read_jitter(&jitter)).transpose()?,
+        })
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { retry } = self;
+        let Self { retry, catch_up, max_lateness, jitter } = self;
         let mut document = ObjectBuilder::default();
-        document.object("retry", retry.as_ref().map(Backoff::write));
+        document
+            .object("retry", retry.as_ref().map(Backoff::write))
+            .object("catchUp", catch_up.map(CatchUp::write))
+            .duration("maxLateness", *max_lateness)
+            .object("jitter", jitter.map(write_jitter));
         document
     }
 }

@@ -20,6 +20,7 @@ mod log;
 mod notices;
 mod outages;
 mod places;
+mod policies;
 mod repair;
 mod retries;
 mod runs;

@@ -742,11 +742,19 @@ impl Jobs for Memory {
         } else if item.record.state.is_final() {
             return Ok(Saved::Stale);
         }
+        let has_other_line =
+            job.timer.timetable.is_some() && job.timer.timetable != item.record.timetable;
+        if has_other_line {
+            item.record.timetable.clone_from(&job.timer.timetable);
+        }
         tables.jobs.insert(name, Definition { version: job.version + 1, ..definition(job) });
         if timer_changes {
             self.show_job(&mut tables, &job.uid);
             self.note_job(&mut tables, &job.uid);
         } else {
+            if has_other_line {
+                self.show_job(&mut tables, &job.uid);
+            }
             let (uid, document) = (job.uid.clone(), job.document.clone());
             self.note(&mut tables, Change::JobEdited { uid, document });
         }

@@ -28,7 +28,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::{Action, Target};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
-use domain::firing::{Around, LeftOut, Outage, SkipReason, may_start, overtaken_in};
+use domain::firing::{
+    Around, LeftOut, LeftOutReason, Outage, SkipReason, StartCheck, may_start, overtaken_in,
+};
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
 use domain::work_item::JobRef;
@@ -113,12 +115,13 @@ impl Executor {
         let outages = self.heartbeat.outages(ready_at).await;
         let outages = self.or_release(&claim, outages).await?;
         let standing = loaded.as_ref().map(LoadedJob::standing);
-        let loaded = match (may_start(&claim.attempt, standing, ready_at, &outages), loaded) {
+        let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &outages };
+        let loaded = match (may_start(&claim.attempt, standing, start), loaded) {
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);
-                if let (SkipReason::Overtaken, Some(loaded)) = (reason, &loaded) {
-                    let noted = self.note_left_out(&claim, loaded, &outages).await;
+                if let Some(loaded) = &loaded {
+                    let noted = self.note_left_out(&claim, reason, loaded, &outages).await;
                     self.or_release(&claim, noted).await?;
                 }
                 return self.skip(claim, reason, loaded).await;
@@ -307,22 +310,38 @@ impl Executor {
         Box::pin(self.record_and_follow(claim, self.failed_at_once(message), loaded)).await
     }
 
-    /// Records which occurrences an outage cost up to this one. Of several workers, the one with the
-    /// latest occurrence records the most.
+    /// Notes that an occurrence is left out, before its claim is released.
     async fn note_left_out(
         &self,
         claim: &Claim,
+        reason: SkipReason,
         loaded: &LoadedJob,
         outages: &[Outage],
     ) -> Result<(), AppError> {
         let Claim { job, attempt, .. } = claim;
-        let Some(timetable) = &loaded.timetable else { return Ok(()) };
-        let (nominal_at, ready_at) = (attempt.occurrence.nominal_at(), attempt.ready_at());
-        let outage = overtaken_in(timetable, nominal_at, ready_at, outages);
-        let Some(outage) = outage else { return Ok(()) };
-        let since = loaded.snapshot.timing.since;
-        let around = Around { outage, since, at: self.ports.clock.now() };
-        let left_out = LeftOut::around(timetable, attempt.generation, nominal_at, &around);
+        let (generation, nominal_at) = (attempt.generation, attempt.occurrence.nominal_at());
+        let at = self.ports.clock.now();
+        let left_out = match (reason, &loaded.schedule) {
+            (SkipReason::Overtaken, Some(schedule)) => {
+                let outage = overtaken_in(schedule, nominal_at, attempt.ready_at(), outages);
+                let since = loaded.snapshot.timing.since;
+                outage.and_then(|outage| {
+                    let around = Around { outage, since, at };
+                    LeftOut::around(schedule, generation, nominal_at, &around)
+                })
+            }
+            (SkipReason::TooLate, _) => {
+                Some(LeftOut::one(generation, nominal_at, LeftOutReason::TooLate, at))
+            }
+            (SkipReason::Overtaken, None)
+            | (
+                SkipReason::Gone
+                | SkipReason::CollectionOff
+                | SkipReason::TimingChanged
+                | SkipReason::NotEnabled,
+                _,
+            ) => None,
+        };
         let Some(left_out) = left_out else { return Ok(()) };
         Ok(self.ports.store.attempts.leave_out(&job.uid, &left_out).await?)
     }

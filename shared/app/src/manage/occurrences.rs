@@ -227,7 +227,7 @@ fn outcome(attempts: &[(Attempt, Option<Record>)], timer: &TimerRecord) -> PastO
 
 #[cfg(test)]
 mod tests {
-    use domain::firing::Outage;
+    use domain::firing::{LeftOutReason, Outage};
     use domain::job::{JobCounters, JobState};
     use domain::timing::Timing;
 
@@ -257,7 +257,7 @@ mod tests {
             first: at(first),
             last: at(last),
             occurrences: 2,
-            outage,
+            reason: LeftOutReason::Outage(outage),
             at: at(last),
         }
     }

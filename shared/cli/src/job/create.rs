@@ -8,6 +8,7 @@ use recurrence::{Timetable, format_instant};
 use serde_json::{Map, Value, json};
 
 use super::action::ActionArgs;
+use super::policy::PolicyArgs;
 use super::schedule::{ScheduleArgs, timetable};
 use crate::failure::{FAILED, Failure, NOT_ALLOWED, NOT_FOUND, Result};
 use crate::input;
@@ -23,6 +24,8 @@ pub(crate) struct CreateArgs {
     schedule: ScheduleArgs,
     #[command(flatten)]
     action: ActionArgs,
+    #[command(flatten)]
+    policies: PolicyArgs,
     /// File with the job or its properties as JSON; - reads standard input. Options override it
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -151,6 +154,7 @@ fn properties(args: &CreateArgs) -> Result<Map<String, Value>> {
             "it is not said what the job does: add --url URL, or -f FILE",
         ));
     }
+    args.policies.put_into(&mut properties)?;
     if args.disabled {
         properties.insert("state".to_owned(), "disabled".into());
     }

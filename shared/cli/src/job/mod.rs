@@ -13,6 +13,7 @@ mod list;
 pub(crate) use list::sentence_of;
 mod many;
 mod next;
+mod policy;
 mod run;
 pub(crate) use run::run_and_wait;
 pub(crate) mod schedule;

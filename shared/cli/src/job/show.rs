@@ -5,6 +5,7 @@ use client::{Description, HistoryFilter, HistoryProperties, JobPath};
 use serde_json::{Map, Value};
 
 use super::list::state;
+use super::policy;
 use crate::failure::Result;
 use crate::output::plural;
 use crate::output::table::harmless;
@@ -67,6 +68,11 @@ fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryPrope
     if let Some(action) = job.properties.get("action") {
         line("calls", &calls(action));
         line("retries", &retries(action));
+    }
+    if let Some(extensions) = job.properties.get("minutehand") {
+        for words in policy::in_words(extensions) {
+            line("policy", &words);
+        }
     }
     if let Some(last) = attempts.first() {
         line("last said", &said(work, last, &times));

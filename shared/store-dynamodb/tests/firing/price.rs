@@ -84,7 +84,7 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     let mut job = job(&"j".repeat(100));
     // As much as a schedule in a time zone comes to.
     job.timer.timetable =
-        Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
+        Some(format!("{POLICIES}{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
     job.timer.timing.anchor = Some(at(0) + TimeDelta::nanoseconds(123_456_700));
     world.put_job(&collection(), &job).await;
     let mut read = RecentlyCounted::default();
@@ -142,6 +142,9 @@ async fn a_store_without_a_meter_counts_nothing() {
 
 /// Bytes of a timer for the outcomes of its last occurrences, and for what it left out last.
 const RESERVED: usize = 80;
+/// The longest policies that a timer may have.
+const POLICIES: &str =
+    "2 catchUp=all:5184000000:1000 maxLateness=47347200000 jitter=86400000:4294967295 ";
 
 /// The size of an item by the rules of DynamoDB.
 fn size(item: &HashMap<String, AttributeValue>) -> usize {
