@@ -405,10 +405,9 @@ class Judge:
         return any(not timing.makes_up(nominal, until + SECOND) for _, until in around)
 
     def is_too_late(self, timing, nominal):
-        """Whether the history says that an occurrence would have started later than its job allows."""
-        return any(row["job"] == timing.job.uid and row["timing"] in timing.tokens
-                   and row["reason"] == "tooLate" and row["first"] == nominal
-                   for row in self.end["left_out"])
+        """Whether an occurrence is left out of a job with a latest start. A row for an outage may take
+        the place of one that begins with the same occurrence."""
+        return timing.plan.lateness is not None and self.is_left_out(timing, nominal)
 
     def is_touched(self, timing):
         job = timing.job

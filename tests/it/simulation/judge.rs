@@ -625,7 +625,9 @@ impl<'a> Judge<'a> {
                     let key = (segment.uid.clone(), *generation, nominal, Role::Main, 0);
                     self.fired.contains(&key) || self.executed.contains_key(&key)
                 });
-                let is_too_late = self.row_of(&segment.uid, nominal, "tooLate").is_some();
+                // A row for an outage may take the place of one that begins with the same occurrence.
+                let is_too_late =
+                    segment.spec.lateness_max.is_some() && self.is_recorded(&segment.uid, nominal);
                 // Workers that had nothing to do gave no signs of life. What ends their silence, and is held
                 // up then, is left out by a job that makes up for nothing.
                 let ends_silence = segment.spec.made_up == 0
@@ -1090,8 +1092,7 @@ impl<'a> Judge<'a> {
             // A later look may find that the attempt must not start any more.
             let is_ended = segment.is_some_and(|it| {
                 let overtaken = fire.nominal.is_some_and(|nominal| {
-                    self.is_overtaken(it, nominal)
-                        || self.row_of(&it.uid, nominal, "tooLate").is_some()
+                    self.is_overtaken(it, nominal) || self.is_recorded(&it.uid, nominal)
                 });
                 it.ends_at.is_some()
                     || overtaken

@@ -63,7 +63,12 @@ impl Manage {
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
         let after = at.checked_add_signed(TimeDelta::nanoseconds(100));
-        let left_out = self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX).await?;
+        let left_out = if timetable.policies.leave_out() {
+            self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX).await?
+        } else {
+            // What an outage cost is known from the outages.
+            Vec::new()
+        };
         let pulses = self.ports.browse.pulses().await?;
         let is_on = collection.collection.definition.state.is_on();
         let facts = WhyFacts {
