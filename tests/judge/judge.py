@@ -626,15 +626,19 @@ class Judge:
                 # Of several messages any may be the one. A sweeper that died after it sent the first does
                 # not know of it. But what is sent when the outage is over is not the first.
                 before = [at for at in it.sendings if at <= line["at"]]
-                in_time = [at for at in before if at <= until] or before
-                sent = NEVER if not in_time else min(in_time) if of == "sweepers" else max(in_time)
-                ready = sent + CLOCKS if it.nominal < sent < NEVER else it.nominal
-                if (start, until) not in self.outages(it.nominal, sent):
-                    continue
-                is_after = line["clock"] >= until and line["clock"] - ready > OUTAGE
-                if is_after and ready > start + BEATS \
-                        and not timing.makes_up(it.nominal, until - SECOND):
+                in_time = [at for at in before if at <= until] or before or [NEVER]
+                sent = [min(in_time)] if of == "sweepers" else in_time
+                if all(self.is_against(it, line, timing, (start, until), at) for at in sent):
                     self.bad("made up for, against the policy", it.id, line["at"])
+
+    def is_against(self, it, line, timing, gap, sent):
+        """Whether a call of a message of this time makes up for what it should not."""
+        start, until = gap
+        due = max(it.nominal, line["due"])
+        ready = sent + CLOCKS if due < sent < NEVER else due
+        is_after = line["clock"] >= until and line["clock"] - ready > OUTAGE
+        return gap in self.outages(it.nominal, sent) and is_after and ready > start + BEATS \
+            and not timing.makes_up(it.nominal, until - SECOND)
 
     def doubled(self):
         """Again only if the first worker could not record, and never within its claim."""
