@@ -273,6 +273,33 @@ describe('flows', () => {
     await server.call('DELETE', server.jobPath('billing', 'twin'));
   });
 
+  using('a job that fails pauses, is run again for what failed, and is resumed', place('new', 'billing'), async (page) => {
+    const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+    await page.getByLabel('URL').fill(`${target.url}/500/pauses`);
+    await page.getByRole('button', { name: 'HTTP', exact: true }).click();
+    await page.getByRole('button', { name: 'Minutes' }).click();
+    await page.getByRole('button', { name: 'do not try again' }).click();
+    await page.getByLabel('Pause after so many failures in a row').fill('0');
+    await page.getByText(/'minutehand.pauseOnFailure.after' is 0/).first().waitFor();
+    await page.getByLabel('Pause after so many failures in a row').fill('1');
+    await page.getByLabel(/^Secrets that sign its requests/).fill(secret);
+    await page.getByLabel('Name in billing').fill('pauses');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await heading(page, 'pauses');
+    // The first occurrence fires at once, and fails.
+    await page.getByText(/The occurrence at .* failed for good. Resume it./).waitFor({ timeout: 20_000 });
+    await page.getByRole('button', { name: /^What happened at/ }).first().click();
+    await page.getByRole('button', { name: 'Run again for this occurrence' }).click();
+    await page.getByText('; again for').waitFor({ timeout: 20_000 });
+    const { properties } = await server.job('billing', 'pauses');
+    assert.deepEqual(properties.minutehand.sign, { secrets: ['(withheld)'] });
+    target.answers.set('/500/pauses', 200);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('switch', { checked: true }).waitFor();
+    assert.equal((await server.job('billing', 'pauses')).properties.minutehand.paused, undefined);
+    await server.call('DELETE', server.jobPath('billing', 'pauses'));
+  });
+
   using('older attempts are read on demand', place('job', 'billing', 'odd'), async (page) => {
     await instead(page, '/history', async (route) => {
       const answer = await (await route.fetch()).json();

@@ -24,13 +24,11 @@ const WAIT_MS = 15_000;
 const children = new Set();
 process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')));
 
-/** Starts a server, with everything in memory unless a directory is given. */
-export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex') } = {}) {
-  const auth = token === null ? ['--no-auth'] : ['--token', token];
-  const process_ = spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', '127.0.0.1:0', ...auth, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Waits until a process says where it listens. */
+async function listening(process_) {
   children.add(process_);
   let log = '';
-  for (const stream of [process_.stdout, process_.stderr]) stream.on('data', (data) => { log += data; });
+  for (const stream of [process_.stdout, process_.stderr]) stream?.on('data', (data) => { log += data; });
   const url = await new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`the server is not ready:\n${log}`)), READY_MS);
     process_.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${log}`)));
@@ -41,6 +39,25 @@ export async function startServer({ data = null, args = ['--clock-start', CLOCK_
       resolve(found);
     });
   });
+  return { process_, url, log: () => log };
+}
+
+/** Starts the function of AWS behind a gateway, with the collection `jc` in `s`, `g`, and a target. */
+export async function startFunction() {
+  const { process_, url, log } = await listening(spawn(process.env.MINUTEHAND_FUNCTION, { stdio: ['pipe', 'pipe', 'inherit'] }));
+  const [, target] = /^target (\S+)/.exec(log());
+  const stop = () => new Promise((resolve) => {
+    process_.removeAllListeners('exit');
+    process_.once('exit', resolve);
+    process_.stdin.end();
+  });
+  return { url, token: 'open-sesame', target, stop };
+}
+
+/** Starts a server, with everything in memory unless a directory is given. */
+export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex') } = {}) {
+  const auth = token === null ? ['--no-auth'] : ['--token', token];
+  const { process_, url, log } = await listening(spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', '127.0.0.1:0', ...auth, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }));
   const collection = (name) => `/subscriptions/${SUBSCRIPTION}/resourceGroups/${GROUP}/providers/Microsoft.Scheduler/jobCollections/${name}`;
   const call = async (method, path, body) => {
     const response = await fetch(`${url}${path}?api-version=2016-03-01`, {
@@ -61,7 +78,7 @@ export async function startServer({ data = null, args = ['--clock-start', CLOCK_
     run: (name, job) => call('POST', `${collection(name)}/jobs/${job}/run`),
     job: async (name, job) => (await call('GET', `${collection(name)}/jobs/${job}`)).json(),
     history: async (name, job) => ({ items: (await (await call('GET', `${collection(name)}/jobs/${job}/history`)).json()).value }),
-    log: () => log,
+    log,
     stop: () => new Promise((resolve) => {
       process_.once('exit', resolve);
       process_.kill('SIGTERM');

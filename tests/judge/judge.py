@@ -102,6 +102,8 @@ class Plan:
         self.retry = Retry(action)
         error = action.get("errorAction")
         self.error = Retry(error, self.retry) if error else None
+        extensions = properties.get("minutehand") or {}
+        self.pauses_after = (extensions.get("pauseOnFailure") or {}).get("after")
         self.epoch = epoch
         policies = properties.get("minutehand") or {}
         catch_up = policies.get("catchUp") or {"policy": "last"}
@@ -147,6 +149,8 @@ class Timing:
         self.job, self.plan, self.anchor = job, plan, anchor
         self.tokens, self.since, self.used = {token}, since, used
         self.ended = NEVER
+        # The change after the pause that ended it, if one did.
+        self.paused_until = None
 
     def until(self, until):
         all_ = self.plan.occurrences(self.anchor, self.since, self.used)
@@ -185,6 +189,8 @@ class Job:
                 now.tokens.add(token)
                 now.plan = plan
             return
+        if self.timings and self.timings[-1].paused_until == NEVER:
+            self.timings[-1].paused_until = at
         if now:
             now.ended = at
             self.used += sum(1 for _ in now.until(clock))
@@ -193,6 +199,15 @@ class Job:
         if plan.is_on:
             self.anchor = self.anchor if self.anchor is not None else clock
             self.timings.append(Timing(self, plan, token, self.anchor, clock, self.used))
+
+    def pause(self, since, at, epoch):
+        """The scheduler disables it after failures."""
+        now, properties = self.now(), dict(self.document["properties"])
+        self.document = {**self.document, "properties": {**properties, "state": "disabled"}}
+        self.plan = Plan(self.document, epoch)
+        if now:
+            now.ended, now.paused_until = at, NEVER
+            self.used += sum(1 for _ in now.until(since))
 
     def policies(self, first, last):
         """The plans in force at some time of these."""
@@ -266,6 +281,8 @@ class Judge:
                 self.collection(line)
             elif kind == "job":
                 self.job(line)
+            elif kind == "pause":
+                self.jobs[line["uid"]].pause(line["since"], line["at"], self.epoch)
             elif kind == "full":
                 self.full.append((self.asks[line["worker"]][-1]["at"], line))
             elif kind == "beat":
@@ -460,7 +477,7 @@ class Judge:
 
     def judge(self):
         for rule in (self.owed, self.left_out, self.calls, self.doubled, self.followed, self.rows,
-                     self.counters, self.states, self.expiries, self.asked_runs, self.quotas):
+                     self.counters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
         self.kept(self.end)
         if not self.head["stalls"]:
@@ -601,7 +618,11 @@ class Judge:
             self.bad("early", it.id, at)
         if at > job.gone + CHECKED_BEFORE:
             self.bad("after its job was deleted", it.id, at)
-        if not it.is_run and at > timing.ended + CHECKED_BEFORE:
+        ended = timing.ended
+        if timing.paused_until is not None and it.role != "main":
+            # What follows the failures before a pause still runs.
+            ended = timing.paused_until
+        if not it.is_run and at > ended + CHECKED_BEFORE:
             self.bad("of an old timing", it.id, at)
         for start, end, clock in job.collection.offs:
             if start + CHECKED_BEFORE < at < end:
@@ -662,7 +683,10 @@ class Judge:
         is_dead = after.is_dead or follower and follower.is_dead
         if is_lost or is_dead or due > self.horizon - self.late:
             return
-        if timing.job.gone != NEVER or timing.ended < NEVER:
+        is_cut = timing.ended < NEVER
+        if timing.paused_until is not None and role != "main":
+            is_cut = timing.paused_until <= self.reach(due, was_lost)
+        if timing.job.gone != NEVER or is_cut:
             return
         if self.is_off(timing.job.collection, due, was_lost):
             return
@@ -763,6 +787,41 @@ class Judge:
         if not least <= timer["faulted"] <= most:
             text = f"{timer['uid']} counts {timer['faulted']}, and its history {least} to {most}"
             self.bad("faults counted wrong", text)
+
+    def pauses(self):
+        """As many failures in a row as a job names disable it, and nothing else does."""
+        rows = defaultdict(dict)
+        for it in self.attempts.values():
+            if it.row and it.role == "main" and not it.is_run:
+                rows[it.uid, it.token].setdefault(it.nominal, []).append(it)
+        for timing in self.timings():
+            after = timing.plan.pauses_after
+            if after is None:
+                continue
+            runs, run = [], []
+            for token in timing.tokens:
+                run = []
+                runs.append(run)
+                for nominal, of_nominal in sorted(rows[timing.job.uid, token].items()):
+                    last = max(of_nominal, key=lambda it: it.number)
+                    closes = any(last.number >= plan.retry.count for plan in self.policies(last))
+                    if last.row["ok"] or not closes:
+                        run = []
+                        runs.append(run)
+                    else:
+                        run.append(last.row["at"])
+            if timing.paused_until is not None:
+                limit = timing.ended + self.skew()
+                if not any(sum(at <= limit for at in run) >= after for run in runs):
+                    self.bad("paused without as many failures", timing.job.uid, timing.ended)
+            elif not self.head["loses"] and self.head["scenario"] != "Upgrade" \
+                    and timing.job.gone == NEVER:
+                for run in runs:
+                    reach = self.reach(max(run)) if len(run) >= after else NEVER
+                    dead = any(it.is_dead for it in self.attempts.values())
+                    if reach < min(timing.ended, self.horizon) and timing.next(reach) != NEVER \
+                            and not dead:
+                        self.bad("not paused after as many failures", timing.job.uid, max(run))
 
     def chain(self, timing, nominal):
         """How an occurrence ended: "ok", "failed", "void", "open", or "either"."""

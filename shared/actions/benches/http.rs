@@ -106,6 +106,7 @@ fn context(n: usize) -> AttemptContext {
         expected_at: DateTime::UNIX_EPOCH,
         sent_at: DateTime::UNIX_EPOCH,
         region: "local".to_owned(),
+        signed: None,
     }
 }
 

@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use domain::collection::{Collection, CollectionDefinition};
-use domain::document::{Shape, load, load_collection, load_shown, merge_patch, write_collection};
+use domain::document::{
+    Shape, load, load_collection, load_shown, merge_patch, unknown_extension, write_collection,
+};
 use domain::job::JobDefinition;
 use ports::Sealer;
 use ports::store::CollectionRecord;
@@ -35,7 +37,15 @@ pub(crate) async fn definition(
     document: &str,
     sealed: Option<&[u8]>,
 ) -> Result<JobDefinition, AppError> {
-    load(&whole_document(opener, uid, document, sealed).await?).map_err(unreadable(uid))
+    let whole = whole_document(opener, uid, document, sealed).await?;
+    check_known(uid, &whole)?;
+    load(&whole).map_err(unreadable(uid))
+}
+
+/// Refuses a job of which this version would ignore something. A newer version can fire it.
+fn check_known(uid: &str, document: &Value) -> Result<(), AppError> {
+    let newer = |what| AppError::Newer { name: uid.to_owned(), what };
+    unknown_extension(document).map_or(Ok(()), |what| Err(newer(what)))
 }
 
 /// The definition of a collection, secrets included.
@@ -59,7 +69,9 @@ pub(crate) async fn whole_collection(
 
 /// The definition of a job whose secrets stay sealed.
 pub(crate) fn shown_definition(uid: &str, document: &str) -> Result<JobDefinition, AppError> {
-    load_shown(&serde_json::from_str(document).map_err(unreadable(uid))?).map_err(unreadable(uid))
+    let shown = serde_json::from_str(document).map_err(unreadable(uid))?;
+    check_known(uid, &shown)?;
+    load_shown(&shown).map_err(unreadable(uid))
 }
 
 /// The error of a stored job that is not what was accepted.

@@ -68,6 +68,15 @@ pub enum AppError {
     /// An action was not begun, for lack of something that the process needs.
     #[error(transparent)]
     NotMade(#[from] NotMade),
+    /// A newer version wrote a stored job, with something that this one does not know and must not
+    /// ignore.
+    #[error("a newer version wrote stored job '{name}': this one does not know '{what}'")]
+    Newer {
+        /// The identifier of the job.
+        name: String,
+        /// What it does not know.
+        what: String,
+    },
     /// A stored job does not have the structure of a job.
     #[error("stored job '{name}' cannot be read")]
     Unreadable {
@@ -87,7 +96,7 @@ impl AppError {
             Self::Store(error) | Self::NoWrites(error) => error.is_retryable(),
             Self::Queue(error) => error.is_retryable(),
             Self::Seal(error) => error.is_retryable(),
-            Self::Busy { .. } | Self::NotMade(_) => true,
+            Self::Busy { .. } | Self::NotMade(_) | Self::Newer { .. } => true,
             Self::NoCollection { .. }
             | Self::NoParent { .. }
             | Self::NoCloudService { .. }

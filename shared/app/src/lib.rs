@@ -14,6 +14,6 @@ pub use manage::{
     Etag, Etags, ExecutionView, Explanation, Failures, FailuresPosition, JobCheck, JobDescription,
     JobRow, JobStatus, JobView, LETTERS_MAX, LeftOutView, Load, LoadGroup, Manage, ManagePorts,
     ManageSettings, Overview, PastOccurrence, PastOccurrences, PastOutcome, Peak, PutOutcome,
-    ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence, WantedFailures, WantedLoad,
-    WantedOccurrences,
+    Redriven, ResourceSettings, ResourceView, Upcoming, UpcomingOccurrence, WantedFailures,
+    WantedLoad, WantedOccurrences,
 };

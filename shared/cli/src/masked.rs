@@ -8,7 +8,7 @@ use crate::job::is_credential;
 pub(crate) const WITHHELD: &str = "(withheld)";
 
 /// The properties that hold secrets, in lower case.
-const SECRETS: [&str; 4] = ["password", "secret", "sastoken", "pfx"];
+const SECRETS: [&str; 5] = ["password", "secret", "secrets", "sastoken", "pfx"];
 
 /// Whether a property of this name holds a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
@@ -26,7 +26,10 @@ pub(crate) fn masked(document: &Value) -> Value {
 
 fn masked_entry((name, value): (&String, &Value)) -> (String, Value) {
     let shown = if is_secret(name) {
-        WITHHELD.into()
+        match value {
+            Value::Array(secrets) => secrets.iter().map(|_| Value::from(WITHHELD)).collect(),
+            _ => WITHHELD.into(),
+        }
     } else if name.eq_ignore_ascii_case("headers") {
         masked_headers(value)
     } else {
@@ -55,10 +58,11 @@ mod tests {
     #[test]
     fn secrets_are_masked_wherever_they_stand() {
         let document = json!({"a": [{"password": "p", "Pfx": "x", "username": "u"}],
-            "headers": {"Authorization": "s", "X-Api-Key": "s", "Accept": "*/*"}});
+            "sign": {"secrets": ["a", "b"]}, "headers": {"Authorization": "s", "X-Api-Key": "s", "Accept": "*/*"}});
         assert_eq!(
             masked(&document),
             json!({"a": [{"password": WITHHELD, "Pfx": WITHHELD, "username": "u"}],
+                "sign": {"secrets": [WITHHELD, WITHHELD]},
                 "headers": {"Authorization": WITHHELD, "X-Api-Key": WITHHELD, "Accept": "*/*"}})
         );
     }

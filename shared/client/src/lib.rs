@@ -34,6 +34,6 @@ pub use transport::{Client, Limits, Method, Options};
 pub use types::{
     CollectionDocument, CollectionProperties, DeadLetterItem, DeadLettersAnswer, Description,
     Evidence, HistoryItem, HistoryProperties, Job, JournalChange, LoadAnswer, Near,
-    NotFiringReason, Status, WhyAnswer,
+    NotFiringReason, RedriveAnswer, Status, WhyAnswer,
 };
 pub use v1::ServerHealth;

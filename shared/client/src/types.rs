@@ -160,6 +160,16 @@ pub struct Description {
     pub properties: Map<String, Value>,
 }
 
+/// A run that repeats an occurrence.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RedriveAnswer {
+    /// The instant of the run.
+    pub at: String,
+    /// The instant of the occurrence.
+    pub redrive_of: String,
+}
+
 /// What became of an occurrence, from `/minutehand/v1`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct WhyAnswer {

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{Description, WhyAnswer};
+use crate::types::{Description, Job, RedriveAnswer, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -33,6 +33,29 @@ impl Client {
     /// [`Error`], as of every call.
     pub async fn describe(&self, job: &JobPath) -> Result<Answer<Description>, Error> {
         self.get(job.v1("")).await
+    }
+
+    /// Enables a job that was paused after failures.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn resume(&self, job: &JobPath) -> Result<Answer<Job>, Error> {
+        self.read(&Request::new(Method::POST, job.v1("/resume"))).await
+    }
+
+    /// Runs a job once for the occurrence at an instant, in RFC 3339, that failed for good.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], as of every call.
+    pub async fn redrive_occurrence(
+        &self,
+        job: &JobPath,
+        at: &str,
+    ) -> Result<Answer<RedriveAnswer>, Error> {
+        let path = job.v1(&format!("/occurrences/{}/redrive", escaped(at)));
+        self.read(&Request::new(Method::POST, path)).await
     }
 
     /// Explains what became of the occurrence of a job at an instant, in RFC 3339.

@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.efffc0bd47b8.js",
-        bytes: include_bytes!("../dist/app.efffc0bd47b8.js"),
-        gzip: include_bytes!("../dist/app.efffc0bd47b8.js.gz"),
+        name: "app.c947f2f03a2b.js",
+        bytes: include_bytes!("../dist/app.c947f2f03a2b.js"),
+        gzip: include_bytes!("../dist/app.c947f2f03a2b.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"efffc0bd47b8a9f47d2df2d8b4555e03\"",
+        etag: "\"c947f2f03a2b0a5e40119487ace48d32\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"64618dbb250d804b59fed4d95597b1ea\"",
+        etag: "\"b021819b74aaae533e229fff282dff50\"",
         is_hashed: false,
     },
     File {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::tick::ticks;
+use crate::tick::{from_ticks, ticks};
 
 /// How long history is kept after an attempt ended.
 pub const KEPT_FOR: TimeDelta = TimeDelta::days(60);
@@ -17,6 +17,10 @@ const CLOCKS: TimeDelta = TimeDelta::seconds(10);
 /// There is room for the head of an answer and the part of its body that history shows. A hundred
 /// records fit into one transaction.
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024;
+
+/// Between the id of a run and the instant of what it repeats. No other id contains it: ids are
+/// hexadecimal.
+const REDRIVE_OF: char = 'x';
 
 /// What an attempt is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -42,6 +46,40 @@ impl Occurrence {
         match self {
             Self::Scheduled { nominal_at } => *nominal_at,
             Self::Run { asked_at, .. } => *asked_at,
+        }
+    }
+
+    /// A run that repeats the occurrence at an instant. Its id says which, so that every place that
+    /// keeps a run keeps that as well.
+    #[must_use]
+    pub fn redrive(asked_at: DateTime<Utc>, id: &str, of: DateTime<Utc>) -> Self {
+        Self::Run { asked_at, run_id: format!("{id}{REDRIVE_OF}{}", ticks(of)) }
+    }
+
+    /// The instant of the occurrence that it repeats, if it does.
+    #[must_use]
+    pub fn redrive_of(&self) -> Option<DateTime<Utc>> {
+        let Self::Run { run_id, .. } = self else { return None };
+        let (_, of) = run_id.rsplit_once(REDRIVE_OF)?;
+        from_ticks(of.parse().ok()?)
+    }
+
+    /// Tells it from the other occurrences of a generation.
+    pub(crate) const fn key(&self) -> OccurrenceKey<'_> {
+        OccurrenceKey(self)
+    }
+}
+
+/// The identity of an occurrence within a generation, as one short text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OccurrenceKey<'a>(&'a Occurrence);
+
+impl fmt::Display for OccurrenceKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Occurrence::Scheduled { nominal_at } => write!(f, "{}", ticks(*nominal_at)),
+            // An id is letters and digits, so no run is taken for an instant.
+            Occurrence::Run { run_id, .. } => write!(f, "r{run_id}"),
         }
     }
 }
@@ -138,19 +176,12 @@ pub struct AttemptId<'a>(&'a Attempt);
 impl fmt::Display for AttemptId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Attempt { generation, occurrence, role, number, .. } = self.0;
-        match occurrence {
-            Occurrence::Scheduled { nominal_at } => {
-                write!(f, "{generation}.{}", ticks(*nominal_at))?;
-            }
-            // An id is letters and digits, so no run is taken for an instant.
-            Occurrence::Run { run_id, .. } => write!(f, "{generation}.r{run_id}")?,
-        }
         let role = match role {
             Role::Main => 'm',
             Role::Error => 'e',
             Role::Notice => 'n',
         };
-        write!(f, ".{role}{number}")
+        write!(f, "{generation}.{}.{role}{number}", occurrence.key())
     }
 }
 
@@ -224,6 +255,7 @@ mod tests {
         let notice = Attempt { role: Role::Notice, ..first.clone() };
         assert_eq!(notice.id().to_string(), "3.600000000.n0");
         let run = Occurrence::Run { asked_at: at(60), run_id: "5f".to_owned() };
+        assert_eq!(run.redrive_of(), None);
         assert_eq!(first.id().to_string(), "3.600000000.m0");
         assert_eq!(Attempt { number: 2, ..first.clone() }.id().to_string(), "3.600000000.m2");
         assert_eq!(
@@ -231,6 +263,10 @@ mod tests {
             "3.600000000.e0"
         );
         assert_eq!(Attempt::first(3, run).id().to_string(), "3.r5f.m0");
+        let again = Occurrence::redrive(at(90), "5f", at(60));
+        assert_eq!((again.nominal_at(), again.redrive_of()), (at(90), Some(at(60))));
+        assert_eq!(Attempt::first(3, again).id().to_string(), "3.r5fx600000000.m0");
+        assert_eq!(first.occurrence.redrive_of(), None);
         // A retry that is computed twice is one, whenever it is due.
         let late = Attempt { due_at: at(90), ..first.clone() };
         assert_eq!(late.id().to_string(), first.id().to_string());

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use crate::ids::encode_path;
+use crate::pause::Paused;
 
 /// The type of the event.
 const TYPE: &str = "minutehand.occurrence.failed";
@@ -37,6 +38,8 @@ pub struct FailureEvent<'a> {
     pub attempts: &'a [(Attempt, Record)],
     /// The next occurrence.
     pub next_at: Option<DateTime<Utc>>,
+    /// Why the scheduler has disabled the job, if it has.
+    pub paused: Option<&'a Paused>,
 }
 
 impl JobNames<'_> {
@@ -102,6 +105,10 @@ impl FailureEvent<'_> {
         if let Some(next_at) = self.next_at {
             properties.insert("nextOccurrence".to_owned(), format_instant(next_at).into());
         }
+        if let Some(Paused { at, reason }) = self.paused {
+            let paused = json!({"at": format_instant(*at), "reason": reason});
+            properties.insert("paused".to_owned(), paused);
+        }
         data
     }
 
@@ -148,7 +155,8 @@ mod tests {
     fn event(attempts: &[(Attempt, Record)], next_at: Option<DateTime<Utc>>) -> String {
         let names = JobNames { subscription: "me", group: "My Group", collection: "ops", job: "j" };
         let occurrence = Occurrence::Scheduled { nominal_at: at(0) };
-        FailureEvent { id: "u.1.n0".to_owned(), names, occurrence: &occurrence, attempts, next_at }
+        let (occurrence, paused) = (&occurrence, None);
+        FailureEvent { id: "u.1.n0".to_owned(), names, occurrence, attempts, next_at, paused }
             .to_json()
     }
 
@@ -190,6 +198,7 @@ mod tests {
             occurrence: &occurrence,
             attempts: &attempts,
             next_at: Some(at(3_600)),
+            paused: None,
         };
         let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(parsed(documented), parsed(&sent.to_json()));

@@ -6,8 +6,10 @@ use recurrence::Recurrence;
 use crate::action::MainAction;
 use crate::attempt::Role;
 use crate::extensions::JobExtensions;
+use crate::pause::{PauseOnFailure, Paused};
 use crate::plan::Plan;
 use crate::retry::Retries;
+use crate::sign::Signing;
 
 /// The user's part of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,24 @@ impl JobDefinition {
         let retries = Retries::from_policy(policy, plan);
         let backoff = self.extensions.as_ref().and_then(|extensions| extensions.retry);
         backoff.map_or(retries, |backoff| retries.with_backoff(backoff, job_uid))
+    }
+
+    /// The secrets that sign the requests of its actions.
+    #[must_use]
+    pub fn signing(&self) -> Option<&Signing> {
+        self.extensions.as_ref()?.sign.as_ref()
+    }
+
+    /// After how many failures it pauses.
+    #[must_use]
+    pub fn pause_on_failure(&self) -> Option<PauseOnFailure> {
+        self.extensions.as_ref()?.pause_on_failure
+    }
+
+    /// Why the scheduler has disabled it, if it has.
+    #[must_use]
+    pub fn paused(&self) -> Option<&Paused> {
+        self.extensions.as_ref()?.paused.as_ref()
     }
 }
 

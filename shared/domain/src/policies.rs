@@ -181,7 +181,7 @@ impl Policies {
     /// The policies of a job with these extensions.
     #[must_use]
     pub fn of(extensions: Option<&JobExtensions>, job_uid: &str) -> Self {
-        let Some(JobExtensions { retry: _, catch_up, max_lateness, jitter }) = extensions else {
+        let Some(JobExtensions { catch_up, max_lateness, jitter, .. }) = extensions else {
             return Self::default();
         };
         let jitter = jitter.map(|window| StartJitter { window, seed: fnv1a(job_uid.as_bytes()) });

@@ -65,6 +65,10 @@ codes! {
     JobFinished => Conflict,
     /// The jobs of a disabled collection cannot run.
     JobCollectionDisabled => Conflict,
+    /// A job that was not paused cannot resume.
+    JobNotPaused => Conflict,
+    /// An occurrence that has not failed for good cannot be repeated.
+    OccurrenceNotFailed => Conflict,
 }
 
 /// A refused request. The message says what to change, and contains no secret.

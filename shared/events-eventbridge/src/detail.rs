@@ -68,6 +68,9 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
             let detail_type = if faulted { "Job Faulted" } else { "Job Completed" };
             Some(about_job(detail_type, job, json!({"state": state.name()}), None))
         }
+        Event::Paused { job, at, reason } => {
+            Some(about_job("Job Paused", job, json!({"reason": reason}), Some(at)))
+        }
         // The user caused these skips, and a retry follows an event of its failure.
         Event::Dropped {
             why: SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled,

@@ -8,6 +8,7 @@
 //! | `Execution Failed` | an attempt failed; a retry may follow | `attempt`, `action` (`main` or `error`), `try` (0 is the first), `isRun`, `occurrence`, `dueAt`, `startedAt`, `endedAt`, `lateMs`, `repeatCount` |
 //! | `Occurrences Skipped` | occurrences were overtaken, or their collection was disabled | `occurrences`, `reason` (`Overtaken` or `CollectionOff`), and `occurrence` if it is a single one |
 //! | `Job Completed`, `Job Faulted` | a job finished | `state`, as in the API |
+//! | `Job Paused` | a job was disabled, because as many occurrences failed as it allows | `reason`, a sentence |
 //!
 //! `job` is the job's name in lower case; instants are RFC 3339, in UTC. An event contains nothing else:
 //! neither the answer of a target, which is in the history, nor any part of a request.

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
+use domain::sign::Signing;
 
 /// What a target is told of the attempt that calls it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,17 @@ pub struct AttemptContext {
     pub sent_at: DateTime<Utc>,
     /// The region this installation runs in.
     pub region: String,
+    /// How its requests are signed, if they are.
+    pub signed: Option<SignedAs>,
+}
+
+/// How the requests of an attempt are signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedAs {
+    /// Tells the message from all others. It is the same for all attempts at an occurrence.
+    pub message_id: String,
+    /// The secrets that sign.
+    pub signing: Signing,
 }
 
 /// How an action ended.

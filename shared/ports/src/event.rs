@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Record};
 use domain::firing::SkipReason;
 use domain::job::JobState;
@@ -62,6 +62,15 @@ pub enum Event<'a> {
         job: &'a JobRef,
         /// The final state: completed or faulted.
         state: JobState,
+    },
+    /// A job was paused, because too many occurrences failed.
+    Paused {
+        /// The job.
+        job: &'a JobRef,
+        /// When.
+        at: DateTime<Utc>,
+        /// Why, in a sentence.
+        reason: &'a str,
     },
     /// A message is damaged, or a newer version wrote it.
     MessageUnreadable,

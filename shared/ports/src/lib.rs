@@ -17,7 +17,7 @@ mod queue;
 mod seal;
 pub mod store;
 
-pub use action::{ActionOutcome, ActionSender, AttemptContext, NotMade};
+pub use action::{ActionOutcome, ActionSender, AttemptContext, NotMade, SignedAs};
 pub use certificate::CertificateReader;
 pub use clock::Clock;
 pub use dead_letters::{

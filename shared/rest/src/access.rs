@@ -68,7 +68,7 @@ pub(crate) struct Caller {
 pub enum Scope {
     /// Requests that change nothing: GET and HEAD.
     Read,
-    /// Also `POST …/run`.
+    /// Also `POST …/run`, and `POST …/redrive` of an occurrence.
     Run,
     /// Every request.
     All,

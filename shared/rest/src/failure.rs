@@ -182,6 +182,11 @@ impl From<AppError> for Failure {
             AppError::Store(_) | AppError::Queue(_) if error.is_retryable() => {
                 Self::unavailable("The service is temporarily unavailable. Try again.", error)
             }
+            AppError::Newer { .. } => Self::unavailable(
+                "A newer version wrote the job, and this one does not know all of it. Try again when \
+                 the newer version answers.",
+                error,
+            ),
             AppError::NoWrites(_) => Self::unavailable(
                 "The disk is full or read-only: changes and executions cannot be saved. The log \
                  gives the reason.",

@@ -167,7 +167,7 @@ macro_rules! our_job {
 }
 
 /// All routes, in the order in which they are matched.
-pub(crate) static ROUTES: [Route; 40] = [
+pub(crate) static ROUTES: [Route; 42] = [
     get("/healthz", &health::get).public().any_version(),
     get("/openapi.json", &|_: Call| ready(Ok(openapi::get()))).public().any_version(),
     get("/metrics", &metrics::get).any_version(),
@@ -219,6 +219,10 @@ pub(crate) static ROUTES: [Route; 40] = [
     get(our_job!(""), &v1::get_job).any_version(),
     get(our_job!("/next"), &v1::next).any_version(),
     get(our_job!("/occurrences"), &v1::occurrences).any_version(),
+    post(our_job!("/occurrences/{occurrence}/redrive"), &v1::redrive_occurrence)
+        .any_version()
+        .with_scope_run(),
+    post(our_job!("/resume"), &v1::resume).any_version(),
     get(our_job!("/why"), &v1::why).any_version(),
     post(our_job!("/check"), &v1::check).any_version().with_body().reading(),
     get(ours!("/deadletters"), &v1::dead_letters).any_version(),

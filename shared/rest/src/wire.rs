@@ -89,9 +89,11 @@ pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
     properties.insert("retryCount".to_owned(), attempt.number.into());
     properties.insert("repeatCount".to_owned(), record.repeat_count.into());
     properties.insert("actionName".to_owned(), action.into());
-    // An extension, which clients of the original see only in a collection with a failure action.
+    // Extensions, which clients of the original see only if somebody uses what they are for.
     if attempt.role == Role::Notice {
         properties.insert(EXTENSIONS.to_owned(), json!({"action": "onFailure"}));
+    } else if let Some(of) = attempt.occurrence.redrive_of() {
+        properties.insert(EXTENSIONS.to_owned(), json!({"redriveOf": format_instant(of)}));
     }
     properties
 }

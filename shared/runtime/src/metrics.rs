@@ -53,7 +53,8 @@ impl Counter {
     #[must_use]
     pub const fn of(event: &Event<'_>) -> Option<(Self, u64)> {
         Some(match event {
-            Event::Started { .. } => return None,
+            // A job that is paused says so in the log.
+            Event::Started { .. } | Event::Paused { .. } => return None,
             Event::Executed { record, .. } => match record.outcome {
                 Outcome::Succeeded => (Self::Succeeded, 1),
                 Outcome::Failed => (Self::Failed, 1),

@@ -10,11 +10,11 @@
 //! attempt.
 
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use chrono::{DateTime, Utc};
 use domain::job::JobState;
 use domain::work_item::JobRef;
-use ports::store::{Advance, Due, DueTimer, Finish, JobTimer, Page, PageRequest, TimerKey};
+use ports::store::{Advance, Due, DueTimer, Finish, JobTimer, Page, PageRequest, Pause, TimerKey};
 use ports::{ErrorType, StoreError, Timers};
 
 use crate::DUE_INDEX;
@@ -24,9 +24,11 @@ use crate::jobs::EXPIRES_AT;
 use crate::left_out;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
+use crate::table::item::{Item, ItemBuilder, Reader, key, number, text, ticks};
 use crate::table::keys::{self, SHARDS, TIMERS};
-use crate::table::{MeteredCall, SharedError, Write, WriteOutcome, store_error};
+use crate::table::{
+    MeteredCall, SharedError, Write, WriteOutcome, store_error, transact_item as item,
+};
 
 #[async_trait]
 impl Timers for DynamoStore {
@@ -106,6 +108,52 @@ impl Timers for DynamoStore {
             }
         }
     }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        let definition = paused_definition(&self.table.name, pause)?;
+        let timer = paused_timer(&self.table.name, pause)?;
+        let items = vec![item(|it| Ok(it.update(definition)))?, item(|it| Ok(it.update(timer)))?];
+        Ok(self.table.transact_for(MeteredCall::Pause, items).await?.is_none())
+    }
+}
+
+/// The definition of a job that pauses.
+fn paused_definition(table: &str, pause: &Pause) -> Result<Update, StoreError> {
+    let Pause { job, version, document, .. } = pause;
+    Update::builder()
+        .table_name(table)
+        .set_key(Some(key(keys::job_of_key(&job.collection_uid, &job.key))))
+        .update_expression("SET document = :document, version = :next REMOVE expires_at")
+        .condition_expression("uid = :uid AND version = :version")
+        .expression_attribute_values(":document", text(document))
+        .expression_attribute_values(":next", number(version + 1))
+        .expression_attribute_values(":uid", text(&job.uid))
+        .expression_attribute_values(":version", number(*version))
+        .build()
+        .map_err(|error| StoreError::Refused(Box::new(error)))
+}
+
+/// The timer of a job that pauses.
+fn paused_timer(table: &str, pause: &Pause) -> Result<Update, StoreError> {
+    let Pause { job, version, timing, .. } = pause;
+    Update::builder()
+        .table_name(table)
+        .set_key(Some(key(keys::timer(&job.uid))))
+        .update_expression(
+            "SET #state = :disabled, generation = :generation, since = :since, used = :used, \
+             version = :next REMOVE timetable, due_at, due_shard, spent",
+        )
+        .condition_expression("generation = :before AND #state = :enabled")
+        .expression_attribute_names("#state", "state")
+        .expression_attribute_values(":disabled", text(JobState::Disabled.name()))
+        .expression_attribute_values(":enabled", text(JobState::Enabled.name()))
+        .expression_attribute_values(":generation", number(timing.generation))
+        .expression_attribute_values(":before", number(timing.generation.saturating_sub(1)))
+        .expression_attribute_values(":since", ticks(timing.since))
+        .expression_attribute_values(":used", number(timing.used))
+        .expression_attribute_values(":next", number(version + 1))
+        .build()
+        .map_err(|error| StoreError::Refused(Box::new(error)))
 }
 
 impl DynamoStore {

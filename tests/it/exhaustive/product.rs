@@ -124,6 +124,7 @@ pub(super) fn starts(id: Id, state: Option<bool>) -> bool {
         since: at(0),
         timetable: Some(&SCHEDULE),
         collection_on_since: Some(at(-1)),
+        is_paused: false,
     };
     let attempt = attempt(id);
     let start = StartCheck { now: attempt.due_at, ready_at: attempt.due_at, outages: &[] };

@@ -19,6 +19,7 @@ mod faults;
 mod log;
 mod notices;
 mod outages;
+mod pauses;
 mod places;
 mod policies;
 mod repair;

@@ -13,7 +13,7 @@ use domain::firing::{LeftOut, Pulse};
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
-    HistoryEntry, JobSnapshot, JobTimer, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
+    HistoryEntry, JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord,
     Recorded,
 };
 use ports::{
@@ -202,6 +202,11 @@ impl Timers for Fronted {
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         self.stir_job(&finish.job.uid);
         self.call(self.inner.timers.finish(finish)).await
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        self.stir_job(&pause.job.uid);
+        self.call(self.inner.timers.pause(pause)).await
     }
 }
 

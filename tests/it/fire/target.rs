@@ -196,6 +196,7 @@ pub(super) struct Happened {
     pub(super) dropped: Vec<(String, SkipReason)>,
     pub(super) overtaken: u64,
     pub(super) retried: usize,
+    pub(super) paused: Vec<String>,
     pub(super) finished: Vec<(String, JobState)>,
 }
 
@@ -225,6 +226,7 @@ impl EventSink for Noted {
             Event::Dropped { job, why, .. } => noted.dropped.push((key(job), why)),
             Event::Overtaken { occurrences, .. } => noted.overtaken += occurrences,
             Event::Retried { .. } => noted.retried += 1,
+            Event::Paused { job, .. } => noted.paused.push(key(job)),
             Event::Finished { job, state } => noted.finished.push((key(job), state)),
             Event::MessageUnreadable | Event::DeadLetter => {
                 unreachable!("no worker is tested here")

@@ -162,6 +162,12 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.switch(Disabled).await;
     world.run_until("2027-03-01T13:30").await;
     world.switch(Enabled).await;
+    // A job that pauses.
+    world.targets.always("http://pauses/", Fail);
+    let never = json!({"retryPolicy": {"retryType": "None"}});
+    let pauses = json!({"startTime": "2027-03-01T13:40", "recurrence": {"frequency": "hour"},
+        "action": never, "minutehand": {"pauseOnFailure": {"after": 1}}});
+    world.put("pauses", pauses).await;
     // A lost message, which the sweeper misses.
     world.run_until("2027-03-01T14:59:30").await;
     world.lose_all();

@@ -20,14 +20,14 @@ use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
-    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
-    Recorded, Recount, ResourceGroup, SaveJob, Saved,
+    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf,
+    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
     StoreError, Timers,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::earlier::read_early;
 use super::memory::Memory;
@@ -516,6 +516,27 @@ impl Timers for StorePort {
             _ => now(self.inner().finish(finish)),
         };
         self.op(true, end).await
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        let mut pause = pause.clone();
+        match self.world.mutation {
+            Some(Mutation::NeverPauses) => return Ok(true),
+            Some(Mutation::PauseIsSilent) => {
+                let mut document: Value = serde_json::from_str(&pause.document).unwrap();
+                document["minutehand"]["paused"] = Value::Null;
+                pause.document = document.to_string();
+            }
+            _ => {}
+        }
+        let disable = || {
+            let is_paused = now(self.inner().pause(&pause))?;
+            if is_paused {
+                self.world.log_pause(&self.process, &pause);
+            }
+            Ok(is_paused)
+        };
+        self.op(true, disable).await
     }
 }
 

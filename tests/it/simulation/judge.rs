@@ -170,6 +170,10 @@ struct Spec {
     lateness_max: Option<i64>,
     /// Within which time after its instant an occurrence starts.
     jitter: i64,
+    /// After how many failures in a row it pauses.
+    pauses_after: Option<u64>,
+    /// Whether it says that it is paused.
+    is_paused: bool,
 }
 
 /// A retry policy.
@@ -190,6 +194,9 @@ struct Segment {
     since: i64,
     used: i64,
     ends_at: Option<i64>,
+    /// If it ended with a pause, the next change of the job: until then error actions and notices of
+    /// its failures still run.
+    paused_until: Option<i64>,
 }
 
 /// The final state of an occurrence.
@@ -253,6 +260,8 @@ impl Spec {
             retries,
             interval,
             error_action: error_action.is_object().then(|| Retry::of(error_action)),
+            pauses_after: document["minutehand"]["pauseOnFailure"]["after"].as_u64(),
+            is_paused: document["minutehand"]["paused"].is_object(),
         }
     }
 
@@ -409,6 +418,7 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.stale();
     judge.chains();
     judge.notices();
+    judge.pauses();
     judge.ends();
     judge.counters();
     judge.runs();
@@ -512,17 +522,15 @@ impl<'a> Judge<'a> {
                     }
                 }
                 Change::JobFinished { .. } => {}
+                Change::JobPaused { uid } => {
+                    self.note_pause(uid, known.get(uid.as_str()).map(|(spec, ..)| spec));
+                }
                 Change::JobExpired { uid } => {
                     self.bad.push(format!("gone too soon: {uid} at {}", Self::at(*at)));
                 }
                 Change::CollectionDeleted { uid } => {
-                    for segment in self.segments.iter_mut().filter(|it| it.collection_uid == *uid) {
-                        segment.ends_at.get_or_insert(*at);
-                    }
                     let inside = known.iter().filter(|(_, (_, _, of))| of == uid);
-                    for (job, _) in inside {
-                        self.gone.entry((*job).to_owned()).or_insert(*at);
-                    }
+                    self.note_deletion(uid, *at, inside.map(|(job, _)| *job));
                 }
                 Change::JobDeleted { uid } => {
                     self.gone.insert(uid.clone(), *at);
@@ -541,6 +549,7 @@ impl<'a> Judge<'a> {
                         known.get(uid.as_str()).is_some_and(|(old, ..)| old.fires_as(&spec));
                     let is_on = timer.state != JobState::Disabled;
                     let mut used = known.get(uid.as_str()).map_or(0, |(_, used, _)| *used);
+                    self.end_pause(uid, *at);
                     if let Some(open) = self.open(uid) {
                         if is_same && is_on {
                             open.generations.push(timer.timing.generation);
@@ -560,10 +569,43 @@ impl<'a> Judge<'a> {
                             since,
                             used,
                             ends_at: None,
+                            paused_until: None,
                         });
                     }
                 }
             }
+        }
+    }
+
+    fn note_deletion<'b>(
+        &mut self,
+        collection: &str,
+        at: i64,
+        jobs: impl Iterator<Item = &'b str>,
+    ) {
+        for segment in self.segments.iter_mut().filter(|it| it.collection_uid == *collection) {
+            segment.ends_at.get_or_insert(at);
+        }
+        for job in jobs {
+            self.gone.entry(job.to_owned()).or_insert(at);
+        }
+    }
+
+    /// That the scheduler has disabled a job.
+    fn note_pause(&mut self, uid: &str, spec: Option<&Spec>) {
+        if let Some(last) = self.segments.iter_mut().rfind(|it| it.uid == *uid) {
+            last.paused_until = Some(EVER);
+        }
+        if spec.is_none_or(|spec| !spec.is_paused) {
+            self.bad.push(format!("paused without a word: {uid}"));
+        }
+    }
+
+    /// The next change of a job that is paused.
+    fn end_pause(&mut self, uid: &str, at: i64) {
+        let of_job = self.segments.iter_mut().filter(|it| it.uid == *uid);
+        if let Some(last) = of_job.last().filter(|it| it.paused_until == Some(EVER)) {
+            last.paused_until = Some(at);
         }
     }
 
@@ -799,7 +841,11 @@ impl<'a> Judge<'a> {
                 continue;
             };
             let at = Self::at(fire.at);
-            let is_late = segment.ends_at.is_some_and(|end| fire.at > end + TOLERANCE);
+            let ends_at = match segment.paused_until {
+                Some(until) if fire.role != Role::Main => Some(until),
+                _ => segment.ends_at,
+            };
+            let is_late = ends_at.is_some_and(|end| fire.at > end + TOLERANCE);
             if fire.nominal.is_some() && is_late {
                 bad.push(format!("stale: {} at {at}", fire.execution_id));
             }
@@ -966,6 +1012,82 @@ impl<'a> Judge<'a> {
         }
         let (occurrence, _) = it.id.rsplit_once('.')?;
         Some(NoticeDue { id: format!("{occurrence}.n{number}"), at })
+    }
+
+    /// The rows of occurrences that failed for good one after the other: when the last attempt of each
+    /// was recorded. Other occurrences of the timing with attempts end a row.
+    fn failed_rows(&self, segment: &Segment, generation: u64) -> Vec<Vec<(i64, i64)>> {
+        let mut ended: BTreeMap<i64, Option<i64>> = BTreeMap::new();
+        for ((uid, of, nominal, role, number), it) in &self.executed {
+            if *uid != segment.uid || *of != generation || *role != Role::Main {
+                continue;
+            }
+            let next = (uid.clone(), *of, *nominal, *role, number + 1);
+            let is_last = !it.is_success && self.may_close(it) && !self.has(&next);
+            let ended = ended.entry(*nominal).or_default();
+            if is_last {
+                *ended = Some(it.ended);
+            }
+        }
+        let ended: Vec<_> = ended.into_iter().collect();
+        let rows = ended.split(|(_, at)| at.is_none());
+        rows.map(|row| row.iter().filter_map(|(nominal, at)| Some((*nominal, (*at)?))).collect())
+            .collect()
+    }
+
+    /// Checks that jobs pause after as many failures in a row as they say, and not before; and that the
+    /// error actions of these failures run.
+    fn pauses(&mut self) {
+        let mut bad = Vec::new();
+        let may_lose = self.run.dead_letters > 0
+            || matches!(
+                self.run.scenario,
+                Scenario::Lossy | Scenario::Upgrade | Scenario::Outage | Scenario::Gone
+            );
+        for segment in &self.segments {
+            let Some(after) = segment.spec.pauses_after else { continue };
+            let after = usize::try_from(after).unwrap();
+            let rows: Vec<_> =
+                segment.generations.iter().flat_map(|it| self.failed_rows(segment, *it)).collect();
+            let Some(paused_until) = segment.paused_until else {
+                let goes_on = |at| {
+                    segment.ends_at.is_none_or(|end| at + self.lag < end)
+                        && segment.occurrences(EVER).any(|(it, _)| it > at + self.lag)
+                };
+                let last = |row: &Vec<(i64, i64)>| row.iter().map(|(_, at)| *at).max();
+                let long = rows.iter().filter(|row| row.len() >= after).filter_map(last);
+                let missed =
+                    long.into_iter().find(|at| *at < self.horizon - self.lag && goes_on(*at));
+                if let Some(at) = missed.filter(|_| !may_lose) {
+                    bad.push(format!("not paused: {} after {}", segment.uid, Self::at(at)));
+                }
+                continue;
+            };
+            let end = segment.ends_at.unwrap_or(EVER);
+            let is_caused = |row: &Vec<(i64, i64)>| {
+                row.iter().filter(|(_, at)| *at <= end + SKEW).count() >= after
+            };
+            if !rows.iter().any(is_caused) {
+                bad.push(format!("paused without failures: {} at {}", segment.uid, Self::at(end)));
+            }
+            let is_quiet = paused_until > end + self.lag && end < self.horizon - self.lag;
+            if may_lose
+                || !is_quiet
+                || self.is_off(&segment.collection_uid, end, self.lag, self.lag)
+            {
+                continue;
+            }
+            for (nominal, at) in rows.iter().flatten().filter(|(_, at)| *at <= end + SKEW) {
+                let is_told = segment.generations.iter().any(|generation| {
+                    self.has(&(segment.uid.clone(), *generation, *nominal, Role::Error, 0))
+                });
+                if segment.spec.error_action.is_some() && !is_told && *at + self.lag > end {
+                    let at = Self::at(*nominal);
+                    bad.push(format!("error action lost before a pause: {at} of {}", segment.uid));
+                }
+            }
+        }
+        self.bad.extend(bad);
     }
 
     /// Computes the final state of an occurrence.
@@ -1176,6 +1298,7 @@ impl<'a> Judge<'a> {
                     }
                 }
                 Change::JobEdited { .. }
+                | Change::JobPaused { .. }
                 | Change::JobDeleted { .. }
                 | Change::Collection { .. }
                 | Change::CollectionDeleted { .. } => {}

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::collection::CollectionState;
 use domain::work_item::{JobRef, WorkItem};
-use ports::store::{CollectionRecord, Saved};
+use ports::store::{CollectionRecord, Pause, Saved};
 use serde_json::{Value, json};
 
 use super::memory::Tables;
@@ -164,6 +164,16 @@ impl World {
                 "e": "job", "uid": job.uid, "collection": collection.collection.uid,
                 "name": job.name.to_string(), "deleted": is_deleted,
                 "timing": job.timer.timing.generation,
+            })
+        });
+    }
+
+    /// A job that was paused after failures.
+    pub(super) fn log_pause(&self, process: &Process, pause: &Pause) {
+        self.log_change(process, Saved::Kept, || {
+            json!({
+                "e": "pause", "uid": pause.job.uid, "timing": pause.timing.generation,
+                "since": micros(pause.timing.since),
             })
         });
     }

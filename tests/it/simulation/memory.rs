@@ -21,8 +21,8 @@ use domain::work_item::JobRef;
 use ports::store::{
     Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
-    JobTimer, LongRetry, Page, PageRequest, PulseOf, PulseRecord, Recorded, Recount, ResourceGroup,
-    SaveJob, Saved, TimerKey, TimerRecord,
+    JobTimer, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded, Recount,
+    ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
@@ -112,6 +112,10 @@ pub(super) enum Change {
     },
     /// A job is over.
     JobFinished {
+        uid: String,
+    },
+    /// The scheduler has disabled a job, as the change before says.
+    JobPaused {
         uid: String,
     },
     /// A job that was over is deleted.
@@ -341,6 +345,39 @@ impl Memory {
         if !is_early {
             self.note(&mut tables, Change::JobFinished { uid: uid.clone() });
         }
+        true
+    }
+
+    /// Disables a job as `pause` does.
+    fn pause_now(&self, pause: &Pause) -> bool {
+        let mut tables = self.tables();
+        let Pause { job: JobRef { uid, collection_uid, key }, version, timing, document } = pause;
+        let name = (collection_uid.clone(), key.clone());
+        let before = timing.generation.saturating_sub(1);
+        let is_same =
+            tables.jobs.get(&name).is_some_and(|it| it.uid == *uid && it.version == *version);
+        let Some(item) = tables.timers.get_mut(uid).filter(|_| is_same) else { return false };
+        let record = &mut item.record;
+        if record.timing.generation != before || record.state != JobState::Enabled {
+            return false;
+        }
+        let counters = record.counters;
+        *record = TimerRecord {
+            state: JobState::Disabled,
+            timing: *timing,
+            timetable: None,
+            counters,
+            due_at: None,
+            is_spent: false,
+        };
+        if let Some(definition) = tables.jobs.get_mut(&name) {
+            definition.document.clone_from(document);
+            definition.version = version + 1;
+            definition.expires_at = None;
+        }
+        self.show_job(&mut tables, uid);
+        self.note_job(&mut tables, uid);
+        self.note(&mut tables, Change::JobPaused { uid: uid.clone() });
         true
     }
 
@@ -897,6 +934,10 @@ impl Timers for Memory {
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         Ok(self.finish_now(finish))
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        Ok(self.pause_now(pause))
     }
 }
 

@@ -195,6 +195,8 @@ mutations! {
     packet_loses_later: PacketLosesLater,
     packet_ends_with_first: PacketEndsWithFirst,
     old_reads_packets: OldReadsPackets,
+    never_pauses: NeverPauses,
+    pause_is_silent: PauseIsSilent,
 }
 
 /// Seeds that once showed a fault, which is corrected.

@@ -112,11 +112,15 @@ pub(super) enum Mutation {
     /// A packet has the version of a message with one attempt: old workers take all attempts for
     /// those of the first job.
     OldReadsPackets,
+    /// A job goes on, however many occurrences have failed.
+    NeverPauses,
+    /// A job that pauses does not say why, so that what follows its last failure is taken for old.
+    PauseIsSilent,
 }
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 51] = [
+    pub(super) const ALL: [Self; 53] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -168,6 +172,8 @@ impl Mutation {
         Self::PacketLosesLater,
         Self::PacketEndsWithFirst,
         Self::OldReadsPackets,
+        Self::NeverPauses,
+        Self::PauseIsSilent,
     ];
 
     /// The scenario that shows it, if the others hardly do.

@@ -33,6 +33,10 @@ const COLLECTIONS: [&str; 2] = ["c0", "c1"];
 pub(super) const QUOTA: u32 = 3;
 /// Collections have failure actions in every such run.
 const NOTIFYING: u64 = 5;
+/// Jobs pause after failures in every such run.
+const PAUSING: u64 = 7;
+/// How often all jobs are enabled in such a run.
+const RESUMED_EVERY: i64 = 25 * MINUTE;
 
 /// The scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,10 +194,14 @@ impl Play {
             self.world.successes.lock().unwrap().insert(job.to_owned(), often);
             let at = self.between(SECOND, 5 * MINUTE);
             let start = self.between(0, 20 * MINUTE);
-            let body =
+            let mut body =
                 self.job(start, &[(0, 30), (2, 15), (4, 30), (2, 300), (2, 1_200), (2, 1_800)]);
+            self.let_pause(job, &mut body);
             let collection = self.pick(&COLLECTIONS);
             self.at(at, Request::Put { collection, job, body });
+        }
+        if self.world.seed.is_multiple_of(PAUSING) {
+            self.resumptions();
         }
         match self.scenario {
             Scenario::Outage | Scenario::Policies => self.outage(),
@@ -214,6 +222,25 @@ impl Play {
                 self.versions();
             }
             Scenario::Mixed | Scenario::Lossy => self.changes(),
+        }
+    }
+
+    /// Lets a job that repeats pause after one to three failures in a row.
+    fn let_pause(&self, job: &str, body: &mut Value) {
+        let properties = &mut body["properties"];
+        if self.world.seed.is_multiple_of(PAUSING) && !properties["recurrence"].is_null() {
+            let after = 1 + JOBS.iter().position(|it| *it == job).unwrap() % 3;
+            properties["minutehand"] = json!({"pauseOnFailure": {"after": after}});
+        }
+    }
+
+    /// Enables all jobs now and then: those that have paused go on.
+    fn resumptions(&self) {
+        for n in 1..=self.span / RESUMED_EVERY {
+            for job in JOBS {
+                let body = json!({"properties": {"state": "enabled"}});
+                self.at(n * RESUMED_EVERY + 7 * SECOND, Request::Patch { job, body });
+            }
         }
     }
 

@@ -18,8 +18,8 @@ use domain::work_item::JobRef;
 use embedded::Store as Embedded;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
-    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord,
-    Recorded, Recount, ResourceGroup, SaveJob, Saved,
+    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf,
+    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
@@ -219,6 +219,10 @@ impl Timers for Twin {
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         both!(self, Timers::finish(finish))
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        both!(self, Timers::pause(pause))
     }
 }
 

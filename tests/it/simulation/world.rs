@@ -483,6 +483,7 @@ impl World {
             }
             Some(Mutation::StaleFirst) => {
                 let standing = domain::firing::JobStanding {
+                    is_paused: false,
                     state: snapshot.state,
                     generation: snapshot.timing.generation,
                     since: snapshot.timing.since,

@@ -199,3 +199,34 @@ fn json_is_what_the_api_answers() {
         asked(&format!("{azure}/default?{version}"))
     );
 }
+
+#[test]
+fn what_failed_is_repeated_and_policies_are_shown() {
+    let world = World::new();
+    std::fs::write(world.home.path().join("secret"), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
+        .unwrap();
+    let line =
+        "job create a --every 1h --url http://127.0.0.1:1/ --retry 0 --pause-after 2 --sign secret";
+    let shown = world.json(&format!("{line} --dry-run --json"));
+    assert_eq!(shown["properties"]["minutehand"]["sign"]["secrets"][0], "(withheld)");
+    world.must(line);
+    let shown = world.must("job show a");
+    assert!(shown.contains("pauses    after 2 failures in a row\n"), "{shown}");
+    assert!(shown.contains("signs     its requests, with 1 secret\n"), "{shown}");
+    let ran: Value = serde_json::from_str(&world.run("job run a --wait --json").out).unwrap();
+    let at = ran["properties"]["expectedExecutionTime"].as_str().unwrap().to_owned();
+    let again = world.must(&format!("job redrive a {at}"));
+    assert!(again.starts_with("default/a runs now, for the occurrence "), "{again}");
+    let refused = world.run("job redrive a 2051-01-01T00:00:00Z");
+    assert!(refused.err.contains("has no attempt at 2051-01-01T00:00:00Z"), "{refused:?}");
+    let refused = world.run("job resume a");
+    assert_eq!(refused.code, Some(0), "it is enabled: {refused:?}");
+    world.must("job disable a");
+    let refused = world.run("job resume a");
+    assert!(refused.err.contains("was not paused by the scheduler"), "{refused:?}");
+    // A second secret beside the stored one, which stays.
+    let secrets = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n(withheld)\n";
+    std::fs::write(world.home.path().join("secret"), secrets).unwrap();
+    world.must("job set a minutehand.sign.secrets=@secret");
+    assert!(world.must("job show a").contains("its requests, with 2 secrets\n"));
+}

@@ -296,6 +296,7 @@ mod tests {
             expected_at: DateTime::from_timestamp(1_700_000_000, 500).unwrap(),
             sent_at: DateTime::UNIX_EPOCH,
             region: "local".to_owned(),
+            signed: None,
         }
     }
 

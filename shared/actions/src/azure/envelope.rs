@@ -109,6 +109,7 @@ mod tests {
             expected_at: DateTime::from_timestamp(1_441_843_200, 0).unwrap(),
             sent_at: DateTime::from_timestamp(1_441_843_200, 0).unwrap(),
             region: "West Europe".to_owned(),
+            signed: None,
         }
     }
 

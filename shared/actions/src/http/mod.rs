@@ -9,6 +9,7 @@ mod hop;
 mod request;
 mod retry_after;
 mod service_client;
+mod signature;
 mod token;
 mod xml;
 

@@ -24,6 +24,7 @@ use ports::{ActionOutcome, AttemptContext, NotMade};
 use super::body;
 use super::hop::Hop;
 use super::retry_after::retry_after;
+use super::signature::sign;
 use super::token::{Grant, Token, TokenSource};
 use crate::net::{ConnectionUse, HttpClients, TargetPolicy};
 use crate::outcome::{
@@ -106,12 +107,15 @@ impl HttpSender {
     ) -> Result<HttpAnswer, ActionFailure> {
         let mut hop = Hop::first(call.request, call.context, &self.user_agent)?;
         progress.secrets.add_request(&hop.headers, &call.request.uri);
+        for secret in call.context.signed.iter().flat_map(|signed| signed.signing.secrets()) {
+            progress.secrets.add(secret.expose());
+        }
         self.check_address(&hop)?;
         let mut token = self.authenticate(call.request, &mut hop, None, progress).await?;
         for _ in 0..=REDIRECTS_MAX {
             hop.host().clone_into(&mut progress.host);
             self.check_address(&hop)?;
-            let mut response = self.exchange(call.request, &hop).await?;
+            let mut response = self.exchange(call, &hop).await?;
             progress.has_sent = true;
             if response.status() == StatusCode::UNAUTHORIZED
                 && hop.is_at_origin
@@ -121,7 +125,7 @@ impl HttpSender {
                 let refused = Some(&refused.secret);
                 self.authenticate(call.request, &mut hop, refused, progress).await?;
                 hop.connection = ConnectionUse::New;
-                response = self.exchange(call.request, &hop).await?;
+                response = self.exchange(call, &hop).await?;
             }
             let (status, headers) = (response.status(), response.headers());
             match hop.redirected(status, headers.get(LOCATION), call.https_only)? {
@@ -174,14 +178,19 @@ impl HttpSender {
 
     async fn exchange(
         &self,
-        request: &HttpRequest,
+        call: &HttpCall<'_>,
         hop: &Hop,
     ) -> Result<Response<Incoming>, ActionFailure> {
         let mut outgoing = Request::new(Full::from(hop.body.clone().unwrap_or_default()));
         *outgoing.method_mut() = hop.method.clone();
         *outgoing.headers_mut() = hop.headers.clone();
+        // A signature is of what is sent, and for the job's origin only, as credentials are.
+        if let (Some(signed), true) = (&call.context.signed, hop.is_at_origin) {
+            let body = hop.body.as_deref().unwrap_or_default();
+            sign(outgoing.headers_mut(), signed, call.context, body);
+        }
         let is_https = hop.url.scheme() == "https";
-        let answered = match &request.authentication {
+        let answered = match &call.request.authentication {
             Some(Authentication::ClientCertificate(certificate))
                 if hop.is_at_origin && is_https =>
             {

@@ -24,6 +24,8 @@ mod sender;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod signatures;
+#[cfg(test)]
 mod targets;
 #[cfg(test)]
 mod tokens;

@@ -33,10 +33,11 @@ use domain::firing::{
 };
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
+use domain::sign::webhook_id;
 use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
 use ports::store::{Claim, ClaimRequest, Claimed, Counted, CountersAdd, Recorded};
-use ports::{ActionOutcome, AttemptContext, ErrorType, Event};
+use ports::{ActionOutcome, AttemptContext, ErrorType, Event, SignedAs};
 
 use super::Stop;
 use super::dispatch::attempt_message;
@@ -286,6 +287,10 @@ impl Executor {
             expected_at: attempt.occurrence.nominal_at(),
             sent_at: self.ports.clock.outside_now(),
             region: self.settings.region.clone(),
+            signed: loaded.signing(attempt.role).map(|signing| SignedAs {
+                message_id: webhook_id(&job.uid, attempt),
+                signing: signing.clone(),
+            }),
         }
     }
 

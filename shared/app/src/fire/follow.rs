@@ -53,9 +53,12 @@ impl Executor {
         let mut closed = None;
         if let Some(loaded) = loaded {
             let policy = self.policy(job, attempt.role, &loaded).await?;
-            self.send_next(ended, &loaded, policy).await?;
-            if attempt.role == Role::Main {
-                closed = self.count_ended(ended, loaded, policy).await?;
+            let loaded = Box::pin(self.pause_if_failing(ended, loaded, policy)).await?;
+            if let Some(loaded) = loaded {
+                self.send_next(ended, &loaded, policy).await?;
+                if attempt.role == Role::Main {
+                    closed = self.count_ended(ended, loaded, policy).await?;
+                }
             }
         }
         self.remove_timer(job, attempt).await?;
@@ -74,12 +77,20 @@ impl Executor {
         policy: FollowPolicy,
     ) -> Result<(), AppError> {
         let EndedAttempt { job, attempt, record } = ended;
+        let next = next_step(attempt, record, policy);
         let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
         if !is_run && loaded.snapshot.timing.generation != attempt.generation {
             // Another start, recurrence or state cancels the retries of the old timing.
-            return Ok(());
+            let (NextStep::ErrorAction(next) | NextStep::Notice(next) | NextStep::Retry(next)) =
+                &next
+            else {
+                return Ok(());
+            };
+            if !loaded.standing().follows_pause(next) {
+                return Ok(());
+            }
         }
-        match next_step(attempt, record, policy) {
+        match next {
             NextStep::Nothing => Ok(()),
             NextStep::Retry(next) => {
                 self.ports.events.note(Event::Retried { job, attempt: &next });

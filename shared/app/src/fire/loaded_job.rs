@@ -6,15 +6,16 @@ use chrono::{DateTime, Utc};
 use domain::action::Action;
 use domain::attempt::{Attempt, Occurrence, Role};
 use domain::firing::{FollowPolicy, JobStanding, OnFailure};
-use domain::job::JobDefinition;
+use domain::job::{JobDefinition, JobState};
 use domain::retry::{Retries, RetryPolicy};
 use domain::schedule::Schedule;
+use domain::sign::Signing;
 use domain::work_item::JobRef;
 use ports::store::{Claim, JobSnapshot};
 
 use super::execute::Executor;
 use super::spans;
-use crate::definition::definition;
+use crate::definition::{definition, shown_definition};
 use crate::error::AppError;
 
 /// A job as a worker has loaded it.
@@ -120,6 +121,11 @@ impl LoadedJob {
         format!("{}/{}", self.snapshot.collection_path, self.snapshot.name)
     }
 
+    /// The secrets that sign the requests of the job's own actions, once its definition is parsed.
+    pub(super) fn signing(&self, role: Role) -> Option<&Signing> {
+        self.definition.get()?.signing().filter(|_| role != Role::Notice)
+    }
+
     pub(super) fn standing(&self) -> JobStanding<'_> {
         JobStanding {
             state: self.snapshot.state,
@@ -127,7 +133,15 @@ impl LoadedJob {
             since: self.snapshot.timing.since,
             timetable: self.schedule.as_ref(),
             collection_on_since: self.snapshot.collection_on_since,
+            is_paused: self.is_paused(),
         }
+    }
+
+    /// Whether the scheduler has disabled the job. Its document says so, secrets aside.
+    fn is_paused(&self) -> bool {
+        self.snapshot.state == JobState::Disabled
+            && shown_definition("", &self.snapshot.document)
+                .is_ok_and(|definition| definition.paused().is_some())
     }
 
     /// The number of the occurrence, from 1; for a run, the number of the occurrence before it.
@@ -137,6 +151,8 @@ impl LoadedJob {
             |until| self.schedule.as_ref().map_or(0, |schedule| schedule.count_before(until));
         let before = u64::from(timing.used);
         match attempt.occurrence {
+            // It follows the failure before a pause, the last occurrence that is used up.
+            Occurrence::Scheduled { .. } if attempt.generation < timing.generation => before.max(1),
             Occurrence::Scheduled { nominal_at } => before + count(nominal_at) + 1,
             Occurrence::Run { .. } => (before + count(now)).max(1),
         }

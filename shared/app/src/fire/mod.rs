@@ -13,6 +13,7 @@ mod heal;
 mod heartbeat;
 mod loaded_job;
 mod notice;
+mod pause;
 mod place;
 mod repair;
 mod stop;

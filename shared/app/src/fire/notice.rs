@@ -24,7 +24,7 @@
 use domain::action::{FailureAction, Target};
 use domain::attempt::{Attempt, Record, Role};
 use domain::failure_event::{FailureEvent, JobNames};
-use domain::job::JobState;
+use domain::job::{JobDefinition, JobState};
 use domain::work_item::JobRef;
 use ports::store::CollectionRecord;
 
@@ -73,6 +73,7 @@ impl Executor {
             },
             occurrence: &attempt.occurrence,
             attempts: &attempts,
+            paused: self.definition(job, loaded).await.ok().and_then(JobDefinition::paused),
             next_at: timetable.and_then(|it| it.at_or_after(self.ports.clock.now())),
         };
         Ok(Some(action.with_event(event.to_json())))

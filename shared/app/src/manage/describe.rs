@@ -63,6 +63,7 @@ impl<'a> Facts<'a> {
             since: self.timer.timing.since,
             timetable: self.timetable.as_ref(),
             collection_on_since: self.collection_on_since,
+            is_paused: false,
         }
     }
 

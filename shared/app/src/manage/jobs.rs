@@ -10,6 +10,7 @@ use domain::document::{
 use domain::extensions::EXTENSIONS;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
+use domain::pause::keep_paused;
 use domain::plan::JobLimits;
 use domain::policies::Policies;
 use domain::refusal::{Code, Refusal};
@@ -169,6 +170,19 @@ impl Manage {
         collection: &Name,
         name: &Name,
     ) -> Result<(), AppError> {
+        let (collection, job) = self.runnable(place, collection, name).await?;
+        let now = self.ports.clock.now();
+        let what = Occurrence::Run { asked_at: now, run_id: self.ports.ids.new_id() };
+        self.send_run(&collection, &job, what, now).await
+    }
+
+    /// A job that a user may run now, and its collection.
+    pub(super) async fn runnable(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<(CollectionRecord, JobRecord), AppError> {
         let collection = self.parent(place, collection).await?;
         let job = self.job(&collection, name).await?;
         self.check_job_condition(name, Some(&job))?;
@@ -181,11 +195,28 @@ impl Manage {
             .into());
         }
         check_not_final(&job)?;
-        let now = self.ports.clock.now();
-        let what = Occurrence::Run { asked_at: now, run_id: self.ports.ids.new_id() };
-        let message = message(&collection, &job, what);
-        self.ports.queue.send(&[message], now).await?;
-        Ok(())
+        Ok((collection, job))
+    }
+
+    /// Sends the first attempt at a run.
+    pub(super) async fn send_run(
+        &self,
+        collection: &CollectionRecord,
+        job: &JobRecord,
+        run: Occurrence,
+        now: DateTime<Utc>,
+    ) -> Result<(), AppError> {
+        Ok(self.ports.queue.send(&[message(collection, job, run)], now).await?)
+    }
+
+    /// The definition of a stored job, secrets included.
+    pub(super) async fn whole_definition(
+        &self,
+        job: &JobRecord,
+    ) -> Result<JobDefinition, AppError> {
+        let sealer = self.ports.sealer.as_ref();
+        let whole = whole_document(sealer, &job.uid, &job.document, job.sealed.as_deref()).await?;
+        load(&whole).map_err(unreadable(job.name.as_str()))
     }
 
     /// The job that the body of a PUT describes.
@@ -284,7 +315,7 @@ impl Manage {
         }
     }
 
-    async fn replace_job(
+    pub(super) async fn replace_job(
         &self,
         collection: &CollectionRecord,
         old: JobRecord,
@@ -293,6 +324,7 @@ impl Manage {
     ) -> Result<Option<JobView>, AppError> {
         check_not_final(&old)?;
         let now = self.ports.clock.now();
+        keep_paused(before, &mut wanted);
         let limits = self.check(collection, &mut wanted)?;
         let change = old.timer.timing.changed([before, &wanted], &old.uid, now);
         let (timer, timer_changes) = match change.map_err(Refusal::from)? {
@@ -306,7 +338,8 @@ impl Manage {
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&old.uid, &document).await?;
         // A PUT does not open the secrets before it, so they count as others.
-        let writes_secrets = sealed.is_some() && before.action != wanted.action;
+        let writes_secrets = sealed.is_some()
+            && (before.action != wanted.action || before.signing() != wanted.signing());
         let entry = self.job_entry(&old.name, Some(&old.document), Some(&shown), writes_secrets);
         let expires_at = expires_at(&timer, now);
         let job = JobRecord { document: shown, sealed, expires_at, timer, ..old };

@@ -13,6 +13,7 @@
 //! | its occurrences within the horizon are sent | messages that a sweep will send again | workers count each occurrence once |
 //! | the timer moves on, if it is still the one that was written | nothing | |
 
+mod again;
 mod ahead;
 mod browse;
 mod check;
@@ -46,6 +47,7 @@ use ports::{
 use crate::error::AppError;
 use crate::fire::Dispatcher;
 
+pub use again::Redriven;
 pub use ahead::{Ahead, Overview, Upcoming, UpcomingOccurrence};
 pub use browse::JobRow;
 pub use check::{AcceptedCheck, CheckedChange, CheckedRequest, JobCheck};

@@ -203,6 +203,21 @@ fn grouped(
     attempted.collect()
 }
 
+/// How the main action went, for each occurrence with attempts at one instant.
+pub(super) fn outcomes_at(
+    entries: impl Iterator<Item = HistoryEntry>,
+    timer: &TimerRecord,
+) -> Vec<PastOutcome> {
+    let mut entries: Vec<_> = entries.collect();
+    // The newest first, as the history lists them.
+    entries.sort_by_key(|HistoryEntry { attempt, .. }| Reverse((attempt.role, attempt.number)));
+    let outcome = |found| match found {
+        PastOccurrence::Attempted { outcome, .. } => Some(outcome),
+        PastOccurrence::LeftOut(_) => None,
+    };
+    grouped(entries.into_iter(), timer).into_iter().filter_map(outcome).collect()
+}
+
 /// How the main action went, by its attempts in their order.
 fn outcome(attempts: &[(Attempt, Option<Record>)], timer: &TimerRecord) -> PastOutcome {
     let mut main = attempts.iter().filter(|(attempt, _)| attempt.role == Role::Main);

@@ -20,8 +20,13 @@ pub(super) struct Difference {
 }
 
 /// Properties that only the server sets.
-const SERVERS: [&str; 4] =
-    ["status", "certificateThumbprint", "certificateSubjectName", "certificateExpiration"];
+const SERVERS: [&str; 5] = [
+    "status",
+    "paused",
+    "certificateThumbprint",
+    "certificateSubjectName",
+    "certificateExpiration",
+];
 /// Objects that a merge patch replaces as a whole.
 const WHOLE: [&str; 1] = ["schedule"];
 /// Names whose value may be written in any case.
@@ -121,10 +126,9 @@ impl Comparison {
             }
             (Value::Array(wanted), Value::Array(found)) => {
                 wanted.len() == found.len()
-                    && wanted
-                        .iter()
-                        .zip(found)
-                        .all(|(wanted, found)| self.same(name, wanted, found))
+                    && wanted.iter().zip(found).all(|(wanted, found)| {
+                        is_kept(wanted, Some(found)) || self.same(name, wanted, found)
+                    })
             }
             (Value::Object(wanted), Value::Object(found)) => {
                 wanted.len() == found.len()

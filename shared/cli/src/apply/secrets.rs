@@ -49,6 +49,9 @@ fn check_entry(name: &str, value: &Value, at: &str) -> Result<()> {
     let here = if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
     let holds_secret = is_secret(name) || (is_in_headers && is_credential(name));
     match value {
+        Value::Array(items) if holds_secret => {
+            items.iter().try_for_each(|item| check_entry(name, item, at))
+        }
         Value::String(text) if holds_secret && text != WITHHELD => Err(Failure::refused(format!(
             "'{here}' is a secret, which does not belong into a file: write {{\"$env\": \"NAME\"}} \
              or {{\"$file\": \"path\"}}"
@@ -127,6 +130,7 @@ mod tests {
                 "action.authentication.password",
             ),
             (json!({"headers": {"X-Api-Key": "k"}}), "headers.X-Api-Key"),
+            (json!({"sign": {"secrets": [{"$env": "A"}, "k"]}}), "sign.secrets"),
         ] {
             let message = check(&document, "").unwrap_err().message;
             assert!(message.contains(&format!("'{at}' is a secret")), "{message}");

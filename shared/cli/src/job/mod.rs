@@ -2,6 +2,7 @@
 
 mod action;
 pub(crate) use action::{ActionArgs, is_credential};
+mod again;
 mod copy;
 mod create;
 pub(crate) use create::{put_new, zoned};
@@ -13,7 +14,7 @@ mod list;
 pub(crate) use list::sentence_of;
 mod many;
 mod next;
-mod policy;
+pub(crate) mod policy;
 mod run;
 pub(crate) use run::run_and_wait;
 pub(crate) mod schedule;
@@ -73,8 +74,12 @@ enum JobCommand {
     Enable(many::ManyArgs),
     /// Switch jobs off
     Disable(many::ManyArgs),
+    /// Enable a job that was paused after failures
+    Resume(again::ResumeArgs),
     /// Run a job once, now
     Run(run::RunArgs),
+    /// Run a job once for an occurrence that failed for good
+    Redrive(again::RedriveArgs),
     /// Delete jobs
     #[command(visible_alias = "rm")]
     Delete(many::ManyArgs),
@@ -102,6 +107,8 @@ impl JobArgs {
             JobCommand::Edit(args) => edit::edit(&work, &args).await,
             JobCommand::Enable(args) => switch::switch(&work, &args, true).await,
             JobCommand::Disable(args) => switch::switch(&work, &args, false).await,
+            JobCommand::Resume(args) => again::resume(&work, &args).await,
+            JobCommand::Redrive(args) => again::redrive(&work, &args).await,
             JobCommand::Run(args) => run::run(&work, &args).await,
             JobCommand::Delete(args) => delete::delete(&work, &args).await,
             JobCommand::History(args) => history::history(&work, &args).await,

@@ -1,52 +1,78 @@
-//! The options of a job's policies, and their words in `job show`.
+//! The policies of a job, from options to its extensions.
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Result};
-use crate::instant;
+use crate::{input, instant};
 
-/// The heading of these options in `--help`.
 const HEADING: &str = "Policies";
+/// The property that holds the extensions.
+const EXTENSIONS: &str = "minutehand";
 
-/// The options that decide whether and when an occurrence runs.
+/// The options that set policies.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PolicyArgs {
     /// What runs after an outage: last, none, all, all:20 [default: last]
     #[arg(long, value_name = "WHICH", help_heading = HEADING)]
-    catch_up: Option<String>,
+    pub(crate) catch_up: Option<String>,
     /// Leave out what would start later than this: 30s, 5m, 1h
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
-    max_lateness: Option<String>,
+    pub(crate) max_lateness: Option<String>,
     /// Spread starts over this time after each instant: 30s, 10m
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
-    jitter: Option<String>,
+    pub(crate) jitter: Option<String>,
+    /// File with the secret that signs the requests (whsec_…), or two, one a line; - reads standard input
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub(crate) sign: Option<PathBuf>,
+    /// Disable the job when this many occurrences in a row have failed for good, 1 to 100
+    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = input::positive::<u32>,
+          allow_negative_numbers = true)]
+    pub(crate) pause_after: Option<u32>,
 }
 
 impl PolicyArgs {
-    /// Puts the policies into the extensions of a job; what the options do not name stays.
+    /// Adds the policies to the properties of a job, beside what a file says of them.
     pub(crate) fn put_into(&self, properties: &mut Map<String, Value>) -> Result<()> {
-        let Self { catch_up, max_lateness, jitter } = self;
-        let mut policies = Vec::new();
-        if let Some(text) = catch_up {
-            policies.push(("catchUp", read_catch_up(text)?));
+        let mut policies = Map::new();
+        if let Some(text) = &self.catch_up {
+            policies.insert("catchUp".to_owned(), read_catch_up(text)?);
         }
-        if let Some(text) = max_lateness {
-            policies.push(("maxLateness", span("--max-lateness", text)?));
+        if let Some(text) = &self.max_lateness {
+            policies.insert("maxLateness".to_owned(), span("--max-lateness", text)?);
         }
-        if let Some(text) = jitter {
-            policies.push(("jitter", json!({ "window": span("--jitter", text)? })));
+        if let Some(text) = &self.jitter {
+            policies.insert("jitter".to_owned(), json!({ "window": span("--jitter", text)? }));
+        }
+        if let Some(file) = &self.sign {
+            policies.insert("sign".to_owned(), json!({"secrets": secrets(file)?}));
+        }
+        if let Some(after) = self.pause_after {
+            policies.insert("pauseOnFailure".to_owned(), json!({"after": after}));
         }
         if policies.is_empty() {
             return Ok(());
         }
-        let extensions = properties.entry("minutehand").or_insert_with(|| json!({}));
-        let Value::Object(extensions) = extensions else {
-            return Err(Failure::refused("the file's 'minutehand' is no object"));
-        };
-        extensions.extend(policies.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        let extensions = properties.entry(EXTENSIONS).or_insert_with(|| json!({}));
+        match extensions {
+            Value::Object(extensions) => extensions.extend(policies),
+            other => *other = policies.into(),
+        }
         Ok(())
     }
+}
+
+/// The secrets in a file, one a line.
+pub(crate) fn secrets(file: &Path) -> Result<Vec<String>> {
+    let text = input::secret(file)?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let secrets: Vec<String> = lines.map(str::to_owned).collect();
+    if secrets.is_empty() {
+        return Err(Failure::refused(format!("{} has no secret", file.display())));
+    }
+    Ok(secrets)
 }
 
 fn read_catch_up(text: &str) -> Result<Value> {
@@ -104,6 +130,24 @@ pub(super) fn in_words(extensions: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn policies_join_those_of_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("secrets");
+        std::fs::write(&file, "whsec_new\n\n whsec_old \n").unwrap();
+        let mut properties = Map::new();
+        properties.insert(EXTENSIONS.to_owned(), json!({"retry": {}, "sign": null}));
+        PolicyArgs::default().put_into(&mut properties).unwrap();
+        let args =
+            PolicyArgs { sign: Some(file.clone()), pause_after: Some(5), ..PolicyArgs::default() };
+        args.put_into(&mut properties).unwrap();
+        let expected = json!({"retry": {}, "sign": {"secrets": ["whsec_new", "whsec_old"]},
+            "pauseOnFailure": {"after": 5}});
+        assert_eq!(properties[EXTENSIONS], expected);
+        std::fs::write(&file, " \n").unwrap();
+        assert!(secrets(&file).unwrap_err().message.contains("has no secret"));
+    }
+
     fn put(args: &PolicyArgs, properties: Value) -> Result<Value> {
         let Value::Object(mut properties) = properties else { panic!("an object") };
         args.put_into(&mut properties)?;
@@ -123,6 +167,7 @@ mod tests {
             catch_up: Some("all:20".to_owned()),
             max_lateness: Some("5m".to_owned()),
             jitter: Some("90s".to_owned()),
+            ..PolicyArgs::default()
         };
         let before = json!({"minutehand": {"retry": {}, "maxLateness": "PT1S"}});
         let after = json!({"minutehand": {"retry": {}, "maxLateness": "PT300S",

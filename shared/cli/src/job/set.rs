@@ -7,6 +7,7 @@ use client::Precondition;
 use serde_json::{Map, Value, json};
 
 use super::create::say_next;
+use super::policy::secrets;
 use crate::failure::{Failure, Result};
 use crate::input;
 use crate::masked::is_secret;
@@ -51,6 +52,7 @@ fn add(changes: &mut Value, change: &str) -> Result<()> {
     let path = path.trim().strip_prefix("properties.").unwrap_or(path.trim());
     let last = path.rsplit('.').next().unwrap_or_default();
     let value = match text.strip_prefix('@') {
+        Some(file) if last == "secrets" => secrets(Path::new(file))?.into(),
         Some(file) => Value::String(input::secret(Path::new(file))?.to_string()),
         None if is_secret(last) && text != "null" => {
             return Err(Failure::refused(format!(
@@ -101,6 +103,16 @@ mod tests {
             json!({"state": "disabled", "recurrence": {"interval": 2, "schedule": {"hours": [8]},
                 "endTime": null}, "action": {"request": {"body": "{\"a\":1"}}})
         );
+    }
+
+    #[test]
+    fn secrets_that_sign_are_read_from_a_file_one_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("secrets");
+        std::fs::write(&file, "whsec_new\n(withheld)\n").unwrap();
+        let change = format!("minutehand.sign.secrets=@{}", file.display());
+        let expected = json!({"minutehand": {"sign": {"secrets": ["whsec_new", "(withheld)"]}}});
+        assert_eq!(merged(&[&change]).unwrap(), expected);
     }
 
     #[test]

@@ -74,6 +74,9 @@ fn page(work: &Work, path: &JobPath, job: &Description, attempts: &[HistoryPrope
             line("policy", &words);
         }
     }
+    for (title, text) in policies(&job.properties) {
+        line(title, &text);
+    }
     if let Some(last) = attempts.first() {
         line("last said", &said(work, last, &times));
     }
@@ -160,6 +163,20 @@ fn calls(action: &Value) -> String {
         kind => format!("  with {kind} {}", text("/request/authentication/username")),
     };
     harmless(format!("{target}{user}").trim_end())
+}
+
+/// The policies of a job, in words.
+fn policies(properties: &Map<String, Value>) -> Vec<(&'static str, String)> {
+    let policy = |pointer: &str| properties.get("minutehand")?.pointer(pointer);
+    let mut lines = Vec::new();
+    if let Some(after) = policy("/pauseOnFailure/after").and_then(Value::as_u64) {
+        let failures = count(after, "failure");
+        lines.push(("pauses", format!("after {failures} in a row")));
+    }
+    if let Some(secrets) = policy("/sign/secrets").and_then(Value::as_array) {
+        lines.push(("signs", format!("its requests, with {}", plural(secrets.len(), "secret"))));
+    }
+    lines
 }
 
 fn retries(action: &Value) -> String {

@@ -94,6 +94,7 @@ export interface Attempt {
     message?: string;
     retryCount?: number;
     repeatCount?: number;
+    minutehand?: { redriveOf?: string };
   };
 }
 
@@ -370,6 +371,9 @@ const LOAD_PAGES_MAX = 20;
 /** How many of the fullest instants are kept. */
 const PEAKS_MAX = 5;
 
+/** How many subscriptions are looked through for groups. */
+const SUBSCRIPTIONS_MAX = 5;
+
 const ownSubscription = (place: Place) => `/minutehand/v1/subscriptions/${enc(place.subscription)}`;
 
 const WORDS = ['name', 'state', 'sentence', 'zone', 'next', 'target', 'recent'] as const;
@@ -393,8 +397,16 @@ export const api = {
     clockOffset.value = Date.parse(me.now) - (sent + Date.now()) / 2;
     return me;
   },
-  subscriptions: () =>
-    json<{ items: { name: string }[] }>('GET', '/minutehand/v1/subscriptions'),
+  /** Groups with collections, of the first subscriptions and the first page of each. */
+  async places(): Promise<Place[]> {
+    const { items } = await json<{ items: { name: string }[] }>('GET', '/minutehand/v1/subscriptions');
+    const pages = items.slice(0, SUBSCRIPTIONS_MAX).map(async ({ name: subscription }) => {
+      const found = await page<{ id: string }>(`/subscriptions/${enc(subscription)}/providers/Microsoft.Scheduler/jobCollections`, '', null);
+      const groups = new Set(found.items.map(({ id }) => id.split('/')[4] ?? ''));
+      return [...groups].map((group) => ({ subscription, group }));
+    });
+    return (await Promise.all(pages)).flat();
+  },
   zones: () => json<{ names: string[] }>('GET', '/minutehand/v1/zones'),
   preview: (body: unknown) => json<Preview>('POST', '/minutehand/v1/preview', body),
   check: (place: Place, collection: string, job: string, body: unknown) =>
@@ -485,6 +497,12 @@ export const api = {
   },
   async run(place: Place, collection: string, job: string) {
     await send('POST', `${jobPath(place, collection, job)}/run?${VERSION}`);
+  },
+  async resume(place: Place, collection: string, job: string) {
+    await send('POST', `${ownPath(place, collection, job)}/resume`);
+  },
+  async redriveOccurrence(place: Place, collection: string, job: string, at: string) {
+    await send('POST', `${ownPath(place, collection, job)}/occurrences/${enc(at)}/redrive`);
   },
   history: (place: Place, collection: string, job: string, from: string | null) =>
     page<Attempt>(`${jobPath(place, collection, job)}/history`, '&$top=100', from),

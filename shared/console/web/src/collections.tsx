@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { api, type Collection } from './api';
 import { asError, useLoad } from './load';
 import { useKeys, useListKeys } from './keys';
-import { go, inPlace, may, place, route, say, setQuery } from './state';
+import { go, inPlace, link, may, place, route, say, setQuery } from './state';
 import { grouped } from './time';
 import { Confirm, Dialog, ErrorPanel, Field, Key, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
@@ -53,11 +53,20 @@ export function Collections() {
 }
 
 function Empty({ onNew }: { onNew: () => void }) {
+  const elsewhere = useLoad('places', api.places, null).data ?? [];
   return (
     <section class="sheet empty">
       <p class="voice">No collections in {place.value.subscription} / {place.value.group} yet.</p>
       <p class="muted">A collection holds jobs: it has a plan, and one switch for all of them.</p>
       {may('write') && <p><button type="button" class="btn go" onClick={onNew}>New collection</button></p>}
+      {elsewhere.length > 0 && (
+        <>
+          <p class="muted">There are collections in other groups:</p>
+          <ul>
+            {elsewhere.map((one) => <li key={link(one.subscription, one.group)}><a href={link('in', one.subscription, one.group, 'collections')}>{one.subscription} / {one.group}</a></li>)}
+          </ul>
+        </>
+      )}
     </section>
   );
 }

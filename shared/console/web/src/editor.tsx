@@ -9,6 +9,7 @@ import { go, guard, inPlace, place, route, say, tick } from './state';
 import { civil, grouped, isoSpan, mine, parts, until } from './time';
 import { capital } from './job';
 import { Bars } from './overview';
+import { Policies } from './policies';
 import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui';
 
 /** How long the last key rests before the server is asked. */
@@ -50,8 +51,9 @@ function Duplicate({ collection, from }: { collection: string; from: string }) {
   return (
     <Before of={loaded} title={`A job like ${from}`}>
       {(job) => {
-        const { status: _, state: __, ...properties } = job.properties;
-        const secrets = /"(authentication|queueMessage)"/.test(JSON.stringify(properties));
+        const { status: _, state: __, ...copied } = job.properties;
+        const secrets = /"(authentication|queueMessage|sign)"/.test(JSON.stringify(copied));
+        const properties = put(put(copied, 'minutehand.sign', undefined), 'minutehand.paused', undefined) as JobProperties;
         return <Editor collection={collection} first={properties} startName="" old={null} note={secrets ? `Passwords and tokens of ${from} are not copied: enter them again.` : null} />;
       }}
     </Before>
@@ -277,7 +279,7 @@ function Form(given: FormProps) {
       <When {...given} />
       <Act {...given} />
       <Fails {...given} />
-      <Policies {...given} />
+      <Policies properties={given.properties} change={given.change} of={given.of} />
       <fieldset class="step"><legend class="hd"><i>5</i> Name</legend>
         <Field label={`Name in ${given.collection}`} problem={given.of('name')}>
           {(field) => <input {...field} class="i" value={given.name} readOnly={given.setName === null} autocomplete="off" spellcheck={false} onInput={(event) => given.setName?.(event.currentTarget.value)} />}
@@ -370,7 +372,7 @@ function When({ properties, change, of }: FormProps) {
 }
 
 /** A number if the text is one; else the text, so that the server says what is wrong with it. */
-const number = (value: string): unknown => (value === '' ? undefined : /^\d+$/.test(value) ? Number(value) : value);
+export const number = (value: string): unknown => (value === '' ? undefined : /^\d+$/.test(value) ? Number(value) : value);
 const list = (value: unknown) => (Array.isArray(value) ? value.join(', ') : '');
 const listed = (value: string): unknown => {
   const all = value.split(',').map((one) => one.trim()).filter(Boolean).map(number);
@@ -562,40 +564,6 @@ function Fails(given: FormProps) {
       <Choice label="When the last attempt has failed" value={hasError ? 'call' : 'nothing'} options={[['nothing', 'do nothing more'], ['call', 'perform another action']]}
         onChange={(to) => set('action.errorAction', to === 'call' ? { type: 'Https', request: { method: 'POST', uri: '' } } : undefined)} />
       {hasError && <div class="inner"><Action {...given} base="action.errorAction" label="Type of the other action" /></div>}
-    </fieldset>
-  );
-}
-
-const CATCH_UPS: readonly (readonly [string, string])[] = [['last', 'run the last one'], ['none', 'run none'], ['all', 'run all']];
-
-/** What happens when something was down or late, and when many jobs fire at once. */
-function Policies({ properties, change, of }: FormProps) {
-  const base = 'minutehand';
-  const set = (path: string, value: unknown) => change(put(properties, `${base}.${path}`, value));
-  const read = (path: string) => text(properties, `${base}.${path}`);
-  const catchUp = read('catchUp.policy').toLowerCase() || 'last';
-  const line = (label: string, path: string, placeholder: string) => (
-    <Field label={label} problem={of(`${base}.${path}`)}>
-      {(field) => <input {...field} class="i short" placeholder={placeholder} value={read(path)} onInput={(event) => set(path, event.currentTarget.value || undefined)} />}
-    </Field>
-  );
-  return (
-    <fieldset class="step"><legend class="hd"><i>4</i> Policies</legend>
-      <p class="then">Of what fell into an outage</p>
-      <Choice label="Of what fell into an outage" value={catchUp} options={CATCH_UPS}
-        onChange={(to) => set('catchUp', to === 'last' ? undefined : { policy: to })} />
-      {catchUp === 'all' && (
-        <div class="row2">
-          <Field label="At most" problem={of(`${base}.catchUp.max`)}>
-            {(field) => <input {...field} class="i short" inputMode="numeric" placeholder="100" value={read('catchUp.max')} onInput={(event) => set('catchUp.max', number(event.currentTarget.value))} />}
-          </Field>
-          {line('Not older than', 'catchUp.window', 'P1D')}
-        </div>
-      )}
-      <div class="row2">
-        {line('Leave out what is later than', 'maxLateness', 'any time')}
-        {line('Spread the starts over', 'jitter.window', 'no time')}
-      </div>
     </fieldset>
   );
 }

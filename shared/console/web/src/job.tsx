@@ -1,6 +1,7 @@
 // A job: what it says, what happened, what comes, and why it does not fire.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, asCurl, type Attempt, type Description, type Page } from './api';
+import { at } from './document';
 import { useLoad } from './load';
 import { useKeys } from './keys';
 import { asError } from './load';
@@ -40,6 +41,19 @@ export function JobPage({ collection, name }: { collection: string; name: string
       setError(asError(thrown));
     }
   };
+  const isPaused = at(job.data?.properties ?? {}, 'minutehand.paused') !== undefined;
+  const attempt = async (act: () => Promise<void>, said: string) => {
+    setError(null);
+    try {
+      await act();
+      say(said);
+      reload();
+    } catch (thrown) {
+      setError(asError(thrown));
+    }
+  };
+  const resume = () => attempt(() => api.resume(place.value, collection, name), `${name} is resumed.`);
+  const redrive = (of: string) => void attempt(() => api.redriveOccurrence(place.value, collection, name, of), 'One run for this occurrence is in the queue.');
   useKeys({
     e: () => may('write') && go(inPlace('edit', collection, name)),
     r: () => may('run') && setAsking('run'),
@@ -66,6 +80,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
                 </button>
               )
               : <State kind={stateOf(job.data.state)}>{stateWord(job.data.state)}</State>}
+            {may('write') && isPaused && <button type="button" class="btn go" onClick={() => void resume()}>Resume</button>}
             {may('run') && <button type="button" class="btn" onClick={() => setAsking('run')}>Run now</button>}
             {may('write') && <a class="btn" href={inPlace('edit', collection, name)}>{isOver ? 'Look at it' : 'Edit'} <Key>e</Key></a>}
             {may('write') && <a class="btn" href={`${inPlace('new', collection)}?from=${encodeURIComponent(name)}`}>{isOver ? 'Create anew' : 'Duplicate'}</a>}
@@ -82,7 +97,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
         <>
           <Tape job={job.data} all={all} coming={coming.data?.occurrences.map((one) => Date.parse(one.at)) ?? []} />
           <div class="grid two">
-            <History of={history} older={older} all={all} job={job.data} />
+            <History of={history} older={older} all={all} job={job.data} onRedrive={may('run') && !isOver ? redrive : null} />
             <div class="grid">
               <section class="sheet" aria-labelledby="why">
                 <header><h2 id="why">Why did it not fire?</h2></header>
@@ -175,11 +190,12 @@ function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming:
   );
 }
 
-function History({ of, older, all, job }: {
+function History({ of, older, all, job, onRedrive }: {
   of: ReturnType<typeof useLoad<Page<Attempt>>>;
   older: ReturnType<typeof useOlder>;
   all: Occurred[];
   job: Description;
+  onRedrive: ((of: string) => void) | null;
 }) {
   const [only, setOnly] = useState(false);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
@@ -211,7 +227,7 @@ function History({ of, older, all, job }: {
               <table>
                 <thead><tr><th class="tw"><span class="vh">Open</span></th><th>Due</th><th>Started</th><th>Attempts</th><th>What happened</th><th class="num">Took</th></tr></thead>
                 <tbody>
-                  {visible.map((one) => <Occurrence key={one.due} one={one} zone={zone} isOpen={open.has(one.due)} onToggle={() => toggle(one.due)} />)}
+                  {visible.map((one) => <Occurrence key={one.due} one={one} zone={zone} isOpen={open.has(one.due)} onToggle={() => toggle(one.due)} onRedrive={onRedrive} />)}
                   {visible.length < shown.length && (
                     <tr><td /><td colSpan={5} class="faint">{shown.length - visible.length} more that succeeded · <button type="button" class="btn sm" onClick={() => setWhole(true)}>Show</button></td></tr>
                   )}
@@ -235,8 +251,18 @@ function fold(all: Occurred[], isBad: (one: Occurred) => boolean): Occurred[] {
   });
 }
 
-function Occurrence({ one, zone, isOpen, onToggle }: { one: Occurred; zone: string; isOpen: boolean; onToggle: () => void }) {
+function Occurrence({ one, zone, isOpen, onToggle, onRedrive }: {
+  one: Occurred;
+  zone: string;
+  isOpen: boolean;
+  onToggle: () => void;
+  onRedrive: ((of: string) => void) | null;
+}) {
   const last = one.attempts.at(-1);
+  const first = one.attempts[0];
+  const redriveOf = first?.minutehand?.redriveOf;
+  // A retry has an instant of its own, and is repeated with its occurrence.
+  const of = first?.retryCount === 0 ? first.expectedExecutionTime : undefined;
   const isBad = one.letter === 'f' || one.letter === 'e';
   const due = civil(one.due, zone);
   const late = lateBy(one);
@@ -250,7 +276,7 @@ function Occurrence({ one, zone, isOpen, onToggle }: { one: Occurred; zone: stri
         <td class="nowrap"><b>{due}</b></td>
         <td class="nowrap muted">{Number.isFinite(late) ? `+${span(Math.max(0, late))}` : '—'}</td>
         <td class="nowrap"><State kind={isBad ? 'bad' : one.letter === 'l' ? 'late' : one.letter === 's' ? 'off' : 'on'}>{one.letter === 's' ? 'none' : one.attempts.length}{isBad && one.attempts.length > 1 ? ', all failed' : isBad ? ' failed' : ''}</State></td>
-        <td class={isBad ? 'bad' : ''}>{gist(last?.message)}{one.errorAction && `; error action ${failed(one.errorAction) ? 'failed' : 'succeeded'}`}</td>
+        <td class={isBad ? 'bad' : ''}>{gist(last?.message)}{one.errorAction && `; error action ${failed(one.errorAction) ? 'failed' : 'succeeded'}`}{redriveOf && `; again for ${civil(Date.parse(redriveOf), zone)}`}</td>
         <td class="num muted nowrap">{Number.isFinite(duration) ? span(duration) : '—'}</td>
       </tr>
       {isOpen && (
@@ -269,6 +295,7 @@ function Occurrence({ one, zone, isOpen, onToggle }: { one: Occurred; zone: stri
                 </li>
               ))}
             </ol>
+            {isBad && of && onRedrive && <p><button type="button" class="btn sm" onClick={() => onRedrive(of)}>Run again for this occurrence</button></p>}
           </td>
         </tr>
       )}

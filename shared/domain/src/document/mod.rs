@@ -11,6 +11,9 @@
 //!   check the structure only: the types of values, names from a fixed list, and what becomes a part
 //!   of a host name or a path. A limit that is tightened later does not break a stored job.
 //!
+//! A stored job with an extension that this version does not know is left to the newer version that
+//! wrote it: [`unknown_extension`] finds out.
+//!
 //! [`JobDefinition::write`] writes a job once, and the [`JobDocument`] is rendered for the store and
 //! for clients.
 //!
@@ -24,7 +27,7 @@ mod withheld;
 mod write;
 
 pub use merge::merge_patch;
-pub use names::{CARRIED, COLLECTION, JOB, NESTED, canonical_names};
+pub use names::{CARRIED, COLLECTION, JOB, NESTED, canonical_names, unknown_extension};
 pub use read::{
     accept, accept_collection, load, load_collection, load_collection_shown, load_shown,
 };

@@ -116,6 +116,29 @@ fn is_nested(name: &str, value: &Value) -> bool {
     name.eq_ignore_ascii_case(NESTED) && !is_empty
 }
 
+/// The path of a property of the extensions of a stored job that this version does not know: a newer
+/// one wrote it. Without that property the job would not fire as it was meant to.
+#[must_use]
+pub fn unknown_extension(properties: &Value) -> Option<String> {
+    let mut path = vec![EXTENSIONS.to_owned()];
+    find_unknown(properties.get(EXTENSIONS)?, JobExtensions::SHAPE, &mut path)
+        .then(|| path.join("."))
+}
+
+/// Whether an object has a property that its shape does not have; `path` leads to it then.
+fn find_unknown(value: &Value, shape: Shape, path: &mut Vec<String>) -> bool {
+    let (Object(_), Value::Object(map)) = (shape, value) else { return false };
+    for (name, value) in map {
+        path.push(name.clone());
+        let is_known = shape.canonical(name).is_some();
+        if !is_known || find_unknown(value, shape.property(name), path) {
+            return true;
+        }
+        path.pop();
+    }
+    false
+}
+
 /// The names on the way to an object, and the shape that they begin at.
 struct Names {
     root: Shape,

@@ -9,8 +9,10 @@ use crate::collection::{CollectionDefinition, CollectionState};
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState, Switch};
 use crate::json::{Fields, Reading};
+use crate::pause::check_pause;
 use crate::plan::{MaxRecurrence, Plan, Quota};
 use crate::refusal::Refusal;
+use crate::sign::check_signing;
 
 /// The largest number of a 32-bit client.
 const INT_MAX: u32 = i32::MAX as u32;
@@ -40,6 +42,8 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
              or leave this out.",
         ));
     }
+    check_signing(&job)?;
+    check_pause(&job)?;
     Ok(job)
 }
 

@@ -1340,3 +1340,18 @@ fn a_back_off_without_retries_is_refused() {
     });
     assert!(accept_standard(&none).is_ok(), "the error action has retries");
 }
+
+#[test]
+fn a_stored_extension_of_a_newer_version_is_noticed() {
+    for (extensions, expected) in [
+        (json!({}), None),
+        (json!({"retry": {"backoff": "exponential", "retryAfter": {"max": "00:01:00"}}}), None),
+        (json!({"paused": {"whatever": 1}, "sign": {"secrets": []}}), None),
+        (json!({"retry": {}, "budget": {"max": 3}}), Some("minutehand.budget")),
+        (json!({"retry": {"retryAfter": {"least": 1}}}), Some("minutehand.retry.retryAfter.least")),
+    ] {
+        let found = unknown_extension(&json!({"minutehand": extensions}));
+        assert_eq!(found.as_deref(), expected, "{extensions}");
+    }
+    assert_eq!(unknown_extension(&json!({})), None);
+}

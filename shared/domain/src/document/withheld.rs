@@ -12,9 +12,13 @@ use crate::credentials::{
     withhold_query,
 };
 use crate::refusal::Refusal;
+use crate::sign::SECRETS;
 
 /// Where actions stand in the properties of a job and of a collection.
 const ACTIONS: [&str; 3] = ["/action", "/action/errorAction", "/minutehand/onFailure"];
+
+/// Where the extension stands that signs requests.
+const SIGN: &str = "/minutehand/sign";
 
 /// A value that is a secret, or a URL that contains one.
 struct Slot {
@@ -22,10 +26,16 @@ struct Slot {
     payload: String,
     /// The value as a JSON pointer within the payload.
     pointer: String,
+    /// Where the value to keep stands in the stored payload, if not at the same place.
+    kept_at: Option<String>,
     is_url: bool,
 }
 
 impl Slot {
+    fn text(payload: &str, pointer: String) -> Self {
+        Self { payload: payload.to_owned(), pointer, kept_at: None, is_url: false }
+    }
+
     fn within<'a>(&self, properties: &'a Value) -> Option<&'a Value> {
         properties.pointer(&self.payload)?.pointer(&self.pointer)
     }
@@ -101,12 +111,13 @@ fn kept(slot: &Slot, properties: &Value, stored: Option<&Value>) -> Result<Strin
 
 /// The value of a slot in a stored payload. Names of headers are equal without regard to case.
 fn slot_text<'a>(slot: &Slot, stored: &'a Value) -> Option<&'a str> {
-    let value = match slot.pointer.strip_prefix("/headers/") {
+    let pointer = slot.kept_at.as_deref().unwrap_or(&slot.pointer);
+    let value = match pointer.strip_prefix("/headers/") {
         Some(name) => {
             let mut headers = stored.get("headers")?.as_object()?.iter();
             headers.find(|(known, _)| pointer_token(known).eq_ignore_ascii_case(name))?.1
         }
-        None => stored.pointer(&slot.pointer)?,
+        None => stored.pointer(pointer)?,
     };
     value.as_str().filter(|text| !text.is_empty())
 }
@@ -137,13 +148,32 @@ fn slots(properties: &Value) -> Vec<Slot> {
                     .is_some_and(|text| !text.is_empty())
                 {
                     let pointer = (*pointer).to_owned();
-                    slots.push(Slot { payload: within.clone(), pointer, is_url: false });
+                    slots.push(Slot::text(&within, pointer));
                 }
             }
             if let (true, Value::Object(request)) = (Target::is_request(property), payload) {
                 slots.extend(request_slots(&within, request));
             }
         }
+    }
+    slots.extend(signing_slots(properties));
+    slots
+}
+
+/// The secrets that sign requests. They are never sent, so they belong to no host. The first one that
+/// is withheld is the first stored one: a new secret before it replaces none.
+fn signing_slots(properties: &Value) -> Vec<Slot> {
+    let secrets = properties.pointer(SIGN).and_then(|sign| sign.get(SECRETS)?.as_array());
+    let mut withheld = 0;
+    let mut slots = Vec::new();
+    for (n, secret) in secrets.into_iter().flatten().enumerate() {
+        let Some(text) = secret.as_str() else { continue };
+        let mut slot = Slot::text(SIGN, format!("/{SECRETS}/{n}"));
+        if text == WITHHELD {
+            slot.kept_at = Some(format!("/{SECRETS}/{withheld}"));
+            withheld += 1;
+        }
+        slots.push(slot);
     }
     slots
 }
@@ -154,12 +184,12 @@ fn request_slots(within: &str, request: &Map<String, Value>) -> Vec<Slot> {
     let headers = headers.into_iter().flatten().filter(|(name, value)| {
         is_credential_header(name) && value.as_str().is_some_and(|text| !text.is_empty())
     });
-    let slot = |pointer, is_url| Slot { payload: within.to_owned(), pointer, is_url };
-    let mut slots: Vec<Slot> =
-        headers.map(|(name, _)| slot(format!("/headers/{}", pointer_token(name)), false)).collect();
+    let mut slots: Vec<Slot> = headers
+        .map(|(name, _)| Slot::text(within, format!("/headers/{}", pointer_token(name))))
+        .collect();
     let uri = request.get("uri").and_then(Value::as_str).unwrap_or_default();
     if query_credentials(uri).next().is_some() {
-        slots.push(slot("/uri".to_owned(), true));
+        slots.push(Slot { is_url: true, ..Slot::text(within, "/uri".to_owned()) });
     }
     slots
 }

@@ -66,6 +66,12 @@ impl JobDocument {
         ))
     }
 
+    /// The document without its secrets, as the store keeps it, however long it is.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.0.split().shown
+    }
+
     /// The document as a client reads it, without its secrets.
     #[must_use]
     pub fn answer(&self, state: JobState, durations: Durations) -> Map<String, Value> {

@@ -22,6 +22,19 @@ pub struct JobStanding<'a> {
     pub timetable: Option<&'a Schedule>,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
+    /// Whether the scheduler has disabled it, because too many occurrences failed.
+    pub is_paused: bool,
+}
+
+impl JobStanding<'_> {
+    /// Whether an attempt belongs to the failures after which the job paused: its error action and its
+    /// notice still run.
+    #[must_use]
+    pub fn follows_pause(&self, attempt: &Attempt) -> bool {
+        self.is_paused
+            && attempt.role != Role::Main
+            && attempt.generation.checked_add(1) == Some(self.generation)
+    }
 }
 
 /// Why an attempt does not start.
@@ -104,6 +117,9 @@ pub fn may_start(
         Occurrence::Run { .. } => return Ok(()),
         Occurrence::Scheduled { nominal_at } => nominal_at,
     };
+    if standing.follows_pause(attempt) {
+        return Ok(());
+    }
     if standing.generation != attempt.generation {
         return Err(SkipReason::TimingChanged);
     }
@@ -163,6 +179,7 @@ mod tests {
             since: at(0),
             timetable: Some(&timetable),
             collection_on_since: Some(at(0)),
+            is_paused: false,
         };
         let first = Attempt::first(3, Occurrence::Scheduled { nominal_at: at(60) });
         let retry = Attempt { number: 1, due_at: at(62), ..first.clone() };

@@ -121,6 +121,7 @@ mod tests {
             since: at("10:17:23.5"),
             timetable: Some(timetable),
             collection_on_since: Some(at("00:00")),
+            is_paused: false,
         }
     }
 

@@ -74,6 +74,8 @@ async fn sent() -> BTreeMap<String, Value> {
     bus.note(Event::Dropped { job: &job, attempt: &first, why: SkipReason::CollectionOff });
     bus.note(Event::Finished { job: &job, state: JobState::Completed });
     bus.note(Event::Finished { job: &job, state: JobState::Faulted });
+    let reason = "5 occurrences in a row failed for good, up to that at 2027-01-01T08:00:00Z.";
+    bus.note(Event::Paused { job: &job, at: record.ended_at, reason });
     bus.flush().await.unwrap();
     let calls = aws.calls();
     let entries = calls[0].body["Entries"].as_array().unwrap().iter().map(|entry| {

@@ -38,4 +38,4 @@ pub use pulses::{PulseOf, PulseRecord, Pulses};
 pub use removal::Removal;
 pub use retries::{LongRetry, RetryTimers};
 pub use snapshots::{JobSnapshot, Snapshots};
-pub use timers::{Advance, Due, DueTimer, Finish, JobTimer, JobsAtRest, TimerKey, Timers};
+pub use timers::{Advance, Due, DueTimer, Finish, JobTimer, JobsAtRest, Pause, TimerKey, Timers};

@@ -3,6 +3,7 @@ use chrono::{DateTime, Utc};
 use domain::attempt::Attempt;
 use domain::firing::LeftOut;
 use domain::job::JobState;
+use domain::timing::Timing;
 use domain::work_item::JobRef;
 
 use super::{Page, PageRequest, StoreError};
@@ -107,6 +108,19 @@ pub struct Finish {
     pub expires_at: DateTime<Utc>,
 }
 
+/// A pause of a job after too many failures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// The job.
+    pub job: JobRef,
+    /// The version that its definition must still have.
+    pub version: u64,
+    /// Its timing from now on, of the next generation. It must still have the one before.
+    pub timing: Timing,
+    /// Its document from now on: disabled, with the reason. Its secrets stay.
+    pub document: String,
+}
+
 /// The timers of jobs, and the index of all timers by when they are due.
 #[async_trait]
 pub trait Timers: Send + Sync {
@@ -140,6 +154,10 @@ pub trait Timers: Send + Sync {
     /// the index; `false` if the job is not enabled, or has changed. A job that an earlier version
     /// finished is taken out of the index, too.
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError>;
+
+    /// Disables an enabled job, and takes its timer out of the index; `false` if the job has changed.
+    /// Definition and timer change together.
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError>;
 }
 
 /// The jobs whose timers are in no index by time: nothing of them is planned, because they are disabled

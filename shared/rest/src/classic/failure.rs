@@ -109,6 +109,7 @@ impl From<AppError> for Fault {
             | AppError::Seal(_)
             | AppError::Queue(_)
             | AppError::NotMade(_)
+            | AppError::Newer { .. }
             | AppError::Unreadable { .. }) => Self::Shared(error.into()),
         }
     }

@@ -3,6 +3,7 @@
 use app::JobDescription;
 use chrono::{DateTime, Utc};
 use domain::document::Durations;
+use domain::extensions::EXTENSIONS;
 use domain::firing::NotFiring;
 use recurrence::format_instant;
 use serde_json::{Value, json};
@@ -63,9 +64,10 @@ fn reason(job: &JobDescription, why: NotFiring) -> Value {
                 .map_or_else(String::new, |since| format!(" since {}", format_instant(since)));
             format!("The job collection '{name}' is {state}{since}. Enable it.")
         }
-        NotFiring::JobDisabled => {
-            format!("The job is disabled since {since}. Set its 'state' to 'enabled'.")
-        }
+        NotFiring::JobDisabled => match paused(job) {
+            Some(paused) => format!("The job is paused since {since}. {paused} Resume it."),
+            None => format!("The job is disabled since {since}. Set its 'state' to 'enabled'."),
+        },
         NotFiring::JobFinished => {
             let state = job.view.state.name();
             format!("The job is {state} since {since}. Delete it and create it again.")
@@ -82,4 +84,10 @@ fn reason(job: &JobDescription, why: NotFiring) -> Value {
         }
     };
     json!({"reason": why.name(), "message": message})
+}
+
+/// Why the scheduler has paused the job, if it has.
+fn paused(job: &JobDescription) -> Option<String> {
+    let extensions = job.view.properties(Durations::TimeSpan).remove(EXTENSIONS)?;
+    Some(extensions.pointer("/paused/reason")?.as_str()?.to_owned())
 }

@@ -5,6 +5,7 @@
 //! client that has this content already. Reads are as the store was a moment ago: they cost half as
 //! much, and no change rests on them. A query parameter that an operation does not have is refused.
 
+mod again;
 mod ahead;
 mod check;
 mod dead_letters;
@@ -28,6 +29,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::call::etags;
 
+pub(crate) use again::{redrive as redrive_occurrence, resume};
 pub(crate) use ahead::{overview, upcoming};
 pub(crate) use check::check;
 pub(crate) use dead_letters::{

@@ -83,6 +83,7 @@ fn past(found: &PastOccurrence) -> Value {
             json!({
                 "at": format_instant(at),
                 "kind": kind,
+                "redriveOf": occurrence.redrive_of().map(format_instant),
                 "outcome": match outcome {
                     PastOutcome::Succeeded => "succeeded",
                     PastOutcome::Failed => "failed",

@@ -198,3 +198,74 @@ fn a_failure_action_that_cannot_be_used_is_refused() {
         "'minutehand.onFailure.request.methd' is not a property; did you mean 'method'?",
     );
 }
+
+const ONE: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+#[test]
+fn signing_secrets_are_kept_and_never_shown() {
+    let api = Api::with_collection();
+    let signed = |secrets: Value| {
+        let mut job = nine(json!({}));
+        job["properties"]["minutehand"] = json!({"sign": {"secrets": secrets}});
+        job
+    };
+    let shown = |n: usize| json!({"sign": {"secrets": vec!["(withheld)"; n]}});
+    let patch =
+        |secrets: Value| json!({"properties": {"minutehand": {"sign": {"secrets": secrets}}}});
+    for (method, body, n) in [
+        ("PUT", signed(json!([ONE])), 1),
+        // A client that does not know extensions, and one that sends an answer back.
+        ("PUT", nine(json!({})), 1),
+        ("PUT", signed(json!(["(withheld)"])), 1),
+        ("PATCH", json!({"properties": {"state": "disabled"}}), 1),
+        // A new secret beside the old one, and then without it.
+        ("PATCH", patch(json!([OTHER, "(withheld)"])), 2),
+        ("PATCH", patch(json!(["(withheld)"])), 1),
+        ("GET", json!({}), 1),
+    ] {
+        let answer = api.ask(method, "/C1/jobs/J1", &body.to_string());
+        assert!(answer.status.is_success() && !answer.body.contains("whsec"), "{}", answer.body);
+        assert_eq!(answer.json()["properties"]["minutehand"], shown(n), "{method} {body}");
+    }
+    // The secret that is kept is the second one: the first was left out.
+    let twice = "'minutehand.sign.secrets.1' is the same as the other one; leave one of them out.";
+    let same = patch(json!(["(withheld)", OTHER])).to_string();
+    api.ask("PATCH", "/C1/jobs/J1", &same).fails(400, "BadRequest", twice);
+    let removed = json!({"properties": {"minutehand": {"sign": null}}});
+    assert_eq!(properties(&api, "PATCH", "/C1/jobs/J1", &removed)["minutehand"], json!({}));
+    let nothing = "'minutehand.sign.secrets.0' is '(withheld)', but there is no stored value to keep. \
+                   Send the value.";
+    api.put("/C1/jobs/J2", &signed(json!(["(withheld)"])).to_string()).fails(
+        400,
+        "BadRequest",
+        nothing,
+    );
+}
+
+#[test]
+fn a_signature_that_would_have_no_effect_is_refused() {
+    let api = Api::with_collection();
+    let mut job = nine(json!({}));
+    job["properties"]["minutehand"] = json!({"sign": {"secrets": [ONE]}});
+    job["properties"]["action"]["request"]["headers"] = json!({"Webhook-Id": "mine"});
+    api.put("/C1/jobs/J1", &job.to_string()).fails(
+        400,
+        "BadRequest",
+        "'minutehand.sign' sets the header 'Webhook-Id', which the action has as well; remove it there.",
+    );
+    job["properties"]["action"] = json!({"type": "StorageQueue", "queueMessage": {
+        "storageAccount": "contoso", "queueName": "orders", "sasToken": "?sig=x", "message": "m"}});
+    api.put("/C1/jobs/J1", &job.to_string()).fails(
+        400,
+        "BadRequest",
+        "'minutehand.sign' has no effect, because only requests are signed; use an action of type \
+         Http or Https, or leave this out.",
+    );
+    job["properties"]["minutehand"] = json!({"sign": {"secretz": ONE}});
+    api.put("/C1/jobs/J1", &job.to_string()).fails(
+        400,
+        "BadRequest",
+        "'minutehand.sign.secretz' is not a property; did you mean 'secrets'?",
+    );
+}

@@ -37,7 +37,7 @@ use domain::recently_counted::end_of;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
-    HistoryEntry, JobSnapshot, LongRetry, Page, PageRequest, PulseOf, PulseRecord, Recorded,
+    HistoryEntry, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
 };
 use ports::{
     Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers,
@@ -240,6 +240,10 @@ impl Timers for BatchingStore {
 
     async fn finish(&self, finish: &Finish) -> Result<bool, StoreError> {
         self.store.finish(finish).await
+    }
+
+    async fn pause(&self, pause: &Pause) -> Result<bool, StoreError> {
+        self.store.pause(pause).await
     }
 }
 

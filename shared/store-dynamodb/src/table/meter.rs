@@ -30,6 +30,8 @@ pub enum MeteredCall {
     FindEvicted,
     /// Finishing jobs.
     Finish,
+    /// Pausing jobs.
+    Pause,
     /// Storing and removing the timers of retries.
     Retries,
     /// Listing the timers of retries.
@@ -63,6 +65,7 @@ impl MeteredCall {
             | Self::AddFailure
             | Self::Count
             | Self::Finish
+            | Self::Pause
             | Self::Retries
             | Self::Remove
             | Self::Recount

@@ -120,6 +120,7 @@ mod tests {
             expected_at: now,
             sent_at: now,
             region: "local".to_owned(),
+            signed: None,
         };
         message(&bus, &context)
     }

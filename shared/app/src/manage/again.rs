@@ -1,0 +1,137 @@
+//! What a user asks for after failures: to resume a job that was paused, and to repeat an occurrence
+//! that failed for good.
+
+use chrono::{DateTime, Utc};
+use domain::attempt::Occurrence;
+use domain::job::{JobState, Switch};
+use domain::name::Name;
+use domain::refusal::{Code, Refusal};
+use ports::store::{HistoryEntry, ResourceGroup};
+use recurrence::format_instant;
+
+use super::occurrences::{PastOutcome, outcomes_at};
+use super::{JobView, Manage, retry_on_stale};
+use crate::definition::shown_definition;
+use crate::error::AppError;
+
+/// A run that repeats an occurrence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redriven {
+    /// The instant of the run, under which the history has it.
+    pub at: DateTime<Utc>,
+    /// The instant of the occurrence that it repeats.
+    pub redrive_of: DateTime<Utc>,
+}
+
+impl Manage {
+    /// Enables a job that the scheduler has paused. One that is enabled already stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job does not exist, or if the job is off for another reason.
+    pub async fn resume_job(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+    ) -> Result<JobView, AppError> {
+        retry_on_stale(format!("job '{name}'"), || async {
+            let collection = self.parent(place, collection).await?;
+            let old = self.job(&collection, name).await?;
+            self.check_job_condition(name, Some(&old))?;
+            if old.timer.state == JobState::Enabled {
+                return Ok(Some(self.stored_view(&collection, old)?));
+            }
+            if shown_definition(&old.uid, &old.document)?.paused().is_none() {
+                let state = old.timer.state.name();
+                return Err(Refusal::new(
+                    Code::JobNotPaused,
+                    format!(
+                        "The job '{}' is {state}, but was not paused by the scheduler. Only a job that \
+                         pauses after failures is resumed; to enable a disabled job, set its 'state' to \
+                         'enabled'.",
+                        old.name
+                    ),
+                )
+                .into());
+            }
+            let before = self.whole_definition(&old).await?;
+            let mut wanted = before.clone();
+            wanted.switch = Switch::Enabled;
+            self.replace_job(&collection, old, &before, wanted).await
+        })
+        .await
+    }
+
+    /// Runs a job once for an occurrence that failed for good. The run says in the history which one it
+    /// repeats.
+    ///
+    /// # Errors
+    ///
+    /// If the job cannot [run](Self::run_job), or if what became of the occurrence is no failure.
+    pub async fn redrive_occurrence(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+        at: DateTime<Utc>,
+    ) -> Result<Redriven, AppError> {
+        let (collection, job) = self.runnable(place, collection, name).await?;
+        let now = self.ports.clock.now();
+        let found = self.ports.browse.attempts(&job.uid, at).await?;
+        let is_alive = |entry: &HistoryEntry| {
+            entry.record.as_ref().is_none_or(|record| record.expires_at() > now)
+        };
+        let found = found.into_iter().filter(is_alive);
+        check_failed(&outcomes_at(found, &job.timer), name, at)?;
+        let what = Occurrence::redrive(now, &self.ports.ids.new_id(), at);
+        self.send_run(&collection, &job, what, now).await?;
+        Ok(Redriven { at: now, redrive_of: at })
+    }
+}
+
+/// Refuses to repeat what has not failed for good.
+fn check_failed(outcomes: &[PastOutcome], name: &Name, at: DateTime<Utc>) -> Result<(), Refusal> {
+    let at = format_instant(at);
+    let why = match outcomes {
+        [] => format!(
+            "The history of the job '{name}' has no attempt at {at}. Send the instant of an occurrence \
+             as the history and the list of failures have it."
+        ),
+        outcomes if outcomes.contains(&PastOutcome::Failed) => return Ok(()),
+        outcomes if outcomes.contains(&PastOutcome::Succeeded) => {
+            format!("The occurrence at {at} succeeded. To run the job once more, use 'run'.")
+        }
+        _ => format!(
+            "The occurrence at {at} has not ended: an attempt is under way, or a retry follows. Wait \
+             until it has failed for good."
+        ),
+    };
+    Err(Refusal::new(Code::OccurrenceNotFailed, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_failed_for_good_is_repeated() {
+        use PastOutcome::{Failed, Retrying, Succeeded, UnderWay};
+
+        let (name, at) = (Name::new("j").unwrap(), DateTime::from_timestamp(60, 0).unwrap());
+        for (outcomes, expected) in [
+            (vec![Failed], None),
+            (vec![Succeeded, Failed], None),
+            (vec![], Some("has no attempt at 1970-01-01T00:01:00Z")),
+            (vec![Succeeded], Some("succeeded. To run the job once more, use 'run'.")),
+            (vec![Retrying], Some("has not ended")),
+            (vec![UnderWay], Some("has not ended")),
+        ] {
+            let checked = check_failed(&outcomes, &name, at);
+            match expected {
+                None => assert_eq!(checked, Ok(())),
+                Some(says) => assert!(checked.unwrap_err().message.contains(says), "{outcomes:?}"),
+            }
+        }
+    }
+}

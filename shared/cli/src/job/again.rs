@@ -1,0 +1,53 @@
+//! `job resume` and `job redrive`: what is done after failures.
+
+use clap::Args;
+use recurrence::format_instant;
+
+use super::create::say_next;
+use crate::failure::Result;
+use crate::instant;
+use crate::work::{Work, zone_of};
+
+/// The arguments of `job resume`.
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+}
+
+pub(super) async fn resume(work: &Work, args: &ResumeArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let answer = work.client().resume(&path).await?;
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &answer.text);
+    }
+    let job = work.client().describe(&path).await?.value;
+    let name = work.defaults().short_job(&path);
+    work.screen.line(&format!("{name} is {}", job.state))?;
+    say_next(work, &job, "next fires")
+}
+
+/// The arguments of `job redrive`.
+#[derive(Debug, Args)]
+pub(crate) struct RedriveArgs {
+    /// Name of the job, or COLLECTION/JOB
+    name: String,
+    /// Instant of the occurrence, as the history has it: '2027-01-03T09:00:00Z', 'yesterday 02:30'
+    #[arg(value_name = "INSTANT", allow_hyphen_values = true)]
+    at: String,
+}
+
+pub(super) async fn redrive(work: &Work, args: &RedriveArgs) -> Result<()> {
+    let path = work.defaults().job(&args.name)?;
+    let zone = zone_of(&work.client().job(&path).await?.value.properties);
+    let at = instant::parse(&args.at, zone, work.now())?;
+    let answer = work.client().redrive_occurrence(&path, &format_instant(at)).await?;
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, &answer.text);
+    }
+    let (name, times) = (work.defaults().short_job(&path), work.times(zone));
+    let of = times.written(&answer.value.redrive_of);
+    work.screen.line(&format!("{name} runs now, for the occurrence {of}"))?;
+    work.screen.hint(&format!("minutehand job history {name}"));
+    Ok(())
+}
