@@ -61,7 +61,11 @@ impl fmt::Display for BackedUp {
 pub fn backup(data: &Path, target: &Path) -> Result<BackedUp> {
     // Checked first, because opening would create the directory.
     if !data.join("format").exists() {
-        bail!("{} is not a data directory: give one with --data", data.display());
+        bail!(
+            "{} is not a data directory: with --data, name the directory that `minutehand serve` \
+             uses; it contains a file 'format'",
+            data.display()
+        );
     }
     let dir = match DataDir::open(data) {
         Ok(dir) => Some(dir),

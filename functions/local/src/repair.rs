@@ -51,7 +51,11 @@ impl fmt::Display for Repaired {
 pub fn repair(data: &Path) -> Result<Option<Repaired>> {
     // Checked first, because opening would create the directory.
     if !data.join("format").exists() {
-        bail!("{} is not a data directory: give one with --data", data.display());
+        bail!(
+            "{} is not a data directory: with --data, name the directory that `minutehand serve` \
+             uses; it contains a file 'format'",
+            data.display()
+        );
     }
     let dir = DataDir::open(data)?;
     let threads = tokio::runtime::Builder::new_current_thread()

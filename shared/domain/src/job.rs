@@ -8,6 +8,7 @@ use crate::attempt::Role;
 use crate::extensions::JobExtensions;
 use crate::pause::{PauseOnFailure, Paused};
 use crate::plan::Plan;
+use crate::recent::{LastSkip, Recent};
 use crate::retry::Retries;
 use crate::sign::Signing;
 
@@ -144,4 +145,16 @@ pub struct JobCounters {
     pub skipped: u64,
     /// The start of the latest attempt.
     pub last_execution_at: Option<DateTime<Utc>>,
+    /// The results of the last occurrences, as they are stored: see [`Self::results`].
+    pub recent: Recent,
+    /// What was left out last.
+    pub last_skip: Option<LastSkip>,
+}
+
+impl JobCounters {
+    /// The results of the last occurrences.
+    #[must_use]
+    pub fn results(&self) -> Recent {
+        self.recent.with_skips_until(self.skipped)
+    }
 }

@@ -30,6 +30,7 @@ pub mod pause;
 pub mod plan;
 pub mod policies;
 pub mod preview;
+pub mod recent;
 pub mod recently_counted;
 pub mod refusal;
 pub mod retry;

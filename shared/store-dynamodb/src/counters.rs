@@ -29,6 +29,11 @@ use crate::table::{List, MeteredCall, SharedError, Write, WriteOutcome, keys};
 pub(crate) const LIST: &str = "settled";
 pub(crate) const CHECKSUM: &str = "checksum";
 
+/// The attributes of a job's timer that hold the results of the last occurrences, and what was left out
+/// last.
+pub(crate) const RECENT: &str = "recent";
+pub(crate) const LAST_SKIP: &str = "last_skip";
+
 /// Items of evicted attempts that are read together.
 const PAGE_ITEMS: u32 = 500;
 
@@ -160,12 +165,13 @@ fn read_evicted(reader: &Reader<'_>) -> Result<Evicted, StoreError> {
 
 fn count(update: &CounterUpdate, after: &AfterUpdate) -> Write {
     let (CounterUpdate { job_uid, as_read, .. }, add) = (update, update.sum());
-    let AfterUpdate { recently_counted, .. } = after;
-    let mut set = format!("SET {LIST} = :settled, {CHECKSUM} = :checksum");
+    let AfterUpdate { recently_counted, recent, last_skip, .. } = after;
+    let mut set = format!("SET {LIST} = :settled, {CHECKSUM} = :checksum, {RECENT} = :recent");
     let mut values = vec![
         (":settled", bytes(&recently_counted.to_bytes())),
         (":checksum", bytes(&recently_counted.checksum())),
         (":as_read", bytes(&as_read.to_bytes())),
+        (":recent", bytes(&recent.to_bytes())),
     ];
     // A new job has the first three counters; the others are added when they are needed.
     let sums = [
@@ -186,6 +192,10 @@ fn count(update: &CounterUpdate, after: &AfterUpdate) -> Write {
     if let Some(at) = add.last_execution_at {
         set.push_str(", last_at = :at");
         values.push((":at", ticks(at)));
+    }
+    if let Some(skip) = last_skip {
+        set.extend([", ", LAST_SKIP, " = :skip"]);
+        values.push((":skip", bytes(&skip.to_bytes())));
     }
     let nothing_yet = if as_read.is_empty() {
         format!("attribute_not_exists({LIST}) OR ")

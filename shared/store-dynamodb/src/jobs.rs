@@ -6,12 +6,14 @@ use chrono::{DateTime, Utc};
 use domain::job::{JobCounters, JobState};
 use domain::journal::JournalEntry;
 use domain::name::Name;
+use domain::recent::{LastSkip, Recent};
 use domain::timing::Timing;
 use ports::store::{
     CollectionRecord, JobRecord, Page, PageRequest, Recount, SaveJob, Saved, TimerRecord,
 };
 use ports::{Collections, Jobs, StoreError};
 
+use crate::counters::{LAST_SKIP, RECENT};
 use crate::journal;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
@@ -347,6 +349,8 @@ fn timer(save: &SaveJob<'_>) -> Item {
         .number("faulted", counters.faulted)
         .maybe("skipped", Some(counters.skipped).filter(|n| *n > 0).map(number))
         .maybe("last_at", counters.last_execution_at.map(ticks))
+        .set(RECENT, bytes(&counters.recent.to_bytes()))
+        .maybe(LAST_SKIP, counters.last_skip.map(|skip| bytes(&skip.to_bytes())))
         .maybe("spent", timer.is_spent.then_some(AttributeValue::Bool(true)))
         .maybe(EXPIRES_AT, job.expires_at.map(seconds))
         .done()
@@ -369,6 +373,15 @@ pub(crate) fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreEr
 }
 
 pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError> {
+    let skipped = reader.optional_number("skipped")?.unwrap_or(0);
+    let recent = match reader.optional_bytes(RECENT)? {
+        Some(bytes) => {
+            Recent::from_bytes(&bytes).ok_or_else(|| reader.corrupt(RECENT, "it is damaged"))?
+        }
+        // An earlier build wrote the timer.
+        None => Recent::without_skips_until(skipped),
+    };
+    let last_skip = reader.optional_bytes(LAST_SKIP)?;
     Ok(TimerRecord {
         state: read_state(reader)?,
         timing: Timing {
@@ -382,12 +395,14 @@ pub(crate) fn read_timer(reader: &Reader<'_>) -> Result<TimerRecord, StoreError>
             executions: reader.number("executions")?,
             failures: reader.number("failures")?,
             faulted: reader.number("faulted")?,
-            skipped: reader.optional_number("skipped")?.unwrap_or(0),
+            skipped,
             // Builds before this wrote the longer name, which the next execution replaces.
             last_execution_at: match reader.optional_ticks("last_at")? {
                 None => reader.optional_ticks("last_execution_at")?,
                 last_at => last_at,
             },
+            recent,
+            last_skip: last_skip.and_then(|bytes| LastSkip::from_bytes(&bytes)),
         },
         due_at: reader.optional_ticks("due_at")?,
         is_spent: reader.is_set("spent")?,

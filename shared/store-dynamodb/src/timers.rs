@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use chrono::{DateTime, Utc};
 use domain::job::JobState;
+use domain::recent::LastSkip;
 use domain::work_item::JobRef;
 use ports::store::{Advance, Due, DueTimer, Finish, JobTimer, Page, PageRequest, Pause, TimerKey};
 use ports::{ErrorType, StoreError, Timers};
@@ -24,7 +25,7 @@ use crate::jobs::EXPIRES_AT;
 use crate::left_out;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, key, number, text, ticks};
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
 use crate::table::keys::{self, SHARDS, TIMERS};
 use crate::table::{
     MeteredCall, SharedError, Write, WriteOutcome, store_error, transact_item as item,
@@ -274,8 +275,9 @@ fn moved(advance: &Advance) -> Write {
         TimerKey::Job { job_uid, generation, state, is_spent, left_out } => {
             let overtaken: u64 = left_out.iter().map(|it| it.occurrences).sum();
             let spent = if *is_spent { ", spent = :spent" } else { " REMOVE spent" };
-            let skipped = if overtaken > 0 {
-                ", skipped = if_not_exists(skipped, :none) + :overtaken"
+            let last_skip = left_out.last().map(LastSkip::from);
+            let skipped = if last_skip.is_some() {
+                ", skipped = if_not_exists(skipped, :none) + :overtaken, last_skip = :skip"
             } else {
                 ""
             };
@@ -285,10 +287,12 @@ fn moved(advance: &Advance) -> Write {
                 .naming("#state", "state")
                 .with(":generation", number(*generation))
                 .with(":state", text(state.name()));
-            let write = if overtaken > 0 {
-                write.with(":overtaken", number(overtaken)).with(":none", number(0))
-            } else {
-                write
+            let write = match last_skip {
+                Some(skip) => write
+                    .with(":overtaken", number(overtaken))
+                    .with(":none", number(0))
+                    .with(":skip", bytes(&skip.to_bytes())),
+                None => write,
             };
             if *is_spent { write.with(":spent", AttributeValue::Bool(true)) } else { write }
         }

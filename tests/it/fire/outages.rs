@@ -56,6 +56,12 @@ async fn of_what_is_ten_minutes_late_for_an_outage_of_workers_nothing_runs() {
     assert_eq!(world.noted.dropped("j"), [SkipReason::Overtaken; 14 + 3]);
     assert_eq!(world.status("j").await, status("enabled").executions(18).skipped(14));
     assert_eq!(world.left_out("j").await, ["01 10:07 to 01 10:20: 14"]);
+    let counters = world.counters("j").await;
+    let results = counters.results().letters();
+    assert!(results.contains(&"s".repeat(14)), "{results}");
+    let skip = counters.last_skip.unwrap();
+    assert_eq!(skip.reason, SkipReason::Overtaken);
+    assert_eq!(skip.last, instant("2027-03-01T10:20"));
 }
 
 #[tokio::test]

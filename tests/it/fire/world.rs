@@ -21,6 +21,7 @@ use domain::collection::CollectionState;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::LeftOut;
 use domain::firing::limits::{AHEAD, RECEIVES_MAX, VISIBILITY};
+use domain::job::JobCounters;
 use domain::name::{Name, PathSegment};
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -543,8 +544,7 @@ impl World {
     }
 
     pub(super) async fn status(&self, name: &str) -> Status {
-        let view = self.view(name).await;
-        let counters = view.status.unwrap_or_else(|| panic!("{name} has no status")).counters;
+        let (view, counters) = (self.view(name).await, self.counters(name).await);
         Status {
             state: view.state.name().to_owned(),
             executions: counters.executions,
@@ -552,6 +552,11 @@ impl World {
             faulted: counters.faulted,
             skipped: counters.skipped,
         }
+    }
+
+    pub(super) async fn counters(&self, name: &str) -> JobCounters {
+        let status = self.view(name).await.status;
+        status.unwrap_or_else(|| panic!("{name} has no status")).counters
     }
 
     /// How messages and the store name a job.

@@ -16,6 +16,7 @@ use domain::firing::{LeftOut, Pulse};
 use domain::job::{self, JobState};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
+use domain::recent::LastSkip;
 use domain::recently_counted::{Evicted, RecentlyCounted, end_of};
 use domain::work_item::JobRef;
 use ports::store::{
@@ -99,7 +100,7 @@ pub(super) enum Change {
     Job {
         uid: String,
         collection_uid: String,
-        timer: TimerRecord,
+        timer: Box<TimerRecord>,
         document: String,
     },
     /// A job has another document, and the same timing.
@@ -170,7 +171,7 @@ pub(super) struct ExecutionItem {
 
 impl JobItem {
     pub(super) fn add(&mut self, add: CountersAdd) {
-        let job::JobCounters { executions, failures, faulted, skipped, last_execution_at } =
+        let job::JobCounters { executions, failures, faulted, skipped, last_execution_at, .. } =
             &mut self.record.counters;
         *executions += add.executions;
         *failures += add.failures;
@@ -293,7 +294,7 @@ impl Memory {
 
     fn note_job(&self, tables: &mut Tables, uid: &str) {
         let Some(item) = tables.timers.get(uid) else { return };
-        let (collection_uid, timer) = (item.collection_uid.clone(), item.record.clone());
+        let (collection_uid, timer) = (item.collection_uid.clone(), Box::new(item.record.clone()));
         let name = (item.collection_uid.clone(), item.key.clone());
         let document = tables.jobs.get(&name).map(|job| job.document.clone()).unwrap_or_default();
         self.note(tables, Change::Job { uid: uid.to_owned(), collection_uid, timer, document });
@@ -449,8 +450,7 @@ impl Memory {
     fn count_now(&self, update: &CounterUpdate) -> bool {
         let mut tables = self.tables();
         let is_plain = self.is(Mutation::PlainAdd);
-        let (AfterUpdate { recently_counted: after, evicted }, add) =
-            (update.after(), update.sum());
+        let AfterUpdate { recently_counted: after, evicted, recent, last_skip } = update.after();
         // As it is read back: ends of long ago are not told apart.
         let after =
             RecentlyCounted::from_bytes(&after.to_bytes(), Some(&after.checksum())).unwrap();
@@ -461,7 +461,10 @@ impl Memory {
             return item.recently_counted == after;
         }
         item.recently_counted = if self.is(Mutation::Seen8) { short_memory(&after) } else { after };
-        item.add(add);
+        item.add(update.sum());
+        let counters = &mut item.record.counters;
+        counters.recent = recent;
+        counters.last_skip = last_skip.or(counters.last_skip);
         true
     }
 
@@ -496,6 +499,8 @@ impl Memory {
                 record.due_at = Some(advance.to);
                 record.is_spent = *is_spent;
                 record.counters.skipped += overtaken;
+                let last_skip = left_out.last().map(LastSkip::from);
+                record.counters.last_skip = last_skip.or(record.counters.last_skip);
                 self.show_job(&mut tables, job_uid);
                 true
             }

@@ -33,6 +33,7 @@ use domain::firing::{
 };
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
+use domain::recent::LastSkip;
 use domain::sign::webhook_id;
 use domain::work_item::JobRef;
 use futures_util::future::{Either, select};
@@ -121,11 +122,14 @@ impl Executor {
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);
+                let nominal_at = claim.attempt.occurrence.nominal_at();
+                let mut skip = LastSkip::one(nominal_at, reason);
                 if let Some(loaded) = &loaded {
                     let noted = self.note_left_out(&claim, reason, loaded, &outages).await;
-                    self.or_release(&claim, noted).await?;
+                    let left_out = self.or_release(&claim, noted).await?;
+                    skip = left_out.as_ref().map_or(skip, LastSkip::from);
                 }
-                return self.skip(claim, reason, loaded).await;
+                return self.skip(claim, skip, loaded).await;
             }
         };
         let result = self.act(&claim, &loaded, place).await;
@@ -315,14 +319,16 @@ impl Executor {
         Box::pin(self.record_and_follow(claim, self.failed_at_once(message), loaded)).await
     }
 
-    /// Notes that an occurrence is left out, before its claim is released.
+    /// Records what is left out, before its claim is released: this occurrence, or all that an outage
+    /// cost up to it. Of several workers, the one with the latest occurrence records the most. Returns
+    /// what is recorded.
     async fn note_left_out(
         &self,
         claim: &Claim,
         reason: SkipReason,
         loaded: &LoadedJob,
         outages: &[Outage],
-    ) -> Result<(), AppError> {
+    ) -> Result<Option<LeftOut>, AppError> {
         let Claim { job, attempt, .. } = claim;
         let (generation, nominal_at) = (attempt.generation, attempt.occurrence.nominal_at());
         let at = self.ports.clock.now();
@@ -347,19 +353,22 @@ impl Executor {
                 _,
             ) => None,
         };
-        let Some(left_out) = left_out else { return Ok(()) };
-        Ok(self.ports.store.attempts.leave_out(&job.uid, &left_out).await?)
+        if let Some(left_out) = &left_out {
+            self.ports.store.attempts.leave_out(&job.uid, left_out).await?;
+        }
+        Ok(left_out)
     }
 
     /// Gives up an attempt that may not start.
     async fn skip(
         &self,
         claim: Claim,
-        reason: SkipReason,
+        skip: LastSkip,
         loaded: Option<LoadedJob>,
     ) -> Result<Performed, AppError> {
         self.release(&claim).await;
         let Claim { job, attempt, .. } = &claim;
+        let reason = skip.reason;
         let (job_path, id) = (job_path(job, loaded.as_ref()), attempt.id());
         if reason.is_skip() {
             tracing::warn!(
@@ -373,7 +382,7 @@ impl Executor {
         self.ports.events.note(Event::Dropped { job, attempt, why: reason });
         let is_first = attempt.role == Role::Main && attempt.number == 0;
         if let (true, true, Some(loaded)) = (reason.is_skip(), is_first, loaded) {
-            let add = CountersAdd { skipped: 1, ..CountersAdd::default() };
+            let add = CountersAdd::skipped(skip);
             // Under a number of its own. The clock of the worker that gets a copy of the message may
             // be behind, so that the attempt starts there after all and is counted, too.
             let attempt = Attempt { number: SKIPPED, ..attempt.clone() };

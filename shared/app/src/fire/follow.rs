@@ -8,6 +8,7 @@ use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{
     FollowPolicy, NO_RETRY_FOLLOWS, NextStep, decide_then, is_final_failure, next_step,
 };
+use domain::recent::Mark;
 use domain::recently_counted::IsCounted;
 use domain::work_item::JobRef;
 use ports::Event;
@@ -123,6 +124,8 @@ impl Executor {
             faulted: u64::from(is_fault),
             skipped: 0,
             last_execution_at: Some(record.started_at),
+            mark: Mark::of(attempt, record, is_fault),
+            skip: None,
         };
         let ended_at = Some(record.ended_at);
         let counted = Counted { attempt: attempt.clone(), ended_at, add };
@@ -212,6 +215,7 @@ impl Executor {
             let update = CounterUpdate {
                 job_uid: job.uid.clone(),
                 as_read: snapshot.recently_counted.clone(),
+                counters: snapshot.counters,
                 counted: vec![counted.clone()],
             };
             if self.ports.store.counters.add(&update).await? {

@@ -55,6 +55,48 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// Every reason.
+    pub const ALL: [Self; 6] = [
+        Self::Gone,
+        Self::CollectionOff,
+        Self::TimingChanged,
+        Self::NotEnabled,
+        Self::Overtaken,
+        Self::TooLate,
+    ];
+
+    /// Its name in answers.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::CollectionOff => "collectionOff",
+            Self::TimingChanged => "timingChanged",
+            Self::NotEnabled => "notEnabled",
+            Self::Overtaken => "overtaken",
+            Self::TooLate => "tooLate",
+        }
+    }
+
+    /// The number under which it is stored, which never changes.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Gone => 0,
+            Self::CollectionOff => 1,
+            Self::TimingChanged => 2,
+            Self::NotEnabled => 3,
+            Self::Overtaken => 4,
+            Self::TooLate => 5,
+        }
+    }
+
+    /// The reason that is stored under a number; `None` if this version does not know it.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.number() == number)
+    }
+
     /// Whether the user may miss the occurrence, so that it counts as skipped.
     #[must_use]
     pub const fn is_skip(self) -> bool {

@@ -30,4 +30,4 @@ pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, ove
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
 pub use sent_before::sent_before;
-pub use why::{Why, WhyFacts, occurrence_before, why};
+pub use why::{LATE, Why, WhyFacts, occurrence_before, why};

@@ -15,7 +15,7 @@ use crate::retry::Retries;
 use crate::schedule::Schedule;
 
 /// An attempt that starts later than this after its occurrence is late.
-const LATE: TimeDelta = TimeDelta::seconds(1);
+pub const LATE: TimeDelta = TimeDelta::seconds(1);
 /// How long an occurrence that is due may wait for its attempt. A timer that finds nothing of it looks
 /// again within twenty minutes, and a message may be delivered twenty times.
 const WAITS_MAX: TimeDelta = TimeDelta::hours(1);

@@ -1,6 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::Attempt;
+use domain::job::JobCounters;
+use domain::recent::{LastSkip, Mark, Recent};
 use domain::recently_counted::{Evicted, RecentlyCounted};
 
 use super::StoreError;
@@ -12,6 +14,8 @@ pub struct CounterUpdate {
     pub job_uid: String,
     /// What was counted when the job was read.
     pub as_read: RecentlyCounted,
+    /// The counters when the job was read.
+    pub counters: JobCounters,
     /// The attempts to count. None of them is in `as_read`, and none is in the list twice.
     pub counted: Vec<Counted>,
 }
@@ -34,6 +38,10 @@ pub struct AfterUpdate {
     pub recently_counted: RecentlyCounted,
     /// Attempts that are no longer remembered. They must be stored first.
     pub evicted: Option<Evicted>,
+    /// The results of the last occurrences.
+    pub recent: Recent,
+    /// What was left out last, if this update left anything out.
+    pub last_skip: Option<LastSkip>,
 }
 
 impl CounterUpdate {
@@ -45,10 +53,17 @@ impl CounterUpdate {
         ended.sort_by_key(|counted| counted.ended_at);
         let mut recently_counted = self.as_read.clone();
         let evicted = recently_counted.make_room(ended.len());
-        for Counted { attempt, ended_at, .. } in ended {
+        let mut recent = self.counters.results();
+        let mut last_skip = None;
+        for Counted { attempt, ended_at, add } in ended {
             recently_counted.add(attempt, *ended_at);
+            recent = add.mark.map_or(recent, |mark| recent.and(mark));
+            if let Some(skip) = add.skip {
+                let before = last_skip.or(self.counters.last_skip);
+                last_skip = Some(skip.after(before, self.counters.last_execution_at));
+            }
         }
-        AfterUpdate { recently_counted, evicted }
+        AfterUpdate { recently_counted, evicted, recent, last_skip }
     }
 
     /// What all attempts of this update add to the counters.
@@ -66,9 +81,13 @@ impl CounterUpdate {
     /// # Errors
     ///
     /// The other update, if the two cannot be joined.
-    pub fn join(&mut self, other: Self) -> Result<(), Self> {
+    pub fn join(&mut self, other: Self) -> Result<(), Box<Self>> {
         if other.job_uid != self.job_uid || other.as_read != self.as_read {
-            return Err(other);
+            return Err(Box::new(other));
+        }
+        // A sweeper may have skipped more between the two readings.
+        if other.counters.skipped > self.counters.skipped {
+            self.counters = other.counters;
         }
         for counted in other.counted {
             // Two copies of a message may be in progress at the same time.
@@ -93,9 +112,19 @@ pub struct CountersAdd {
     pub skipped: u64,
     /// When the latest of the attempts began.
     pub last_execution_at: Option<DateTime<Utc>>,
+    /// The result of the occurrence that the attempt ended.
+    pub mark: Option<Mark>,
+    /// What was left out with the occurrence that was skipped.
+    pub skip: Option<LastSkip>,
 }
 
 impl CountersAdd {
+    /// A skipped occurrence, and with which others it was left out.
+    #[must_use]
+    pub fn skipped(skip: LastSkip) -> Self {
+        Self { skipped: 1, mark: Some(Mark::Skipped), skip: Some(skip), ..Self::default() }
+    }
+
     fn and(self, other: Self) -> Self {
         Self {
             executions: self.executions + other.executions,
@@ -103,6 +132,9 @@ impl CountersAdd {
             faulted: self.faulted + other.faulted,
             skipped: self.skipped + other.skipped,
             last_execution_at: self.last_execution_at.max(other.last_execution_at),
+            // These are no sums: see [`CounterUpdate::after`].
+            mark: None,
+            skip: None,
         }
     }
 }

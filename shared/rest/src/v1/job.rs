@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::document::Durations;
 use domain::extensions::EXTENSIONS;
 use domain::firing::NotFiring;
+use domain::recent::LastSkip;
 use recurrence::format_instant;
 use serde_json::{Value, json};
 
@@ -49,7 +50,18 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
         "failures": counters.failures,
         "faulted": counters.faulted,
         "skipped": counters.skipped,
+        "recent": counters.results().letters(),
+        "lastSkip": counters.last_skip.map(last_skip),
         "properties": view.properties(durations),
+    })
+}
+
+fn last_skip(skip: LastSkip) -> Value {
+    json!({
+        "from": format_instant(skip.first),
+        "to": format_instant(skip.last),
+        "occurrences": skip.occurrences,
+        "reason": skip.reason.name(),
     })
 }
 

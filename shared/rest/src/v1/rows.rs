@@ -22,7 +22,7 @@ const LOOKED_AT_MAX: usize = 5_000;
 /// The most characters of a prefix: a name has no more.
 const PREFIX_CHARS_MAX: usize = 100;
 /// The names of the values of a row.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "name",
     "state",
     "sentence",
@@ -35,6 +35,7 @@ const COLUMNS: [&str; 12] = [
     "skipped",
     "action",
     "target",
+    "recent",
 ];
 
 pub(crate) async fn rows(call: Call) -> Result<Answer, Failure> {
@@ -92,5 +93,6 @@ fn row(row: &JobRow) -> Value {
         row.counters.skipped,
         row.action,
         row.target,
+        row.counters.results().letters(),
     ])
 }

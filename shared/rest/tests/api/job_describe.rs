@@ -1,6 +1,8 @@
 //! `GET /minutehand/v1/…/jobs/{jobName}`.
 
+use domain::firing::SkipReason;
 use domain::job::JobState;
+use domain::recent::LastSkip;
 use ports::store::CountersAdd;
 use serde_json::{Value, json};
 
@@ -46,6 +48,8 @@ fn a_job_is_described_with_its_document() {
             "failures": 0,
             "faulted": 0,
             "skipped": 0,
+            "recent": "",
+            "lastSkip": null,
             "properties": {
                 "action": {"request": {"uri": "http://example.org", "method": "GET"}, "type": "Http"},
                 "recurrence": {"frequency": "day", "interval": 1, "schedule": {"hours": [9]}},
@@ -97,6 +101,22 @@ fn every_reason_says_what_to_do() {
         message.starts_with("The job is faulted since ")
             && message.ends_with(". Delete it and create it again."),
         "{message}"
+    );
+}
+
+#[test]
+fn the_last_results_and_the_last_skip_are_described() {
+    let api = Api::with_job();
+    let at = |day: u32| format!("2016-03-{day}T09:00:00Z").parse().unwrap();
+    let skip =
+        LastSkip { first: at(10), last: at(12), occurrences: 3, reason: SkipReason::Overtaken };
+    api.count(CountersAdd { skipped: 3, ..CountersAdd::skipped(skip) });
+    let described = describe(&api, "/C1/jobs/J1").json();
+    assert_eq!(described["recent"], "sss");
+    assert_eq!(
+        described["lastSkip"],
+        json!({"from": "2016-03-10T09:00:00Z", "to": "2016-03-12T09:00:00Z", "occurrences": 3,
+               "reason": "overtaken"})
     );
 }
 

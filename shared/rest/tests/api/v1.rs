@@ -333,7 +333,8 @@ fn rows_are_short_and_found_by_the_beginning_of_their_names() {
             0,
             0,
             "Http",
-            "GET example.org"
+            "GET example.org",
+            ""
         ])
     );
     assert_eq!(names(&rows("?prefix=B")), ["B1", "b2"]);

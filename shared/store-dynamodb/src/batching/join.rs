@@ -26,7 +26,7 @@ pub(super) fn join_updates(
     };
     match existing.join(update) {
         Ok(()) => replies.joined.push(reply),
-        Err(update) => return Some((update, reply)),
+        Err(update) => return Some((*update, reply)),
     }
     None
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use domain::firing::{LeftOut, LeftOutReason, Outage, SkipReason};
+use domain::job::{JobCounters, JobState};
+use domain::recent::{LastSkip, Mark};
 use domain::recently_counted::{IsCounted, RecentlyCounted};
 use minutehand_store_dynamodb::Groups;
-use ports::store::{Counted, CounterUpdate, CountersAdd, JobSnapshot};
-use ports::{Counters, Snapshots};
+use ports::store::{Advance, Counted, CounterUpdate, CountersAdd, JobSnapshot, TimerKey};
+use ports::{Counters, Snapshots, Timers};
 
 use crate::world::{JOB, World, at, job_ref, scheduled};
 
@@ -21,13 +24,21 @@ async fn count(world: &World, update: &CounterUpdate) -> bool {
 }
 
 fn counting(as_read: &RecentlyCounted, second: i64, add: CountersAdd) -> CounterUpdate {
+    let counters = JobCounters::default();
     let counted = Counted { attempt: scheduled(second), ended_at: Some(at(second + 1)), add };
-    CounterUpdate { job_uid: JOB.to_owned(), as_read: as_read.clone(), counted: vec![counted] }
+    let (job_uid, as_read) = (JOB.to_owned(), as_read.clone());
+    CounterUpdate { job_uid, as_read, counters, counted: vec![counted] }
 }
 
 /// Whether the attempt of this second is remembered as counted.
 fn is_counted(read: &JobSnapshot, second: i64) -> bool {
     read.recently_counted.has(&scheduled(second), Some(at(second + 1))) == IsCounted::Yes
+}
+
+const OFF: SkipReason = SkipReason::CollectionOff;
+
+fn marked(mark: Mark) -> CountersAdd {
+    CountersAdd { mark: Some(mark), ..one() }
 }
 
 fn one() -> CountersAdd {
@@ -72,6 +83,7 @@ async fn each_counter_is_added_to_separately() {
             faulted: 3,
             skipped: 2,
             last_execution_at: Some(at(60)),
+            ..CountersAdd::default()
         };
         assert!(count(&world, &counting(&RecentlyCounted::default(), 60, add)).await);
         let now = read(&world).await;
@@ -83,6 +95,65 @@ async fn each_counter_is_added_to_separately() {
         assert_eq!(counters.skipped, 3);
         assert_eq!(counters.last_execution_at, Some(at(60)));
         assert_eq!(world.job().await.timer.counters, counters);
+    }
+}
+
+#[tokio::test]
+async fn results_and_skips_are_written_with_the_count() {
+    for groups in WAYS {
+        let world = World::with_job(groups).await;
+        let skip = |first, last| LastSkip { last: at(last), ..LastSkip::one(at(first), OFF) };
+        for (second, add, results, last_skip) in [
+            (60, marked(Mark::Ok), "o", None),
+            // An attempt that a retry follows.
+            (120, one(), "o", None),
+            (180, marked(Mark::Failed), "of", None),
+            (240, CountersAdd::skipped(skip(240, 240)), "ofs", Some((240, 240, 1))),
+            (300, CountersAdd::skipped(skip(300, 300)), "ofss", Some((240, 300, 2))),
+            (360, marked(Mark::Retried), "ofssr", Some((240, 300, 2))),
+        ] {
+            let now = read(&world).await;
+            let update = counting(&now.recently_counted, second, add);
+            let update = CounterUpdate { counters: now.counters, ..update };
+            assert!(count(&world, &update).await);
+            // The answer was lost.
+            assert!(count(&world, &update).await);
+            let counters = read(&world).await.counters;
+            assert_eq!(counters.results().letters(), results, "{second}");
+            let found = counters.last_skip.map(|it| (it.first, it.last, it.occurrences));
+            let last_skip = last_skip.map(|(first, last, n)| (at(first), at(last), n));
+            assert_eq!(found, last_skip, "{second}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn skips_that_a_sweeper_counts_meanwhile_are_among_the_results() {
+    for groups in WAYS {
+        let world = World::with_job(groups).await;
+        let before = read(&world).await;
+        let reason = LeftOutReason::Outage(Outage { from: at(100), until: at(400) });
+        let (first, last, occurrences) = (at(120), at(180), 2);
+        let left_out = LeftOut { generation: 1, first, last, occurrences, reason, at: at(410) };
+        let timer = TimerKey::Job {
+            job_uid: JOB.to_owned(),
+            generation: 1,
+            state: JobState::Enabled,
+            is_spent: false,
+            left_out: vec![left_out],
+        };
+        let advance = Advance { timer, from: at(60), to: at(900) };
+        assert!(world.store.advance(&[advance]).await.remove(0).unwrap());
+        // Two workers, of which one has read the job before and the other one after that.
+        let mut update = counting(&before.recently_counted, 60, marked(Mark::Ok));
+        let after = counting(&before.recently_counted, 240, marked(Mark::Failed));
+        update.join(CounterUpdate { counters: read(&world).await.counters, ..after }).unwrap();
+        assert!(count(&world, &update).await);
+        assert_eq!(read(&world).await.counters.results().letters(), "ssof");
+        // One that has read the job before.
+        let late = counting(&read(&world).await.recently_counted, 300, marked(Mark::Late));
+        assert!(count(&world, &CounterUpdate { counters: before.counters, ..late }).await);
+        assert_eq!(read(&world).await.counters.results().letters(), "lss");
     }
 }
 
@@ -106,7 +177,7 @@ async fn joined_updates_are_one_write() {
             assert!(is_counted(&now, second), "{second}");
         }
         let later = counting(&now.recently_counted, 240, one());
-        assert_eq!(all.join(later.clone()), Err(later));
+        assert_eq!(all.join(later.clone()), Err(Box::new(later)));
     }
 }
 

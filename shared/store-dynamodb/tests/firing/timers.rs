@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use domain::firing::{LeftOut, LeftOutReason, Outage};
 use domain::job::JobState;
+use domain::recent::LastSkip;
 use domain::work_item::JobRef;
 use minutehand_store_dynamodb::Groups;
 use ports::store::{
@@ -103,7 +104,10 @@ async fn a_timer_moves_only_from_where_it_was_seen() {
         };
         assert!(advanced(&world, advance(overtaken(3), 2_100, 3_000)).await);
         assert!(!advanced(&world, advance(overtaken(2), 2_100, 3_000)).await);
-        assert_eq!(world.job().await.timer.counters.skipped, 3, "counted with the move alone");
+        let counters = world.job().await.timer.counters;
+        assert_eq!(counters.skipped, 3, "counted with the move alone");
+        assert_eq!(counters.results().letters(), "sss");
+        assert_eq!(counters.last_skip, Some(LastSkip::from(&left_out(3))));
         // What goes further is kept.
         let page = PageRequest { from: None, items_max: 10 };
         let kept = world.store.list_left_out(JOB, page).await.unwrap().items;

@@ -1,6 +1,8 @@
 //! Jobs: what is conditional about creating, replacing and deleting them.
 
+use domain::firing::SkipReason;
 use domain::job::{JobCounters, JobState};
+use domain::recent::{LastSkip, Mark, Recent};
 use domain::timing::Timing;
 use ports::store::{JobRecord, Saved, TimerRecord};
 
@@ -191,6 +193,8 @@ async fn counters_survive_a_change_of_the_timing(subject: &Subject) {
         faulted: 1,
         skipped: 2,
         last_execution_at: Some(at("2026-12-31T23:59:59.9999999Z")),
+        recent: Recent::default().and(Mark::Ok),
+        last_skip: Some(LastSkip::one(now(), SkipReason::Overtaken)),
     };
     let mut ran = job("j");
     ran.timer.counters = counters;

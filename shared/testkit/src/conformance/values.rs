@@ -4,14 +4,16 @@ use chrono::{DateTime, Utc};
 use domain::collection::{CollectionDefinition, CollectionState};
 use domain::document::load_collection_shown;
 use domain::extensions::CollectionExtensions;
+use domain::firing::SkipReason;
 use domain::job::{JobCounters, JobState};
 use domain::plan::{MaxRecurrence, Plan, Quota};
+use domain::recent::{LastSkip, Mark, Recent};
 use domain::timing::Timing;
 use ports::store::{JobRecord, TimerRecord};
 use recurrence::Frequency;
 
 use super::Subject;
-use super::records::{DOCUMENT_BYTES_MAX, at, collection, job, long_document};
+use super::records::{DOCUMENT_BYTES_MAX, at, collection, job, long_document, now};
 
 behaviours! { $ values as conformance_of_values:
     everything_said_of_a_collection_comes_back,
@@ -178,6 +180,8 @@ async fn counters_come_back_as_large_as_they_get(subject: &Subject) {
             faulted: large - 2,
             skipped: large - 3,
             last_execution_at: None,
+            recent: Recent::without_skips_until(large - 3).and(Mark::Failed),
+            last_skip: Some(LastSkip::one(now(), SkipReason::CollectionOff)),
         };
         comes_back(subject, &job).await;
     }

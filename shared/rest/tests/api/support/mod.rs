@@ -139,7 +139,8 @@ impl Api {
         let job = self.job();
         let counted = Counted { attempt: attempt(), ended_at: Some(now()), add };
         let as_read = RecentlyCounted::default();
-        let update = CounterUpdate { job_uid: job.uid, as_read, counted: vec![counted] };
+        let counters = job.timer.counters;
+        let update = CounterUpdate { job_uid: job.uid, as_read, counters, counted: vec![counted] };
         assert!(self.runtime.block_on(self.store.add(&update)).unwrap());
     }
 
