@@ -282,6 +282,7 @@ mod tests {
             since: at(0),
             timetable: Some(&schedule),
             collection_on_since: Some(at(0)),
+            is_paused: false,
         };
         let first = schedule.attempt(3, at(60));
         let retry = Attempt { number: 1, ..first.clone() };
