@@ -40,6 +40,8 @@ BEATS = 100 * SECOND
 CLOCKS = 10 * SECOND
 # How long a job that is over is kept.
 SIXTY_DAYS = 60 * 24 * HOUR
+# On one machine nothing but its own process is in the way of what is due.
+LATE_WHILE_IT_RUNS = 6 * MINUTE
 # Beyond that a retry waits in a timer of its own, which no lost message stops.
 LONG = 14 * MINUTE
 
@@ -145,10 +147,10 @@ class Plan:
 class Timing:
     """A time in which a job's start, recurrence and state do not change, and it is enabled."""
 
-    def __init__(self, job, plan, token, anchor, since, used):
+    def __init__(self, job, plan, token, anchor, since, used, begins=0):
         self.job, self.plan, self.anchor = job, plan, anchor
         self.tokens, self.since, self.used = {token}, since, used
-        self.ended = NEVER
+        self.begins, self.ended = begins, NEVER
         # The change after the pause that ended it, if one did.
         self.paused_until = None
 
@@ -198,7 +200,7 @@ class Job:
             self.used, self.anchor = 0, None
         if plan.is_on:
             self.anchor = self.anchor if self.anchor is not None else clock
-            self.timings.append(Timing(self, plan, token, self.anchor, clock, self.used))
+            self.timings.append(Timing(self, plan, token, self.anchor, clock, self.used, at))
 
     def pause(self, since, at, epoch):
         """The scheduler disables it after failures."""
@@ -226,13 +228,84 @@ class Collection:
         self.since, self.gone, self.quota = since, NEVER, NEVER
         # When it was off: from, until, and what the clock showed that switched it on.
         self.offs, self.notice = [], None
+        # When it was switched on, and what the clock showed.
+        self.ons = []
 
     def switch(self, is_on, at, clock):
+        if is_on and not self.is_on:
+            self.ons.append((at, clock))
         if not is_on and self.is_on is not False:
             self.offs.append([at, NEVER, NEVER])
         elif is_on and self.is_on is False:
             self.offs[-1][1:] = [at, clock]
         self.is_on = is_on
+
+
+class Machine:
+    """The processes of one machine, one after the other. Where there are none, clocks show the time but
+    for a few seconds."""
+
+    def __init__(self):
+        self.lives, self.repairs, self.beats = [], [], defaultdict(list)
+
+    def begin(self, line):
+        self.lives.append([line["at"], line["clock"] - line["at"], NEVER])
+
+    def shows(self, clock, begins):
+        """The first time from then on that a running process sees this on its clock, or something later."""
+        if not self.lives:
+            return clock
+        times = ((max(clock - skew, start, begins), end) for start, skew, end in self.lives)
+        return next((at for at, end in times if at < end), NEVER)
+
+    def worked(self, first, last):
+        """For how long processes ran between two times."""
+        if not self.lives:
+            return last - first
+        return sum(max(0, min(end, last) - max(start, first)) for start, _, end in self.lives)
+
+    def after(self, at, span):
+        """When processes have run for so long after a time."""
+        if not self.lives:
+            return at + span
+        for start, _, end in self.lives:
+            ran = max(0, end - max(start, at))
+            if ran >= span:
+                return max(start, at) + span
+            span -= ran
+        return NEVER
+
+    def latest(self, until):
+        """The latest that a clock has shown until a time."""
+        shown = [min(end, until) + skew for start, skew, end in self.lives if start < until]
+        return max(shown, default=until)
+
+    def clock(self, at):
+        """What the clock of the last process showed, or would have."""
+        return at + next((skew for start, skew, _ in reversed(self.lives) if start <= at), 0)
+
+    def set_back(self):
+        """How far clocks were set back, in all."""
+        pairs = zip(self.lives, self.lives[1:])
+        return sum(max(0, before[1] - after[1]) for before, after in pairs)
+
+    def has_ended(self, first, last):
+        """Whether a process ended between two times."""
+        return any(first < end <= last for _, _, end in self.lives)
+
+    def is_set_back(self, first, last, clock):
+        """Whether a process began between two times whose clock showed less than that."""
+        return any(first < start <= last and start + skew < clock for start, skew, _ in self.lives)
+
+    def silences(self):
+        """Between the last sign of life of one process and the first of another, nothing worked: when, and
+        what the clock showed."""
+        found = {}
+        for of, beats in self.beats.items():
+            pairs = list(zip(beats, beats[1:]))
+            found[of] = [(*before, *after) for before, after in pairs if after[1] - before[1] > BEATS
+                         and any(before[0] < start <= after[0] for start, _, _ in self.lives)]
+        return found
 
 
 class Attempt:
@@ -270,7 +343,7 @@ class Judge:
         self.collections, self.jobs, self.attempts = {}, {}, {}
         self.runs, self.downs, beats = [], [], defaultdict(list)
         self.end = self.later = None
-        self.asks, self.full = defaultdict(list), []
+        self.asks, self.full, self.machine = defaultdict(list), [], Machine()
         for line in lines[1:]:
             kind = line["e"]
             if kind in ("accepted", "sent", "lost", "dead", "call", "answer", "row"):
@@ -287,6 +360,13 @@ class Judge:
                 self.full.append((self.asks[line["worker"]][-1]["at"], line))
             elif kind == "beat":
                 beats[line["of"]].append(line["clock"])
+                self.machine.beats[line["of"]].append((line["at"], line["clock"]))
+            elif kind == "begin":
+                self.machine.begin(line)
+            elif kind == "ended":
+                self.machine.lives[-1][2] = line["at"]
+            elif kind == "repair":
+                self.machine.repairs.append(line["at"])
             elif kind == "down":
                 self.downs.append([line["what"], line["at"], NEVER])
             elif kind == "up":
@@ -298,7 +378,9 @@ class Judge:
                 setattr(self, kind, line)
             else:
                 raise ValueError(f"a line that is not known: {kind}")
-        self.gaps = {of: self.silent(of_kind) for of, of_kind in beats.items()}
+        is_machine = bool(self.machine.lives)
+        self.gaps = {} if is_machine else {of: self.silent(it) for of, it in beats.items()}
+        self.silences = self.machine.silences() if is_machine else {}
         self.late = LATE_AND_STALLED if self.head["stalls"] else LATE
         self.horizon = self.end["at"] - HOUR
         self.by_key = {(it.uid, it.token, it.nominal, it.role, it.number): it
@@ -380,9 +462,32 @@ class Judge:
         in_force = [it for it in of_token if not calls or calls[0] <= it.ended]
         return (in_force or of_token or [None])[0]
 
+    def due_at(self, timing, nominal):
+        """When an occurrence is due: the first time since its timing that a clock shows it."""
+        return self.machine.shows(nominal, timing.begins)
+
+    def due_before(self, timing, nominal, last):
+        """When an occurrence is due for the last time before then: a clock that was set back shows it again."""
+        due = self.due_at(timing, nominal)
+        for start, skew, _ in self.machine.lives:
+            if due < start <= last and start + skew < nominal:
+                due = self.machine.shows(nominal, start)
+        return due
+
+    def last_due(self, timing, nominal):
+        """When an occurrence is due for the last time while its timing holds."""
+        return self.due_before(timing, nominal, min(self.horizon, timing.ended))
+
+    def is_before_on(self, collection, clock, at):
+        """Whether something is due before its collection was switched on, by a clock that was set back."""
+        ons = [shown for since, shown in collection.ons if since <= at]
+        return bool(self.machine.lives and ons and clock < ons[-1])
+
     def reach(self, due, is_lost=False):
         """Until when what was due may still be on its way."""
         late = LATE_AND_LOST if is_lost else self.late
+        if self.machine.lives:
+            return self.machine.after(due, late)
         reach, before = due + late, None
         while reach != before:
             before = reach
@@ -419,7 +524,12 @@ class Judge:
     def is_overtaken(self, timing, nominal, sent):
         """Whether it was in an outage when it was ready, and its job does not make up for it."""
         around = self.outages(nominal, sent, timing.plan.jitter)
-        return any(not timing.makes_up(nominal, until + SECOND) for _, until in around)
+        if any(not timing.makes_up(nominal, until + SECOND) for _, until in around):
+            return True
+        successor = timing.next(nominal)
+        ats = (self.due_at(timing, nominal), self.due_before(timing, nominal, NEVER))
+        return any(start <= at <= end and successor <= until + SECOND
+                   for at in ats for pauses in self.silences.values() for start, _, end, until in pauses)
 
     def is_too_late(self, timing, nominal):
         """Whether an occurrence is left out of a job with a latest start. A row for an outage may take
@@ -450,9 +560,10 @@ class Judge:
     def is_excused(self, timing, nominal):
         """Whether an occurrence that has left no trace did not have to run."""
         attempt = self.attempt(timing, nominal, "main", 0)
-        is_lost = attempt is not None and attempt.is_lost
-        return self.is_cut(timing, nominal, is_lost) \
-            or self.is_off(timing.job.collection, nominal, is_lost) \
+        is_lost, at = attempt is not None and attempt.is_lost, self.last_due(timing, nominal)
+        return self.is_cut(timing, at, is_lost) \
+            or self.is_off(timing.job.collection, at, is_lost) \
+            or self.is_before_on(timing.job.collection, nominal, at) \
             or self.is_overtaken(timing, nominal, attempt.sent if attempt else NEVER) \
             or self.is_too_late(timing, nominal) \
             or self.may_be_lost(attempt, timing, nominal)
@@ -464,10 +575,11 @@ class Judge:
 
     def is_silent(self, timing, nominal, attempt):
         """Whether only an outage excuses an occurrence, and the history does not name it."""
-        is_lost = attempt is not None and attempt.is_lost
+        is_lost, at = attempt is not None and attempt.is_lost, self.last_due(timing, nominal)
         return not (self.is_left_out(timing, nominal) or timing.job.gone != NEVER
-                    or self.is_cut(timing, nominal, is_lost)
-                    or self.is_off(timing.job.collection, nominal, is_lost)
+                    or self.is_cut(timing, at, is_lost)
+                    or self.is_off(timing.job.collection, at, is_lost)
+                    or self.is_before_on(timing.job.collection, nominal, at)
                     or self.may_be_lost(attempt, timing, nominal))
 
     def timings(self):
@@ -492,7 +604,10 @@ class Judge:
     def owed(self):
         """Every occurrence that is owed runs."""
         for timing in self.timings():
-            for nominal in timing.until(min(self.horizon, timing.ended)):
+            until = min(self.horizon, timing.ended)
+            for nominal in timing.until(self.machine.latest(until)):
+                if self.last_due(timing, nominal) >= until:
+                    continue
                 attempt = self.attempt(timing, nominal, "main", 0)
                 if attempt is not None and attempt.is_made:
                     continue
@@ -515,8 +630,10 @@ class Judge:
                 if not late or row["at"] - row["first"] <= min(late) or row["first"] != row["last"]:
                     self.bad("left out as too late, and was not", row["job"], row["first"])
                 continue
+            gaps = [gap for gaps in self.gaps.values() for gap in gaps]
+            gaps += [pause[1::2] for pauses in self.silences.values() for pause in pauses]
             is_known = any(start - skew <= row["from"] and row["until"] <= until + skew
-                           for gaps in self.gaps.values() for start, until in gaps)
+                           for start, until in gaps)
             if not is_known:
                 self.bad("left out for no outage", row["job"], row["first"])
             occurrences = [at for at in timing.until(row["last"] + 1) if at >= row["first"]]
@@ -624,14 +741,24 @@ class Judge:
             ended = timing.paused_until
         if not it.is_run and at > ended + CHECKED_BEFORE:
             self.bad("of an old timing", it.id, at)
+        # The last time that it was switched on counts: a clock may have been set back since the one before.
+        on = NEVER
         for start, end, clock in job.collection.offs:
             if start + CHECKED_BEFORE < at < end:
                 self.bad("while its collection is off", it.id, at)
-            elif at > end + CHECKED_BEFORE and due is not None and not it.is_run \
-                    and max(due, timing.since) < clock:
-                self.bad("due before its collection was switched on", it.id, at)
+            elif at > end + CHECKED_BEFORE:
+                on = clock
+        if on < NEVER and due is not None and not it.is_run and max(due, timing.since) < on:
+            self.bad("due before its collection was switched on", it.id, at)
         if it.role == "main" and it.number == 0 and not it.is_run:
             self.made_up(it, line, timing)
+            self.made_up_on_machine(it, line, timing)
+            late = self.machine.worked(self.due_before(timing, it.nominal, at), at)
+            # What is dropped because its collection is off may be due again, and is then looked for later.
+            is_off = self.is_off(job.collection, self.due_at(timing, it.nominal))
+            is_first = line is it.calls[0] and not is_off
+            if self.machine.lives and is_first and late > LATE_WHILE_IT_RUNS:
+                self.bad("late", it.id, at)
 
     def made_up(self, it, line, timing):
         """Of the occurrences in an outage only those run that the job makes up for."""
@@ -661,13 +788,27 @@ class Judge:
         return gap in self.outages(it.nominal, sent) and is_after and ready > start + BEATS \
             and not timing.makes_up(it.nominal, until - SECOND)
 
+    def made_up_on_machine(self, it, line, timing):
+        """While no process ran, neither sweeper nor workers did."""
+        at, successor = self.due_at(timing, it.nominal), timing.next(it.nominal)
+
+        def is_over(pauses):
+            return any(start + BEATS < it.nominal and first < at <= last <= line["at"]
+                       and successor <= until - SECOND
+                       and not self.machine.is_set_back(last, line["at"], until)
+                       for first, start, last, until in pauses)
+
+        if self.silences and all(is_over(self.silences.get(of, [])) for of in ("sweepers", "workers")):
+            self.bad("made up for, and not the last while no process ran", it.id, line["at"])
+
     def doubled(self):
         """Again only if the first worker could not record, and never within its claim."""
         for it in self.attempts.values():
             for before, after in zip(it.calls, it.calls[1:]):
                 if any(row["at"] < after["at"] for row in it.rows):
                     self.bad("again though it is recorded", it.id, after["at"])
-                elif after["at"] - before["at"] < CLAIMED:
+                elif after["at"] - before["at"] < CLAIMED \
+                        and not self.machine.has_ended(before["at"], after["at"]):
                     self.bad("again within its claim", it.id, after["at"])
 
     def needs(self, follower, role, after, timing, due):
@@ -681,14 +822,16 @@ class Judge:
         elif role == "main" and timing.next(after.nominal) == NEVER and not self.is_touched(timing):
             is_lost = False
         is_dead = after.is_dead or follower and follower.is_dead
-        if is_lost or is_dead or due > self.horizon - self.late:
+        at = self.machine.shows(due, after.row["at"])
+        if is_lost or is_dead or at > self.horizon - self.late:
             return
         is_cut = timing.ended < NEVER
         if timing.paused_until is not None and role != "main":
             is_cut = timing.paused_until <= self.reach(due, was_lost)
         if timing.job.gone != NEVER or is_cut:
             return
-        if self.is_off(timing.job.collection, due, was_lost):
+        if self.is_off(timing.job.collection, at, was_lost) \
+                or self.is_before_on(timing.job.collection, due, at):
             return
         self.bad(f"no {role} follows", after.id)
 
@@ -742,11 +885,14 @@ class Judge:
                 self.bad("a row that is gone", it.id)
             if it.calls and not it.rows and it.calls[0]["at"] < self.horizon:
                 due = it.calls[-1]["at"]
+                # By a clock that was set back it is due again.
+                again = self.due_before(timing, it.nominal, NEVER) if timing else due
                 is_cut = timing is not None and timing.ended != NEVER or job and job.gone != NEVER
                 is_over = not it.is_run and timing is not None and it.role == "main" \
                     and it.number == 0 and (self.is_overtaken(timing, it.nominal, it.sent)
                                             or self.is_too_late(timing, it.nominal))
-                if not (is_cut or is_over or it.is_dead or self.is_off(job.collection, due)):
+                is_off = self.is_off(job.collection, due) or self.is_off(job.collection, again)
+                if not (is_cut or is_over or it.is_dead or is_off):
                     self.bad("never recorded", it.id)
 
     def counters(self):
@@ -757,7 +903,7 @@ class Judge:
                 by_job[row["job"]].append(row)
         for timer in self.end["timers"]:
             rows = by_job[timer["uid"]]
-            if any(row["ended"] > self.end["at"] - 10 * SECOND for row in rows):
+            if any(row["ended"] > self.machine.clock(self.end["at"]) - 10 * SECOND for row in rows):
                 continue
             want = (len(rows), sum(1 for row in rows if not row["ok"]))
             have = (timer["executions"], timer["failures"])
@@ -831,8 +977,10 @@ class Judge:
             if it is None or not it.row:
                 if number == 0:
                     return "void" if self.is_excused(timing, nominal) else "open"
-                is_lost = it is not None and it.is_lost
-                return "failed" if self.is_off(timing.job.collection, due, is_lost) else "open"
+                is_lost, at = it is not None and it.is_lost, self.due_at(timing, due)
+                is_off = self.is_off(timing.job.collection, at, is_lost) \
+                    or self.is_before_on(timing.job.collection, due, at)
+                return "failed" if is_off else "open"
             if it.row["ok"]:
                 return "ok"
             wanted = {self.follower(it, plan, timing) for plan in self.policies(it)}
@@ -859,14 +1007,15 @@ class Judge:
                     self.bad("final though it never ends", job.uid)
                 continue
             ends = [(at, self.chain(timing, at)) for at in timing.until(NEVER)]
-            is_open = any(end == "open" or at > self.horizon for at, end in ends)
+            is_open = any(end == "open" or self.due_at(timing, at) > self.horizon for at, end in ends)
             rows = [row["ended"] for row in self.end["rows"]
                     if row["job"] == job.uid and row["role"] == "main"]
-            offs = [end for _, end, _ in job.collection.offs]
+            offs = [max(end, clock) for _, end, clock in job.collection.offs]
             quiet = max([timing.since, *rows, *offs, *(at for at, _ in ends)])
             if state == "enabled":
                 is_waiting = job.uid in self.end["retries"]
-                if not is_open and not is_waiting and quiet < self.end["at"] - HOUR:
+                if not is_open and not is_waiting \
+                        and quiet < self.machine.clock(self.end["at"]) - HOUR:
                     self.bad("never final", job.uid)
                 continue
             if state == "disabled":
@@ -885,12 +1034,14 @@ class Judge:
             job = self.jobs.get(it.uid)
             if it.is_made or it.is_lost or it.is_dead or job is None or job.gone != NEVER:
                 continue
-            if not self.is_off(job.collection, at):
+            # Which runs a lost queue held is not known to the store.
+            is_lost = any(at <= repair for repair in self.machine.repairs)
+            if not is_lost and not self.is_off(job.collection, at):
                 self.bad("a run that was accepted and never made", it.id, at)
 
     def expiries(self):
         """Only a job that is over expires, sixty days later."""
-        skew = self.skew()
+        skew = self.skew() + self.machine.set_back()
         for timer in self.end["timers"]:
             job, expires = self.jobs[timer["uid"]], timer["expires"]
             timing = job.now()
@@ -905,7 +1056,7 @@ class Judge:
             elif expires is not None:
                 if expires < max(ends, default=0) + SIXTY_DAYS - skew:
                     self.bad("expires too soon", timer["uid"], expires)
-                elif expires > self.end["at"] + SIXTY_DAYS + skew:
+                elif expires > self.machine.latest(self.end["at"]) + SIXTY_DAYS + skew:
                     self.bad("expires too late", timer["uid"], expires)
 
     def quotas(self):

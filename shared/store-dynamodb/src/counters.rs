@@ -56,11 +56,14 @@ impl Counters for DynamoStore {
 }
 
 /// Asks whether an attempt is among those that its job no longer remembers.
-pub(crate) struct AskedEvicted {
-    pub(crate) job_uid: String,
-    pub(crate) attempt: Attempt,
+#[derive(Debug, Clone)]
+pub struct AskedEvicted {
+    /// The job.
+    pub job_uid: String,
+    /// The attempt.
+    pub attempt: Attempt,
     /// When it ended: see [`end_of`].
-    pub(crate) end: i64,
+    pub end: i64,
 }
 
 impl DynamoStore {

@@ -74,7 +74,8 @@ mod timers;
 use ports::StoreError;
 
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
-pub use batching::{BatchingStore, TimerChanges};
+pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
+pub use counters::AskedEvicted;
 pub use schema::{DUE_INDEX, ensure_table};
 pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;

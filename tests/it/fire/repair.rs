@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::target::Behaviour::{Fail, Kill};
-use super::world::World;
+use super::world::{World, status};
 
 /// Jobs that have every kind of message in the queue at some time of these two hours.
 async fn with_jobs() -> World {
@@ -157,4 +157,22 @@ async fn what_has_long_ended_is_not_looked_at_again() {
     world.repair().await;
     world.run_until("2027-03-01T16:00").await;
     assert_eq!(world.calls("http://j/"), ["01 10:00"]);
+}
+
+#[tokio::test]
+async fn what_was_sent_before_an_outage_and_lost_with_the_queue_is_left_out_with_a_word() {
+    let mut world = World::local("2027-03-01T09:00").await;
+    let minutely = json!({"frequency": "minute"});
+    world.put("j", json!({"startTime": "2027-03-01T10:00", "recurrence": minutely})).await;
+    world.run_until("2027-03-01T10:05:30").await;
+    world.lose_all();
+    (world.sweeper_running, world.worker_running) = (false, false);
+    world.run_until("2027-03-01T12:30").await;
+    world.restart("p2");
+    (world.sweeper_running, world.worker_running) = (true, true);
+    world.repair().await;
+    world.run_until("2027-03-01T12:31:30").await;
+    // Until 10:06:40 workers may have been there. After that, only the last one runs.
+    assert_eq!(world.calls("http://j/").len(), 7 + 2);
+    assert_eq!(world.status("j").await, status("enabled").executions(9).skipped(143));
 }

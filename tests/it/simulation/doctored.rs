@@ -252,12 +252,12 @@ fn finds_in(scenario: Scenario, word: &str, doctor: impl FnOnce(&mut Run)) {
 #[test]
 fn the_judge_finds_missing_and_double_records() {
     finds("recorded twice", |run| {
-        let (id, ended_at) = run.records[0].clone();
-        run.records.push((id, ended_at + 1));
+        let (id, ended_at, skew) = run.records[0].clone();
+        run.records.push((id, ended_at + 1, skew));
     });
     finds("never recorded", |run| {
         let id = run.fires[middle(run)].execution_id.clone();
-        run.records.retain(|(of, _)| *of != id);
+        run.records.retain(|(of, ..)| *of != id);
     });
 }
 

@@ -4,11 +4,12 @@
 //! Only the store that it meets is different: it counts with a memory that forgets, its records do not
 //! say what follows, and the jobs that it finishes wait in the index until they are deleted.
 
+use domain::attempt::{Attempt, Record};
 use domain::job::JobState;
-use domain::recently_counted::RecentlyCounted;
+use domain::recently_counted::{IsCounted, RecentlyCounted};
 use ports::store::{CounterUpdate, Finish, JobSnapshot};
 
-use super::memory::{Change, Memory};
+use super::memory::{Change, JobItem, Memory};
 
 /// How many attempts the earlier version remembers.
 const REMEMBERED: usize = 64;
@@ -17,8 +18,19 @@ const ENTRY: usize = 8;
 
 /// What the earlier version reads: it takes what ended before the floor for counted.
 pub(super) fn read_early(snapshot: &mut JobSnapshot) {
-    let bytes = snapshot.recently_counted.to_bytes();
-    snapshot.recently_counted = RecentlyCounted::from_bytes(&bytes, None).unwrap();
+    snapshot.recently_counted = memory_of_earlier(&snapshot.recently_counted);
+}
+
+fn memory_of_earlier(list: &RecentlyCounted) -> RecentlyCounted {
+    RecentlyCounted::from_bytes(&list.to_bytes(), None).unwrap()
+}
+
+/// Whether an attempt that no counter holds is one that the earlier version takes for counted.
+pub(super) fn is_forgotten(item: &JobItem, attempt: &Attempt, record: &Record) -> bool {
+    let ended_at = Some(record.ended_at);
+    let memories = [&item.recently_counted, &memory_of_earlier(&item.recently_counted)];
+    let takes_for_counted = memories.iter().any(|it| it.has(attempt, ended_at) == IsCounted::Yes);
+    takes_for_counted && !item.counted.contains(&attempt.id().to_string())
 }
 
 /// The list after an update, as the earlier version writes it.
@@ -50,7 +62,7 @@ impl Memory {
         }
         let checksum = item.recently_counted.checksum();
         item.recently_counted = RecentlyCounted::from_bytes(&after, Some(&checksum)).unwrap();
-        item.add(add);
+        item.add(update, add);
         true
     }
 

@@ -20,7 +20,7 @@ use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
-    HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf,
+    HistoryEntry, JobRecord, JobSnapshot, JobsAtRest, LongRetry, Page, PageRequest, Pause, PulseOf,
     PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved,
 };
 use ports::{
@@ -41,45 +41,69 @@ use super::world::World;
 pub(super) trait Store: StoreOfFiring + Collections + Jobs {
     /// Removes what has expired.
     fn remove_expired(&self, now: DateTime<Utc>);
+
+    /// A process begins that is alone: what the one before it knew is forgotten, and its claims are void.
+    fn begin_process(&self, process: u64);
 }
 
 impl Store for Memory {
     fn remove_expired(&self, now: DateTime<Utc>) {
         Self::remove_expired(self, now);
     }
+
+    fn begin_process(&self, process: u64) {
+        Self::begin_process(self, process);
+    }
 }
 
 /// The store of one process.
 pub(super) struct StorePort {
     pub(super) world: Arc<World>,
-    pub(super) process: Arc<Process>,
+    process: Arc<Process>,
     /// What a mutation sends only after its timer has moved on.
-    pub(super) held_back: Option<Arc<QueuePort>>,
+    held_back: Option<Arc<QueuePort>>,
     /// The snapshots that a mutation read too early, by the ids of their jobs.
-    pub(super) too_early: Mutex<HashMap<String, Option<Arc<JobSnapshot>>>>,
+    too_early: Mutex<HashMap<String, Option<Arc<JobSnapshot>>>>,
     /// The snapshots that were prefetched, by the ids of their claims.
-    pub(super) prefetched: Mutex<HashMap<String, Arc<JobSnapshot>>>,
+    prefetched: Mutex<HashMap<String, Arc<JobSnapshot>>>,
     /// The generations that a mutation takes for the jobs' own.
-    pub(super) claimed: Mutex<HashMap<String, u64>>,
+    claimed: Mutex<HashMap<String, u64>>,
     /// Whether a mutation found an attempt to have ended.
     pub(super) found_ended: AtomicBool,
     /// Whether the process runs an earlier version.
-    pub(super) is_early: bool,
+    is_early: bool,
 }
 
 impl StorePort {
-    fn is(&self, mutation: Mutation) -> bool {
+    pub(super) fn new(
+        world: &Arc<World>,
+        process: &Arc<Process>,
+        held_back: Option<Arc<QueuePort>>,
+    ) -> Self {
+        Self {
+            world: world.clone(),
+            process: process.clone(),
+            held_back,
+            too_early: Mutex::default(),
+            prefetched: Mutex::default(),
+            claimed: Mutex::default(),
+            found_ended: AtomicBool::new(false),
+            is_early: world.is_early(process),
+        }
+    }
+
+    pub(super) fn is(&self, mutation: Mutation) -> bool {
         self.world.mutation == Some(mutation)
     }
 
-    fn memory(&self) -> &Memory {
+    pub(super) fn memory(&self) -> &Memory {
         &self.world.memory
     }
 
     /// Performs something, with all that may happen to it on the way. `repeats` says that it is
     /// performed again when its answer is lost, as the SDK does; a transaction has a token by which
     /// a second one is known to be the first.
-    async fn op<T: Send>(
+    pub(super) async fn op<T: Send>(
         &self,
         repeats: bool,
         perform: impl Fn() -> Result<T, StoreError> + Send,
@@ -127,11 +151,11 @@ impl StorePort {
     }
 
     /// The store beneath the faults.
-    fn inner(&self) -> &dyn Store {
+    pub(super) fn inner(&self) -> &dyn Store {
         self.world.store.as_ref()
     }
 
-    fn claim_now(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
+    pub(super) fn claim_now(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
         let lease = match self.world.mutation {
             Some(Mutation::LostClaimAcks) => 300,
             Some(Mutation::LeaseOverVisibility) => 900,
@@ -169,7 +193,7 @@ impl StorePort {
     }
 
     /// Reads a job, unless a mutation has read it before.
-    fn snapshot_now(
+    pub(super) fn snapshot_now(
         &self,
         job: &JobRef,
         read: impl FnOnce() -> Result<Option<Arc<JobSnapshot>>, StoreError>,
@@ -194,7 +218,11 @@ impl StorePort {
         Ok(snapshot)
     }
 
-    fn record_now(&self, claim: &Claim, record: &Record) -> Result<Recorded, StoreError> {
+    pub(super) fn record_now(
+        &self,
+        claim: &Claim,
+        record: &Record,
+    ) -> Result<Recorded, StoreError> {
         let record = &match self.world.mutation {
             Some(Mutation::VerdictLate) => Record { then: None, ..record.clone() },
             _ if self.is_early => Record { then: None, ..record.clone() },
@@ -541,6 +569,13 @@ impl Timers for StorePort {
 }
 
 #[async_trait]
+impl JobsAtRest for StorePort {
+    async fn at_rest(&self, page: PageRequest) -> Result<Page<JobRef>, StoreError> {
+        self.op(true, || now(self.memory().at_rest(page.clone()))).await
+    }
+}
+
+#[async_trait]
 impl History for StorePort {
     async fn list(
         &self,
@@ -682,6 +717,12 @@ impl Pulses for StorePort {
             Some(Mutation::SweepCollapsesAll) => {
                 read.sweepers.outages = vec![always_until(clock)];
             }
+            // A beat in the future is what tells that the clock was set back.
+            Some(Mutation::OutagesStand) => {
+                for pulse in [&mut read.sweepers, &mut read.workers] {
+                    pulse.beat_at = pulse.beat_at.map(|at| at.min(clock));
+                }
+            }
             _ => {}
         }
         Ok(read)
@@ -700,6 +741,11 @@ impl Pulses for StorePort {
             pulse.outages.clear();
         }
         let beat = || {
+            let as_read = if self.is(Mutation::OutagesStand) {
+                now(self.inner().read_pulses())?.of(of).beat_at
+            } else {
+                as_read
+            };
             let is_kept = now(self.inner().beat(of, as_read, &pulse))?;
             self.note_beat(of, &pulse, is_kept);
             Ok(is_kept)

@@ -208,6 +208,25 @@ impl World {
         }
     }
 
+    /// The one process on a machine begins, and what its clock shows.
+    pub(super) fn log_begin(&self, process: &Process) {
+        self.log.note(|| {
+            json!({
+                "e": "begin", "at": self.time.now(), "clock": process.clock(), "worker": process.id,
+            })
+        });
+    }
+
+    /// The one process on a machine has ended.
+    pub(super) fn log_end_of_process(&self) {
+        self.log.note(|| json!({"e": "ended", "at": self.time.now()}));
+    }
+
+    /// The queue of a machine is lost, and computed from the store.
+    pub(super) fn log_repair(&self) {
+        self.log.note(|| json!({"e": "repair", "at": self.time.now()}));
+    }
+
     /// A row of history, when it is written.
     pub(super) fn log_row(
         &self,

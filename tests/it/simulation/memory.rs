@@ -3,8 +3,8 @@
 //! It is what makes thousands of simulated hours affordable. That it answers as the real one does
 //! is shown by running both side by side: see [`twin`](super::twin).
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::AtomicUsize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
@@ -22,8 +22,8 @@ use domain::work_item::JobRef;
 use ports::store::{
     Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
-    JobTimer, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded, Recount,
-    ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
+    JobTimer, JobsAtRest, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
+    Recount, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
@@ -32,7 +32,7 @@ use ports::{
 
 use super::mutation::Mutation;
 use super::tally::Fault;
-use super::time::{SECOND, Time};
+use super::time::Time;
 
 /// Few, as each costs a question in every pass.
 const SHARDS: u32 = 2;
@@ -43,6 +43,8 @@ const DUE_MAX: usize = 3;
 /// What decides how late the index follows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Staleness {
+    /// How late it usually is at most.
+    pub(super) usual_max: i64,
     /// How often, in a million, it is minutes late.
     pub(super) slow: u64,
     pub(super) slow_max: i64,
@@ -54,8 +56,12 @@ pub(super) struct Memory {
     pub(super) staleness: Mutex<Staleness>,
     /// The jobs of a page that is purged.
     pub(super) purged_max: AtomicUsize,
-    /// Prefetched snapshots by the ids of their claims; `None` where other processes write, too.
-    prefetched: Option<Mutex<HashMap<String, Arc<JobSnapshot>>>>,
+    /// Whether no other process writes.
+    is_alone: AtomicBool,
+    /// The one process on a machine: claims of those before it are void.
+    process: AtomicU64,
+    /// Prefetched snapshots by the ids of their claims.
+    prefetched: Mutex<HashMap<String, Arc<JobSnapshot>>>,
     tables: Mutex<Tables>,
 }
 
@@ -150,6 +156,8 @@ pub(super) struct JobItem {
     pub(super) key: String,
     pub(super) record: TimerRecord,
     pub(super) recently_counted: RecentlyCounted,
+    /// The attempts that its counters hold.
+    pub(super) counted: BTreeSet<String>,
     pub(super) expires_at: Option<DateTime<Utc>>,
 }
 
@@ -166,11 +174,15 @@ pub(super) struct ExecutionItem {
     claim_id: String,
     lease_until: DateTime<Utc>,
     claims: u32,
+    /// The process on a machine that claimed it.
+    process: u64,
     pub(super) record: Option<Record>,
 }
 
 impl JobItem {
-    pub(super) fn add(&mut self, add: CountersAdd) {
+    pub(super) fn add(&mut self, update: &CounterUpdate, add: CountersAdd) {
+        let counted = update.counted.iter().map(|it| it.attempt.id().to_string());
+        self.counted.extend(counted);
         let job::JobCounters { executions, failures, faulted, skipped, last_execution_at, .. } =
             &mut self.record.counters;
         *executions += add.executions;
@@ -214,7 +226,9 @@ impl Memory {
             staleness: Mutex::default(),
             // Few, so that there is more than one page.
             purged_max: AtomicUsize::new(2),
-            prefetched: is_alone.then(Mutex::default),
+            is_alone: AtomicBool::new(is_alone),
+            process: AtomicU64::new(0),
+            prefetched: Mutex::default(),
             tables: Mutex::default(),
         })
     }
@@ -239,13 +253,13 @@ impl Memory {
     /// The index will show it so, in a moment.
     fn show(&self, tables: &mut Tables, key: IndexKey, due: Option<Due>) {
         let now = self.time.now();
-        let Staleness { slow, slow_max } = *self.staleness.lock().unwrap();
+        let Staleness { usual_max, slow, slow_max } = *self.staleness.lock().unwrap();
         let mut chance = self.time.chance();
         let is_slow = chance.happens(slow);
         if is_slow {
             self.time.tally.note(Fault::IndexLate);
         }
-        let lag = chance.between(0, if is_slow { slow_max } else { SECOND / 2 });
+        let lag = chance.between(0, if is_slow { slow_max } else { usual_max });
         drop(chance);
         let history = tables.index.entry(key).or_default();
         // Changes of one item come in their order.
@@ -387,6 +401,7 @@ impl Memory {
         let key = self.key(&claim.attempt, &claim.claim_id);
         let of_job = tables.executions.entry(claim.job.uid.clone()).or_default();
         let won = |claims| if claims < CLAIMS_MAX { Claimed::Won } else { Claimed::Exhausted };
+        let process = self.process.load(Relaxed);
         let Some(seen) = of_job.get_mut(&key) else {
             of_job.insert(
                 key,
@@ -396,6 +411,7 @@ impl Memory {
                     claim_id: claim.claim_id.clone(),
                     lease_until: claim.lease_until,
                     claims: 1,
+                    process,
                     record: None,
                 },
             );
@@ -408,10 +424,12 @@ impl Memory {
             seen.claims
         } else if seen.lease_until < *now {
             (seen.claims + 1).min(CLAIMS_MAX)
+        } else if seen.process != process && !self.is(Mutation::LeasesOutlive) {
+            seen.claims
         } else {
             return Claimed::Held { lease_until: seen.lease_until };
         };
-        seen.claims = claims;
+        (seen.claims, seen.process) = (claims, process);
         seen.claim_id.clone_from(&claim.claim_id);
         seen.lease_until = claim.lease_until;
         won(claims)
@@ -461,11 +479,17 @@ impl Memory {
             return item.recently_counted == after;
         }
         item.recently_counted = if self.is(Mutation::Seen8) { short_memory(&after) } else { after };
-        item.add(update.sum());
+        item.add(update, update.sum());
         let counters = &mut item.record.counters;
         counters.recent = recent;
         counters.last_skip = last_skip.or(counters.last_skip);
         true
+    }
+
+    pub(super) fn is_evicted_now(&self, job_uid: &str, attempt: &Attempt, end: i64) -> bool {
+        let tables = self.tables();
+        let mut of_job = tables.evicted.get(job_uid).into_iter().flatten();
+        of_job.any(|it| it.newest() >= end && it.has(attempt))
     }
 
     fn leave_out_now(&self, tables: &mut Tables, job_uid: &str, left_out: &LeftOut) {
@@ -724,6 +748,7 @@ impl Jobs for Memory {
             key: job.name.key(),
             record: job.timer.clone(),
             recently_counted: RecentlyCounted::default(),
+            counted: BTreeSet::new(),
             expires_at: whole(job.expires_at),
         };
         tables.timers.insert(job.uid.clone(), timer);
@@ -947,6 +972,20 @@ impl Timers for Memory {
 }
 
 #[async_trait]
+impl JobsAtRest for Memory {
+    async fn at_rest(&self, _page: PageRequest) -> Result<Page<JobRef>, StoreError> {
+        let tables = self.tables();
+        let at_rest = tables.timers.iter().filter(|(_, item)| item.record.due_at.is_none());
+        let items = at_rest.map(|(uid, item)| JobRef {
+            uid: uid.clone(),
+            collection_uid: item.collection_uid.clone(),
+            key: item.key.clone(),
+        });
+        Ok(Page { items: items.collect(), next: None })
+    }
+}
+
+#[async_trait]
 impl Attempts for Memory {
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
         Ok(self.claim_now(request))
@@ -975,14 +1014,32 @@ impl Attempts for Memory {
 impl Memory {
     /// Whether one process is the only writer.
     pub(super) fn is_alone(&self) -> bool {
-        self.prefetched.is_some()
+        self.is_alone.load(Relaxed)
+    }
+
+    /// A process begins that is alone.
+    pub(super) fn begin_process(&self, process: u64) {
+        self.is_alone.store(true, Relaxed);
+        self.process.store(process, Relaxed);
+        self.prefetched.lock().unwrap().clear();
+    }
+
+    /// Keeps a snapshot that was prefetched under a claim.
+    pub(super) fn keep_prefetched(&self, claim: &Claim, snapshot: &Arc<JobSnapshot>) {
+        self.prefetched.lock().unwrap().insert(claim.claim_id.clone(), snapshot.clone());
+    }
+
+    /// The prefetched snapshot, and whether the job is still the same.
+    pub(super) fn take_prefetched(&self, claim: &Claim) -> Option<(Arc<JobSnapshot>, bool)> {
+        let before = self.prefetched.lock().unwrap().remove(&claim.claim_id)?;
+        let is_unchanged = self.snapshot(&claim.job).as_ref() == Some(before.as_ref());
+        Some((before, is_unchanged))
     }
 
     /// Whether the job of a claim is as it was prefetched.
     pub(super) fn is_unchanged(&self, claim: &Claim) -> bool {
-        let Some(prefetched) = &self.prefetched else { return false };
-        let prefetched = prefetched.lock().unwrap().get(&claim.claim_id).cloned();
-        prefetched.is_some_and(|before| self.snapshot(&claim.job).as_ref() == Some(before.as_ref()))
+        let before = self.prefetched.lock().unwrap().get(&claim.claim_id).cloned();
+        before.is_some_and(|before| self.snapshot(&claim.job).as_ref() == Some(before.as_ref()))
     }
 }
 
@@ -1002,18 +1059,18 @@ impl Snapshots for Memory {
     }
 
     async fn prefetch(&self, claim: &Claim) -> Option<Arc<JobSnapshot>> {
+        if !self.is_alone() {
+            return None;
+        }
         let snapshot = Arc::new(self.snapshot(&claim.job)?);
-        let prefetched = self.prefetched.as_ref()?;
-        prefetched.lock().unwrap().insert(claim.claim_id.clone(), snapshot.clone());
+        self.keep_prefetched(claim, &snapshot);
         Some(snapshot)
     }
 
     async fn read_for_start(&self, claim: &Claim) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
-        let is_unchanged = self.is_unchanged(claim);
-        let prefetched = self.prefetched.as_ref();
-        match prefetched.and_then(|it| it.lock().unwrap().remove(&claim.claim_id)) {
-            Some(snapshot) if is_unchanged => Ok(Some(snapshot)),
-            _ => self.read(&claim.job).await,
+        match self.take_prefetched(claim) {
+            Some((snapshot, true)) => Ok(Some(snapshot)),
+            Some((_, false)) | None => self.read(&claim.job).await,
         }
     }
 }
@@ -1030,10 +1087,7 @@ impl Counters for Memory {
         attempt: &Attempt,
         ended_at: Option<DateTime<Utc>>,
     ) -> Result<bool, StoreError> {
-        let end = end_of(attempt, ended_at);
-        let tables = self.tables();
-        let of_job = tables.evicted.get(job_uid).into_iter().flatten();
-        Ok(of_job.filter(|it| it.newest() >= end).any(|it| it.has(attempt)))
+        Ok(self.is_evicted_now(job_uid, attempt, end_of(attempt, ended_at)))
     }
 }
 

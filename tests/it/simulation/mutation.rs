@@ -112,6 +112,16 @@ pub(super) enum Mutation {
     /// A packet has the version of a message with one attempt: old workers take all attempts for
     /// those of the first job.
     OldReadsPackets,
+    /// On one machine, the claims of an earlier process hold until their leases end by its clock.
+    LeasesOutlive,
+    /// On one machine, what an earlier process has received stays hidden.
+    DeliveriesOutlive,
+    /// An outage that ends in the future, because the clock was set back, is one all the same.
+    OutagesStand,
+    /// What fails of a group is answered as done.
+    GroupErrorsDropped,
+    /// The answers to a group are in another order than its calls.
+    GroupOutOfOrder,
     /// A job goes on, however many occurrences have failed.
     NeverPauses,
     /// A job that pauses does not say why, so that what follows its last failure is taken for old.
@@ -120,7 +130,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 53] = [
+    pub(super) const ALL: [Self; 58] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -172,6 +182,11 @@ impl Mutation {
         Self::PacketLosesLater,
         Self::PacketEndsWithFirst,
         Self::OldReadsPackets,
+        Self::LeasesOutlive,
+        Self::DeliveriesOutlive,
+        Self::OutagesStand,
+        Self::GroupErrorsDropped,
+        Self::GroupOutOfOrder,
         Self::NeverPauses,
         Self::PauseIsSilent,
     ];
@@ -195,6 +210,11 @@ impl Mutation {
             | Self::NoRecount
             | Self::RecountAtOnce => Some(Scenario::Gone),
             Self::ForgetsEvicted | Self::PresumesEvicted => Some(Scenario::Burst),
+            Self::LeasesOutlive
+            | Self::DeliveriesOutlive
+            | Self::OutagesStand
+            | Self::GroupErrorsDropped
+            | Self::GroupOutOfOrder => Some(Scenario::Machine),
             _ => None,
         }
     }

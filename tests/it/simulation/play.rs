@@ -34,9 +34,9 @@ pub(super) const QUOTA: u32 = 3;
 /// Collections have failure actions in every such run.
 const NOTIFYING: u64 = 5;
 /// Jobs pause after failures in every such run.
-const PAUSING: u64 = 7;
+const PAUSING: u64 = 13;
 /// How often all jobs are enabled in such a run.
-const RESUMED_EVERY: i64 = 25 * MINUTE;
+const RESUMED_EVERY: i64 = 15 * MINUTE;
 
 /// The scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,22 @@ pub(super) enum Scenario {
     Burst,
     /// A new version is rolled out, rolled back, and rolled out again.
     Upgrade,
+    /// One process on one machine, which dies, is stopped and begins again, while the clock jumps.
+    Machine,
 }
+
+/// All of them.
+pub(super) const SCENARIOS: [Scenario; 9] = [
+    Scenario::Mixed,
+    Scenario::Outage,
+    Scenario::Policies,
+    Scenario::Lossy,
+    Scenario::Harsh,
+    Scenario::Gone,
+    Scenario::Burst,
+    Scenario::Upgrade,
+    Scenario::Machine,
+];
 
 /// A request to the API.
 #[derive(Debug, Clone)]
@@ -178,7 +193,12 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
 impl Play {
     fn begin(&mut self) {
         self.world.log_start(self.scenario);
-        self.ticks();
+        if self.scenario == Scenario::Machine {
+            let machine = self.world.clone().run_machine(self.span);
+            self.world.time.spawn(&self.world.keeper, machine);
+        } else {
+            self.ticks();
+        }
         for collection in COLLECTIONS {
             // Before the first fault.
             self.at(0, self.switch(collection, CollectionState::Enabled));
@@ -200,7 +220,7 @@ impl Play {
             let collection = self.pick(&COLLECTIONS);
             self.at(at, Request::Put { collection, job, body });
         }
-        if self.world.seed.is_multiple_of(PAUSING) {
+        if self.is_pausing() {
             self.resumptions();
         }
         match self.scenario {
@@ -209,7 +229,8 @@ impl Play {
                 self.changes();
                 self.deletions();
             }
-            Scenario::Burst => {
+            // What one process does at once is a group.
+            Scenario::Burst | Scenario::Machine => {
                 self.changes();
                 self.bursts();
             }
@@ -225,10 +246,15 @@ impl Play {
         }
     }
 
+    /// Whether jobs pause. Not where the clock jumps: failures in a row are then in another order.
+    fn is_pausing(&self) -> bool {
+        self.world.seed.is_multiple_of(PAUSING) && self.scenario != Scenario::Machine
+    }
+
     /// Lets a job that repeats pause after one to three failures in a row.
     fn let_pause(&self, job: &str, body: &mut Value) {
         let properties = &mut body["properties"];
-        if self.world.seed.is_multiple_of(PAUSING) && !properties["recurrence"].is_null() {
+        if self.is_pausing() && !properties["recurrence"].is_null() {
             let after = 1 + JOBS.iter().position(|it| *it == job).unwrap() % 3;
             properties["minutehand"] = json!({"pauseOnFailure": {"after": after}});
         }
@@ -279,6 +305,7 @@ impl Play {
                 doubled: 3 * faults.doubled,
                 ..faults
             },
+            Scenario::Machine => Faults { skew: 0, slow_index: 0, ..faults },
             Scenario::Mixed
             | Scenario::Outage
             | Scenario::Policies
@@ -542,9 +569,9 @@ impl Play {
         let world = self.world.clone();
         self.world.time.spawn(&self.world.keeper, async move {
             world.time.until(at).await;
-            let process = world.process();
+            // Nothing listens while the process of a machine is away.
+            let Some((process, manage)) = world.answering() else { return };
             world.log_request(&process, &request);
-            let manage = world.manage(&process);
             let (world, asking) = (world.clone(), process.clone());
             world.time.clone().spawn(&process, async move {
                 // The client does not retry. The judge sees in the store how the request ended.

@@ -163,7 +163,7 @@ impl DispatchQueue for QueuePort {
 
 impl World {
     /// Notes which runs were accepted.
-    fn note_runs(&self, messages: &[QueueMessage]) {
+    pub(super) fn note_runs(&self, messages: &[QueueMessage]) {
         for message in messages {
             if let WorkItem::Attempt { job, attempt } = &message.work_item
                 && matches!(attempt.occurrence, Occurrence::Run { .. })

@@ -79,6 +79,8 @@ pub(super) struct Process {
     last_read: AtomicI64,
     is_dead: AtomicBool,
     stalled_until: AtomicI64,
+    /// The process that it is a part of, with which it dies.
+    whole: Option<Arc<Self>>,
 }
 
 impl Time {
@@ -216,6 +218,11 @@ impl Process {
     /// A process with a clock that is off by up to `skew_max`.
     pub(super) fn new(time: &Arc<Time>, skew_max: i64) -> Arc<Self> {
         let skew = time.chance().between(-skew_max, skew_max + 1);
+        Self::with_clock(time, skew, None)
+    }
+
+    /// A process whose clock is off by this much.
+    pub(super) fn with_clock(time: &Arc<Time>, skew: i64, whole: Option<Arc<Self>>) -> Arc<Self> {
         Arc::new(Self {
             id: time.ordinal(),
             time: time.clone(),
@@ -223,7 +230,13 @@ impl Process {
             last_read: AtomicI64::new(0),
             is_dead: AtomicBool::new(false),
             stalled_until: AtomicI64::new(0),
+            whole,
         })
+    }
+
+    /// A request in a process, with an id of its own.
+    pub(super) fn part(self: &Arc<Self>) -> Arc<Self> {
+        Self::with_clock(&self.time, self.skew, Some(self.clone()))
     }
 
     pub(super) fn time(&self) -> &Arc<Time> {
@@ -240,13 +253,21 @@ impl Process {
         self.last_read.load(Relaxed)
     }
 
+    /// How far its clock is off.
+    pub(super) fn skew(&self) -> i64 {
+        self.skew
+    }
+
     pub(super) fn is_dead(&self) -> bool {
-        self.is_dead.load(Relaxed)
+        self.is_dead.load(Relaxed) || self.whole.as_ref().is_some_and(|it| it.is_dead())
     }
 
     /// Drops all its tasks where they wait.
     pub(super) fn kill(&self) {
         self.is_dead.store(true, Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.kill();
+        }
     }
 
     /// Stands still for longer than a lease, as a computer that is suspended.

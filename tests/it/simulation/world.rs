@@ -25,7 +25,9 @@ use testkit::services::{fire_ports, manage_ports};
 
 use super::chance::Chance;
 use super::faults::{Store, StorePort};
+use super::local_queue::LocalQueue;
 use super::log::{Log, described};
+use super::machine::{Life, Machine};
 use super::memory::{Memory, Staleness};
 use super::mutation::Mutation;
 use super::queue::{QueuePort, Received, Sender, Sqs};
@@ -89,6 +91,14 @@ pub(super) struct World {
     pub(super) mutation: Option<Mutation>,
     pub(super) log: Log,
     pub(super) sqs: Mutex<Sqs>,
+    /// The queue of one machine.
+    pub(super) local: Mutex<LocalQueue>,
+    /// The process on one machine, while it runs.
+    pub(super) machine: Mutex<Option<Arc<Machine>>>,
+    /// The processes on one machine, one after the other.
+    pub(super) lives: Mutex<Vec<Life>>,
+    /// When the queue of one machine was lost.
+    pub(super) queue_losses: Mutex<Vec<i64>>,
     /// Never dies.
     pub(super) keeper: Arc<Process>,
     faults: Mutex<Faults>,
@@ -112,8 +122,8 @@ pub(super) struct World {
     pub(super) are_sweepers_blind: AtomicBool,
     /// Until when nothing runs.
     pub(super) asleep_until: AtomicI64,
-    /// A recorded attempt: its execution id and its end time.
-    pub(super) records: Mutex<Vec<(String, i64)>>,
+    /// A recorded attempt: its execution id, its end time, and how far its worker's clock was off.
+    pub(super) records: Mutex<Vec<(String, i64, i64)>>,
     /// How often the action of a job succeeds, in a million.
     pub(super) successes: Mutex<BTreeMap<String, u64>>,
 }
@@ -134,12 +144,12 @@ struct Part {
     is_divided: bool,
 }
 
-struct SimulatedTarget {
-    world: Arc<World>,
-    process: Arc<Process>,
+pub(super) struct SimulatedTarget {
+    pub(super) world: Arc<World>,
+    pub(super) process: Arc<Process>,
 }
 
-struct Ids(Arc<World>);
+pub(super) struct Ids(pub(super) Arc<World>);
 
 impl World {
     pub(super) fn new(
@@ -159,6 +169,10 @@ impl World {
             mutation,
             log,
             sqs: Mutex::default(),
+            local: Mutex::default(),
+            machine: Mutex::default(),
+            lives: Mutex::default(),
+            queue_losses: Mutex::default(),
             faults: Mutex::default(),
             fires: Mutex::default(),
             runs: Mutex::default(),
@@ -184,8 +198,15 @@ impl World {
     pub(super) fn set_faults(&self, faults: Faults) {
         *self.faults.lock().unwrap() = faults;
         self.time.crashes.store(i64::try_from(faults.crashes).unwrap(), Relaxed);
+        // On one machine the index is a part of the store.
+        let usual_max = if self.is_machine() { 0 } else { SECOND / 2 };
         *self.memory.staleness.lock().unwrap() =
-            Staleness { slow: faults.slow_index, slow_max: 200 * SECOND };
+            Staleness { usual_max, slow: faults.slow_index, slow_max: 200 * SECOND };
+    }
+
+    /// Whether one machine is played.
+    pub(super) fn is_machine(&self) -> bool {
+        !self.lives.lock().unwrap().is_empty()
     }
 
     pub(super) fn workers_are_down(&self) -> bool {
@@ -204,7 +225,8 @@ impl World {
     /// Notes that the latest action of a process under this id is recorded.
     pub(super) fn recorded(&self, execution_id: &str, ended_at: i64, process: &Arc<Process>) {
         let worker = process.id;
-        self.records.lock().unwrap().push((execution_id.to_owned(), ended_at));
+        let record = (execution_id.to_owned(), ended_at, process.skew());
+        self.records.lock().unwrap().push(record);
         for fire in self.fires.lock().unwrap().iter_mut().rev() {
             if fire.execution_id == execution_id && fire.worker == worker {
                 fire.is_unrecorded = false;
@@ -218,16 +240,8 @@ impl World {
         process: &Arc<Process>,
         queue: &Arc<QueuePort>,
     ) -> Arc<StorePort> {
-        Arc::new(StorePort {
-            world: self.clone(),
-            process: process.clone(),
-            held_back: (self.mutation == Some(Mutation::AdvanceFirst)).then(|| queue.clone()),
-            too_early: Mutex::default(),
-            prefetched: Mutex::default(),
-            claimed: Mutex::default(),
-            found_ended: AtomicBool::new(false),
-            is_early: self.is_early(process),
-        })
+        let held_back = (self.mutation == Some(Mutation::AdvanceFirst)).then(|| queue.clone());
+        Arc::new(StorePort::new(self, process, held_back))
     }
 
     /// Whether sweepers send again what the queue has lost: not where one process is alone. Healing
@@ -238,7 +252,7 @@ impl World {
 
     /// Whether a process runs an earlier version: half of them do while a version is rolled out, and
     /// all of them after it was rolled back.
-    fn is_early(&self, process: &Process) -> bool {
+    pub(super) fn is_early(&self, process: &Process) -> bool {
         match self.versions.load(Relaxed) {
             NEW => false,
             BOTH => process.id.is_multiple_of(2),
@@ -251,25 +265,32 @@ impl World {
         Arc::new(QueuePort { world, process, sender, held_back: Mutex::default() })
     }
 
-    fn clock(&self, process: &Arc<Process>) -> Arc<ProcessClock> {
+    pub(super) fn clock(&self, process: &Arc<Process>) -> Arc<ProcessClock> {
         let is_hasty = self.mutation == Some(Mutation::NoWait);
         Arc::new(ProcessClock { process: process.clone(), is_hasty })
     }
 
     /// The service that manages, in a process of its own.
-    pub(super) fn manage(self: &Arc<Self>, process: &Arc<Process>) -> Manage {
+    fn manage(self: &Arc<Self>, process: &Arc<Process>) -> Manage {
         let queue = self.queue_port(process, Sender::Api);
         let store = self.store_port(process, &queue);
         let clock = self.clock(process);
         let ids = Arc::new(Ids(self.clone()));
         let ports = ManagePorts { ids, ..manage_ports(store, queue, clock) };
-        let settings = ManageSettings {
-            region: "here".to_owned(),
-            plan_limits: PlanLimits::On,
-            has_aws: false,
-            own: OwnResources::default(),
-        };
-        Manage::new(ports, settings)
+        Manage::new(ports, manage_settings())
+    }
+
+    /// A process that answers a request, and its service; `None` if there is none.
+    pub(super) fn answering(self: &Arc<Self>) -> Option<(Arc<Process>, Manage)> {
+        if !self.is_machine() {
+            let process = self.process();
+            let manage = self.manage(&process);
+            return Some((process, manage));
+        }
+        let machine = self.machine()?;
+        let request = machine.process.part();
+        let manage = machine.manage(&request);
+        Some((request, manage))
     }
 
     /// A pass of a sweeper, in a process of its own.
@@ -518,6 +539,16 @@ impl World {
         let id = context.execution_id.strip_prefix(&format!("{}.", context.job_uid))?;
         let mut items = of_job.values().rev();
         items.find(|item| item.attempt.id().to_string() == id).map(|item| item.attempt.clone())
+    }
+}
+
+/// What every installation is told.
+pub(super) fn manage_settings() -> ManageSettings {
+    ManageSettings {
+        region: "here".to_owned(),
+        plan_limits: PlanLimits::On,
+        has_aws: false,
+        own: OwnResources::default(),
     }
 }
 

@@ -18,7 +18,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, KEPT_FOR, Occurrence, Record, Role};
 use domain::firing::limits::LONG_RETRIES_MAX;
 use domain::firing::{
-    FinishCheck, JobProgress, LeftOut, check_finished, held_up, last_until_now, seen_from,
+    FinishCheck, JobProgress, LeftOut, check_finished, held_up, last_occurrence, seen_from,
 };
 use domain::job::JobState;
 use domain::work_item::JobRef;
@@ -161,7 +161,7 @@ impl Executor {
         let clock = self.ports.clock.as_ref();
         let (now, spans) = (clock.now(), spans(clock));
         let retries = self.policy(job, Role::Main, loaded).await?.retries;
-        let last = last_until_now(timetable, now, &spans);
+        let last = last_occurrence(timetable);
         let from = |held_up| last.map_or(now, |last| seen_from(last, retries, held_up, &spans));
         let mut seen_from = from(TimeDelta::zero());
         let mut attempts = self.attempts_since(job, seen_from).await?;

@@ -4,7 +4,7 @@
 //!
 //! | message | what the store knows | sent again |
 //! |---|---|---|
-//! | an occurrence that was dispatched | the timetable, a timer that is beyond it, and the last sign of life of a worker | those around that sign of life, the latest one until now, and those from now to the timer, unless their attempts have ended |
+//! | an occurrence that was dispatched | the timetable, a timer that is beyond it, and the last sign of life of a worker | those from shortly before that sign of life to the timer, unless their attempts have ended or are known to be left out: the worker finds out which of them an outage cost |
 //! | a retry, an error action or a notice | the record or the claim of the attempt before it | that attempt: the worker finds the record, and goes on from it |
 //! | a `run` that no worker has claimed | nothing | never: the user has to ask again |
 //!
@@ -39,10 +39,11 @@ use crate::error::AppError;
 
 /// Timers of a page.
 const TIMERS: u32 = 100;
-/// The newest attempts of a job that are looked at.
+/// The newest attempts of a job that are looked at, and the newest items of what was left out.
 const ATTEMPTS: u32 = 100;
-/// The most occurrences of a job around the last sign of life, and between now and its timer. A pass
-/// dispatches 16 of them at most, and the horizon has room for 14.
+/// The most occurrences of a job from the last sign of life on, and between now and its timer. A pass
+/// dispatches 16 of them at most, and the horizon has room for 14. There are more only if nothing took
+/// messages for hours.
 const OCCURRENCES_MAX: usize = 64;
 /// Messages that are sent together.
 const SENT_TOGETHER: usize = 500;
@@ -173,10 +174,15 @@ impl Repair<'_> {
         let until = if timer.is_spent { DateTime::<Utc>::MAX_UTC } else { due_at };
         let bounds = Bounds { since: snapshot.timing.since, now: self.now, until };
         let spans = spans(self.ports.clock.as_ref());
-        let around = self.beat_at.map(|at| (at - spans.horizon, at + spans.beat_every * 2));
-        for nominal_at in dispatched(&schedule, bounds, around) {
+        let page = PageRequest { from: None, items_max: ATTEMPTS };
+        let left_out = self.ports.store.history.list_left_out(&timer.job.uid, page).await?.items;
+        let is_left_out =
+            |nominal_at| left_out.iter().any(|it| it.contains(timer.generation, nominal_at));
+        let worked_until = self.beat_at.map(|at| at - spans.horizon);
+        for nominal_at in dispatched(&schedule, bounds, worked_until) {
             let attempt = schedule.attempt(timer.generation, nominal_at);
-            if !seen.iter().any(|entry| entry.attempt.is_same(&attempt)) {
+            if !seen.iter().any(|entry| entry.attempt.is_same(&attempt)) && !is_left_out(nominal_at)
+            {
                 self.report.occurrences += 1;
                 self.messages.push(attempt_message(&timer.job, attempt));
             }
@@ -244,15 +250,14 @@ struct Bounds {
     until: DateTime<Utc>,
 }
 
-/// The occurrences that were dispatched and may have to run: those in the time `around` the last sign of
-/// life, the latest one until now, and those from now on. The others fell into the outage, and the
-/// latest one overtakes them.
+/// The occurrences that were dispatched and may not have run: those from `worked_until` on, up to which
+/// workers had certainly worked, the latest one until now, and those from now on.
 ///
 /// History that has expired cannot tell whether an occurrence has run. So none is older than history is.
 fn dispatched(
     schedule: &Schedule,
     Bounds { since, now, until }: Bounds,
-    around: Option<(DateTime<Utc>, DateTime<Utc>)>,
+    worked_until: Option<DateTime<Utc>>,
 ) -> Vec<DateTime<Utc>> {
     let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
     let since = since.max(known_since.unwrap_or(DateTime::<Utc>::MIN_UTC));
@@ -265,10 +270,10 @@ fn dispatched(
             .take(max)
     };
     let latest = latest_until(schedule, since, now).unwrap_or(since);
-    let before = around.into_iter().flat_map(|(first, last)| {
-        from(first.max(since)).take_while(move |at| *at < latest && (makes_up || *at <= last))
-    });
-    before.chain(from(latest)).collect()
+    // After the latest one, if the clock was set back.
+    let first = worked_until.map_or(latest, |worked_until| worked_until.max(since));
+    let before = from(first).take_while(|at| *at < latest);
+    before.chain(from(latest.max(first))).collect()
 }
 
 #[cfg(test)]
@@ -283,20 +288,22 @@ mod tests {
     }
 
     fn found(rule: &serde_json::Value, bounds: [&str; 3]) -> Vec<String> {
-        found_around(rule, bounds, None)
+        found_after(rule, bounds, None)
     }
 
-    fn found_around(
+    fn found_after(
         rule: &serde_json::Value,
         [since, now, until]: [&str; 3],
-        around: Option<[&str; 2]>,
+        worked_until: Option<&str>,
     ) -> Vec<String> {
         let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
         let timetable = Timetable::new(&rule, Some(at("2027-01-01")), at(since)).unwrap();
         let timetable = Schedule::from(timetable);
         let bounds = Bounds { since: at(since), now: at(now), until: at(until) };
-        let around = around.map(|[first, last]| (at(first), at(last)));
-        dispatched(&timetable, bounds, around).into_iter().map(format_instant).collect()
+        dispatched(&timetable, bounds, worked_until.map(at))
+            .into_iter()
+            .map(format_instant)
+            .collect()
     }
 
     #[test]
@@ -312,22 +319,43 @@ mod tests {
         // Nothing from before the timing, and nothing older than history.
         let young = ["2027-03-01T10:01", "2027-03-01T10:01", "2027-03-01T10:10"];
         assert_eq!(found(&minutes, young), ["2027-03-01T10:05:00Z"]);
-        // The last sign of life was at 09:41.
-        let around = Some(["2027-03-01T09:27", "2027-03-01T09:42:40"]);
+        // The last sign of life was at 09:54, and those up to 10:05 were dispatched then.
         assert_eq!(
-            found_around(&minutes, ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:10"], around),
+            found_after(
+                &minutes,
+                ["2027-03-01", "2027-03-01T11:01", "2027-03-01T10:10"],
+                Some("2027-03-01T09:40")
+            ),
             [
-                "2027-03-01T09:30:00Z",
-                "2027-03-01T09:35:00Z",
                 "2027-03-01T09:40:00Z",
+                "2027-03-01T09:45:00Z",
+                "2027-03-01T09:50:00Z",
+                "2027-03-01T09:55:00Z",
                 "2027-03-01T10:00:00Z",
                 "2027-03-01T10:05:00Z"
             ]
         );
-        // It was a moment ago: none is sent twice.
-        let around = Some(["2027-03-01T09:47", "2027-03-01T10:02:40"]);
+        // The clock was set back: workers had worked until 10:54 by the clock before.
         assert_eq!(
-            found_around(&minutes, ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:10"], around),
+            found_after(
+                &minutes,
+                ["2027-03-01", "2027-03-01T01:01", "2027-03-01T11:00"],
+                Some("2027-03-01T10:40")
+            ),
+            [
+                "2027-03-01T10:40:00Z",
+                "2027-03-01T10:45:00Z",
+                "2027-03-01T10:50:00Z",
+                "2027-03-01T10:55:00Z"
+            ]
+        );
+        // It was a moment ago: none is sent twice.
+        assert_eq!(
+            found_after(
+                &minutes,
+                ["2027-03-01", "2027-03-01T10:01", "2027-03-01T10:10"],
+                Some("2027-03-01T09:47")
+            ),
             [
                 "2027-03-01T09:50:00Z",
                 "2027-03-01T09:55:00Z",
@@ -342,8 +370,8 @@ mod tests {
             now: at("2027-03-01T10:01"),
             until: at("2027-03-01T09:55"),
         };
-        let around = Some((at("2027-03-01T09:27"), at("2027-03-01T09:42:40")));
-        let found_all = dispatched(&line.parse().unwrap(), bounds, around);
+        let worked_until = Some(at("2027-03-01T09:27"));
+        let found_all = dispatched(&line.parse().unwrap(), bounds, worked_until);
         assert_eq!(found_all.first().copied(), Some(at("2027-03-01T09:30")));
         assert_eq!(found_all.last().copied(), Some(at("2027-03-01T09:50")));
         assert_eq!(found_all.len(), 5);

@@ -72,16 +72,15 @@ struct Bounds {
     expired: DateTime<Utc>,
 }
 
-/// The last occurrence that may have been dispatched.
+/// The last second of the calendar.
+const LAST_SECOND: i64 = 253_402_300_799;
+
+/// The last occurrence of a job that is checked, all of whose occurrences are dispatched. It may be in
+/// the future: some are dispatched ahead, and a clock may be set back after that.
 #[must_use]
-pub fn last_until_now(
-    timetable: &Schedule,
-    now: DateTime<Utc>,
-    spans: &Spans,
-) -> Option<DateTime<Utc>> {
-    // The clock of the sweeper that dispatched it may be ahead.
-    let until = now + spans.horizon + spans.look_again;
-    latest_until(timetable, timetable.iter().next()?, until)
+pub fn last_occurrence(timetable: &Schedule) -> Option<DateTime<Utc>> {
+    let end = DateTime::from_timestamp(LAST_SECOND, 0)?;
+    latest_until(timetable, timetable.iter().next()?, end)
 }
 
 /// From which time on the attempts must be known, given the last occurrence: as far back as a series of
@@ -134,7 +133,7 @@ pub fn check_finished(
         // What must still fire is decided when the collection is on again.
         return FinishCheck::default();
     };
-    let Some(last) = last_until_now(progress.timetable, now, spans) else {
+    let Some(last) = last_occurrence(progress.timetable) else {
         return FinishCheck { resend: Vec::new(), over: Some(JobState::Completed) };
     };
     let mut seen = HashMap::new();
@@ -482,6 +481,15 @@ mod tests {
         assert_eq!(look(&Case { now: 50, ..case }), (vec![(10, 0)], None));
         let retry = [ended(0, 0, Succeeded), ended(10, 0, Failed), ended(20, 0, Succeeded)];
         assert_eq!(look(&Case { executions: &retry, ..case }), (vec![(10, 1)], None));
+    }
+
+    #[test]
+    fn a_job_does_not_finish_before_what_is_dispatched_after_a_clock_was_set_back() {
+        let executions = [ended(0, 0, Outcome::Succeeded)];
+        for now in [5, -30, -1_000] {
+            let found = look(&Case { executions: &executions, now, ..GOOD });
+            assert_eq!(found, (Vec::new(), None), "{now}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod sent_before;
 mod why;
 
 pub use finish_check::{
-    FinishCheck, JobProgress, check_finished, held_up, last_until_now, seen_from,
+    FinishCheck, JobProgress, check_finished, held_up, last_occurrence, seen_from,
 };
 pub use may_start::{JobStanding, SkipReason, StartCheck, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};

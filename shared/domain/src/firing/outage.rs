@@ -77,6 +77,12 @@ impl Pulse {
             if from < now && now - beat_at > shortest {
                 outages.extend(Outage::within(from, now));
             }
+            // The clock was set back: what it showed before says nothing about the time from now on.
+            // Clocks of several processes differ by less than this.
+            if beat_at > now && (is_start || beat_at - now > spans.outage_min) {
+                let until_now = |it: &Outage| Outage::within(it.from, it.until.min(now));
+                outages = outages.iter().filter_map(until_now).collect();
+            }
         }
         let forgotten = outages.len().saturating_sub(OUTAGES_MAX);
         outages.drain(..forgotten);
@@ -317,6 +323,25 @@ mod tests {
             (900, true, &[(1, 2)]),
         ] {
             assert_eq!(beat(&before, now, is_start), pulse(now, outages), "{now} {is_start}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_leaves_no_outage_in_the_time_that_comes() {
+        let spans = Spans::WORK;
+        let before = pulse(9_000, &[(100, 700), (2_000, 8_000), (8_500, 8_900)]);
+        for (now, is_start, outages) in [
+            (8_999, false, &[(100, 700), (2_000, 8_000), (8_500, 8_900)][..]),
+            // As far as clocks of two processes may differ.
+            (8_400, false, &[(100, 700), (2_000, 8_000), (8_500, 8_900)]),
+            (8_399, false, &[(100, 700), (2_000, 8_000)]),
+            (8_600, true, &[(100, 700), (2_000, 8_000), (8_500, 8_600)]),
+            (5_000, true, &[(100, 700), (2_000, 5_000)]),
+            (5_000, false, &[(100, 700), (2_000, 5_000)]),
+            (50, true, &[]),
+        ] {
+            let after = before.beat(at(now), is_start, &spans);
+            assert_eq!(after, pulse(now, outages), "{now} {is_start}");
         }
     }
 

@@ -9,7 +9,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::permits::Permits;
 use super::priority::{OpenCalls, Priority};
-use crate::store::DynamoStore;
 use crate::table::SharedError;
 
 /// The most requests of a group: several transactions, so that the store prepares one while it
@@ -28,7 +27,7 @@ pub(super) type Call<Q, A> = (Q, Reply<A>);
 /// The answers to a group, in its order.
 type Answers<A> = Pin<Box<dyn Future<Output = Vec<Result<A, StoreError>>> + Send>>;
 /// Performs a group.
-type Perform<Q, A> = fn(Arc<DynamoStore>, Vec<Q>) -> Answers<A>;
+type Perform<S, Q, A> = fn(Arc<S>, Vec<Q>) -> Answers<A>;
 /// Takes a call into a group. It returns the call if the call must wait for the next group.
 type Take<Q, A> = fn(&mut Group<Q, A>, Call<Q, A>) -> Option<Call<Q, A>>;
 
@@ -56,14 +55,15 @@ pub(super) struct Replies<A> {
 }
 
 impl<Q: Send + 'static, A: Clone + Send + 'static> Gathering<Q, A> {
-    pub(super) fn new(
-        store: &Arc<DynamoStore>,
+    pub(super) fn new<S: Send + Sync + 'static>(
+        store: &Arc<S>,
         priority: &Priority,
         take: Take<Q, A>,
-        perform: Perform<Q, A>,
+        perform: Perform<S, Q, A>,
     ) -> Self {
         let (sender, calls) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(gather(store.clone(), calls, priority.clone(), take, perform));
+        let gathering = gather(store.clone(), calls, priority.clone(), take, perform);
+        priority.host.spawn(Box::pin(gathering));
         Self { calls: sender, open: priority.open.clone(), turns: Permits::new(IN_TURN_MAX) }
     }
 
@@ -136,12 +136,12 @@ pub(super) fn add_to_group<Q, A>(group: &mut Group<Q, A>, call: Call<Q, A>) -> O
 }
 
 /// Performs groups until no caller is left.
-async fn gather<Q, A: Clone>(
-    store: Arc<DynamoStore>,
+async fn gather<S, Q, A: Clone>(
+    store: Arc<S>,
     mut calls: mpsc::Receiver<Call<Q, A>>,
     priority: Priority,
     take: Take<Q, A>,
-    perform: Perform<Q, A>,
+    perform: Perform<S, Q, A>,
 ) {
     // Calls that must not be in one group with another call that is in progress.
     let mut held: Vec<Call<Q, A>> = Vec::new();

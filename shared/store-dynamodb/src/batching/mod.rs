@@ -20,6 +20,8 @@
 //! that all calls that have come by then are performed, so the last kind keeps up under any load.
 
 mod gathering;
+mod grouped;
+mod host;
 mod join;
 mod permits;
 mod priority;
@@ -47,6 +49,9 @@ use crate::counters::AskedEvicted;
 use crate::store::DynamoStore;
 use crate::table::SharedError;
 use gathering::{Gathering, add_to_group};
+pub use grouped::{GroupedStore, SnapshotRead};
+use host::TokioHost;
+pub use host::{Host, Running};
 use join::join_updates;
 use priority::Priorities;
 use start_limiter::StartLimiter;
@@ -54,8 +59,8 @@ pub use timer_changes::TimerChanges;
 
 /// A store that gathers concurrent claims, releases, reads, records and counter updates into groups,
 /// and limits how many attempts start at the same moment.
-pub struct BatchingStore {
-    store: Arc<DynamoStore>,
+pub struct BatchingStore<S = DynamoStore> {
+    store: Arc<S>,
     claims: Gathering<ClaimRequest, Claimed>,
     releases: Gathering<Claim, ()>,
     snapshots: Gathering<JobRef, Option<Arc<JobSnapshot>>>,
@@ -67,12 +72,19 @@ pub struct BatchingStore {
     timer_changes: Arc<TimerChanges>,
 }
 
-impl BatchingStore {
-    /// Gathers the calls of a store. It must be made within a runtime; its tasks end when it is
+impl<S: GroupedStore> BatchingStore<S> {
+    /// Gathers the calls of a store. It must be made within a Tokio runtime; its tasks end when it is
     /// dropped.
     #[must_use]
-    pub fn new(store: Arc<DynamoStore>) -> Self {
-        let Priorities { before_actions, records, last } = Priorities::new();
+    pub fn new(store: Arc<S>) -> Self {
+        let host: Arc<dyn Host> = Arc::new(TokioHost::new());
+        Self::on(&host, store)
+    }
+
+    /// Gathers the calls of a store, in tasks on this host.
+    #[must_use]
+    pub fn on(host: &Arc<dyn Host>, store: Arc<S>) -> Self {
+        let Priorities { before_actions, records, last } = Priorities::new(host);
         Self {
             claims: Gathering::new(&store, &before_actions, add_to_group, |store, group| {
                 Box::pin(async move { store.claim_all(&group).await })
@@ -92,10 +104,7 @@ impl BatchingStore {
                 })
             }),
             records: Gathering::new(&store, &records, add_to_group, |store, group| {
-                Box::pin(async move {
-                    let group: Vec<_> = group.iter().map(|(claim, it)| (claim, it)).collect();
-                    store.record_all(&group).await
-                })
+                Box::pin(async move { store.record_all(&group).await })
             }),
             failures: Gathering::new(&store, &last, add_to_group, |store, group| {
                 Box::pin(async move { store.add_failures(&group).await })
@@ -106,12 +115,14 @@ impl BatchingStore {
             evicted: Gathering::new(&store, &last, add_to_group, |store, group| {
                 Box::pin(async move { store.are_evicted(&group).await })
             }),
-            starts: StartLimiter::new(before_actions.open),
+            starts: StartLimiter::new(before_actions),
             timer_changes: Arc::default(),
             store,
         }
     }
+}
 
+impl<S> BatchingStore<S> {
     /// Tells which timers were moved through this store, for a sweeper that waits for the next one.
     #[must_use]
     pub fn timer_changes(&self) -> Arc<TimerChanges> {
@@ -120,7 +131,7 @@ impl BatchingStore {
 }
 
 #[async_trait]
-impl Attempts for BatchingStore {
+impl<S: GroupedStore> Attempts for BatchingStore<S> {
     async fn claim(&self, request: &ClaimRequest) -> Result<Claimed, StoreError> {
         let collection_uid = &request.claim.job.collection_uid;
         self.claims.ask_in_turn(collection_uid, request.clone()).await
@@ -146,7 +157,7 @@ impl Attempts for BatchingStore {
 }
 
 #[async_trait]
-impl Pulses for BatchingStore {
+impl<S: GroupedStore> Pulses for BatchingStore<S> {
     async fn read_pulses(&self) -> Result<PulseRecord, StoreError> {
         self.store.read_pulses().await
     }
@@ -162,7 +173,7 @@ impl Pulses for BatchingStore {
 }
 
 #[async_trait]
-impl Snapshots for BatchingStore {
+impl<S: GroupedStore> Snapshots for BatchingStore<S> {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         self.snapshots.ask_in_turn(&job.collection_uid, job.clone()).await
     }
@@ -192,7 +203,7 @@ impl Snapshots for BatchingStore {
 }
 
 #[async_trait]
-impl Counters for BatchingStore {
+impl<S: GroupedStore> Counters for BatchingStore<S> {
     async fn add(&self, update: &CounterUpdate) -> Result<bool, StoreError> {
         self.updates.ask(update.clone()).await
     }
@@ -210,7 +221,7 @@ impl Counters for BatchingStore {
 }
 
 #[async_trait]
-impl Timers for BatchingStore {
+impl<S: GroupedStore> Timers for BatchingStore<S> {
     fn shards(&self) -> u32 {
         self.store.shards()
     }
@@ -248,7 +259,7 @@ impl Timers for BatchingStore {
 }
 
 #[async_trait]
-impl RetryTimers for BatchingStore {
+impl<S: GroupedStore> RetryTimers for BatchingStore<S> {
     async fn keep(&self, retry: &LongRetry) -> Result<(), StoreError> {
         self.store.keep(retry).await
     }
@@ -263,7 +274,7 @@ impl RetryTimers for BatchingStore {
 }
 
 #[async_trait]
-impl History for BatchingStore {
+impl<S: GroupedStore> History for BatchingStore<S> {
     async fn list(
         &self,
         job_uid: &str,
@@ -291,7 +302,7 @@ impl History for BatchingStore {
 }
 
 #[async_trait]
-impl Removal for BatchingStore {
+impl<S: GroupedStore> Removal for BatchingStore<S> {
     async fn purge(&self, collection_uid: &str) -> Result<bool, StoreError> {
         self.store.purge(collection_uid).await
     }

@@ -1,11 +1,14 @@
 //! Which calls go first when the store is busy.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+
+use super::host::Host;
 
 /// How long a group waits for calls of a higher priority: far less than a lease, and about as long
 /// as the reads of ten thousand attempts take.
@@ -28,6 +31,8 @@ pub(super) struct Priority {
     pub(super) open: Arc<OpenCalls>,
     /// The open calls of higher priorities.
     higher: Vec<Arc<OpenCalls>>,
+    /// Runs the tasks of its kinds.
+    pub(super) host: Arc<dyn Host>,
 }
 
 /// Counts calls that are open.
@@ -41,12 +46,17 @@ pub(super) struct OpenCalls {
 pub(super) struct OpenCall(Arc<OpenCalls>);
 
 impl Priorities {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(host: &Arc<dyn Host>) -> Self {
         let (urgent, recording) = (Arc::<OpenCalls>::default(), Arc::<OpenCalls>::default());
+        let priority = |open: &Arc<OpenCalls>, higher: &[&Arc<OpenCalls>]| Priority {
+            open: open.clone(),
+            higher: higher.iter().copied().cloned().collect(),
+            host: host.clone(),
+        };
         Self {
-            before_actions: Priority { open: urgent.clone(), higher: Vec::new() },
-            records: Priority { open: recording.clone(), higher: vec![urgent.clone()] },
-            last: Priority { open: Arc::default(), higher: vec![urgent, recording] },
+            before_actions: priority(&urgent, &[]),
+            records: priority(&recording, &[&urgent]),
+            last: priority(&Arc::default(), &[&urgent, &recording]),
         }
     }
 }
@@ -55,12 +65,12 @@ impl Priority {
     /// Waits until no call of a higher priority is open, at most [`YIELD_MAX`]. False if one still
     /// is.
     pub(super) async fn turn(&self) -> bool {
-        let turn = async {
+        let turn = pin!(async {
             for open in &self.higher {
                 open.none().await;
             }
-        };
-        timeout(YIELD_MAX, turn).await.is_ok()
+        });
+        matches!(select(turn, self.host.sleep(YIELD_MAX)).await, Either::Left(_))
     }
 }
 

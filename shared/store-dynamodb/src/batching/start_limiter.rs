@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
 
+use super::host::Host;
 use super::permits::{Permit, Permits};
-use super::priority::OpenCalls;
+use super::priority::{OpenCalls, Priority};
 
 /// The most attempts that start at a time. One collection alone gets seven eighths of them: as many
 /// requests as keep a target on the same machine busy.
@@ -33,16 +33,18 @@ pub(super) struct StartLimiter {
     /// While an attempt waits for its permit, calls of lower priorities wait, too.
     waiting: Arc<OpenCalls>,
     started: Started,
-    expiries: mpsc::UnboundedSender<(Instant, String)>,
+    /// When permits expire, and whose.
+    expiries: mpsc::UnboundedSender<(Duration, String)>,
+    host: Arc<dyn Host>,
 }
 
 impl StartLimiter {
-    /// It must be made within a runtime, where its task runs until it is dropped.
-    pub(super) fn new(waiting: Arc<OpenCalls>) -> Self {
+    /// Its task runs on the host of this priority until it is dropped.
+    pub(super) fn new(Priority { open: waiting, host, .. }: Priority) -> Self {
         let (expiries, expiring) = mpsc::unbounded_channel();
         let started = Started::default();
-        tokio::spawn(expire(started.clone(), expiring));
-        Self { permits: Permits::new(STARTS_MAX), waiting, started, expiries }
+        host.spawn(Box::pin(expire(started.clone(), expiring, host.clone())));
+        Self { permits: Permits::new(STARTS_MAX), waiting, started, expiries, host }
     }
 
     /// Waits for a permit for an attempt of a collection. `None` if the limiter is gone: then nothing
@@ -58,7 +60,7 @@ impl StartLimiter {
         let replaced = lock(&self.started).insert(claim_id.to_owned(), permit);
         drop(replaced);
         // If the task is gone, the permit goes with the limiter.
-        let _ = self.expiries.send((Instant::now() + START_PERMIT_MAX, claim_id.to_owned()));
+        let _ = self.expiries.send((self.host.elapsed() + START_PERMIT_MAX, claim_id.to_owned()));
     }
 
     /// Gives back the permit of an attempt that has ended.
@@ -70,10 +72,14 @@ impl StartLimiter {
 
 /// Gives back permits that expire. All last equally long, so they expire in the order in which they
 /// were granted.
-async fn expire(started: Started, mut expiring: mpsc::UnboundedReceiver<(Instant, String)>) {
+async fn expire(
+    started: Started,
+    mut expiring: mpsc::UnboundedReceiver<(Duration, String)>,
+    host: Arc<dyn Host>,
+) {
     while let Some((expires_at, claim_id)) = expiring.recv().await {
         if lock(&started).contains_key(&claim_id) {
-            sleep_until(expires_at).await;
+            host.sleep(expires_at.saturating_sub(host.elapsed())).await;
             let permit = lock(&started).remove(&claim_id);
             drop(permit);
         }
@@ -86,7 +92,16 @@ fn lock(started: &Started) -> MutexGuard<'_, HashMap<String, Permit>> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
+    use super::super::host::TokioHost;
+    use super::super::priority::Priorities;
     use super::*;
+
+    fn limiter() -> StartLimiter {
+        let host: Arc<dyn Host> = Arc::new(TokioHost::new());
+        StartLimiter::new(Priorities::new(&host).before_actions)
+    }
 
     /// Starts attempts of a collection until one has to wait. Returns how many have started.
     async fn start(limiter: &StartLimiter, collection: &str) -> usize {
@@ -104,7 +119,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_permit_is_given_back_when_its_attempt_ends_or_after_its_time() {
-        let limiter = StartLimiter::new(Arc::default());
+        let limiter = limiter();
         assert_eq!(start(&limiter, "a").await, 252);
         let since = Instant::now();
         limiter.end("a7");
@@ -122,7 +137,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_burst_of_one_collection_leaves_permits_for_another() {
-        let limiter = StartLimiter::new(Arc::default());
+        let limiter = limiter();
         start(&limiter, "burst").await;
         let since = Instant::now();
         let permit = limiter.permit("other").await;
