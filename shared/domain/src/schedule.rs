@@ -20,6 +20,8 @@ use crate::policies::{Policies, UnreadableWord};
 
 /// The first word of a line with policies.
 const WITH_POLICIES: &str = "2 ";
+/// The first word of a line without.
+const WITHOUT_POLICIES: &str = "1 ";
 
 /// When a job fires, and its policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// Whether a timer's line has policies, whether or not this version knows them.
+    #[must_use]
+    pub fn has_policies(line: &str) -> bool {
+        !line.starts_with(WITHOUT_POLICIES)
+    }
+
     /// The first attempt at an occurrence.
     #[must_use]
     pub fn attempt(&self, generation: u64, nominal_at: DateTime<Utc>) -> Attempt {

@@ -407,7 +407,11 @@ impl Memory {
                 key,
                 ExecutionItem {
                     // When it was sent is in the message alone.
-                    attempt: Attempt { sent_late_at: None, ..claim.attempt.clone() },
+                    attempt: Attempt {
+                        sent_late_at: None,
+                        under_policy: false,
+                        ..claim.attempt.clone()
+                    },
                     claim_id: claim.claim_id.clone(),
                     lease_until: claim.lease_until,
                     claims: 1,
