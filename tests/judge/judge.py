@@ -107,6 +107,17 @@ class Plan:
         extensions = properties.get("minutehand") or {}
         self.pauses_after = (extensions.get("pauseOnFailure") or {}).get("after")
         self.epoch = epoch
+        policies = properties.get("minutehand") or {}
+        catch_up = policies.get("catchUp") or {"policy": "last"}
+        # Of the occurrences of an outage so many of the latest run, and none that is older than this.
+        self.made_up, self.made_up_within = {
+            "last": (1, NEVER),
+            "none": (0, NEVER),
+            "all": (int(catch_up.get("max", 100)), seconds(catch_up.get("window", "P1D")) * SECOND),
+        }[catch_up["policy"]]
+        lateness, jitter = policies.get("maxLateness"), policies.get("jitter")
+        self.lateness = seconds(lateness) * SECOND if lateness else None
+        self.jitter = seconds(jitter["window"]) * SECOND if jitter else 0
 
     def rule(self, anchor):
         return Rule(self.recurrence, self.start, anchor - self.epoch) if self.recurrence else None
@@ -116,7 +127,7 @@ class Plan:
             return False
         starts = [it.start and read_date(it.start, UTC) for it in (self, other)]
         rules = not self.recurrence or self.rule(0) == other.rule(0)
-        return starts[0] == starts[1] and rules
+        return starts[0] == starts[1] and rules and self.jitter == other.jitter
 
     def occurrences(self, anchor, since, used):
         """The instants, in the time of the log."""
@@ -149,6 +160,13 @@ class Timing:
 
     def next(self, nominal):
         return next((at for at in self.until(NEVER) if at > nominal), NEVER)
+
+    def makes_up(self, nominal, until):
+        """Whether an occurrence of an outage runs after it."""
+        if not self.plan.recurrence:
+            return True
+        newer = sum(1 for at in self.until(until + 1) if at > nominal)
+        return newer < self.plan.made_up and until - nominal <= self.plan.made_up_within
 
 
 class Job:
@@ -493,23 +511,30 @@ class Judge:
         return any(start <= self.reach(due, is_lost) and end + self.skew() >= due
                    for start, end, _ in collection.offs)
 
-    def outages(self, nominal, sent):
+    def outages(self, nominal, sent, within=0):
         """The outages around an occurrence: for sweepers when it is due, unless it was sent before; for
         workers when it is sent, if that is later. The message that ends a silence of workers is not in
         it."""
         late = sent if nominal < sent < NEVER else None
         ready = {"sweepers": nominal, "workers": late + CLOCKS if late else nominal}
         return [(start, until) for of, gaps in self.gaps.items() for start, until in gaps
-                if start <= ready[of] <= until and not (of == "sweepers" and sent < start)]
+                if start <= ready[of] + within and ready[of] <= until
+                and not (of == "sweepers" and sent < start)]
 
     def is_overtaken(self, timing, nominal, sent):
-        """Whether it was in an outage when it was ready, and its successor due before that ended."""
-        successor = timing.next(nominal)
-        if any(successor <= until + SECOND for _, until in self.outages(nominal, sent)):
+        """Whether it was in an outage when it was ready, and its job does not make up for it."""
+        around = self.outages(nominal, sent, timing.plan.jitter)
+        if any(not timing.makes_up(nominal, until + SECOND) for _, until in around):
             return True
+        successor = timing.next(nominal)
         ats = (self.due_at(timing, nominal), self.due_before(timing, nominal, NEVER))
         return any(start <= at <= end and successor <= until + SECOND
                    for at in ats for pauses in self.silences.values() for start, _, end, until in pauses)
+
+    def is_too_late(self, timing, nominal):
+        """Whether an occurrence is left out of a job with a latest start. A row for an outage may take
+        the place of one that begins with the same occurrence."""
+        return timing.plan.lateness is not None and self.is_left_out(timing, nominal)
 
     def is_touched(self, timing):
         job = timing.job
@@ -541,6 +566,7 @@ class Judge:
             or self.is_off(timing.job.collection, self.due_at(timing, nominal), is_lost) \
             or self.is_before_on(timing.job.collection, nominal, at) \
             or self.is_overtaken(timing, nominal, attempt.sent if attempt else NEVER) \
+            or self.is_too_late(timing, nominal) \
             or self.may_be_lost(attempt, timing, nominal)
 
     def is_left_out(self, timing, nominal):
@@ -593,7 +619,7 @@ class Judge:
                     self.bad("left out without a word", timing.job.uid, nominal)
 
     def left_out(self):
-        """What the history says was left out fell into an outage that it names rightly."""
+        """What the history says was left out fell into an outage that it names rightly, or was too late."""
         for row in self.end["left_out"]:
             job = self.jobs.get(row["job"])
             of_token = [it for it in job.timings if row["timing"] in it.tokens] if job else []
@@ -601,6 +627,11 @@ class Judge:
                 self.bad("left out of no timing", row["job"], row["first"])
                 continue
             timing, skew = of_token[0], self.skew()
+            if row["reason"] == "tooLate":
+                late = [plan.lateness for _, plan in job.plans if plan.lateness is not None]
+                if not late or row["at"] - row["first"] <= min(late) or row["first"] != row["last"]:
+                    self.bad("left out as too late, and was not", row["job"], row["first"])
+                continue
             gaps = [gap for gaps in self.gaps.values() for gap in gaps]
             gaps += [pause[1::2] for pauses in self.silences.values() for pause in pauses]
             is_known = any(start - skew <= row["from"] and row["until"] <= until + skew
@@ -611,9 +642,10 @@ class Judge:
             if len(occurrences) != row["occurrences"] or not occurrences \
                     or occurrences[0] != row["first"] or occurrences[-1] != row["last"]:
                 self.bad("left out, and counted wrong", row["job"], row["first"])
-            if row["first"] < row["from"] and row["first"] != row["last"]:
+            if row["first"] + timing.plan.jitter < row["from"] and row["first"] != row["last"]:
                 self.bad("left out, and due before the outage", row["job"], row["first"])
-            if timing.next(row["last"]) > row["until"]:
+            until = row["until"]
+            if row["last"] > until or timing.makes_up(row["last"], until):
                 self.bad("left out, and the last in the outage", row["job"], row["last"])
 
     def policies(self, it):
@@ -731,21 +763,32 @@ class Judge:
                 self.bad("late", it.id, at)
 
     def made_up(self, it, line, timing):
-        """Of the occurrences in an outage only the last one runs."""
-        successor = timing.next(it.nominal)
+        """Of the occurrences in an outage only those run that the job makes up for."""
+        lateness = timing.plan.lateness
+        if lateness is not None and line["due"] is not None and len(timing.job.plans) == 1 \
+                and line["clock"] - line["due"] > lateness + SECOND:
+            self.bad("started too late", it.id, line["at"])
+        if line["due"] is not None and timing.plan.jitter \
+                and not it.nominal <= line["due"] < it.nominal + timing.plan.jitter:
+            self.bad("starts outside of its window", it.id, line["at"])
         for of, gaps in self.gaps.items():
             for start, until in gaps:
                 # Of several messages any may be the one. A sweeper that died after it sent the first does
                 # not know of it. But what is sent when the outage is over is not the first.
                 before = [at for at in it.sendings if at <= line["at"]]
-                in_time = [at for at in before if at <= until] or before
-                sent = NEVER if not in_time else min(in_time) if of == "sweepers" else max(in_time)
-                ready = sent + CLOCKS if it.nominal < sent < NEVER else it.nominal
-                if (start, until) not in self.outages(it.nominal, sent):
-                    continue
-                is_after = line["clock"] >= until and line["clock"] - ready > OUTAGE
-                if is_after and ready > start + BEATS and successor <= until - SECOND:
-                    self.bad("made up for, and not the last of an outage", it.id, line["at"])
+                in_time = [at for at in before if at <= until] or before or [NEVER]
+                sent = [min(in_time)] if of == "sweepers" else in_time
+                if all(self.is_against(it, line, timing, (start, until), at) for at in sent):
+                    self.bad("made up for, against the policy", it.id, line["at"])
+
+    def is_against(self, it, line, timing, gap, sent):
+        """Whether a call of a message of this time makes up for what it should not."""
+        start, until = gap
+        due = max(it.nominal, line["due"])
+        ready = sent + CLOCKS if due < sent < NEVER else due
+        is_after = line["clock"] >= until and line["clock"] - ready > OUTAGE
+        return gap in self.outages(it.nominal, sent) and is_after and ready > start + BEATS \
+            and not timing.makes_up(it.nominal, until - SECOND)
 
     def made_up_on_machine(self, it, line, timing):
         """While no process ran, neither sweeper nor workers did."""
@@ -848,7 +891,8 @@ class Judge:
                 again = self.due_before(timing, it.nominal, NEVER) if timing else due
                 is_cut = timing is not None and timing.ended != NEVER or job and job.gone != NEVER
                 is_over = not it.is_run and timing is not None and it.role == "main" \
-                    and it.number == 0 and self.is_overtaken(timing, it.nominal, it.sent)
+                    and it.number == 0 and (self.is_overtaken(timing, it.nominal, it.sent)
+                                            or self.is_too_late(timing, it.nominal))
                 is_off = self.is_off(job.collection, due) or self.is_off(job.collection, again)
                 if not (is_cut or is_over or it.is_dead or is_off):
                     self.bad("never recorded", it.id)

@@ -12,11 +12,11 @@ pub(crate) static FILES: [File; 5] = [
         is_hashed: true,
     },
     File {
-        name: "app.34391af56713.js",
-        bytes: include_bytes!("../dist/app.34391af56713.js"),
-        gzip: include_bytes!("../dist/app.34391af56713.js.gz"),
+        name: "app.c947f2f03a2b.js",
+        bytes: include_bytes!("../dist/app.c947f2f03a2b.js"),
+        gzip: include_bytes!("../dist/app.c947f2f03a2b.js.gz"),
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"34391af567131164293c815c595dcb4d\"",
+        etag: "\"c947f2f03a2b0a5e40119487ace48d32\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         gzip: include_bytes!("../dist/index.html.gz"),
         content_type: "text/html; charset=utf-8",
-        etag: "\"0cee94b68da7ac7299e1cb259bdb00da\"",
+        etag: "\"b021819b74aaae533e229fff282dff50\"",
         is_hashed: false,
     },
     File {

@@ -116,6 +116,9 @@ pub struct Attempt {
     /// When it was first sent, if it was due before. An outage that was over by then is no reason why
     /// it is late.
     pub sent_late_at: Option<DateTime<Utc>>,
+    /// Whether its job had policies when it was sent. A worker of a version that knows none leaves its
+    /// message to a newer one.
+    pub under_policy: bool,
 }
 
 impl Attempt {
@@ -131,6 +134,7 @@ impl Attempt {
             due_at,
             is_long: false,
             sent_late_at: None,
+            under_policy: false,
         }
     }
 
@@ -146,6 +150,15 @@ impl Attempt {
     pub fn ready_at(&self) -> DateTime<Utc> {
         let sent_at = self.sent_late_at.and_then(|sent_at| sent_at.checked_add_signed(CLOCKS));
         sent_at.map_or(self.due_at, |sent_at| sent_at.max(self.due_at))
+    }
+
+    /// Whether it has the identity of another attempt of its job.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.generation == other.generation
+            && self.occurrence == other.occurrence
+            && self.role == other.role
+            && self.number == other.number
     }
 
     /// Tells it from the other attempts of its job. The times are not part of the identity, and neither

@@ -116,9 +116,9 @@ impl Backoff {
         let retry_after = fields.object("retryAfter")?;
         Ok(Self {
             growth,
-            max_interval: read_wait(fields, "maxInterval", WAIT_MAX)?,
+            max_interval: fields.bounded_span("maxInterval", [SECOND, WAIT_MAX])?,
             jitter: fields.one_of("jitter", read_jitter, "none, full")?,
-            max_elapsed: read_wait(fields, "maxElapsed", WAIT_MAX)?,
+            max_elapsed: fields.bounded_span("maxElapsed", [SECOND, WAIT_MAX])?,
             retry_after: retry_after.map(|fields| RetryAfter::read(&fields)).transpose()?,
         })
     }
@@ -200,25 +200,16 @@ impl Backoff {
 
 impl RetryAfter {
     fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
-        Ok(Self { honour: fields.flag("honour")?, max: read_wait(fields, "max", RETRY_AFTER_MAX)? })
+        Ok(Self {
+            honour: fields.flag("honour")?,
+            max: fields.bounded_span("max", [SECOND, RETRY_AFTER_MAX])?,
+        })
     }
 
     fn write(self) -> ObjectBuilder {
         let mut document = ObjectBuilder::default();
         document.maybe("honour", self.honour).duration("max", self.max);
         document
-    }
-}
-
-/// A wait from a second to `max`. The bounds are limits, so they do not apply to a stored document.
-fn read_wait(fields: &Fields<'_>, name: &str, max: Span) -> Result<Option<Span>, Refusal> {
-    let span = fields.span(name)?;
-    let is_wrong = |span: &Span| *span < SECOND || *span > max;
-    match span {
-        Some(span) if fields.limiting_plan().is_some() && is_wrong(&span) => {
-            Err(fields.wrong_as(name, &span.to_string(), &format!("use {SECOND} to {max}")))
-        }
-        _ => Ok(span),
     }
 }
 

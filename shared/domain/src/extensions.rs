@@ -10,9 +10,11 @@ use recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};
+use crate::duration::Span;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
+use crate::policies::{CATCH_UP, CatchUp, JITTER, read_jitter, read_max_lateness, write_jitter};
 use crate::refusal::Refusal;
 use crate::sign::{SIGN, Signing};
 
@@ -24,6 +26,12 @@ pub const EXTENSIONS: &str = "minutehand";
 pub struct JobExtensions {
     /// How the wait before a retry grows, spreads and ends.
     pub retry: Option<Backoff>,
+    /// Which occurrences of a known outage run after it.
+    pub catch_up: Option<CatchUp>,
+    /// How late the first attempt at an occurrence may start.
+    pub max_lateness: Option<Span>,
+    /// Within which time after their instants occurrences start.
+    pub jitter: Option<Span>,
     /// The secrets that sign its requests.
     pub sign: Option<Signing>,
     /// After how many failures the job pauses.
@@ -45,6 +53,9 @@ pub struct CollectionExtensions {
 impl JobExtensions {
     pub(crate) const SHAPE: Shape = Object(&[
         ("retry", BACKOFF),
+        ("catchUp", CATCH_UP),
+        ("maxLateness", Leaf),
+        ("jitter", JITTER),
         ("sign", SIGN),
         ("pauseOnFailure", PAUSE_ON_FAILURE),
         ("paused", PAUSED),
@@ -52,10 +63,14 @@ impl JobExtensions {
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let (retry, sign) = (fields.object("retry")?, fields.object("sign")?);
+        let (catch_up, jitter) = (fields.object("catchUp")?, fields.object("jitter")?);
         let pause = fields.object("pauseOnFailure")?;
         let paused = fields.object("paused")?;
         Ok(Self {
             retry: retry.map(|retry| Backoff::read(&retry)).transpose()?,
+            catch_up: catch_up.map(|catch_up| CatchUp::read(&catch_up)).transpose()?,
+            max_lateness: read_max_lateness(fields)?,
+            jitter: jitter.map(|jitter| read_jitter(&jitter)).transpose()?,
             sign: sign.map(|sign| Signing::read(&sign)).transpose()?,
             pause_on_failure: pause.map(|pause| PauseOnFailure::read(&pause)).transpose()?,
             paused: paused.map(|paused| Paused::read(&paused)).transpose()?.flatten(),
@@ -63,10 +78,13 @@ impl JobExtensions {
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { retry, sign, pause_on_failure, paused } = self;
+        let Self { retry, catch_up, max_lateness, jitter, sign, pause_on_failure, paused } = self;
         let mut document = ObjectBuilder::default();
         document
             .object("retry", retry.as_ref().map(Backoff::write))
+            .object("catchUp", catch_up.map(CatchUp::write))
+            .duration("maxLateness", *max_lateness)
+            .object("jitter", jitter.map(write_jitter))
             .object("sign", sign.as_ref().map(Signing::write))
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
             .object("paused", paused.as_ref().map(Paused::write));

@@ -1,8 +1,10 @@
 //! How many occurrences fall due in each step of a time, for calendars.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use recurrence::WrittenDate;
 use recurrence::zone::Zone;
-use recurrence::{Timetable, WrittenDate};
+
+use crate::schedule::Schedule;
 
 /// The length of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +101,7 @@ fn start_of_day(at: DateTime<Utc>, n: i32, zone: Option<&Zone>) -> Option<DateTi
 
 /// Adds the occurrences of a timetable to the counts of the steps between bounds, and answers how many
 /// times it looked for one.
-pub fn add_load(timetable: &Timetable, bounds: &[DateTime<Utc>], counts: &mut [u64]) -> u64 {
+pub fn add_load(timetable: &Schedule, bounds: &[DateTime<Utc>], counts: &mut [u64]) -> u64 {
     let (Some(first), Some(last)) = (bounds.first(), bounds.last()) else {
         return 0;
     };
@@ -124,7 +126,7 @@ pub fn add_load(timetable: &Timetable, bounds: &[DateTime<Utc>], counts: &mut [u
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule};
+    use recurrence::{Recurrence, Rule, Timetable};
     use serde_json::{Value, json};
 
     use super::*;
@@ -133,9 +135,9 @@ mod tests {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
     }
 
-    fn timetable(rule: &Value) -> Timetable {
+    fn timetable(rule: &Value) -> Schedule {
         let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
-        Timetable::new(&rule, Some(at("2027-01-01")), at("2027-01-01")).unwrap()
+        Timetable::new(&rule, Some(at("2027-01-01")), at("2027-01-01")).unwrap().into()
     }
 
     #[test]

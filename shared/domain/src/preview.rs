@@ -2,7 +2,16 @@
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use recurrence::{ClockChange, Recurrence, Refused, Rule, Timetable, read_start_time};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::document::{JOB, canonical_names};
+use crate::duration::Span;
+use crate::extensions::{EXTENSIONS, JobExtensions};
+use crate::json::{Fields, Reading};
+use crate::plan::Plan;
+use crate::policies::Policies;
+use crate::refusal::Refusal;
+use crate::schedule::Schedule;
 
 /// How far ahead [`clock_changes`] looks.
 const CHANGES_WITHIN: TimeDelta = TimeDelta::days(10 * 366);
@@ -18,6 +27,8 @@ pub struct WrittenTiming {
     pub start_time: Option<DateTime<Utc>>,
     /// The rule; `None` if the job runs once.
     pub rule: Option<Rule>,
+    /// Its extensions, policies among them.
+    pub extensions: Option<JobExtensions>,
     /// Whether the job is disabled.
     pub is_disabled: bool,
 }
@@ -31,6 +42,9 @@ pub enum NoTiming {
     /// The timing is refused.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// An extension is refused.
+    #[error(transparent)]
+    Extension(#[from] Refusal),
 }
 
 impl WrittenTiming {
@@ -62,16 +76,26 @@ impl WrittenTiming {
         Err(NoTiming::NotAJob(why))
     }
 
-    /// The occurrences of the job if it is created, or its timing changes, at `now`.
+    /// The occurrences of the job if it is created, or its timing changes, at `now`. Its jitter is left
+    /// aside, because the starts depend on an identifier that it does not have yet.
     ///
     /// # Errors
     ///
-    /// If the rule never occurs.
-    pub fn timetable(&self, now: DateTime<Utc>) -> Result<Timetable, Refused> {
-        match &self.rule {
-            Some(rule) => Timetable::new(rule, self.start_time, now),
-            None => Ok(Timetable::once(self.start_time, now)),
-        }
+    /// If the rule never occurs, or a policy does not fit it.
+    pub fn schedule(&self, now: DateTime<Utc>) -> Result<Schedule, NoTiming> {
+        let timetable = match &self.rule {
+            Some(rule) => Timetable::new(rule, self.start_time, now)?,
+            None => Timetable::once(self.start_time, now),
+        };
+        let policies = Policies::of(self.extensions.as_ref(), "");
+        policies.check(timetable.smallest_gap())?;
+        Ok(Schedule { timetable, policies: Policies { jitter: None, ..policies } })
+    }
+
+    /// Within which time after its instant each occurrence starts; `None` is at the instant.
+    #[must_use]
+    pub fn starts_within(&self) -> Option<Span> {
+        self.extensions.as_ref()?.jitter
     }
 
     fn of_properties(properties: &Map<String, Value>) -> Result<Self, NoTiming> {
@@ -80,6 +104,7 @@ impl WrittenTiming {
         let state = property(properties, "state").and_then(Value::as_str);
         Ok(Self {
             is_disabled: state.is_some_and(|state| state.eq_ignore_ascii_case("disabled")),
+            extensions: property(properties, EXTENSIONS).map(extensions).transpose()?,
             ..Self::new(recurrence.as_ref(), property(properties, "startTime"))?
         })
     }
@@ -98,8 +123,14 @@ impl WrittenTiming {
         if let Some(rule) = &rule {
             rule.check_start(start_time)?;
         }
-        Ok(Self { start_time, rule, is_disabled: false })
+        Ok(Self { start_time, rule, extensions: None, is_disabled: false })
     }
+}
+
+fn extensions(sent: &Value) -> Result<JobExtensions, Refusal> {
+    let document = canonical_names(json!({"properties": {EXTENSIONS: sent}}), JOB)?;
+    let sent = document.pointer("/properties/minutehand").unwrap_or(&Value::Null);
+    JobExtensions::read(&Fields::new(EXTENSIONS, sent, Reading::Request(Plan::Standard))?)
 }
 
 /// Finds a property in any case. `null` counts as absent.
@@ -235,7 +266,7 @@ mod tests {
     }
 
     fn timetable(job: &Value) -> Timetable {
-        WrittenTiming::read(job).unwrap().timetable(at("2027-01-01")).unwrap()
+        WrittenTiming::read(job).unwrap().schedule(at("2027-01-01")).unwrap().timetable
     }
 
     #[test]

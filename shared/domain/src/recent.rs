@@ -9,7 +9,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::attempt::{Attempt, Outcome, Record, Then};
-use crate::firing::{LATE, LeftOut, SkipReason};
+use crate::firing::{LATE, LeftOut, LeftOutReason, SkipReason};
 use crate::tick::{from_ticks, ticks};
 
 /// How many results are remembered.
@@ -242,7 +242,10 @@ impl From<&LeftOut> for LastSkip {
             first: left_out.first,
             last: left_out.last,
             occurrences: u32::try_from(left_out.occurrences).unwrap_or(u32::MAX),
-            reason: SkipReason::Overtaken,
+            reason: match left_out.reason {
+                LeftOutReason::Outage(_) => SkipReason::Overtaken,
+                LeftOutReason::TooLate => SkipReason::TooLate,
+            },
         }
     }
 }

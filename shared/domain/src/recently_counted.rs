@@ -25,6 +25,8 @@ use crate::ids::fnv1a;
 
 /// A list that would be longer than this is cut.
 pub const REMEMBERED_MAX: usize = 48;
+/// So many fewer fit into the timer of a job with policies, which has them in its line.
+const POLICIES_INSTEAD_OF: usize = 10;
 /// How many attempts a list that is cut still remembers. The others cost one write together.
 const REMEMBERED_MIN: usize = 8;
 
@@ -44,6 +46,8 @@ pub struct RecentlyCounted {
     floor: Option<i64>,
     /// What ended at or before this time is presumed to be counted.
     presumed: Option<i64>,
+    /// Whether it shares the timer with policies.
+    is_beside_policies: bool,
 }
 
 /// An attempt that was counted. Ends are in milliseconds since 1970.
@@ -87,6 +91,12 @@ impl RecentlyCounted {
         if end <= self.floor { IsCounted::IfEvicted } else { IsCounted::No }
     }
 
+    /// The same list in the timer of a job with policies.
+    #[must_use]
+    pub fn beside_policies(self) -> Self {
+        Self { is_beside_policies: true, ..self }
+    }
+
     /// Adds an attempt.
     pub fn add(&mut self, attempt: &Attempt, ended_at: Option<DateTime<Utc>>) {
         self.recent.push(Entry { id: short_id(attempt), ended: end_of(attempt, ended_at) });
@@ -96,7 +106,12 @@ impl RecentlyCounted {
     /// this list is: it is counted already.
     #[must_use = "what is evicted must be stored"]
     pub fn make_room(&mut self, attempts: usize) -> Option<Evicted> {
-        if self.recent.len() + attempts <= REMEMBERED_MAX {
+        let max = if self.is_beside_policies {
+            REMEMBERED_MAX - POLICIES_INSTEAD_OF
+        } else {
+            REMEMBERED_MAX
+        };
+        if self.recent.len() + attempts <= max {
             return None;
         }
         let evicted = self.recent.len().saturating_sub(REMEMBERED_MIN);
@@ -158,7 +173,7 @@ impl RecentlyCounted {
         let (hash, presumed) = read_checksum(checksum)?;
         let is_own = hash == Some(fnv1a(bytes));
         let presumed = if is_own { presumed } else { presumed.max(floor) };
-        Some(Self { recent: recent.collect(), floor, presumed })
+        Some(Self { recent: recent.collect(), floor, presumed, ..Self::default() })
     }
 }
 

@@ -1,14 +1,17 @@
 //! When a job fires, and how a change of the job affects that.
 //!
 //! A [`Timing`] is stored beside the definition. It says where the timetable begins, since when
-//! occurrences count, and how many of the count are used up. Three changes affect it: another
-//! `startTime`, another recurrence, and enabling or disabling the job. Any other change leaves the
-//! timing, and so the messages that are already sent, as they are.
+//! occurrences count, and how many of the count are used up. Four changes affect it: another
+//! `startTime`, another recurrence, another `jitter`, and enabling or disabling the job. Any other
+//! change leaves the timing, and so the messages that are already sent, as they are.
 
 use chrono::{DateTime, Utc};
 use recurrence::{Refused, Rule, Start, Timetable};
 
+use crate::duration::Span;
 use crate::job::{JobDefinition, Switch};
+use crate::policies::Policies;
+use crate::schedule::Schedule;
 
 /// The stored part of a job's timetable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +58,8 @@ impl Timing {
     /// If the old definition has no timetable, although it had one when it was accepted.
     pub fn changed(
         &self,
-        old: &JobDefinition,
-        new: &JobDefinition,
+        [old, new]: [&JobDefinition; 2],
+        job_uid: &str,
         now: DateTime<Utc>,
     ) -> Result<Change, Refused> {
         let next = self.generation + 1;
@@ -64,6 +67,13 @@ impl Timing {
             return Ok(Change::Becomes(Self::starting(next, new, now)));
         }
         Ok(match (old.switch, new.switch) {
+            (Switch::Enabled, Switch::Enabled) if jitter(old) != jitter(new) => {
+                let Some(since) = self.since_next_start(old, job_uid, now)? else {
+                    return Ok(Change::Keeps);
+                };
+                let used = self.used_at(old, since)?;
+                Change::Becomes(Self { generation: next, used, since, ..*self })
+            }
             (Switch::Enabled, Switch::Enabled) | (Switch::Disabled, Switch::Disabled) => {
                 Change::Keeps
             }
@@ -105,11 +115,43 @@ impl Timing {
         }
     }
 
+    /// The schedule of the job: its timetable, and its policies.
+    ///
+    /// # Errors
+    ///
+    /// As [`timetable`](Self::timetable).
+    pub fn schedule(
+        &self,
+        job: &JobDefinition,
+        job_uid: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Schedule, Refused> {
+        let timetable = self.timetable(job, now)?;
+        Ok(Schedule { timetable, policies: Policies::of(job.extensions.as_ref(), job_uid) })
+    }
+
+    /// From when on occurrences count if only their starts change: an occurrence whose instant has
+    /// passed, and whose start has not, is still to come. `None` if nothing is still to come.
+    fn since_next_start(
+        &self,
+        job: &JobDefinition,
+        job_uid: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<DateTime<Utc>>, Refused> {
+        let next = self.schedule(job, job_uid, now)?.starting_from(now);
+        Ok(next.map(|next| next.min(now).max(self.since)))
+    }
+
     /// The occurrences of the count that have fallen due, including those that an outage skipped.
     fn used_at(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<u32, Refused> {
         let fallen_due = self.timetable(job, now)?.count_before(now);
         Ok(self.used.saturating_add(u32::try_from(fallen_due).unwrap_or(u32::MAX)))
     }
+}
+
+/// The window over which the starts of a job are spread.
+fn jitter(job: &JobDefinition) -> Option<Span> {
+    job.extensions.as_ref()?.jitter
 }
 
 fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {
@@ -159,7 +201,7 @@ mod tests {
         // The same rule in other words.
         let new =
             job(r#"{"recurrence":{"frequency":"Daily","interval":1,"count":5,"schedule":{}}}"#);
-        assert_eq!(timing.changed(&old, &new, at("2027-01-03T08:00")), Ok(Change::Keeps));
+        assert_eq!(timing.changed([&old, &new], "j", at("2027-01-03T08:00")), Ok(Change::Keeps));
     }
 
     #[test]
@@ -171,7 +213,7 @@ mod tests {
             r#"{"startTime":"2026-01-01","recurrence":{"frequency":"day","count":5}}"#,
             "{}",
         ] {
-            let changed = becomes(timing.changed(&old, &job(new), at("2027-01-03T08:00")));
+            let changed = becomes(timing.changed([&old, &job(new)], "j", at("2027-01-03T08:00")));
             let expected = Timing {
                 generation: 1,
                 anchor: Some(at("2027-01-03T08:00")),
@@ -188,10 +230,10 @@ mod tests {
         let off = job(r#"{"recurrence":{"frequency":"day","count":5},"state":"disabled"}"#);
         let timing = Timing::created(&on, at("2027-01-01T12:00"));
         // The 1st and the 2nd have fired.
-        let paused = becomes(timing.changed(&on, &off, at("2027-01-03T08:00")));
+        let paused = becomes(timing.changed([&on, &off], "j", at("2027-01-03T08:00")));
         assert_eq!((paused.used, paused.generation), (2, 1));
         // The 3rd to the 9th fall into the disabled time.
-        let resumed = becomes(paused.changed(&off, &on, at("2027-01-10T08:00")));
+        let resumed = becomes(paused.changed([&off, &on], "j", at("2027-01-10T08:00")));
         assert_eq!((resumed.used, resumed.generation), (2, 2));
         assert_eq!(
             next(&resumed, &on, "2027-01-10T08:00"),
@@ -206,14 +248,14 @@ mod tests {
         let on = job(r#"{"recurrence":{"frequency":"day"}}"#);
         let timing = Timing::created(&off, at("2027-01-01T12:00"));
         assert_eq!(timing.anchor, None);
-        let enabled = becomes(timing.changed(&off, &on, at("2027-01-05T09:30")));
+        let enabled = becomes(timing.changed([&off, &on], "j", at("2027-01-05T09:30")));
         assert_eq!(
             next(&enabled, &on, "2027-01-05T09:30")[..2],
             ["2027-01-05T09:30:00Z", "2027-01-06T09:30:00Z"],
         );
         // Switched off and on again, it keeps that anchor.
-        let paused = becomes(enabled.changed(&on, &off, at("2027-01-07T00:00")));
-        let again = becomes(paused.changed(&off, &on, at("2027-01-08T20:00")));
+        let paused = becomes(enabled.changed([&on, &off], "j", at("2027-01-07T00:00")));
+        let again = becomes(paused.changed([&off, &on], "j", at("2027-01-08T20:00")));
         assert_eq!(next(&again, &on, "2027-01-08T20:00")[0], "2027-01-09T09:30:00Z");
     }
 
@@ -222,9 +264,9 @@ mod tests {
         let off = job(r#"{"startTime":"2027-01-02","state":"disabled"}"#);
         let on = job(r#"{"startTime":"2027-01-02"}"#);
         let timing = Timing::created(&off, at("2027-01-01T12:00"));
-        let early = becomes(timing.changed(&off, &on, at("2027-01-01T13:00")));
+        let early = becomes(timing.changed([&off, &on], "j", at("2027-01-01T13:00")));
         assert_eq!(next(&early, &on, "2027-01-01T13:00"), ["2027-01-02T00:00:00Z"]);
-        let late = becomes(timing.changed(&off, &on, at("2027-01-05T09:30")));
+        let late = becomes(timing.changed([&off, &on], "j", at("2027-01-05T09:30")));
         assert_eq!(next(&late, &on, "2027-01-05T09:30"), ["2027-01-05T09:30:00Z"]);
     }
 
@@ -233,10 +275,10 @@ mod tests {
         let on = job(r#"{"startTime":"2027-01-02"}"#);
         let off = job(r#"{"startTime":"2027-01-02","state":"disabled"}"#);
         let timing = Timing::created(&on, at("2027-01-01T12:00"));
-        let before = becomes(timing.changed(&on, &off, at("2027-01-01T23:59")));
-        assert!(!becomes(before.changed(&off, &on, at("2027-01-05"))).is_over(&on));
-        let after = becomes(timing.changed(&on, &off, at("2027-01-02T00:01")));
-        assert!(becomes(after.changed(&off, &on, at("2027-01-05"))).is_over(&on));
+        let before = becomes(timing.changed([&on, &off], "j", at("2027-01-01T23:59")));
+        assert!(!becomes(before.changed([&off, &on], "j", at("2027-01-05"))).is_over(&on));
+        let after = becomes(timing.changed([&on, &off], "j", at("2027-01-02T00:01")));
+        assert!(becomes(after.changed([&off, &on], "j", at("2027-01-05"))).is_over(&on));
     }
 
     #[test]

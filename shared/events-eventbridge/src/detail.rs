@@ -48,9 +48,13 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
         Event::Dropped {
             job,
             attempt,
-            why: why @ (SkipReason::Overtaken | SkipReason::CollectionOff),
+            why: why @ (SkipReason::Overtaken | SkipReason::CollectionOff | SkipReason::TooLate),
         } => {
-            let reason = if why == SkipReason::Overtaken { "Overtaken" } else { "CollectionOff" };
+            let reason = match why {
+                SkipReason::Overtaken => "Overtaken",
+                SkipReason::TooLate => "TooLate",
+                _ => "CollectionOff",
+            };
             let occurrence = format_instant(attempt.occurrence.nominal_at());
             let detail = json!({"occurrences": 1, "reason": reason, "occurrence": occurrence});
             Some(about_job("Occurrences Skipped", job, detail, None))

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Role};
 use domain::document::Durations;
 use domain::extensions::EXTENSIONS;
-use domain::firing::LeftOut;
+use domain::firing::{LeftOut, LeftOutReason, Outage};
 use domain::name::Name;
 use domain::tick::ticks;
 use ports::store::ResourceGroup;
@@ -101,14 +101,19 @@ pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
 /// Occurrences that were left out, in the form of an item of history.
 pub(crate) fn left_out(view: &LeftOutView) -> Value {
     let LeftOutView { place, collection, job, left_out } = view;
-    let LeftOut { generation, first, last, occurrences, outage, at } = left_out;
+    let LeftOut { generation, first, last, occurrences, reason, at } = left_out;
     let attempt = Attempt::first(*generation, Occurrence::Scheduled { nominal_at: *first });
     let own = history_name(&attempt, *at);
-    let (from, until) = (format_instant(outage.from), format_instant(outage.until));
-    let message = format!(
-        "Nothing worked from {from} to {until}. Of the occurrences in this time only the last one \
-         runs."
-    );
+    let message = match reason {
+        LeftOutReason::Outage(Outage { from, until }) => format!(
+            "Nothing worked from {} to {}. The job's 'catchUp' does not make up for this occurrence.",
+            format_instant(*from),
+            format_instant(*until)
+        ),
+        LeftOutReason::TooLate => {
+            "It would have started later than the job's 'maxLateness' allows.".to_owned()
+        }
+    };
     json!({
         "id": format!("{}/jobs/{job}/history/{own}", collection_id(place, collection)),
         "type": "Microsoft.Scheduler/jobCollections/jobs/history",
@@ -121,7 +126,11 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
             "message": message,
             "retryCount": 0,
             "actionName": "MainAction",
-            EXTENSIONS: {"skipped": occurrences, "last": format_instant(*last)},
+            EXTENSIONS: {
+                "skipped": occurrences,
+                "last": format_instant(*last),
+                "reason": reason.name(),
+            },
         },
     })
 }

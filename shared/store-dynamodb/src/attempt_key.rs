@@ -62,6 +62,7 @@ pub(crate) fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<
         due_at: due_at.unwrap_or(nominal_at),
         is_long: false,
         sent_late_at: None,
+        under_policy: false,
     })
 }
 

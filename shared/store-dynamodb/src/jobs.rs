@@ -243,13 +243,22 @@ fn count(
         .expression_attribute_values(":uid", text(&collection.collection.uid))
 }
 
-/// Gives an existing timer the version of a new definition, unless the job has finished: the definition
+/// Gives an existing timer the version of a new definition, and the policies in the line of its
+/// timetable, unless the job has finished: the definition
 /// says then when it expires, which the new one does not know.
 fn version_update(table: &str, job: &JobRecord) -> Result<Update, StoreError> {
-    Update::builder()
+    // An attribute of the index that does not change costs nothing there.
+    let line = job.timer.timetable.as_ref();
+    let and_line = if line.is_some() { ", timetable = :timetable" } else { "" };
+    let update = Update::builder()
         .table_name(table)
         .set_key(Some(key(keys::timer(&job.uid))))
-        .update_expression("SET version = :version")
+        .update_expression(format!("SET version = :version{and_line}"));
+    let update = match line {
+        Some(line) => update.expression_attribute_values(":timetable", text(line)),
+        None => update,
+    };
+    update
         .condition_expression("attribute_exists(pk) AND NOT #state IN (:completed, :faulted)")
         .expression_attribute_names("#state", "state")
         .expression_attribute_values(":version", number(job.version + 1))

@@ -1,31 +1,41 @@
-//! Occurrences that were left out: one item for all that an outage cost a job.
+//! Occurrences that were left out: one item for all that an outage cost a job, or for one that the
+//! job's policies cost.
 //!
 //! Every process that leaves one of them out writes the item, under the first of them, unless another
 //! one has written that more were left out. It is an update, so that a sweeper needs no other
 //! permission than for moving timers.
 
 use chrono::{DateTime, Utc};
-use domain::firing::{LeftOut, Outage};
+use domain::firing::{LeftOut, LeftOutReason, Outage};
 use ports::StoreError;
 
-use crate::table::item::{Item, Reader, number, ticks};
+use crate::table::item::{Item, Reader, number, text, ticks};
 use crate::table::{Write, keys};
 
 pub(crate) fn write(job_uid: &str, left_out: &LeftOut) -> Write {
-    let LeftOut { generation, first, last, occurrences, outage, at } = left_out;
-    let set = "SET generation = :generation, left_first = :first, left_last = :last, \
-               occurrences = :occurrences, outage_from = :from, outage_until = :until, left_at = :at, \
-               expires_at = :expires";
-    Write::update(keys::left_out(job_uid, *first, *generation), set)
+    let LeftOut { generation, first, last, occurrences, reason, at } = left_out;
+    let why = match reason {
+        LeftOutReason::Outage(_) => "outage_from = :from, outage_until = :until",
+        LeftOutReason::TooLate => "left_for = :reason",
+    };
+    let set = format!(
+        "SET generation = :generation, left_first = :first, left_last = :last, \
+         occurrences = :occurrences, left_at = :at, expires_at = :expires, {why}"
+    );
+    let write = Write::update(keys::left_out(job_uid, *first, *generation), set)
         .when("attribute_not_exists(pk) OR left_last < :last")
         .with(":generation", number(*generation))
         .with(":first", ticks(*first))
         .with(":last", ticks(*last))
         .with(":occurrences", number(*occurrences))
-        .with(":from", number(outage.from.timestamp()))
-        .with(":until", number(outage.until.timestamp()))
         .with(":at", ticks(*at))
-        .with(":expires", number(left_out.expires_at().timestamp()))
+        .with(":expires", number(left_out.expires_at().timestamp()));
+    match reason.outage() {
+        Some(Outage { from, until }) => {
+            write.with(":from", number(from.timestamp())).with(":until", number(until.timestamp()))
+        }
+        None => write.with(":reason", text(reason.name())),
+    }
 }
 
 pub(crate) fn read(item: &Item) -> Result<LeftOut, StoreError> {
@@ -39,7 +49,14 @@ pub(crate) fn read(item: &Item) -> Result<LeftOut, StoreError> {
         first: reader.ticks("left_first")?,
         last: reader.ticks("left_last")?,
         occurrences: reader.number("occurrences")?,
-        outage: Outage { from: second("outage_from")?, until: second("outage_until")? },
+        reason: match reader.optional_text("left_for")? {
+            None => LeftOutReason::Outage(Outage {
+                from: second("outage_from")?,
+                until: second("outage_until")?,
+            }),
+            Some(name) => LeftOutReason::named(name)
+                .ok_or_else(|| reader.corrupt("left_for", "it is no reason"))?,
+        },
         at: reader.ticks("left_at")?,
     })
 }

@@ -8,9 +8,13 @@ use ports::{RetryTimers, StoreError};
 use crate::attempt_key::{attempt_key, read_attempt};
 use crate::attempts::own_due_at;
 use crate::store::DynamoStore;
-use crate::table::item::{ItemBuilder, Reader, ticks};
+use crate::table::item::{ItemBuilder, Reader, text, ticks};
 use crate::table::keys::{self, RETRIES};
 use crate::table::{List, MeteredCall, Write};
+
+/// Of the timer of a retry: whether its job has policies. The attribute is one that the index has, and
+/// that says nothing else of a retry.
+const UNDER_POLICY: &str = "timetable";
 
 #[async_trait]
 impl RetryTimers for DynamoStore {
@@ -20,6 +24,7 @@ impl RetryTimers for DynamoStore {
             .text("collection_uid", &job.collection_uid)
             .text("job_key", &job.key)
             .maybe("attempt_due_at", own_due_at(attempt))
+            .maybe(UNDER_POLICY, attempt.under_policy.then(|| text("2")))
             .number("due_shard", keys::shard(&job.uid))
             .set("due_at", ticks(attempt.due_at));
         let write = Write::put(at, item).when("attribute_not_exists(pk)");
@@ -45,5 +50,6 @@ pub(crate) fn read_retry(reader: &Reader<'_>) -> Result<Attempt, StoreError> {
     let attempt = reader.text("sk")?.strip_prefix(RETRIES);
     let attempt = attempt.and_then(|attempt| read_attempt(attempt, due_at));
     let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is no timer"))?;
-    Ok(Attempt { is_long: true, ..attempt })
+    let under_policy = reader.value(UNDER_POLICY).is_some();
+    Ok(Attempt { is_long: true, under_policy, ..attempt })
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
+use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use futures_util::future::try_join;
 use ports::store::{Claim, CollectionRecord, JobSnapshot};
@@ -195,6 +196,12 @@ fn snapshot(
     let (list, checksum) = (timer.optional_bytes(LIST)?, timer.optional_bytes(CHECKSUM)?);
     let recently_counted =
         RecentlyCounted::from_bytes(&list.unwrap_or_default(), checksum.as_deref());
+    let has_policies = record.timetable.as_deref().is_some_and(Schedule::has_policies);
+    let recently_counted = if has_policies {
+        recently_counted.map(RecentlyCounted::beside_policies)
+    } else {
+        recently_counted
+    };
     let on_since = switch.date("on_since")?;
     Ok(Some(Arc::new(JobSnapshot {
         name: definition.name.clone(),

@@ -7,12 +7,13 @@ use domain::attempt::{Attempt, Occurrence, Outcome, Record};
 use domain::duration::Span;
 use domain::firing::limits::{HORIZON, LEASE, Spans};
 use domain::firing::{
-    FollowPolicy, JobProgress, JobStanding, NextStep, OnFailure, check_finished, decide_then,
-    may_start, next_step,
+    FollowPolicy, JobProgress, JobStanding, NextStep, OnFailure, StartCheck, check_finished,
+    decide_then, may_start, next_step,
 };
 use domain::job::JobState;
 use domain::recently_counted::{IsCounted, RecentlyCounted};
 use domain::retry::Retries;
+use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use ports::store::{Claim, ClaimRequest, Claimed};
 use recurrence::{Recurrence, Rule, Timetable};
@@ -36,10 +37,10 @@ fn now() -> DateTime<Utc> {
     at(600)
 }
 
-static TIMETABLE: LazyLock<Timetable> = LazyLock::new(|| {
+static SCHEDULE: LazyLock<Schedule> = LazyLock::new(|| {
     let rule = serde_json::json!({"frequency": "minute", "count": OCCURRENCES});
     let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-    Timetable::new(&rule, None, at(0)).unwrap()
+    Timetable::new(&rule, None, at(0)).unwrap().into()
 });
 
 static JOB: LazyLock<JobRef> = LazyLock::new(|| JobRef {
@@ -121,12 +122,13 @@ pub(super) fn starts(id: Id, state: Option<bool>) -> bool {
         state,
         generation: GENERATION,
         since: at(0),
-        timetable: Some(&TIMETABLE),
+        timetable: Some(&SCHEDULE),
         collection_on_since: Some(at(-1)),
         is_paused: false,
     };
     let attempt = attempt(id);
-    may_start(&attempt, Some(standing), attempt.due_at, &[]).is_ok()
+    let start = StartCheck { now: attempt.due_at, ready_at: attempt.due_at, outages: &[] };
+    may_start(&attempt, Some(standing), start).is_ok()
 }
 
 /// The retry that follows a record.
@@ -154,7 +156,7 @@ pub(super) fn finishes(items: &[(Id, Item)]) -> Option<bool> {
         .collect();
     executions.reverse();
     let progress = JobProgress {
-        timetable: &TIMETABLE,
+        timetable: &SCHEDULE,
         generation: GENERATION,
         since: at(0),
         retries: retries(),

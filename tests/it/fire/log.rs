@@ -77,6 +77,6 @@ async fn an_outage_that_costs_occurrences_is_a_warning_with_their_number() {
     assert_eq!(
         lines[0],
         // 10:20 to 11:50; the key of a timer has the name in lower case.
-        r#"WARN message=occurrences are skipped job.path="s/g/jc/j" occurrences=10 reason=it fell into an outage, and a later occurrence was due before the outage was over"#
+        r#"WARN message=occurrences are skipped job.path="s/g/jc/j" occurrences=10 reason=it fell into an outage, and the job's policy does not make up for it"#
     );
 }

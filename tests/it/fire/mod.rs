@@ -21,6 +21,7 @@ mod notices;
 mod outages;
 mod pauses;
 mod places;
+mod policies;
 mod repair;
 mod retries;
 mod runs;

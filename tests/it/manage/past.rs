@@ -3,7 +3,7 @@
 use axum::Router;
 use domain::attempt::Outcome;
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Outage};
+use domain::firing::{LeftOut, LeftOutReason, Outage};
 use domain::name::PathSegment;
 use ports::store::ResourceGroup;
 use ports::{Attempts, Collections, Jobs};
@@ -44,7 +44,7 @@ async fn leave_out(world: &World, first: &str, last: &str) {
         first: instant(first),
         last: instant(last),
         occurrences: 2,
-        outage,
+        reason: LeftOutReason::Outage(outage),
         at: instant(last),
     };
     store.leave_out(&job.uid, &left_out).await.unwrap();

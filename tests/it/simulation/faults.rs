@@ -9,14 +9,17 @@ use app::fire::StoreOfFiring;
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
+use domain::duration::Span;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Outage, Pulse};
 use domain::job::{JobState, Switch};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
+use domain::policies::CatchUp;
+use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use ports::store::{
-    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
+    Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
     HistoryEntry, JobRecord, JobSnapshot, JobsAtRest, LongRetry, Page, PageRequest, Pause, PulseOf,
     PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved,
 };
@@ -24,7 +27,6 @@ use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
     StoreError, Timers,
 };
-use recurrence::Timetable;
 use serde_json::{Value, json};
 
 use super::earlier::read_early;
@@ -244,7 +246,7 @@ impl StorePort {
         let tables = self.memory().tables();
         let line = tables.timers.get(job_uid).and_then(|item| item.record.timetable.clone());
         drop(tables);
-        let timetable: Option<Timetable> = line.and_then(|line| line.parse().ok());
+        let timetable: Option<Schedule> = line.and_then(|line| line.parse().ok());
         let nominal_at = attempt.occurrence.nominal_at();
         let is_last = timetable.is_some_and(|it| it.after(nominal_at).is_none());
         if is_last && attempt.role == Role::Main {
@@ -265,6 +267,35 @@ impl StorePort {
         let version = tables.jobs.get(&name).map_or(0, |it| it.version);
         drop(tables);
         self.memory().finish_now(&Finish { job, version, generation, state, expires_at });
+    }
+
+    /// What a mutation makes of the policies in a timer.
+    fn mistaken_line(&self, line: &str) -> String {
+        let Ok(mut schedule) = line.parse::<Schedule>() else { return line.to_owned() };
+        let policies = &mut schedule.policies;
+        match (self.world.mutation, policies.catch_up) {
+            (Some(Mutation::AllUnbounded), CatchUp::All { .. }) => {
+                let window = Some(Span::days(60));
+                policies.catch_up = CatchUp::All { window, max: Some(1_000) };
+            }
+            (Some(Mutation::NoneRunsLast), CatchUp::None) => policies.catch_up = CatchUp::Last,
+            (Some(Mutation::LatenessIsIgnored), _) => policies.max_lateness = None,
+            (Some(Mutation::JitterIsDoubled), _) => {
+                if let Some(jitter) = &mut policies.jitter {
+                    jitter.window = Span::of_millis(2 * jitter.window.millis());
+                }
+            }
+            _ => return line.to_owned(),
+        }
+        schedule.to_string()
+    }
+
+    fn mistaken_snapshot(&self, snapshot: Arc<JobSnapshot>) -> Arc<JobSnapshot> {
+        let line = snapshot.timetable.as_deref().map(|line| self.mistaken_line(line));
+        if line == snapshot.timetable {
+            return snapshot;
+        }
+        Arc::new(JobSnapshot { timetable: line, ..snapshot.as_ref().clone() })
     }
 
     /// What a mutation makes of a change of a job.
@@ -300,7 +331,7 @@ impl StorePort {
     }
 }
 
-fn timetable(line: Option<&str>) -> Option<Timetable> {
+fn timetable(line: Option<&str>) -> Option<Schedule> {
     line.and_then(|line| line.parse().ok())
 }
 
@@ -474,7 +505,13 @@ impl Timers for StorePort {
         if self.world.are_sweepers_blind.load(Relaxed) {
             return Err(StoreError::Unavailable("the index cannot be read".into()));
         }
-        self.op(true, || now(self.inner().due(shard, until, page.clone()))).await
+        let mut page = self.op(true, || now(self.inner().due(shard, until, page.clone()))).await?;
+        for due in &mut page.items {
+            if let DueTimer::Job(timer) = &mut due.what {
+                timer.timetable = self.mistaken_line(&timer.timetable);
+            }
+        }
+        Ok(page)
     }
 
     /// Moves the timers of a page by single writes, as on AWS.
@@ -599,7 +636,7 @@ impl Attempts for StorePort {
 impl Snapshots for StorePort {
     async fn read(&self, job: &JobRef) -> Result<Option<Arc<JobSnapshot>>, StoreError> {
         let read = || self.snapshot_now(job, || now(Snapshots::read(self.inner(), job)));
-        self.op(true, read).await
+        Ok(self.op(true, read).await?.map(|snapshot| self.mistaken_snapshot(snapshot)))
     }
 
     async fn read_collection(
@@ -633,7 +670,8 @@ impl Snapshots for StorePort {
                 return read();
             }
         }
-        self.op(true, || self.snapshot_now(&claim.job, read)).await
+        let found = self.op(true, || self.snapshot_now(&claim.job, read)).await?;
+        Ok(found.map(|snapshot| self.mistaken_snapshot(snapshot)))
     }
 }
 

@@ -93,12 +93,23 @@ pub(super) struct Run {
     pub(super) heals: bool,
     /// How often a message of an attempt was lost.
     pub(super) vanished: BTreeMap<String, u32>,
-    /// What was left out: job, the first and the last occurrence.
-    pub(super) left_out: Vec<(String, i64, i64)>,
+    /// What was left out.
+    pub(super) left_out: Vec<Row>,
     pub(super) kept: Kept,
     pub(super) ended_at: i64,
     /// The content of the store long after the end.
     pub(super) later: Option<Later>,
+}
+
+/// Occurrences that the history says were left out.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) uid: String,
+    pub(super) first: i64,
+    pub(super) last: i64,
+    pub(super) reason: &'static str,
+    /// When they were left out.
+    pub(super) at: i64,
 }
 
 /// The content of the store at one instant, without timers and attempts.
@@ -165,6 +176,14 @@ struct Spec {
     interval: i64,
     /// The retries of the error action, if there is one.
     error_action: Option<Retry>,
+    /// Of the occurrences of an outage, so many of the latest run.
+    made_up: i64,
+    /// And only those that are not older than this at its end.
+    made_up_within: i64,
+    /// How late a first attempt may start.
+    lateness_max: Option<i64>,
+    /// Within which time after its instant an occurrence starts.
+    jitter: i64,
     /// After how many failures in a row it pauses.
     pauses_after: Option<u64>,
     /// Whether it says that it is paused.
@@ -207,15 +226,18 @@ enum OccurrenceStatus {
     },
 }
 
+/// A duration as it is kept: hours, minutes and seconds.
+fn span(text: &str) -> i64 {
+    SECOND * text.split(':').fold(0, |sum, part| 60 * sum + part.parse::<i64>().unwrap())
+}
+
 impl Retry {
     /// The policy in the document of an action.
     fn of(action: &Value) -> Self {
         let retry = &action["retryPolicy"];
-        // As it is kept: hours, minutes and seconds.
-        let interval = retry["retryInterval"].as_str().unwrap_or("00:00:30").split(':');
-        let seconds = interval.fold(0, |sum, part| 60 * sum + part.parse::<i64>().unwrap());
+        let interval = span(retry["retryInterval"].as_str().unwrap_or("00:00:30"));
         let count = retry["retryCount"].as_u64().map_or(0, |count| u32::try_from(count).unwrap());
-        Self { count, interval: SECOND * seconds }
+        Self { count, interval }
     }
 
     fn read(action: &str) -> Self {
@@ -232,7 +254,20 @@ impl Spec {
         let recurrence = &document["recurrence"];
         let Retry { count: retries, interval } = Retry::of(&document["action"]);
         let error_action = &document["action"]["errorAction"];
+        let policies = &document["minutehand"];
+        let catch_up = &policies["catchUp"];
+        let (made_up, made_up_within) = match catch_up["policy"].as_str() {
+            Some("none") => (0, EVER),
+            Some("all") => {
+                (catch_up["max"].as_i64().unwrap(), span(catch_up["window"].as_str().unwrap()))
+            }
+            Some(_) | None => (1, EVER),
+        };
         Self {
+            made_up,
+            made_up_within,
+            lateness_max: policies["maxLateness"].as_str().map(span),
+            jitter: policies["jitter"]["window"].as_str().map_or(0, span),
             start: at(&document["startTime"]).unwrap(),
             every: recurrence["interval"].as_i64().map(|minutes| 60 * SECOND * minutes),
             count: recurrence["count"].as_i64(),
@@ -247,8 +282,8 @@ impl Spec {
 
     /// Whether another document differs in its action at most.
     fn fires_as(&self, other: &Self) -> bool {
-        (self.start, self.every, self.count, self.end)
-            == (other.start, other.every, other.count, other.end)
+        (self.start, self.every, self.count, self.end, self.jitter)
+            == (other.start, other.every, other.count, other.end, other.jitter)
     }
 }
 
@@ -339,7 +374,13 @@ impl Run {
                 .left_out
                 .iter()
                 .flat_map(|(uid, rows)| rows.values().map(move |row| (uid, row)))
-                .map(|(uid, row)| (uid.clone(), micros(row.first), micros(row.last)))
+                .map(|(uid, row)| Row {
+                    uid: uid.clone(),
+                    first: micros(row.first),
+                    last: micros(row.last),
+                    reason: row.reason.name(),
+                    at: micros(row.at),
+                })
                 .collect(),
             records: records.clone(),
             lives,
@@ -406,6 +447,7 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.missed();
     judge.late();
     judge.flood();
+    judge.starts();
     judge.stale();
     judge.chains();
     judge.notices();
@@ -509,6 +551,7 @@ impl<'a> Judge<'a> {
                 Scenario::Burst => LAG_BURST,
                 Scenario::Mixed
                 | Scenario::Outage
+                | Scenario::Policies
                 | Scenario::Gone
                 | Scenario::Upgrade
                 | Scenario::Machine => LAG,
@@ -801,7 +844,14 @@ impl<'a> Judge<'a> {
                     let key = (segment.uid.clone(), *generation, nominal, Role::Main, 0);
                     self.fired.contains(&key) || self.executed.contains_key(&key)
                 });
-                if has || self.is_idle(segment, nominal) {
+                // A row for an outage may take the place of one that begins with the same occurrence.
+                let is_too_late =
+                    segment.spec.lateness_max.is_some() && self.is_recorded(&segment.uid, nominal);
+                // Workers that had nothing to do gave no signs of life. What ends their silence, and is held
+                // up then, is left out by a job that makes up for nothing.
+                let ends_silence = segment.spec.made_up == 0
+                    && self.row_of(&segment.uid, nominal, "outage").is_some();
+                if has || self.is_idle(segment, nominal) || is_too_late || ends_silence {
                     continue;
                 }
                 if self.is_overtaken(segment, nominal, next) {
@@ -827,8 +877,14 @@ impl<'a> Judge<'a> {
 
     /// Whether it is recorded that an occurrence was left out.
     fn is_recorded(&self, uid: &str, nominal: i64) -> bool {
-        let mut rows = self.run.left_out.iter().filter(|(of, ..)| of == uid);
-        rows.any(|(_, first, last)| (*first..=*last).contains(&nominal))
+        let mut rows = self.run.left_out.iter().filter(|row| row.uid == uid);
+        rows.any(|row| (row.first..=row.last).contains(&nominal))
+    }
+
+    /// The row that says that an occurrence was left out for a reason.
+    fn row_of(&self, uid: &str, nominal: i64, reason: &str) -> Option<&Row> {
+        let mut rows = self.run.left_out.iter().filter(|row| row.uid == uid);
+        rows.find(|row| (row.first..=row.last).contains(&nominal) && row.reason == reason)
     }
 
     /// Whether an outage ended so late that the occurrence may be left out.
@@ -842,16 +898,25 @@ impl<'a> Judge<'a> {
         if self.gaps().iter().any(|gap| is_in(&first, gap) || is_in(&last, gap)) {
             return true;
         }
+        let Spec { every, made_up, made_up_within, jitter, .. } = segment.spec;
+        let newer_until = |until: i64| {
+            let newer = segment.occurrences(until).filter(|(at, _)| *at > nominal).count();
+            i64::try_from(newer).unwrap()
+        };
         if self.run.dead_letters > 0 {
             // Its message may be among them.
-            return next.is_some();
+            return segment.occurrences(EVER).any(|(at, _)| at > nominal);
+        }
+        if every.is_none() {
+            return false;
         }
         let Some(Outage { from, until, .. }) = self.run.outage.filter(|it| it.is_known) else {
             return false;
         };
-        from - LAG <= nominal
-            && nominal <= until + KNOWN_AFTER
-            && next.is_some_and(|next| next <= until + KNOWN_AFTER)
+        let known_at = until + KNOWN_AFTER;
+        from - LAG <= nominal + jitter
+            && nominal <= known_at
+            && (newer_until(known_at + 1) >= made_up || known_at - nominal > made_up_within)
     }
 
     /// Whether the queue may have lost what asks for an occurrence, or for what follows it, so that
@@ -936,7 +1001,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Reports jobs that make up for more than the last occurrence in an outage.
+    /// Reports jobs that make up for more occurrences of an outage than their policy says.
     fn flood(&mut self) {
         self.flood_of_machine();
         let Some(outage) = self.run.outage.filter(|it| it.is_known) else { return };
@@ -956,10 +1021,44 @@ impl<'a> Judge<'a> {
                 .filter_map(|it| it.nominal)
                 .filter(|at| (from + LAG..until - LATE - 130 * SECOND).contains(at))
                 .collect();
-            if late.len() > 1 {
+            let Spec { every, made_up, made_up_within, .. } = segment.spec;
+            let is_old = |at: &&i64| until - **at > made_up_within + 130 * SECOND;
+            let old = late.iter().filter(is_old).count();
+            let is_many = i64::try_from(late.len()).unwrap() > made_up || old > 0;
+            if is_many && every.is_some() {
                 self.bad.push(format!("flood: {} of {}", late.len(), segment.uid));
             }
         }
+    }
+
+    /// Reports first attempts that start outside of their window, or later than their job allows, and
+    /// occurrences that were left out as too late and were not.
+    fn starts(&mut self) {
+        let mut bad = Vec::new();
+        for fire in self.run.fires.iter().filter(|it| it.role == Role::Main && it.number == 0) {
+            let (Some(segment), Some(nominal), Some(due)) =
+                (self.segment_of(fire), fire.nominal, fire.due)
+            else {
+                continue;
+            };
+            let at = Self::at(fire.at);
+            let window = segment.spec.jitter.max(1);
+            if !(nominal..nominal + window).contains(&due) {
+                bad.push(format!("starts outside of its window: {} at {at}", fire.execution_id));
+            }
+            let max = segment.spec.lateness_max.unwrap_or(EVER);
+            if fire.clock - due > max + SECOND {
+                bad.push(format!("started too late: {} at {at}", fire.execution_id));
+            }
+        }
+        for row in self.run.left_out.iter().filter(|row| row.reason == "tooLate") {
+            let of_job = self.policies.get(&row.uid).into_iter().flatten();
+            let lateness = of_job.filter_map(|(_, spec)| spec.lateness_max).min();
+            if lateness.is_none_or(|max| row.at - row.first <= max) {
+                bad.push(format!("not too late: {} of {}", Self::at(row.first), row.uid));
+            }
+        }
+        self.bad.extend(bad);
     }
 
     fn stale(&mut self) {
@@ -1293,6 +1392,7 @@ impl<'a> Judge<'a> {
             }
             let Some(Some(last)) = last else { continue };
             match self.stand(segment, last) {
+                OccurrenceStatus::Nothing if self.is_recorded(uid, last) => {}
                 OccurrenceStatus::Nothing | OccurrenceStatus::Open => {
                     bad.push(format!("final too soon: {uid}"));
                 }
@@ -1363,6 +1463,7 @@ impl<'a> Judge<'a> {
                 let overtaken = fire.nominal.is_some_and(|nominal| {
                     let next = it.occurrences(EVER).find(|(at, _)| *at > nominal);
                     self.is_overtaken(it, nominal, next.map(|(at, _)| at))
+                        || self.is_recorded(&it.uid, nominal)
                 });
                 it.ends_at.is_some()
                     || overtaken

@@ -287,7 +287,9 @@ fn kept(tables: &Tables) -> Value {
             json!({
                 "job": uid, "timing": it.generation, "occurrences": it.occurrences,
                 "first": micros(it.first), "last": micros(it.last),
-                "from": micros(it.outage.from), "until": micros(it.outage.until),
+                "reason": it.reason.name(), "at": micros(it.at),
+                "from": it.reason.outage().map(|it| micros(it.from)),
+                "until": it.reason.outage().map(|it| micros(it.until)),
             })
         })
     });

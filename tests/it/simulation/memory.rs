@@ -407,7 +407,11 @@ impl Memory {
                 key,
                 ExecutionItem {
                     // When it was sent is in the message alone.
-                    attempt: Attempt { sent_late_at: None, ..claim.attempt.clone() },
+                    attempt: Attempt {
+                        sent_late_at: None,
+                        under_policy: false,
+                        ..claim.attempt.clone()
+                    },
                     claim_id: claim.claim_id.clone(),
                     lease_until: claim.lease_until,
                     claims: 1,
@@ -809,11 +813,19 @@ impl Jobs for Memory {
         } else if item.record.state.is_final() {
             return Ok(Saved::Stale);
         }
+        let has_other_line =
+            job.timer.timetable.is_some() && job.timer.timetable != item.record.timetable;
+        if has_other_line {
+            item.record.timetable.clone_from(&job.timer.timetable);
+        }
         tables.jobs.insert(name, Definition { version: job.version + 1, ..definition(job) });
         if timer_changes {
             self.show_job(&mut tables, &job.uid);
             self.note_job(&mut tables, &job.uid);
         } else {
+            if has_other_line {
+                self.show_job(&mut tables, &job.uid);
+            }
             let (uid, document) = (job.uid.clone(), job.document.clone());
             self.note(&mut tables, Change::JobEdited { uid, document });
         }

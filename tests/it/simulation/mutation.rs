@@ -91,6 +91,14 @@ pub(super) enum Mutation {
     NeverHeals,
     /// What an outage costs is not recorded.
     LeftOutIsSilent,
+    /// Catch-up "all" has no bound.
+    AllUnbounded,
+    /// Catch-up "none" is "last".
+    NoneRunsLast,
+    /// What would start too late starts.
+    LatenessIsIgnored,
+    /// The window of a jitter is twice as long.
+    JitterIsDoubled,
     /// A failed attempt is not followed by another.
     NoRetries,
     /// An occurrence that has failed for good is not told.
@@ -122,7 +130,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 54] = [
+    pub(super) const ALL: [Self; 58] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -156,6 +164,10 @@ impl Mutation {
         Self::VerdictLate,
         Self::NeverHeals,
         Self::LeftOutIsSilent,
+        Self::AllUnbounded,
+        Self::NoneRunsLast,
+        Self::LatenessIsIgnored,
+        Self::JitterIsDoubled,
         Self::NeverExpires,
         Self::TimerExpiresFirst,
         Self::SwitchStays,
@@ -187,6 +199,10 @@ impl Mutation {
             Self::LeftOutIsSilent | Self::NoExecGap | Self::PulseForgets | Self::GapByIdle => {
                 Some(Scenario::Outage)
             }
+            Self::AllUnbounded
+            | Self::NoneRunsLast
+            | Self::LatenessIsIgnored
+            | Self::JitterIsDoubled => Some(Scenario::Policies),
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

@@ -45,6 +45,8 @@ pub(super) enum Scenario {
     Mixed,
     /// Workers, sweepers or both are absent for half an hour or more, or sweepers find nothing.
     Outage,
+    /// The same, of jobs with policies.
+    Policies,
     /// The queue loses messages.
     Lossy,
     /// Faults are several times as frequent, and workers stall.
@@ -60,9 +62,10 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 8] = [
+pub(super) const SCENARIOS: [Scenario; 9] = [
     Scenario::Mixed,
     Scenario::Outage,
+    Scenario::Policies,
     Scenario::Lossy,
     Scenario::Harsh,
     Scenario::Gone,
@@ -221,7 +224,7 @@ impl Play {
             self.resumptions();
         }
         match self.scenario {
-            Scenario::Outage => self.outage(),
+            Scenario::Outage | Scenario::Policies => self.outage(),
             Scenario::Gone => {
                 self.changes();
                 self.deletions();
@@ -303,7 +306,11 @@ impl Play {
                 ..faults
             },
             Scenario::Machine => Faults { skew: 0, slow_index: 0, ..faults },
-            Scenario::Mixed | Scenario::Outage | Scenario::Gone | Scenario::Upgrade => faults,
+            Scenario::Mixed
+            | Scenario::Outage
+            | Scenario::Policies
+            | Scenario::Gone
+            | Scenario::Upgrade => faults,
         };
         self.world.set_faults(faults);
         self.world.log_faults(faults);
@@ -355,7 +362,30 @@ impl Play {
         }
         let mut properties = self.schedule(start);
         properties["action"] = action;
+        if self.scenario == Scenario::Policies {
+            properties["minutehand"] = self.minutehand();
+        }
         json!({"properties": properties})
+    }
+
+    /// Policies that decide whether and when an occurrence runs.
+    fn minutehand(&self) -> Value {
+        let mut policies = json!({"catchUp": self.pick(&["last", "none", "all", "all"])});
+        let policy = policies["catchUp"].take();
+        policies["catchUp"] = match policy.as_str() {
+            Some("all") => {
+                let (window, max) = self.pick(&[("PT1H", 3), ("PT2H", 7), ("PT10M", 100)]);
+                json!({"policy": "all", "window": window, "max": max})
+            }
+            _ => json!({"policy": policy}),
+        };
+        if self.happens(30) {
+            policies["maxLateness"] = json!(self.pick(&["PT1M", "PT5M"]));
+        }
+        if self.happens(30) {
+            policies["jitter"] = json!({"window": self.pick(&["PT5S", "PT30S"])});
+        }
+        policies
     }
 
     /// A start and a recurrence, each to the half minute.

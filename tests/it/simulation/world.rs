@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use domain::action::Target;
 use domain::attempt::{Attempt, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
-use domain::firing::may_start;
+use domain::firing::{StartCheck, may_start};
 use domain::job::JobState;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
@@ -511,7 +511,9 @@ impl World {
                     timetable: timetable.as_ref(),
                     collection_on_since: snapshot.collection_on_since,
                 };
-                may_start(attempt, Some(standing), attempt.due_at, &[]).is_err()
+                let start =
+                    StartCheck { now: attempt.due_at, ready_at: attempt.due_at, outages: &[] };
+                may_start(attempt, Some(standing), start).is_err()
             }
             _ => false,
         }
@@ -565,6 +567,7 @@ impl SimulatedTarget {
             line["clock"] = self.process.clock().into();
             line["worker"] = self.process.id.into();
             line["expected"] = micros(context.expected_at).into();
+            line["due"] = micros(attempt.due_at).into();
             if what == "answer" {
                 line["ok"] = (outcome == Outcome::Succeeded).into();
             }

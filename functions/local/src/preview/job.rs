@@ -15,6 +15,7 @@ pub(super) fn read(text: &str) -> Result<WrittenTiming, PreviewError> {
     WrittenTiming::read(&json).map_err(|error| match error {
         NoTiming::NotAJob(why) => not_a_job(why),
         NoTiming::Refused(refused) => refused.into(),
+        NoTiming::Extension(refusal) => PreviewError::NotAJob(refusal.message),
     })
 }
 

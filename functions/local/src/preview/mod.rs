@@ -7,7 +7,10 @@ mod job;
 mod table;
 
 use chrono::{DateTime, Utc};
-use recurrence::{Refused, Timetable, format_instant};
+use domain::duration::Span;
+use domain::preview::NoTiming;
+use domain::schedule::Schedule;
+use recurrence::{Refused, format_instant};
 
 /// Size limit of a job's text, in bytes.
 pub const JOB_BYTES_MAX: usize = 1 << 20;
@@ -18,7 +21,8 @@ pub const COUNT_MAX: u32 = 100_000;
 /// The occurrences of a job.
 #[derive(Debug, Clone)]
 pub struct Preview {
-    timetable: Timetable,
+    schedule: Schedule,
+    starts_within: Option<Span>,
     from: DateTime<Utc>,
     occurrences: Vec<DateTime<Utc>>,
     ends: bool,
@@ -68,12 +72,17 @@ impl Preview {
     /// If the text is not a job, or its timing is invalid.
     pub fn of(text: &str, from: DateTime<Utc>, count: u32) -> Result<Self, PreviewError> {
         let job = job::read(text)?;
-        let timetable = job.timetable(from)?;
-        let mut coming = timetable.iter();
+        let schedule = job.schedule(from).map_err(|error| match error {
+            NoTiming::Refused(refused) => refused.into(),
+            error => PreviewError::NotAJob(error.to_string()),
+        })?;
+        let mut coming = schedule.iter();
         let count = count.min(COUNT_MAX);
         let occurrences: Vec<_> = coming.by_ref().take(count as usize).collect();
         let ends = coming.next().is_none();
-        Ok(Self { timetable, from, occurrences, ends, disabled: job.is_disabled })
+        drop(coming);
+        let (starts_within, disabled) = (job.starts_within(), job.is_disabled);
+        Ok(Self { schedule, starts_within, from, occurrences, ends, disabled })
     }
 
     /// `{"occurrences":[…],"ends":…}`; `ends` is true if nothing follows the last occurrence.

@@ -26,9 +26,13 @@ impl Row {
 }
 
 pub(super) fn text(preview: &Preview) -> String {
-    let mut text = format!("{}\n", capitalized(&preview.timetable.sentence()));
+    let mut text = format!("{}\n", capitalized(&preview.schedule.sentence()));
     if preview.disabled {
         text.push_str("The job is disabled: this is what it would do if it were enabled.\n");
+    }
+    if let Some(window) = preview.starts_within {
+        let window = span_text(window.delta());
+        let _ = writeln!(text, "Each occurrence starts within {window} after its time.");
     }
     text.push('\n');
     if preview.occurrences.is_empty() {
@@ -43,7 +47,7 @@ pub(super) fn text(preview: &Preview) -> String {
 }
 
 fn rows(preview: &Preview) -> Vec<Row> {
-    let timetable = &preview.timetable;
+    let timetable = &preview.schedule.timetable;
     let zone = timetable.zone();
     let mut rows = vec![Row {
         number: "#".to_owned(),

@@ -28,7 +28,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::{Action, Target};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
-use domain::firing::{Around, LeftOut, Outage, SkipReason, may_start, overtaken_in};
+use domain::firing::{
+    Around, LeftOut, LeftOutReason, Outage, SkipReason, StartCheck, may_start, overtaken_in,
+};
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
 use domain::recent::LastSkip;
@@ -115,14 +117,15 @@ impl Executor {
         let outages = self.heartbeat.outages(ready_at).await;
         let outages = self.or_release(&claim, outages).await?;
         let standing = loaded.as_ref().map(LoadedJob::standing);
-        let loaded = match (may_start(&claim.attempt, standing, ready_at, &outages), loaded) {
+        let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &outages };
+        let loaded = match (may_start(&claim.attempt, standing, start), loaded) {
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);
                 let nominal_at = claim.attempt.occurrence.nominal_at();
                 let mut skip = LastSkip::one(nominal_at, reason);
-                if let (SkipReason::Overtaken, Some(loaded)) = (reason, &loaded) {
-                    let noted = self.note_left_out(&claim, loaded, &outages).await;
+                if let Some(loaded) = &loaded {
+                    let noted = self.note_left_out(&claim, reason, loaded, &outages).await;
                     let left_out = self.or_release(&claim, noted).await?;
                     skip = left_out.as_ref().map_or(skip, LastSkip::from);
                 }
@@ -316,22 +319,40 @@ impl Executor {
         Box::pin(self.record_and_follow(claim, self.failed_at_once(message), loaded)).await
     }
 
-    /// Records which occurrences an outage cost up to this one. Of several workers, the one with the
-    /// latest occurrence records the most. Returns what is recorded.
+    /// Records what is left out, before its claim is released: this occurrence, or all that an outage
+    /// cost up to it. Of several workers, the one with the latest occurrence records the most. Returns
+    /// what is recorded.
     async fn note_left_out(
         &self,
         claim: &Claim,
+        reason: SkipReason,
         loaded: &LoadedJob,
         outages: &[Outage],
     ) -> Result<Option<LeftOut>, AppError> {
         let Claim { job, attempt, .. } = claim;
-        let Some(timetable) = &loaded.timetable else { return Ok(None) };
-        let (nominal_at, ready_at) = (attempt.occurrence.nominal_at(), attempt.ready_at());
-        let outage = overtaken_in(timetable, nominal_at, ready_at, outages);
-        let Some(outage) = outage else { return Ok(None) };
-        let since = loaded.snapshot.timing.since;
-        let around = Around { outage, since, at: self.ports.clock.now() };
-        let left_out = LeftOut::around(timetable, attempt.generation, nominal_at, &around);
+        let (generation, nominal_at) = (attempt.generation, attempt.occurrence.nominal_at());
+        let at = self.ports.clock.now();
+        let left_out = match (reason, &loaded.schedule) {
+            (SkipReason::Overtaken, Some(schedule)) => {
+                let outage = overtaken_in(schedule, nominal_at, attempt.ready_at(), outages);
+                let since = loaded.snapshot.timing.since;
+                outage.and_then(|outage| {
+                    let around = Around { outage, since, at };
+                    LeftOut::around(schedule, generation, nominal_at, &around)
+                })
+            }
+            (SkipReason::TooLate, _) => {
+                Some(LeftOut::one(generation, nominal_at, LeftOutReason::TooLate, at))
+            }
+            (SkipReason::Overtaken, None)
+            | (
+                SkipReason::Gone
+                | SkipReason::CollectionOff
+                | SkipReason::TimingChanged
+                | SkipReason::NotEnabled,
+                _,
+            ) => None,
+        };
         if let Some(left_out) = &left_out {
             self.ports.store.attempts.leave_out(&job.uid, left_out).await?;
         }

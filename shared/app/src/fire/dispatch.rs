@@ -12,13 +12,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, Occurrence};
+use domain::attempt::Attempt;
 use domain::firing::limits::OCCURRENCES_MAX;
 use domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
+use domain::schedule::Schedule;
 use domain::work_item::{JobRef, WorkItem};
 use ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
 use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Timers};
-use recurrence::{Timetable, UnreadableTimetable};
+use recurrence::UnreadableTimetable;
 
 use super::loaded_job::path_without_names;
 use super::spans;
@@ -226,8 +227,8 @@ impl Dispatcher {
     ) {
         let now = self.clock.now();
         let spans = spans(self.clock.as_ref());
-        let timetable: Timetable = match timer.timetable.parse() {
-            Ok(timetable) => timetable,
+        let schedule: Schedule = match timer.timetable.parse() {
+            Ok(schedule) => schedule,
             Err(error) => {
                 batch.unreadable.push((timer.job.clone(), error));
                 batch.report.unreadable += 1;
@@ -237,7 +238,7 @@ impl Dispatcher {
             }
         };
         let plan = plan_dispatch(
-            &timetable,
+            &schedule,
             timer.generation,
             from,
             &Window {
@@ -255,8 +256,8 @@ impl Dispatcher {
             batch.report.overtaken += overtaken;
         }
         for nominal_at in plan.send {
-            let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
-            batch.messages.push(attempt_message(&timer.job, attempt.sent_at(now)));
+            let attempt = schedule.attempt(timer.generation, nominal_at).sent_at(now);
+            batch.messages.push(attempt_message(&timer.job, attempt));
         }
         let key = job_timer_key(timer, plan.next.is_spent(), plan.left_out);
         batch.advances.push(Advance { timer: key, from, to: plan.next.at() });

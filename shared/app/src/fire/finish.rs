@@ -74,7 +74,7 @@ impl Executor {
             // A run does not decide whether its job has finished.
             return Ok(());
         };
-        let is_last = loaded.timetable.is_some_and(|it| it.after(nominal_at).is_none());
+        let is_last = loaded.schedule.as_ref().is_some_and(|it| it.after(nominal_at).is_none());
         if attempt.generation == loaded.snapshot.timing.generation
             && (is_last || loaded.snapshot.is_spent)
         {
@@ -152,7 +152,7 @@ impl Executor {
 
     /// Checks whether all attempts of a job have ended, and which have stalled.
     async fn check(&self, job: &JobRef, loaded: &LoadedJob) -> Result<FinishCheck, AppError> {
-        let (snapshot, Some(timetable)) = (&loaded.snapshot, &loaded.timetable) else {
+        let (snapshot, Some(timetable)) = (&loaded.snapshot, &loaded.schedule) else {
             return Ok(FinishCheck::default());
         };
         if snapshot.state != JobState::Enabled {

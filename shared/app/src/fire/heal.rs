@@ -17,13 +17,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence};
 use domain::firing::{overtaken_in, sent_before};
 use domain::job::JobState;
+use domain::schedule::Schedule;
 use futures_util::stream::{StreamExt, iter};
 use ports::store::{Due, DueTimer, JobTimer, PageRequest, PulseRecord};
 use ports::{Clock, DispatchQueue, History, Pulses, QueueMessage, Snapshots};
-use recurrence::Timetable;
 
 use super::dispatch::attempt_message;
 use super::loaded_job::path_without_names;
@@ -84,9 +83,9 @@ impl Healer {
 
     async fn heal_job(&self, timer: &JobTimer, from: DateTime<Utc>) -> Result<(), AppError> {
         // The dispatcher reports a timetable that cannot be read.
-        let Ok(timetable) = timer.timetable.parse::<Timetable>() else { return Ok(()) };
+        let Ok(schedule) = timer.timetable.parse::<Schedule>() else { return Ok(()) };
         let (now, spans) = (self.clock.now(), spans(self.clock.as_ref()));
-        let sent = sent_before(&timetable, from, now, &spans);
+        let sent = sent_before(&schedule, from, now, &spans);
         let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return Ok(()) };
         let uid = &timer.job.uid;
         let seen = self.history.attempts_between(uid, *first, *last).await?;
@@ -96,7 +95,7 @@ impl Healer {
         if missing.is_empty() {
             return Ok(());
         }
-        let messages = self.lost(timer, &timetable, missing).await?;
+        let messages = self.lost(timer, &schedule, missing).await?;
         if messages.is_empty() {
             return Ok(());
         }
@@ -114,7 +113,7 @@ impl Healer {
     async fn lost(
         &self,
         timer: &JobTimer,
-        timetable: &Timetable,
+        schedule: &Schedule,
         mut missing: Vec<DateTime<Utc>>,
     ) -> Result<Vec<QueueMessage>, AppError> {
         let Some(job) = self.snapshots.read(&timer.job).await? else { return Ok(Vec::new()) };
@@ -124,18 +123,18 @@ impl Healer {
         }
         let owed_since = on_since.max(job.timing.since);
         let PulseRecord { sweepers, workers } = self.pulses.read_pulses().await?;
-        let is_in =
-            |at: &DateTime<Utc>, outages| overtaken_in(timetable, *at, *at, outages).is_some();
+        let is_in = |at: &DateTime<Utc>, outages| {
+            overtaken_in(schedule, *at, schedule.start(*at), outages).is_some()
+        };
         // What fell into an outage of sweepers was not sent.
         missing.retain(|at| *at >= owed_since && !is_in(at, &sweepers.outages));
-        if missing.iter().any(|at| is_in(at, &workers.outages)) {
+        if schedule.policies.leave_out() || missing.iter().any(|at| is_in(at, &workers.outages)) {
             let page = PageRequest { from: None, items_max: LEFT_OUT_MAX };
             let left_out = self.history.list_left_out(&timer.job.uid, page).await?.items;
             missing.retain(|at| !left_out.iter().any(|it| it.contains(timer.generation, *at)));
         }
         let lost = missing.into_iter().map(|nominal_at| {
-            let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
-            attempt_message(&timer.job, attempt)
+            attempt_message(&timer.job, schedule.attempt(timer.generation, nominal_at))
         });
         Ok(lost.collect())
     }

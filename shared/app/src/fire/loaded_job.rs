@@ -1,4 +1,4 @@
-//! A job as a worker has loaded it: its snapshot, with the timetable and the definition parsed.
+//! A job as a worker has loaded it: its snapshot, with the schedule and the definition parsed.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,10 +8,10 @@ use domain::attempt::{Attempt, Occurrence, Role};
 use domain::firing::{FollowPolicy, JobStanding, OnFailure};
 use domain::job::{JobDefinition, JobState};
 use domain::retry::{Retries, RetryPolicy};
+use domain::schedule::Schedule;
 use domain::sign::Signing;
 use domain::work_item::JobRef;
 use ports::store::{Claim, JobSnapshot};
-use recurrence::Timetable;
 
 use super::execute::Executor;
 use super::spans;
@@ -21,7 +21,7 @@ use crate::error::AppError;
 /// A job as a worker has loaded it.
 pub(super) struct LoadedJob {
     pub(super) snapshot: Arc<JobSnapshot>,
-    pub(super) timetable: Option<Timetable>,
+    pub(super) schedule: Option<Schedule>,
     /// Parsed when it is first needed.
     definition: OnceLock<JobDefinition>,
 }
@@ -112,8 +112,8 @@ impl Executor {
 
 impl LoadedJob {
     fn new(snapshot: Arc<JobSnapshot>) -> Self {
-        let timetable = snapshot.timetable.as_deref().and_then(|line| line.parse().ok());
-        Self { snapshot, timetable, definition: OnceLock::new() }
+        let schedule = snapshot.timetable.as_deref().and_then(|line| line.parse().ok());
+        Self { snapshot, schedule, definition: OnceLock::new() }
     }
 
     /// The path of the job: that of its collection, and its name.
@@ -131,7 +131,7 @@ impl LoadedJob {
             state: self.snapshot.state,
             generation: self.snapshot.timing.generation,
             since: self.snapshot.timing.since,
-            timetable: self.timetable.as_ref(),
+            timetable: self.schedule.as_ref(),
             collection_on_since: self.snapshot.collection_on_since,
             is_paused: self.is_paused(),
         }
@@ -147,7 +147,8 @@ impl LoadedJob {
     /// The number of the occurrence, from 1; for a run, the number of the occurrence before it.
     pub(super) fn repeat_count(&self, attempt: &Attempt, now: DateTime<Utc>) -> u64 {
         let timing = &self.snapshot.timing;
-        let count = |until| self.timetable.map_or(0, |timetable| timetable.count_before(until));
+        let count =
+            |until| self.schedule.as_ref().map_or(0, |schedule| schedule.count_before(until));
         let before = u64::from(timing.used);
         match attempt.occurrence {
             // It follows the failure before a pause, the last occurrence that is used up.

@@ -62,7 +62,7 @@ impl Executor {
         let first = Attempt { number: 0, ..attempt.clone() };
         let is_on = loaded.snapshot.collection_on_since.is_some()
             && loaded.snapshot.state == JobState::Enabled;
-        let timetable = loaded.timetable.as_ref().filter(|_| is_on);
+        let timetable = loaded.schedule.as_ref().filter(|_| is_on);
         let event = FailureEvent {
             id: format!("{}.{}", job.uid, first.id()),
             names: JobNames {

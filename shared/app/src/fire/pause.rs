@@ -86,7 +86,8 @@ impl Executor {
         let EndedAttempt { job, attempt, .. } = ended;
         let JobSnapshot { state, timing, .. } = loaded.snapshot.as_ref();
         let now = self.ports.clock.now();
-        let goes_on = loaded.timetable.is_some_and(|timetable| timetable.after(now).is_some());
+        let goes_on =
+            loaded.schedule.as_ref().is_some_and(|schedule| schedule.after(now).is_some());
         if *state != JobState::Enabled || timing.generation != attempt.generation || !goes_on {
             return Ok(None);
         }
@@ -137,7 +138,8 @@ fn pause_of(
     let JobSnapshot { version, timing, .. } = loaded.snapshot.as_ref();
     let at = why.at;
     let paused = paused(definition, why);
-    let change = timing.changed(definition, &paused, at).map_err(Refusal::from)?;
+    let change =
+        timing.changed([definition, &paused], &ended.job.uid, at).map_err(Refusal::from)?;
     let Change::Becomes(timing) = change else { return Ok(None) };
     let document = paused.write().shown();
     Ok(Some(Pause { job: ended.job.clone(), version: *version, timing, document }))

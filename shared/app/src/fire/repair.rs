@@ -25,13 +25,13 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::attempt::{Attempt, KEPT_FOR, Occurrence};
+use domain::attempt::{Attempt, KEPT_FOR};
 use domain::firing::latest_until;
 use domain::job::JobState;
+use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use ports::store::{DueTimer, HistoryEntry, JobTimer, JobsAtRest, PageRequest};
 use ports::{Clock, DispatchQueue, QueueMessage};
-use recurrence::Timetable;
 
 use super::dispatch::attempt_message;
 use super::{FireStore, spans};
@@ -164,9 +164,10 @@ impl Repair<'_> {
         }
         self.report.jobs += 1;
         let seen = self.attempts(&timer.job).await?;
-        let (Some(snapshot), Ok(timetable)) =
-            (self.ports.store.snapshots.read(&timer.job).await?, timer.timetable.parse())
-        else {
+        let (Some(snapshot), Ok(schedule)) = (
+            self.ports.store.snapshots.read(&timer.job).await?,
+            timer.timetable.parse::<Schedule>(),
+        ) else {
             self.report.unreadable += 1;
             return Ok(());
         };
@@ -178,9 +179,10 @@ impl Repair<'_> {
         let is_left_out =
             |nominal_at| left_out.iter().any(|it| it.contains(timer.generation, nominal_at));
         let worked_until = self.beat_at.map(|at| at - spans.horizon);
-        for nominal_at in dispatched(&timetable, bounds, worked_until) {
-            let attempt = Attempt::first(timer.generation, Occurrence::Scheduled { nominal_at });
-            if !seen.iter().any(|entry| entry.attempt == attempt) && !is_left_out(nominal_at) {
+        for nominal_at in dispatched(&schedule, bounds, worked_until) {
+            let attempt = schedule.attempt(timer.generation, nominal_at);
+            if !seen.iter().any(|entry| entry.attempt.is_same(&attempt)) && !is_left_out(nominal_at)
+            {
                 self.report.occurrences += 1;
                 self.messages.push(attempt_message(&timer.job, attempt));
             }
@@ -253,18 +255,21 @@ struct Bounds {
 ///
 /// History that has expired cannot tell whether an occurrence has run. So none is older than history is.
 fn dispatched(
-    timetable: &Timetable,
+    schedule: &Schedule,
     Bounds { since, now, until }: Bounds,
     worked_until: Option<DateTime<Utc>>,
 ) -> Vec<DateTime<Utc>> {
     let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
     let since = since.max(known_since.unwrap_or(DateTime::<Utc>::MIN_UTC));
+    // Of a job that makes up for more, those that were sent until the outage began may be owed, too.
+    let makes_up = schedule.policies.catch_up.bounds().max > 1;
+    let max = if makes_up { 2 * OCCURRENCES_MAX } else { OCCURRENCES_MAX };
     let from = |from| {
-        std::iter::successors(timetable.at_or_after(from), |at| timetable.after(*at))
+        std::iter::successors(schedule.at_or_after(from), |at| schedule.after(*at))
             .take_while(|at| *at < until)
-            .take(OCCURRENCES_MAX)
+            .take(max)
     };
-    let latest = latest_until(timetable, since, now).unwrap_or(since);
+    let latest = latest_until(schedule, since, now).unwrap_or(since);
     // After the latest one, if the clock was set back.
     let first = worked_until.map_or(latest, |worked_until| worked_until.max(since));
     let before = from(first).take_while(|at| *at < latest);
@@ -273,7 +278,7 @@ fn dispatched(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, WrittenDate, format_instant};
+    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
     use serde_json::json;
 
     use super::*;
@@ -293,6 +298,7 @@ mod tests {
     ) -> Vec<String> {
         let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
         let timetable = Timetable::new(&rule, Some(at("2027-01-01")), at(since)).unwrap();
+        let timetable = Schedule::from(timetable);
         let bounds = Bounds { since: at(since), now: at(now), until: at(until) };
         dispatched(&timetable, bounds, worked_until.map(at))
             .into_iter()
@@ -357,6 +363,18 @@ mod tests {
                 "2027-03-01T10:05:00Z"
             ]
         );
+        // A job that makes up for more of an outage was sent more of it.
+        let line = "2 catchUp=all:86400000:100 1 every=5minute start=2027-01-01T00:00:00Z";
+        let bounds = Bounds {
+            since: at("2027-03-01"),
+            now: at("2027-03-01T10:01"),
+            until: at("2027-03-01T09:55"),
+        };
+        let worked_until = Some(at("2027-03-01T09:27"));
+        let found_all = dispatched(&line.parse().unwrap(), bounds, worked_until);
+        assert_eq!(found_all.first().copied(), Some(at("2027-03-01T09:30")));
+        assert_eq!(found_all.last().copied(), Some(at("2027-03-01T09:50")));
+        assert_eq!(found_all.len(), 5);
         let years = json!({"frequency": "year"});
         let old = ["2027-01-01", "2027-03-01", "2028-01-01"];
         assert_eq!(found(&years, old), ["2027-01-01T00:00:00Z"]);

@@ -7,11 +7,11 @@ use std::collections::{BinaryHeap, HashMap};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::job::JobState;
 use domain::name::{Name, PathSegment};
+use domain::schedule::Schedule;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use ports::store::{
     CollectionRecord, Due, DueTimer, JobTimer, Page, PageRequest, PulseRecord, ResourceGroup,
 };
-use recurrence::Timetable;
 
 use super::Manage;
 use crate::error::AppError;
@@ -88,7 +88,7 @@ pub struct Overview {
 pub(super) struct FiringJob {
     pub(super) collection_uid: String,
     pub(super) key: String,
-    pub(super) timetable: Timetable,
+    pub(super) timetable: Schedule,
 }
 
 /// The collections of a subscription by their ids.

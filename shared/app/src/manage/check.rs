@@ -7,14 +7,14 @@ use domain::document::{JOB, JobDocument, canonical_names};
 use domain::job::{JobDefinition, Switch};
 use domain::name::Name;
 use domain::refusal::Refusal;
+use domain::schedule::Schedule;
 use domain::timing::{Change, Timing};
 use domain::warnings::{Warning, warnings};
 use ports::store::{CollectionRecord, JobRecord, ResourceGroup};
-use recurrence::Timetable;
 use serde_json::Value;
 
 use super::Manage;
-use super::jobs::{allowed_timetable, check_not_final};
+use super::jobs::{allowed_schedule, check_not_final};
 use crate::definition::shown_definition;
 use crate::error::AppError;
 
@@ -120,10 +120,10 @@ impl Manage {
         document.split()?;
         let Some((old, before)) = found.zip(before) else {
             limits.check_job_count(collection.job_count.saturating_add(1))?;
-            let timetable =
-                allowed_timetable(&limits, &Timing::created(&wanted, now), &wanted, now)?;
+            let timing = Timing::created(&wanted, now);
+            let timetable = allowed_schedule(&limits, &timing, (&wanted, ""), now)?;
             return Ok(AcceptedCheck {
-                warnings: warnings(&wanted, Some(&timetable), now),
+                warnings: warnings(&wanted, Some(&timetable.timetable), now),
                 sentence: timetable.sentence(),
                 change: None,
                 document,
@@ -131,14 +131,19 @@ impl Manage {
             });
         };
         check_not_final(&old)?;
-        let timing = old.timer.timing.changed(&before, &wanted, now).map_err(Refusal::from)?;
-        let (timetable, change) = match timing {
-            Change::Keeps => {
-                (old.timer.timing.timetable(&wanted, now).map_err(Refusal::from)?, None)
-            }
-            Change::Becomes(timing) => {
-                (allowed_timetable(&limits, &timing, &wanted, now)?, Some(timing))
-            }
+        let (kept, uid) = (&old.timer.timing, old.uid.as_str());
+        let change = kept.changed([&before, &wanted], uid, now).map_err(Refusal::from)?;
+        let change = match change {
+            Change::Keeps => None,
+            Change::Becomes(timing) => Some(timing),
+        };
+        let timing = change.as_ref().unwrap_or(kept);
+        let timetable = if change.is_some() {
+            allowed_schedule(&limits, timing, (&wanted, uid), now)?
+        } else {
+            let schedule = timing.schedule(&wanted, uid, now).map_err(Refusal::from)?;
+            schedule.policies.check(schedule.smallest_gap())?;
+            schedule
         };
         let compared = change.map(|timing| CheckedChange {
             restarts_count: before.start_time != wanted.start_time
@@ -146,7 +151,7 @@ impl Manage {
             ..compare(&old, &wanted, &timing, &timetable, now)
         });
         Ok(AcceptedCheck {
-            warnings: warnings(&wanted, change.map(|_| &timetable), now),
+            warnings: warnings(&wanted, change.map(|_| &timetable.timetable), now),
             sentence: timetable.sentence(),
             change: Some(compared.unwrap_or_default()),
             document,
@@ -160,19 +165,20 @@ fn compare(
     old: &JobRecord,
     wanted: &JobDefinition,
     timing: &Timing,
-    timetable: &Timetable,
+    timetable: &Schedule,
     now: DateTime<Utc>,
 ) -> CheckedChange {
     let until = now.checked_add_signed(COMPARED_FOR).unwrap_or(DateTime::<Utc>::MAX_UTC);
-    let coming = |timetable: Option<Timetable>| -> BTreeSet<DateTime<Utc>> {
-        let occurrences = timetable.into_iter().flat_map(|timetable| {
-            std::iter::successors(timetable.at_or_after(now), move |at| timetable.after(*at))
+    let coming = |schedule: Option<&Schedule>| -> BTreeSet<DateTime<Utc>> {
+        let occurrences = schedule.into_iter().flat_map(|schedule| {
+            std::iter::successors(schedule.at_or_after(now), |at| schedule.after(*at))
         });
         occurrences.take(COMPARED_MAX).take_while(|at| *at <= until).collect()
     };
-    let before = coming(old.timer.timetable.as_deref().and_then(|line| line.parse().ok()));
+    let stored = old.timer.timetable.as_deref().and_then(|line| line.parse().ok());
+    let before = coming(stored.as_ref());
     let is_enabled = wanted.switch == Switch::Enabled && !timing.is_over(wanted);
-    let after = coming(is_enabled.then_some(*timetable));
+    let after = coming(is_enabled.then_some(timetable));
     // If one list was cut, later occurrences of the other are neither gone nor new.
     let cut = |all: &BTreeSet<DateTime<Utc>>| {
         all.last().copied().filter(|_| all.len() == COMPARED_MAX).unwrap_or(until)

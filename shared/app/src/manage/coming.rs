@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use domain::firing::NotFiring;
 use domain::name::Name;
 use domain::refusal::Refusal;
+use domain::schedule::Schedule;
 use ports::store::ResourceGroup;
-use recurrence::Timetable;
 
 use super::Manage;
 use super::describe::Facts;
@@ -25,7 +25,7 @@ pub struct WantedOccurrences {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coming {
     /// All its occurrences. Those of a disabled job are what it would do if it were enabled now.
-    pub timetable: Timetable,
+    pub schedule: Schedule,
     /// The occurrences that were asked for.
     pub occurrences: Vec<DateTime<Utc>>,
     /// Whether none follows them.
@@ -53,13 +53,14 @@ impl Manage {
         let not_firing = facts.not_firing(now);
         let definition = shown_definition(&job.uid, &job.document)?;
         let timing = &job.timer.timing;
-        let timetable = timing.timetable(&definition, now).map_err(Refusal::from)?;
+        let timetable = timing.schedule(&definition, &job.uid, now).map_err(Refusal::from)?;
         let is_over = job.timer.state.is_final() || timing.is_over(&definition);
         // What is due at once is still to come, even if its instant has just passed.
         let next = facts.next_occurrence(now).unwrap_or(now);
         let first = timetable.at_or_after(wanted.from.unwrap_or(next)).filter(|_| !is_over);
         let mut coming = std::iter::successors(first, |at| timetable.after(*at));
         let occurrences = coming.by_ref().take(wanted.max).collect();
-        Ok(Coming { timetable, occurrences, ends: coming.next().is_none(), not_firing })
+        let ends = coming.next().is_none();
+        Ok(Coming { schedule: timetable, occurrences, ends, not_firing })
     }
 }

@@ -6,8 +6,9 @@ use domain::collection::CollectionState;
 use domain::firing::{JobStanding, NotFiring, next_occurrence, not_firing};
 use domain::job::JobCounters;
 use domain::name::Name;
+use domain::schedule::Schedule;
 use ports::store::{CollectionRecord, JobRecord, ResourceGroup, TimerRecord};
-use recurrence::{Start, Timetable};
+use recurrence::Start;
 
 use super::{JobView, Manage};
 use crate::definition::shown_definition;
@@ -41,7 +42,7 @@ pub struct JobDescription {
 /// What decides whether and when a job fires.
 pub(super) struct Facts<'a> {
     timer: &'a TimerRecord,
-    timetable: Option<Timetable>,
+    timetable: Option<Schedule>,
     collection_on_since: Option<DateTime<Utc>>,
 }
 

@@ -12,7 +12,9 @@ use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
 use domain::pause::keep_paused;
 use domain::plan::JobLimits;
+use domain::policies::Policies;
 use domain::refusal::{Code, Refusal};
+use domain::schedule::Schedule;
 use domain::timing::{Change, Timing};
 use domain::work_item::JobRef;
 use ports::QueueMessage;
@@ -20,7 +22,6 @@ use ports::store::{
     CollectionRecord, Due, DueTimer, JobRecord, JobTimer, Page, PageRequest, ResourceGroup,
     SaveJob, Saved, TimerRecord,
 };
-use recurrence::Timetable;
 use serde_json::{Value, json};
 
 use super::describe::Facts;
@@ -288,11 +289,11 @@ impl Manage {
         let now = self.ports.clock.now();
         let limits = self.check(collection, &mut wanted)?;
         let timing = Timing::created(&wanted, now);
-        let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
         let uid = self.ports.ids.new_id();
+        let schedule = allowed_schedule(&limits, &timing, (&wanted, &uid), now)?;
         let document = wanted.write();
         let SealedDocument { shown, sealed } = self.seal(&uid, &document).await?;
-        let timer = timer(&wanted, timing, &timetable, JobCounters::default());
+        let timer = timer(&wanted, timing, &schedule, JobCounters::default());
         let (name, expires_at) = (name.clone(), expires_at(&timer, now));
         let entry = self.job_entry(&name, None, Some(&shown), sealed.is_some());
         let job = JobRecord { uid, name, document: shown, sealed, version: 1, expires_at, timer };
@@ -325,13 +326,13 @@ impl Manage {
         let now = self.ports.clock.now();
         keep_paused(before, &mut wanted);
         let limits = self.check(collection, &mut wanted)?;
-        let change = old.timer.timing.changed(before, &wanted, now).map_err(Refusal::from)?;
-        let (timer, timer_changes) = match change {
-            Change::Keeps => (old.timer.clone(), false),
+        let change = old.timer.timing.changed([before, &wanted], &old.uid, now);
+        let (timer, timer_changes) = match change.map_err(Refusal::from)? {
+            Change::Keeps => (with_policies(&old, &wanted)?, false),
             Change::Becomes(timing) => {
-                let timetable = allowed_timetable(&limits, &timing, &wanted, now)?;
+                let schedule = allowed_schedule(&limits, &timing, (&wanted, &old.uid), now)?;
                 let counters = old.timer.counters;
-                (timer(&wanted, timing, &timetable, counters), true)
+                (timer(&wanted, timing, &schedule, counters), true)
             }
         };
         let document = wanted.write();
@@ -514,32 +515,45 @@ fn view_with_next(
     }
 }
 
-/// The timetable of a job, which must have an occurrence and must not be more frequent than allowed.
-pub(super) fn allowed_timetable(
+/// The schedule of a job, which must have an occurrence and must not be more frequent than allowed.
+pub(super) fn allowed_schedule(
     limits: &JobLimits,
     timing: &Timing,
-    wanted: &JobDefinition,
+    (wanted, uid): (&JobDefinition, &str),
     now: DateTime<Utc>,
-) -> Result<Timetable, Refusal> {
-    let timetable = timing.timetable(wanted, now)?;
-    limits.check_gap(timetable.smallest_gap())?;
-    Ok(timetable)
+) -> Result<Schedule, Refusal> {
+    let schedule = timing.schedule(wanted, uid, now)?;
+    limits.check_gap(schedule.smallest_gap())?;
+    schedule.policies.check(schedule.smallest_gap())?;
+    Ok(schedule)
+}
+
+/// The timer of a job whose timing stays, with the policies of its new definition.
+fn with_policies(old: &JobRecord, wanted: &JobDefinition) -> Result<TimerRecord, Refusal> {
+    let mut timer = old.timer.clone();
+    let stored = timer.timetable.as_deref().and_then(|line| line.parse::<Schedule>().ok());
+    if let Some(schedule) = stored {
+        let policies = Policies::of(wanted.extensions.as_ref(), &old.uid);
+        policies.check(schedule.smallest_gap())?;
+        timer.timetable = Some(Schedule { policies, ..schedule }.to_string());
+    }
+    Ok(timer)
 }
 
 /// The timer of a job whose timing changes. A job without a next occurrence has ended.
 fn timer(
     wanted: &JobDefinition,
     timing: Timing,
-    timetable: &Timetable,
+    schedule: &Schedule,
     counters: JobCounters,
 ) -> TimerRecord {
-    let first = timetable.iter().next().filter(|_| !timing.is_over(wanted));
+    let first = schedule.iter().next().filter(|_| !timing.is_over(wanted));
     let (state, due_at) = match (wanted.switch, first) {
         (Switch::Disabled, _) => (JobState::Disabled, None),
-        (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(first)),
+        (Switch::Enabled, Some(first)) => (JobState::Enabled, Some(schedule.start(first))),
         (Switch::Enabled, None) => (JobState::Completed, None),
     };
-    let timetable = (wanted.switch == Switch::Enabled).then(|| timetable.to_string());
+    let timetable = (wanted.switch == Switch::Enabled).then(|| schedule.to_string());
     TimerRecord { state, timing, timetable, counters, due_at, is_spent: state.is_final() }
 }
 
@@ -549,7 +563,12 @@ fn expires_at(timer: &TimerRecord, now: DateTime<Utc>) -> Option<DateTime<Utc>> 
 }
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
-    attempt_message(&job_ref(collection, job), Attempt::first(job.timer.timing.generation, what))
+    let first = Attempt::first(job.timer.timing.generation, what);
+    let schedule = job.timer.timetable.as_deref().map(str::parse::<Schedule>);
+    // A line that cannot be read is of a newer version, which has to know what else there is.
+    let under_policy =
+        schedule.is_some_and(|it| it.is_ok_and(|schedule| !schedule.policies.is_default()));
+    attempt_message(&job_ref(collection, job), Attempt { under_policy, ..first })
 }
 
 fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use domain::load::add_load;
+use domain::schedule::Schedule;
 use ports::store::PageRequest;
-use recurrence::Timetable;
 
 use super::Manage;
 use super::ahead::{Ahead, FiringJob, firing};
@@ -128,7 +128,7 @@ fn peaks(bounds: &[DateTime<Utc>], counts: &[u64], jobs: &[FiringJob]) -> Vec<Pe
 
 fn groups(jobs: &[FiringJob], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<LoadGroup> {
     let mut by_rule: BTreeMap<String, LoadGroup> = BTreeMap::new();
-    let in_step = |timetable: &Timetable| timetable.count_between(from, to);
+    let in_step = |timetable: &Schedule| timetable.count_between(from, to);
     for job in jobs {
         let count = in_step(&job.timetable);
         if count == 0 {

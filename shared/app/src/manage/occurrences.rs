@@ -242,7 +242,7 @@ fn outcome(attempts: &[(Attempt, Option<Record>)], timer: &TimerRecord) -> PastO
 
 #[cfg(test)]
 mod tests {
-    use domain::firing::Outage;
+    use domain::firing::{LeftOutReason, Outage};
     use domain::job::{JobCounters, JobState};
     use domain::timing::Timing;
 
@@ -272,7 +272,7 @@ mod tests {
             first: at(first),
             last: at(last),
             occurrences: 2,
-            outage,
+            reason: LeftOutReason::Outage(outage),
             at: at(last),
         }
     }

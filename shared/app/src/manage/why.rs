@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Record, Role};
 use domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
 use domain::name::Name;
@@ -14,6 +14,10 @@ use super::Manage;
 use super::describe::{finished_at, since};
 use crate::definition::shown_definition;
 use crate::error::AppError;
+
+/// The most ranges of occurrences that were left out before the instant, or at it: those of older
+/// timings may be among them.
+const LEFT_OUT_READ_MAX: u32 = 10;
 
 /// What became of an occurrence, with what is known around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +53,7 @@ impl Manage {
         let now = self.ports.clock.now();
         let definition = shown_definition(&job.uid, &job.document)?;
         let timing = &job.timer.timing;
-        let timetable = timing.timetable(&definition, now).map_err(Refusal::from)?;
+        let timetable = timing.schedule(&definition, &job.uid, now).map_err(Refusal::from)?;
         let rule = definition.recurrence.as_ref().map(Rule::canonical).transpose();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
         let mut attempts: Vec<_> = found
@@ -58,6 +62,13 @@ impl Manage {
             .map(|HistoryEntry { attempt, record }| (attempt, record))
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
+        let after = at.checked_add_signed(TimeDelta::nanoseconds(100));
+        let left_out = if timetable.policies.leave_out() {
+            self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX).await?
+        } else {
+            // What an outage cost is known from the outages.
+            Vec::new()
+        };
         let pulses = self.ports.browse.pulses().await?;
         let is_on = collection.collection.definition.state.is_on();
         let facts = WhyFacts {
@@ -70,6 +81,7 @@ impl Manage {
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
             collection_on_since: is_on.then_some(collection.on_since),
             attempts: &attempts,
+            left_out: &left_out,
             retries: definition.retries(
                 Role::Main,
                 collection.collection.definition.plan,

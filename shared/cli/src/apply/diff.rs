@@ -30,8 +30,8 @@ const SERVERS: [&str; 5] = [
 /// Objects that a merge patch replaces as a whole.
 const WHOLE: [&str; 1] = ["schedule"];
 /// Names whose value may be written in any case.
-const ANY_CASE: [&str; 8] =
-    ["type", "method", "state", "frequency", "retryType", "weekDays", "day", "timeZone"];
+const ANY_CASE: [&str; 9] =
+    ["type", "method", "state", "frequency", "retryType", "weekDays", "day", "timeZone", "policy"];
 
 /// Compares the properties of a job. A date without an offset is one in the zone.
 pub(super) fn difference(

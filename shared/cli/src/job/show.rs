@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::backoff;
 use super::list::state;
+use super::policy;
 use crate::failure::Result;
 use crate::output::marks::marks;
 use crate::output::plural;
@@ -77,6 +78,11 @@ fn page(
     if let Some(retry) = job.properties.get("minutehand").and_then(|it| it.get("retry")) {
         for words in backoff::in_words(retry) {
             line("", &words);
+        }
+    }
+    if let Some(extensions) = job.properties.get("minutehand") {
+        for words in policy::in_words(extensions) {
+            line("policy", &words);
         }
     }
     for (title, text) in policies(&job.properties) {

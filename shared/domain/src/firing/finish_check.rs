@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::Timetable;
 
 use super::limits::Spans;
 use super::may_start::fell_due_at;
@@ -17,12 +16,13 @@ use super::plan::latest_until;
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
+use crate::schedule::Schedule;
 
 /// What the check must know of a job whose last occurrence is dispatched.
 #[derive(Debug)]
 pub struct JobProgress<'a> {
     /// When it fires.
-    pub timetable: &'a Timetable,
+    pub timetable: &'a Schedule,
     /// The generation of its timing.
     pub generation: u64,
     /// Since when its timing holds.
@@ -78,7 +78,7 @@ const LAST_SECOND: i64 = 253_402_300_799;
 /// The last occurrence of a job that is checked, all of whose occurrences are dispatched. It may be in
 /// the future: some are dispatched ahead, and a clock may be set back after that.
 #[must_use]
-pub fn last_occurrence(timetable: &Timetable) -> Option<DateTime<Utc>> {
+pub fn last_occurrence(timetable: &Schedule) -> Option<DateTime<Utc>> {
     let end = DateTime::from_timestamp(LAST_SECOND, 0)?;
     latest_until(timetable, timetable.iter().next()?, end)
 }
@@ -185,7 +185,8 @@ fn stalled(
     if attempt.number > 0 || is_left_out(progress, nominal_at) {
         return Some(attempt);
     }
-    match overtaken_in(progress.timetable, nominal_at, nominal_at, progress.outages) {
+    let starts_at = progress.timetable.start(nominal_at);
+    match overtaken_in(progress.timetable, nominal_at, starts_at, progress.outages) {
         Some(outage) if outage.until > now - spans.look_again => None,
         Some(_) => Some(attempt.sent_at(now)),
         None => Some(attempt),
@@ -218,7 +219,7 @@ fn occurrence_status(
     seen: &HashMap<(DateTime<Utc>, u32), Option<&Record>>,
     Bounds { on_since, horizon, expired }: Bounds,
 ) -> OccurrenceStatus {
-    let first = Attempt::first(progress.generation, Occurrence::Scheduled { nominal_at });
+    let first = progress.timetable.attempt(progress.generation, nominal_at);
     let retries = progress.retries;
     let policy = FollowPolicy { retries, on_failure: OnFailure::default(), horizon };
     // The records before the latest one may have expired.
@@ -256,8 +257,9 @@ fn occurrence_status(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule};
+    use recurrence::{Recurrence, Rule, Timetable};
 
+    use super::super::outage::LeftOutReason;
     use super::*;
     use crate::duration::Span;
 
@@ -266,10 +268,10 @@ mod tests {
     }
 
     /// Three occurrences, at the minutes 0, 10 and 20.
-    fn thrice() -> Timetable {
+    fn thrice() -> Schedule {
         let rule = serde_json::json!({"frequency": "minute", "interval": 10, "count": 3});
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        Timetable::new(&rule, None, at(0)).unwrap()
+        Schedule::from(Timetable::new(&rule, None, at(0)).unwrap())
     }
 
     fn ended(minute: i64, number: u32, outcome: Outcome) -> (Attempt, Option<Record>) {
@@ -325,7 +327,7 @@ mod tests {
             first: at(first),
             last: at(last),
             occurrences: 1,
-            outage: outages[0],
+            reason: LeftOutReason::Outage(outages[0]),
             at: at(until),
         });
         let chain = JobProgress {
@@ -500,7 +502,7 @@ mod tests {
             first: ten,
             last: ten,
             occurrences: 1,
-            outage: outages[0],
+            reason: LeftOutReason::Outage(outages[0]),
             at: now,
         };
         let ready_at = |outages, executions: &[_]| -> Vec<_> {

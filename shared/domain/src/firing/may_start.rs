@@ -3,11 +3,11 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use recurrence::Timetable;
 
 use super::outage::{Outage, overtaken_in};
 use crate::attempt::{Attempt, Occurrence, Role};
 use crate::job::JobState;
+use crate::schedule::Schedule;
 
 /// What the check must know of the job.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ pub struct JobStanding<'a> {
     /// Since when its timing holds.
     pub since: DateTime<Utc>,
     /// Its timetable; `None` while it is disabled.
-    pub timetable: Option<&'a Timetable>,
+    pub timetable: Option<&'a Schedule>,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
     /// Whether the scheduler has disabled it, because too many occurrences failed.
@@ -48,14 +48,22 @@ pub enum SkipReason {
     TimingChanged,
     /// The job is disabled or has finished.
     NotEnabled,
-    /// The occurrence fell into an outage, and so did its successor.
+    /// The occurrence fell into an outage, and the job makes up for others of it or for none.
     Overtaken,
+    /// The occurrence would start later than the job allows.
+    TooLate,
 }
 
 impl SkipReason {
     /// Every reason.
-    pub const ALL: [Self; 5] =
-        [Self::Gone, Self::CollectionOff, Self::TimingChanged, Self::NotEnabled, Self::Overtaken];
+    pub const ALL: [Self; 6] = [
+        Self::Gone,
+        Self::CollectionOff,
+        Self::TimingChanged,
+        Self::NotEnabled,
+        Self::Overtaken,
+        Self::TooLate,
+    ];
 
     /// Its name in answers.
     #[must_use]
@@ -66,6 +74,7 @@ impl SkipReason {
             Self::TimingChanged => "timingChanged",
             Self::NotEnabled => "notEnabled",
             Self::Overtaken => "overtaken",
+            Self::TooLate => "tooLate",
         }
     }
 
@@ -78,6 +87,7 @@ impl SkipReason {
             Self::TimingChanged => 2,
             Self::NotEnabled => 3,
             Self::Overtaken => 4,
+            Self::TooLate => 5,
         }
     }
 
@@ -91,7 +101,7 @@ impl SkipReason {
     #[must_use]
     pub const fn is_skip(self) -> bool {
         match self {
-            Self::CollectionOff | Self::Overtaken => true,
+            Self::CollectionOff | Self::Overtaken | Self::TooLate => true,
             Self::Gone | Self::TimingChanged | Self::NotEnabled => false,
         }
     }
@@ -105,14 +115,25 @@ impl fmt::Display for SkipReason {
             Self::TimingChanged => "the job's start, recurrence or state has changed",
             Self::NotEnabled => "the job is disabled, or has finished",
             Self::Overtaken => {
-                "it fell into an outage, and a later occurrence was due before the outage was over"
+                "it fell into an outage, and the job's policy does not make up for it"
             }
+            Self::TooLate => "it would start later than the job's maxLateness allows",
         })
     }
 }
 
-/// Checks whether an attempt may start. `ready_at` and `outages`, which are those of workers, are as for
-/// [`overtaken_in`].
+/// When an attempt is about to start.
+#[derive(Debug, Clone, Copy)]
+pub struct StartCheck<'a> {
+    /// The time now.
+    pub now: DateTime<Utc>,
+    /// As for [`overtaken_in`].
+    pub ready_at: DateTime<Utc>,
+    /// The outages of workers.
+    pub outages: &'a [Outage],
+}
+
+/// Checks whether an attempt may start.
 ///
 /// # Errors
 ///
@@ -120,8 +141,7 @@ impl fmt::Display for SkipReason {
 pub fn may_start(
     attempt: &Attempt,
     standing: Option<JobStanding<'_>>,
-    ready_at: DateTime<Utc>,
-    outages: &[Outage],
+    start: StartCheck<'_>,
 ) -> Result<(), SkipReason> {
     let standing = standing.ok_or(SkipReason::Gone)?;
     // The due time of the attempt decides, not the instant of the occurrence: a retry that was waiting
@@ -147,14 +167,20 @@ pub fn may_start(
     }
     let is_first = attempt.role == Role::Main && attempt.number == 0;
     let is_overtaken = is_first
-        && standing.timetable.is_some_and(|timetable| {
-            overtaken_in(timetable, nominal_at, ready_at, outages).is_some()
+        && standing.timetable.is_some_and(|schedule| {
+            overtaken_in(schedule, nominal_at, start.ready_at, start.outages).is_some()
         });
+    let is_too_late = is_first
+        && standing
+            .timetable
+            .and_then(|schedule| schedule.policies.max_lateness)
+            .is_some_and(|max| start.now - attempt.due_at > max.delta());
     match (standing.state, attempt.role) {
         // The outage may have cost the last occurrences but one, so that the job has finished already.
         (JobState::Enabled | JobState::Completed | JobState::Faulted, _) if is_overtaken => {
             Err(SkipReason::Overtaken)
         }
+        (JobState::Enabled, _) if is_too_late => Err(SkipReason::TooLate),
         (JobState::Enabled, _)
         | (JobState::Completed | JobState::Faulted, Role::Error | Role::Notice) => Ok(()),
         (JobState::Disabled, _) | (JobState::Completed | JobState::Faulted, Role::Main) => {
@@ -171,7 +197,7 @@ pub(super) fn fell_due_at(attempt: &Attempt, since: DateTime<Utc>) -> DateTime<U
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule};
+    use recurrence::{Recurrence, Rule, Timetable};
 
     use super::*;
 
@@ -179,10 +205,10 @@ mod tests {
         DateTime::from_timestamp(60 * minute, 0).unwrap()
     }
 
-    fn minutely() -> Timetable {
+    fn minutely() -> Schedule {
         let rule = serde_json::json!({"frequency": "minute"});
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        Timetable::new(&rule, None, at(0)).unwrap()
+        Schedule::from(Timetable::new(&rule, None, at(0)).unwrap())
     }
 
     /// Everything as it should be, and what each change of it comes to.
@@ -204,7 +230,7 @@ mod tests {
         let all = [&first, &retry, &error, &run];
         let none: &[Outage] = &[];
         let check = |what: &str, standing, outages: &[Outage], expected: [_; 4]| {
-            let found = all.map(|it| may_start(it, standing, it.due_at, outages));
+            let found = all.map(|it| may_start(it, standing, starting(it, it.due_at, outages)));
             assert_eq!(found, expected, "{what}");
         };
         let (ok, changed) = (Ok(()), Err(SkipReason::TimingChanged));
@@ -234,7 +260,45 @@ mod tests {
         check("and completed", over, &until(at(61)), [Err(SkipReason::Overtaken), not, ok, ok]);
         check("not quite", Some(good), &until(at(61) - chrono::TimeDelta::seconds(1)), [ok; 4]);
         let [outage] = until(at(61));
-        let sent_later = may_start(&first, Some(good), at(62), &[outage]);
+        let sent_later = may_start(&first, Some(good), starting(&first, at(62), &[outage]));
         assert_eq!(sent_later, ok, "it was sent when the outage was over");
+    }
+
+    fn starting<'a>(
+        attempt: &Attempt,
+        ready_at: DateTime<Utc>,
+        outages: &'a [Outage],
+    ) -> StartCheck<'a> {
+        StartCheck { now: attempt.due_at, ready_at, outages }
+    }
+
+    #[test]
+    fn a_first_attempt_may_be_too_late_and_nothing_else() {
+        let schedule: Schedule =
+            "2 maxLateness=60000 1 every=1minute start=1970-01-01T00:00:00Z".parse().unwrap();
+        let standing = JobStanding {
+            state: JobState::Enabled,
+            generation: 3,
+            since: at(0),
+            timetable: Some(&schedule),
+            collection_on_since: Some(at(0)),
+            is_paused: false,
+        };
+        let first = schedule.attempt(3, at(60));
+        let retry = Attempt { number: 1, ..first.clone() };
+        let error = Attempt { role: Role::Error, ..first.clone() };
+        let run = Attempt::first(1, Occurrence::Run { asked_at: at(60), run_id: String::new() });
+        let check = |attempt, now| {
+            may_start(attempt, Some(standing), StartCheck { now, ready_at: at(60), outages: &[] })
+        };
+        assert_eq!(check(&first, at(61)), Ok(()));
+        let late = at(61) + chrono::TimeDelta::milliseconds(1);
+        assert_eq!(check(&first, late), Err(SkipReason::TooLate));
+        for other in [&retry, &error, &run] {
+            assert_eq!(check(other, late), Ok(()));
+        }
+        // Lateness counts from a start that is spread.
+        let spread = Attempt { due_at: at(63), ..first.clone() };
+        assert_eq!(check(&spread, at(64)), Ok(()));
     }
 }

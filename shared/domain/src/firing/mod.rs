@@ -21,12 +21,12 @@ mod why;
 pub use finish_check::{
     FinishCheck, JobProgress, check_finished, held_up, last_occurrence, seen_from,
 };
-pub use may_start::{JobStanding, SkipReason, may_start};
+pub use may_start::{JobStanding, SkipReason, StartCheck, may_start};
 pub use next_occurrence::{NotFiring, next_occurrence, not_firing};
 pub use next_step::{
     FollowPolicy, NO_RETRY_FOLLOWS, NextStep, OnFailure, decide_then, is_final_failure, next_step,
 };
-pub use outage::{Around, LeftOut, OUTAGES_MAX, Outage, Pulse, overtaken_in};
+pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, overtaken_in};
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
 pub use sent_before::sent_before;

@@ -1,10 +1,10 @@
 //! The occurrence that a job waits for.
 
 use chrono::{DateTime, Utc};
-use recurrence::Timetable;
 
 use super::may_start::JobStanding;
 use crate::job::JobState;
+use crate::schedule::Schedule;
 
 /// The next occurrence of a job; `None` if the job or its collection is disabled or has ended.
 ///
@@ -91,13 +91,13 @@ pub fn not_firing(
 }
 
 /// Whether the successor of an occurrence is due.
-fn has_successor(timetable: &Timetable, nominal_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+fn has_successor(timetable: &Schedule, nominal_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     timetable.after(nominal_at).is_some_and(|successor| successor <= now)
 }
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, WrittenDate, format_instant};
+    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
 
     use super::*;
 
@@ -106,15 +106,15 @@ mod tests {
     }
 
     /// Created at 10:17:23.5 and fired daily at 12:00.
-    fn daily(start: Option<&str>) -> Timetable {
+    fn daily(start: Option<&str>) -> Schedule {
         let rule = r#"{"frequency":"day","schedule":{"hours":[12],"minutes":[0]}}"#;
         let rule = serde_json::from_str(rule).unwrap();
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        Timetable::new(&rule, start.map(at), at("10:17:23.5")).unwrap()
+        Schedule::from(Timetable::new(&rule, start.map(at), at("10:17:23.5")).unwrap())
     }
 
     /// An enabled job, created at that time, of a collection that was on before.
-    fn enabled(timetable: &Timetable) -> JobStanding<'_> {
+    fn enabled(timetable: &Schedule) -> JobStanding<'_> {
         JobStanding {
             state: JobState::Enabled,
             generation: 0,
@@ -127,7 +127,7 @@ mod tests {
 
     /// The next occurrence of an enabled job at some instants, with its last execution.
     #[track_caller]
-    fn check(timetable: &Timetable, on_since: &str, rows: &[(&str, Option<&str>, Option<&str>)]) {
+    fn check(timetable: &Schedule, on_since: &str, rows: &[(&str, Option<&str>, Option<&str>)]) {
         for (now, last, expected) in rows {
             let job = JobStanding { collection_on_since: Some(at(on_since)), ..enabled(timetable) };
             let next = next_occurrence(&job, last.map(at), at(now)).map(format_instant);
@@ -159,13 +159,13 @@ mod tests {
     fn a_first_occurrence_that_its_collection_cost_is_not_next() {
         let rows = [("10:20", None, Some("01T12:00:00"))];
         check(&daily(None), "10:18", &rows);
-        let once = Timetable::once(None, at("10:17:23.5"));
+        let once = Schedule::from(Timetable::once(None, at("10:17:23.5")));
         check(&once, "10:18", &[("10:20", None, None)]);
     }
 
     #[test]
     fn a_job_that_runs_once_waits_until_it_has_run() {
-        let late = Timetable::once(Some(at("00:00")), at("10:17:23.5"));
+        let late = Schedule::from(Timetable::once(Some(at("00:00")), at("10:17:23.5")));
         check(
             &late,
             "00:00",
@@ -176,14 +176,15 @@ mod tests {
                 ("10:20", Some("10:00"), Some("01T10:17:23.5")),
             ],
         );
-        let early = Timetable::once(Some(at("11:00")), at("10:17:23.5"));
+        let early = Schedule::from(Timetable::once(Some(at("11:00")), at("10:17:23.5")));
         check(&early, "00:00", &[("10:20", Some("10:18"), Some("01T11:00:00"))]);
     }
 
     #[test]
     fn every_reason_for_which_a_job_does_not_fire_is_given() {
         use NotFiring::{CollectionOff, JobDisabled, JobFinished, JobUnreadable, NothingLeft};
-        let (timetable, once) = (daily(None), Timetable::once(None, at("10:17:23.5")));
+        let (timetable, once) =
+            (daily(None), Schedule::from(Timetable::once(None, at("10:17:23.5"))));
         let job = enabled(&timetable);
         let with = |state| JobStanding { state, ..job };
         let off = |job| JobStanding { collection_on_since: None, ..job };

@@ -3,19 +3,25 @@
 //! To be late is no reason for an occurrence not to run. But a job that runs every minute must not run
 //! a hundred times in a row when everything works again after two hours. So the sweepers and the
 //! workers give signs of life, and what fell due while there was none is known to be late for that
-//! reason alone: of the occurrences of a job in an outage, only the last one runs.
+//! reason alone: of the occurrences of a job in an outage, only the last one runs, unless the job has
+//! another policy ([`CatchUp`](crate::policies::CatchUp)).
 //!
 //! Sweepers and workers have a [`Pulse`] each, because one may be away without the other. The sweeper
 //! asks for the outages of sweepers when it sends occurrences, and the worker for those of workers
 //! when it starts one.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::Timetable;
 
 use super::limits::Spans;
 use super::plan::latest_until;
+use super::why::occurrence_before;
 use crate::attempt::kept_until;
+use crate::policies::Bounds;
+use crate::schedule::Schedule;
+use crate::tick::{from_ticks, ticks};
 
+/// The finest instants.
+const TICK: TimeDelta = TimeDelta::nanoseconds(100);
 /// The most outages that are remembered.
 pub const OUTAGES_MAX: usize = 20;
 
@@ -84,6 +90,41 @@ impl Pulse {
     }
 }
 
+/// Why occurrences were left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOutReason {
+    /// They fell into an outage.
+    Outage(Outage),
+    /// They would have started later than the job allows.
+    TooLate,
+}
+
+impl LeftOutReason {
+    /// The name for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Outage(_) => "outage",
+            Self::TooLate => "tooLate",
+        }
+    }
+
+    /// The policy of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::TooLate].into_iter().find(|reason| reason.name() == name)
+    }
+
+    /// The outage, if it was one.
+    #[must_use]
+    pub const fn outage(self) -> Option<Outage> {
+        match self {
+            Self::Outage(outage) => Some(outage),
+            Self::TooLate => None,
+        }
+    }
+}
+
 /// Occurrences of a job that were left out, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
@@ -95,8 +136,8 @@ pub struct LeftOut {
     pub last: DateTime<Utc>,
     /// How many they are.
     pub occurrences: u64,
-    /// The outage for which they were left out.
-    pub outage: Outage,
+    /// Why they were left out.
+    pub reason: LeftOutReason,
     /// When they were left out.
     pub at: DateTime<Utc>,
 }
@@ -114,47 +155,105 @@ impl LeftOut {
         kept_until(self.at)
     }
 
-    /// What an outage cost from this occurrence on: all up to the one that has its successor after the
-    /// outage. `None` if nothing is left out.
+    /// What an outage cost from this occurrence on: all up to the first that the job makes up for.
+    /// `None` if nothing is left out.
     #[must_use]
     pub fn from_occurrence(
-        timetable: &Timetable,
+        schedule: &Schedule,
         generation: u64,
         first: DateTime<Utc>,
         outage: Outage,
         at: DateTime<Utc>,
     ) -> Option<Self> {
-        let runs = latest_until(timetable, first, outage.until)?;
-        Self::between(timetable, generation, [first, runs], outage, at)
+        let end = made_up_from(schedule, first, outage)?;
+        Self::between(schedule, generation, [first, end], outage, at)
+    }
+
+    /// One occurrence.
+    #[must_use]
+    pub const fn one(
+        generation: u64,
+        nominal_at: DateTime<Utc>,
+        reason: LeftOutReason,
+        at: DateTime<Utc>,
+    ) -> Self {
+        Self { generation, first: nominal_at, last: nominal_at, occurrences: 1, reason, at }
     }
 
     /// What an outage cost up to one occurrence that it cost. A worker that leaves a later one out
     /// comes to an answer that begins with the same occurrence, and goes further.
     #[must_use]
     pub fn around(
-        timetable: &Timetable,
+        schedule: &Schedule,
         generation: u64,
         nominal_at: DateTime<Utc>,
         around: &Around,
     ) -> Option<Self> {
         let Around { outage, since, at } = *around;
-        let first = timetable.at_or_after(outage.from.max(since))?.min(nominal_at);
-        Self::between(timetable, generation, [first, timetable.after(nominal_at)?], outage, at)
+        let first = schedule.at_or_after(outage.from.max(since))?.min(nominal_at);
+        Self::between(schedule, generation, [first, nominal_at + TICK], outage, at)
     }
 
     /// The occurrences from one to another, without the other.
     fn between(
-        timetable: &Timetable,
+        schedule: &Schedule,
         generation: u64,
         [first, end]: [DateTime<Utc>; 2],
         outage: Outage,
         at: DateTime<Utc>,
     ) -> Option<Self> {
-        let before_end = end.checked_sub_signed(TimeDelta::nanoseconds(100))?;
-        let last = latest_until(timetable, first, before_end)?;
-        let occurrences = timetable.count_between(first, end);
-        Some(Self { generation, first, last, occurrences, outage, at })
+        let last = latest_until(schedule, first, end.checked_sub_signed(TICK)?)?;
+        let occurrences = schedule.count_between(first, end);
+        let reason = LeftOutReason::Outage(outage);
+        Some(Self { generation, first, last, occurrences, reason, at })
     }
+}
+
+/// Up to which instant an outage costs occurrences from this one on, that instant not included.
+fn made_up_from(
+    schedule: &Schedule,
+    first: DateTime<Utc>,
+    outage: Outage,
+) -> Option<DateTime<Utc>> {
+    let mut last = latest_until(schedule, first, outage.until)?;
+    if schedule.start(last) > outage.until {
+        last = occurrence_before(schedule, last).filter(|before| *before >= first)?;
+    }
+    let Bounds { window, max } = schedule.policies.catch_up.bounds();
+    let end = last + TICK;
+    let young_from = window.and_then(|it| outage.until.checked_sub_signed(it.delta()));
+    Some(latest_from(schedule, [first, end], max).max(young_from.unwrap_or(first)).min(end))
+}
+
+/// From which instant on there are not more than `max` occurrences until `end`. A binary search, because
+/// an outage may have cost thousands.
+fn latest_from(schedule: &Schedule, [first, end]: [DateTime<Utc>; 2], max: u32) -> DateTime<Utc> {
+    let is_many = |from| schedule.count_between(from, end) > u64::from(max);
+    if !is_many(first) {
+        return first;
+    }
+    let (mut low, mut high) = (ticks(first), ticks(end));
+    // Bounded: each round halves what is left of at most 2^63 ticks.
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if from_ticks(middle).is_some_and(is_many) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    from_ticks(high).unwrap_or(end)
+}
+
+/// Whether a job does not make up for an occurrence after an outage into which it fell.
+pub(super) fn is_cost(schedule: &Schedule, nominal_at: DateTime<Utc>, outage: &Outage) -> bool {
+    if schedule.runs_once() {
+        return false;
+    }
+    let Bounds { window, max } = schedule.policies.catch_up.bounds();
+    let is_old = window.is_some_and(|window| outage.until - nominal_at > window.delta());
+    let newer = || schedule.count_between(nominal_at + TICK, outage.until + TICK);
+    is_old || newer() >= u64::from(max)
 }
 
 /// An outage that cost an occurrence.
@@ -168,29 +267,30 @@ pub struct Around {
     pub at: DateTime<Utc>,
 }
 
-/// The outage in which an occurrence was ready to go on, and at whose end its successor was due, too:
-/// the occurrence does not run.
+/// The outage in which an occurrence was ready to go on, and for which the job does not make up with
+/// this one: by default, because its successor was due at the end of the outage, too. A job without a
+/// recurrence always makes up for its occurrence.
 ///
-/// `ready_at` is the instant of the occurrence, or when it was sent if that was later.
+/// `ready_at` is when the occurrence starts, or when it was sent if that was later.
 #[must_use]
 pub fn overtaken_in(
-    timetable: &Timetable,
+    schedule: &Schedule,
     nominal_at: DateTime<Utc>,
     ready_at: DateTime<Utc>,
     outages: &[Outage],
 ) -> Option<Outage> {
-    let around = outages.iter().filter(|outage| (outage.from..=outage.until).contains(&ready_at));
-    let mut around = around.peekable();
-    around.peek()?;
-    let successor = timetable.after(nominal_at)?;
-    around.find(|outage| successor <= outage.until).copied()
+    let mut around =
+        outages.iter().filter(|outage| (outage.from..=outage.until).contains(&ready_at));
+    around.find(|outage| is_cost(schedule, nominal_at, outage)).copied()
 }
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule};
+    use recurrence::{Recurrence, Rule, Timetable};
 
     use super::*;
+    use crate::duration::Span;
+    use crate::policies::{CatchUp, Policies};
 
     fn at(second: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(second, 0).unwrap()
@@ -279,12 +379,15 @@ mod tests {
     fn what_an_outage_costs_begins_with_the_same_occurrence_for_each_that_it_cost() {
         let rule = serde_json::json!({"frequency": "minute"});
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        let minutely = Timetable::new(&rule, None, at(0)).unwrap();
+        let minutely = Schedule::from(Timetable::new(&rule, None, at(0)).unwrap());
         let outage = outage(100, 615);
         let found = |nominal, since| {
             let around = Around { outage, since: at(since), at: at(620) };
             let found = LeftOut::around(&minutely, 1, at(nominal), &around)?;
-            assert_eq!((found.generation, found.outage, found.at), (1, outage, at(620)));
+            assert_eq!(
+                (found.generation, found.reason.outage(), found.at),
+                (1, Some(outage), at(620))
+            );
             Some((found.first.timestamp(), found.last.timestamp(), found.occurrences))
         };
         assert_eq!(found(120, 0), Some((120, 120, 1)));
@@ -303,7 +406,7 @@ mod tests {
     fn of_the_occurrences_in_an_outage_the_last_one_runs() {
         let rule = serde_json::json!({"frequency": "minute"});
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        let minutely = Timetable::new(&rule, None, at(0)).unwrap();
+        let minutely = Schedule::from(Timetable::new(&rule, None, at(0)).unwrap());
         let outages = [outage(100, 250), outage(900, 1_200)];
         let is_overtaken =
             |nominal, ready| overtaken_in(&minutely, at(nominal), at(ready), &outages).is_some();
@@ -324,7 +427,55 @@ mod tests {
         ] {
             assert_eq!(is_overtaken(nominal, ready), expected, "{nominal} {ready}");
         }
-        let once = Timetable::once(Some(at(120)), at(0));
+        let once = Schedule::from(Timetable::once(Some(at(120)), at(0)));
         assert_eq!(overtaken_in(&once, at(120), at(120), &outages), None);
+    }
+
+    fn with(catch_up: CatchUp) -> Schedule {
+        let rule = serde_json::json!({"frequency": "minute"});
+        let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
+        let timetable = Timetable::new(&rule, None, at(0)).unwrap();
+        let policies = Policies { catch_up, ..Policies::default() };
+        Schedule { policies, ..timetable.into() }
+    }
+
+    /// The sweeper's range and the worker's decision on each occurrence are the same.
+    #[test]
+    fn a_policy_says_how_many_of_the_latest_run() {
+        let outage = outage(100, 615);
+        let all =
+            |window: Option<u64>, max| CatchUp::All { window: window.map(Span::seconds), max };
+        for (catch_up, runs_from) in [
+            (CatchUp::Last, 600),
+            (CatchUp::None, 660),
+            (all(None, Some(3)), 480),
+            (all(None, Some(100)), 120),
+            (all(None, None), 120),
+            (all(Some(75), None), 540),
+            (all(Some(60), Some(3)), 600),
+            (all(Some(300), Some(2)), 540),
+        ] {
+            let schedule = with(catch_up);
+            let cost = LeftOut::from_occurrence(&schedule, 1, at(120), outage, at(620));
+            let last = (runs_from > 120).then(|| at(runs_from - 60));
+            assert_eq!(cost.map(|cost| cost.last), last, "{catch_up:?}");
+            for nominal in (120..=600).step_by(60) {
+                let found = overtaken_in(&schedule, at(nominal), at(nominal), &[outage]).is_some();
+                assert_eq!(found, nominal < runs_from, "{catch_up:?} {nominal}");
+            }
+            assert_eq!(overtaken_in(&schedule, at(660), at(660), &[outage]), None);
+        }
+        let policies = Policies { catch_up: CatchUp::None, ..Policies::default() };
+        let once = Schedule { policies, ..Timetable::once(Some(at(120)), at(0)).into() };
+        assert_eq!(overtaken_in(&once, at(120), at(120), &[outage]), None);
+    }
+
+    /// Half a year of minutes, and most of them are made up for.
+    #[test]
+    fn a_long_outage_is_searched_and_not_walked() {
+        let schedule = with(CatchUp::All { window: Some(Span::days(60)), max: Some(1_000) });
+        let half_a_year = outage(100, 183 * 86_400);
+        let cost = LeftOut::from_occurrence(&schedule, 1, at(120), half_a_year, at(0)).unwrap();
+        assert_eq!(cost.last, at(183 * 86_400 - 1_000 * 60));
     }
 }

@@ -1,9 +1,9 @@
 //! Planning the dispatch of a timer: which occurrences to send, and when the timer is due next.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::Timetable;
 
 use super::outage::{LeftOut, Outage, overtaken_in};
+use crate::schedule::Schedule;
 use crate::tick::{from_ticks, ticks};
 
 /// What bounds a plan.
@@ -35,7 +35,7 @@ pub struct DispatchPlan {
 /// When a timer is due next, and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextLook {
-    /// At the next occurrence that is not sent yet.
+    /// When the next occurrence starts that is not sent yet.
     Occurrence(DateTime<Utc>),
     /// No occurrence is left: to check whether the job has finished.
     Spent(DateTime<Utc>),
@@ -57,40 +57,39 @@ impl NextLook {
     }
 }
 
-/// Plans a timer whose next occurrence to send is at `from` or after.
+/// Plans a timer whose next occurrence to send starts at `from` or after.
 #[must_use]
 pub fn plan_dispatch(
-    timetable: &Timetable,
+    schedule: &Schedule,
     generation: u64,
     from: DateTime<Utc>,
     window: &Window<'_>,
 ) -> DispatchPlan {
     let mut left_out = Vec::new();
-    let mut next = timetable.at_or_after(from);
+    let mut next = schedule.starting_from(from);
     let mut send = Vec::new();
-    while let Some(at) = next.filter(|at| *at <= window.until) {
+    while let Some(at) = next.filter(|at| schedule.start(*at) <= window.until) {
         if send.len() == window.occurrences_max {
             break;
         }
-        let outage = overtaken_in(timetable, at, at, window.outages);
-        // The last one in an outage has its successor after it.
+        let outage = overtaken_in(schedule, at, schedule.start(at), window.outages);
         let cost = outage.and_then(|outage| {
-            LeftOut::from_occurrence(timetable, generation, at, outage, window.now)
+            LeftOut::from_occurrence(schedule, generation, at, outage, window.now)
         });
         if let Some(cost) = cost {
-            next = timetable.after(cost.last);
+            next = schedule.after(cost.last);
             left_out.push(cost);
         } else {
             send.push(at);
-            next = timetable.after(at);
+            next = schedule.after(at);
         }
     }
     let next = next.map_or_else(
         || {
-            let last = send.last().copied().unwrap_or(window.now);
+            let last = send.last().map_or(window.now, |at| schedule.start(*at));
             NextLook::Spent(last.max(window.now) + window.look_again)
         },
-        NextLook::Occurrence,
+        |at| NextLook::Occurrence(schedule.start(at)),
     );
     DispatchPlan { send, left_out, next }
 }
@@ -100,7 +99,7 @@ pub fn plan_dispatch(
 /// A binary search over time, so that a year of minutes takes twenty steps.
 #[must_use]
 pub fn latest_until(
-    timetable: &Timetable,
+    timetable: &Schedule,
     from: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> Option<DateTime<Utc>> {
@@ -122,7 +121,7 @@ pub fn latest_until(
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, WrittenDate, format_instant};
+    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
 
     use super::*;
 
@@ -130,10 +129,10 @@ mod tests {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
     }
 
-    fn timetable(rule: &str, since: &str) -> Timetable {
+    fn timetable(rule: &str, since: &str) -> Schedule {
         let rule = serde_json::from_str(rule).unwrap();
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        Timetable::new(&rule, None, at(since)).unwrap()
+        Schedule::from(Timetable::new(&rule, None, at(since)).unwrap())
     }
 
     fn window<'a>(now: &str, outages: &'a [Outage]) -> Window<'a> {
@@ -292,5 +291,27 @@ mod tests {
         );
         let latest = latest_until(&monthly, at("2020-01-01"), at("2030-01-01"));
         assert_eq!(latest.map(format_instant).as_deref(), Some("2020-07-31T00:00:00Z"));
+    }
+
+    #[test]
+    fn a_spread_start_decides_when_an_occurrence_is_sent() {
+        let line = "2 jitter=1800000:7 1 every=1hour start=2027-01-01T00:00:00Z";
+        let schedule: Schedule = line.parse().unwrap();
+        let nominals: Vec<_> = schedule.iter().take(48).collect();
+        let mut due_at = schedule.start(nominals[0]);
+        // As a timer goes on: each pass finds exactly the occurrence that it is due for.
+        for pair in nominals.windows(2) {
+            let now = due_at - TimeDelta::minutes(1);
+            let window = Window {
+                until: due_at + TimeDelta::seconds(1),
+                now,
+                ..window("2027-01-01T00:00", &[])
+            };
+            let plan = plan_dispatch(&schedule, 1, due_at, &window);
+            assert_eq!(plan.send, pair[..1]);
+            assert!(plan.send[0] <= due_at && due_at < plan.send[0] + TimeDelta::minutes(30));
+            assert_eq!(plan.next, NextLook::Occurrence(schedule.start(pair[1])));
+            due_at = plan.next.at();
+        }
     }
 }

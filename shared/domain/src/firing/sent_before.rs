@@ -5,11 +5,11 @@
 //! occurrence that has left neither a claim nor a record is sent once more.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::Timetable;
 
 use super::limits::Spans;
 use super::plan::latest_until;
 use crate::attempt::KEPT_FOR;
+use crate::schedule::Schedule;
 
 /// The most occurrences that are looked up: a plan sends 16, and some of the plan before are looked up
 /// once more.
@@ -19,7 +19,7 @@ const LOOKED_UP_MAX: usize = 24;
 /// not sent. The latest ones may be still on their way, and history knows nothing of the oldest ones.
 #[must_use]
 pub fn sent_before(
-    timetable: &Timetable,
+    schedule: &Schedule,
     from: DateTime<Utc>,
     now: DateTime<Utc>,
     spans: &Spans,
@@ -27,19 +27,20 @@ pub fn sent_before(
     let until = (from - TimeDelta::nanoseconds(100)).min(now - spans.stuck);
     let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
     let known_since = known_since.unwrap_or(DateTime::<Utc>::MIN_UTC);
-    let Some(latest) = latest_until(timetable, known_since, until) else { return Vec::new() };
+    let Some(latest) = latest_until(schedule, known_since, until) else { return Vec::new() };
     // The plan before may have been made a while before the horizon began: what it sent last was then
     // not due long enough.
     let first = (from - spans.horizon * 3 / 2).max(known_since).min(latest);
-    std::iter::successors(timetable.at_or_after(first), |at| timetable.after(*at))
+    std::iter::successors(schedule.at_or_after(first), |at| schedule.after(*at))
         .take_while(|at| *at <= until)
+        .filter(|at| schedule.start(*at) <= until)
         .take(LOOKED_UP_MAX)
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, WrittenDate, format_instant};
+    use recurrence::{Recurrence, Rule, Timetable, WrittenDate, format_instant};
     use serde_json::json;
 
     use super::*;
@@ -52,9 +53,10 @@ mod tests {
     fn what_was_sent_the_last_time_is_looked_up_once_it_is_due_for_a_while() {
         let found = |rule: &serde_json::Value, from: &str, now: &str| {
             let rule = Rule::canonical(&Recurrence::from_json(rule).unwrap()).unwrap();
-            let timetable =
-                Timetable::new(&rule, Some(at("2027-01-01")), at("2027-01-01")).unwrap();
-            let found = sent_before(&timetable, at(from), at(now), &Spans::WORK);
+            let schedule = Schedule::from(
+                Timetable::new(&rule, Some(at("2027-01-01")), at("2027-01-01")).unwrap(),
+            );
+            let found = sent_before(&schedule, at(from), at(now), &Spans::WORK);
             let short = |at: &DateTime<Utc>| format_instant(*at)[5..16].to_owned();
             (found.len(), found.first().map(short), found.last().map(short))
         };

@@ -6,13 +6,13 @@
 //! outage; an attempt that is still to come. What none of them explains is *lost*, which should not be.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::Timetable;
 
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
-use super::outage::Outage;
+use super::outage::{LeftOut, LeftOutReason, Outage, is_cost};
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
+use crate::schedule::Schedule;
 
 /// An attempt that starts later than this after its occurrence is late.
 pub const LATE: TimeDelta = TimeDelta::seconds(1);
@@ -34,13 +34,15 @@ pub struct WhyFacts<'a> {
     /// When the job finished, if it did.
     pub finished_at: Option<DateTime<Utc>>,
     /// Its occurrences since then; of a disabled job, those that it would have.
-    pub timetable: &'a Timetable,
+    pub timetable: &'a Schedule,
     /// The end of its recurrence, if that has one.
     pub ends_at: Option<DateTime<Utc>>,
     /// Since when its collection is on; `None` if it is off.
     pub collection_on_since: Option<DateTime<Utc>>,
     /// The attempts at the occurrence, in any order, each with its record if it has ended.
     pub attempts: &'a [(Attempt, Option<Record>)],
+    /// What was left out around the instant.
+    pub left_out: &'a [LeftOut],
     /// The retries of the action.
     pub retries: Retries,
     /// The known outages of sweepers and of workers.
@@ -126,6 +128,11 @@ pub enum Why {
         /// The outage.
         outage: Outage,
     },
+    /// It would have started later than the job allows.
+    TooLate {
+        /// When it was left out.
+        at: DateTime<Utc>,
+    },
     /// Nothing explains it.
     Lost,
 }
@@ -152,6 +159,7 @@ impl Why {
             Self::NotScheduled => "notScheduled",
             Self::CollectionOff { .. } => "collectionOff",
             Self::Overtaken { .. } => "overtaken",
+            Self::TooLate { .. } => "tooLate",
             Self::Lost => "lost",
         }
     }
@@ -161,6 +169,7 @@ impl Why {
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
     by_attempts(facts)
+        .or_else(|| by_left_out(facts))
         .or_else(|| by_history(facts))
         .or_else(|| by_timing(facts))
         .or_else(|| by_recurrence(facts))
@@ -211,6 +220,16 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
     Some(Why::Failed { ended_at: record.ended_at, attempts: number + 1, error_action })
 }
 
+/// What is recorded to be left out of the job's occurrences for its policies.
+fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
+    let mut left_out = facts.left_out.iter();
+    let it = left_out.find(|it| (it.first..=it.last).contains(&facts.at))?;
+    match it.reason {
+        LeftOutReason::Outage(outage) => Some(Why::Overtaken { outage }),
+        LeftOutReason::TooLate => Some(Why::TooLate { at: it.at }),
+    }
+}
+
 fn by_history(facts: &WhyFacts<'_>) -> Option<Why> {
     (facts.now - facts.at > KEPT_FOR).then_some(Why::HistoryGone)
 }
@@ -256,15 +275,16 @@ fn by_collection(facts: &WhyFacts<'_>) -> Option<Why> {
 }
 
 fn by_time(facts: &WhyFacts<'_>) -> Option<Why> {
-    (facts.at > facts.now).then_some(Why::NotYet)
+    (facts.timetable.start(facts.at) > facts.now).then_some(Why::NotYet)
 }
 
-/// The outage that an occurrence and its successor fell into. An occurrence that is older than the
+/// The outage for which an occurrence was left out. An occurrence that is older than the
 /// outage was sent in it: otherwise there would be an attempt.
 fn by_outage(facts: &WhyFacts<'_>) -> Option<Why> {
-    let successor = facts.timetable.after(facts.at)?;
     let mut known = facts.outages.into_iter().flatten();
-    let outage = known.find(|outage| facts.at <= outage.until && successor <= outage.until)?;
+    let is_it =
+        |outage: &&Outage| facts.at <= outage.until && is_cost(facts.timetable, facts.at, outage);
+    let outage = known.find(is_it)?;
     Some(Why::Overtaken { outage: *outage })
 }
 
@@ -277,7 +297,7 @@ fn may_still_start(facts: &WhyFacts<'_>) -> bool {
 
 /// The occurrence before an instant, or `None` if there is none.
 #[must_use]
-pub fn occurrence_before(timetable: &Timetable, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+pub fn occurrence_before(timetable: &Schedule, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let first = timetable.iter().next().filter(|first| *first < at)?;
     let (mut low, mut high) = (first, at);
     // Bounded: the span between the two halves each time, and ends below a second.
@@ -293,7 +313,7 @@ pub fn occurrence_before(timetable: &Timetable, at: DateTime<Utc>) -> Option<Dat
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, WrittenDate};
+    use recurrence::{Recurrence, Rule, Timetable, WrittenDate};
     use serde_json::json;
 
     use super::*;
@@ -304,11 +324,11 @@ mod tests {
     }
 
     /// Daily at 09:00 from the second on, ten times.
-    fn daily() -> Timetable {
+    fn daily() -> Schedule {
         let rule = json!({"frequency": "day", "count": 10,
             "schedule": {"hours": [9], "minutes": [0]}});
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        Timetable::new(&rule, Some(at("02")), at("01")).unwrap()
+        Schedule::from(Timetable::new(&rule, Some(at("02")), at("01")).unwrap())
     }
 
     fn attempt(number: u32, role: Role) -> Attempt {
@@ -334,6 +354,7 @@ mod tests {
             timetable: &timetable,
             ends_at: None,
             collection_on_since: Some(at("01")),
+            left_out: &[],
             attempts,
             retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
@@ -461,6 +482,7 @@ mod tests {
             timetable: &timetable,
             ends_at: None,
             collection_on_since: Some(at("01")),
+            left_out: &[],
             attempts: &[],
             retries: Retries::new(0, Span::seconds(300)),
             outages: [&outages, &[]],

@@ -150,6 +150,23 @@ impl<'a> Fields<'a> {
         .transpose()
     }
 
+    /// A duration between two others, both included. The bounds are limits, so they do not apply to a
+    /// stored document.
+    pub(crate) fn bounded_span(
+        &self,
+        name: &str,
+        [min, max]: [Span; 2],
+    ) -> Result<Option<Span>, Refusal> {
+        let span = self.span(name)?;
+        let is_wrong = |span: &Span| *span < min || *span > max;
+        match span {
+            Some(span) if self.limiting_plan().is_some() && is_wrong(&span) => {
+                Err(self.wrong_as(name, &span.to_string(), &format!("use {min} to {max}")))
+            }
+            _ => Ok(span),
+        }
+    }
+
     pub(crate) fn date(&self, name: &str) -> Result<Option<DateTime<Utc>>, Refusal> {
         let text = self.text(name)?;
         text.map(|text| {

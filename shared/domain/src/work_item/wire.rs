@@ -8,7 +8,7 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `v` | version: 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
+//! | `v` | version: 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
 //! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection) |
 //! | `j` | the job: `u` identity, `c` identity of its collection, `k` name; of an `x`, the job of its first attempt |
 //! | `a` | the attempts of an `x`, at least one: see [`pack`](super::pack) |
@@ -18,8 +18,9 @@
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
-//! timer), `s` (when it was first sent, if it was due before) and `j` (its job) only where they differ
-//! from none, `false`, `false`, 0, `n`, `false`, none and the job of the message.
+//! timer), `s` (when it was first sent, if it was due before), `p` (under policies) and `j` (its job) only
+//! where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false` and the job of the
+//! message.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -29,11 +30,13 @@ use crate::attempt::{Attempt, Occurrence, Role};
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The version of every message that readers of version 1 understand.
 const VERSION_1: u32 = 1;
 /// The version of a message with a notice.
 const VERSION_2: u32 = 2;
+/// The version of a message with attempts of several jobs.
+const VERSION_3: u32 = 3;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -86,23 +89,24 @@ pub fn deliveries_before(message: &str) -> u32 {
 pub(super) fn encode_packet(work_items: &[&WorkItem]) -> String {
     let mut first: Option<&JobRef> = None;
     let mut attempts = Vec::new();
+    let mut version = VERSION_3;
     for work_item in work_items {
         let WorkItem::Attempt { job, attempt } = work_item else { continue };
         let mut wire = write_attempt(attempt);
+        version = version.max(version_of(attempt));
         if let (true, Some(wire)) = (*first.get_or_insert(job) != job, wire.as_object_mut()) {
             wire.insert("j".to_owned(), write_job(job));
         }
         attempts.push(wire);
     }
     let job = first.map(write_job);
-    json!({"v": VERSION, "do": "x", "j": job, "a": attempts}).to_string()
+    json!({"v": version, "do": "x", "j": job, "a": attempts}).to_string()
 }
 
 fn message(work_item: &WorkItem) -> Value {
     match work_item {
         WorkItem::Attempt { job, attempt } => {
-            let version = if attempt.role == Role::Notice { VERSION_2 } else { VERSION_1 };
-            json!({"v": version, "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
+            json!({"v": version_of(attempt), "do": "x", "j": write_job(job), "a": [write_attempt(attempt)]})
         }
         WorkItem::CheckFinished { job, generation } => {
             json!({"v": VERSION_1, "do": "conclude", "j": write_job(job), "g": generation})
@@ -113,6 +117,15 @@ fn message(work_item: &WorkItem) -> Value {
         WorkItem::PurgeCollection { collection_uid } => {
             json!({"v": VERSION_1, "do": "purge", "c": collection_uid})
         }
+    }
+}
+
+/// The oldest version whose readers understand an attempt.
+fn version_of(attempt: &Attempt) -> u32 {
+    match (attempt.under_policy, attempt.role) {
+        (true, _) => VERSION,
+        (false, Role::Notice) => VERSION_2,
+        (false, Role::Main | Role::Error) => VERSION_1,
     }
 }
 
@@ -189,6 +202,9 @@ fn write_attempt(attempt: &Attempt) -> Value {
     if let Some(sent_at) = attempt.sent_late_at {
         insert("s", ticks(sent_at).into());
     }
+    if attempt.under_policy {
+        insert("p", true.into());
+    }
     Value::Object(wire)
 }
 
@@ -233,6 +249,7 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
             None => None,
             sent_at => Some(instant(sent_at, "s")?),
         },
+        under_policy: flag(wire, "p")?,
     })
 }
 
@@ -312,6 +329,10 @@ mod tests {
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"s":650000000}]}"#,
             ),
             (
+                attempt(Attempt { under_policy: true, ..first() }),
+                r#"{"v":4,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"p":true}]}"#,
+            ),
+            (
                 attempt(Attempt::first(4, run)),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":4,"n":70000000,"r":"a\"b"}]}"#,
             ),
@@ -373,11 +394,16 @@ mod tests {
         let line = r#"{"v":3,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000},{"g":1,"n":600000000,"e":true,"d":610000000},{"g":1,"n":600000000,"j":{"u":"u2","c":"c2","k":"x"}}]}"#;
         assert_eq!(encode_packet(&packet.each_ref()), line);
         assert_eq!(decode(line).unwrap(), packet);
+        // One attempt under policies is enough for the packet to be of the newer version.
+        let guarded = attempt(Attempt { under_policy: true, ..first() });
+        let line = r#"{"v":4,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000},{"g":1,"n":600000000,"p":true}]}"#;
+        assert_eq!(encode_packet(&[&attempt(first()), &guarded]), line);
+        assert_eq!(decode(line).unwrap(), [attempt(first()), guarded]);
     }
 
     #[test]
     fn properties_may_stand_in_any_order_and_unknown_ones_are_ignored() {
-        let line = r#"{"a":[{"n":600000000,"g":1,"r":null,"d":null,"p":[]}],"new":{},
+        let line = r#"{"a":[{"n":600000000,"g":1,"r":null,"d":null,"z":[]}],"new":{},
             "j":{"k":"nightly","c":"c1","u":"u1"},"do":"x","v":0}"#;
         assert_eq!(decode(line).unwrap(), [attempt(first())]);
     }
@@ -387,7 +413,7 @@ mod tests {
         for (message, expected) in [
             ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             ("[]", "the message is not a work item: property 'v' is missing or invalid"),
-            (r#"{"v":4,"do":"dance"}"#, "the message has version 4, and this worker reads up to 3"),
+            (r#"{"v":5,"do":"dance"}"#, "the message has version 5, and this worker reads up to 4"),
             (
                 r#"{"v":1,"do":"dance"}"#,
                 "the message is not a work item: property 'do' is missing or invalid",

@@ -3,8 +3,9 @@
 use app::WantedOccurrences;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::preview::{Note, clock_changes, hours_and_minutes, note};
+use domain::schedule::Schedule;
+use recurrence::format_instant;
 use recurrence::zone::Zone;
-use recurrence::{Timetable, format_instant};
 use serde_json::{Value, json};
 
 use super::parameters::Parameters;
@@ -31,9 +32,9 @@ pub(crate) async fn next(call: Call) -> Result<Answer, Failure> {
     let wanted = WantedOccurrences { from, max };
     let coming = call.rest.manage.coming(&place, &collection, &name, wanted).await?;
     let now = call.rest.clock.now();
-    let shown = Shown { timetable: &coming.timetable, zone };
+    let shown = Shown { schedule: &coming.schedule, zone };
     let document = json!({
-        "sentence": coming.timetable.sentence(),
+        "sentence": coming.schedule.sentence(),
         "occurrences": shown.occurrences(&coming.occurrences),
         "ends": coming.ends,
         "notFiring": coming.not_firing.iter().map(|why| why.name()).collect::<Vec<_>>(),
@@ -54,7 +55,7 @@ pub(super) fn named_zone(name: &str) -> Result<Zone, Failure> {
 
 /// Occurrences, and the zone in which they are shown: the rule's own if no other is asked for.
 pub(super) struct Shown<'a> {
-    pub(super) timetable: &'a Timetable,
+    pub(super) schedule: &'a Schedule,
     pub(super) zone: Option<Zone>,
 }
 
@@ -63,8 +64,8 @@ impl Shown<'_> {
     pub(super) fn occurrences(&self, occurrences: &[DateTime<Utc>]) -> Vec<Value> {
         let mut offset_before = None;
         let shown = occurrences.iter().map(|at| {
-            let note = note(self.timetable, *at, offset_before);
-            offset_before = Some(self.timetable.local(*at).1);
+            let note = note(&self.schedule.timetable, *at, offset_before);
+            offset_before = Some(self.schedule.timetable.local(*at).1);
             self.occurrence(*at, note)
         });
         shown.collect()
@@ -72,21 +73,26 @@ impl Shown<'_> {
 
     /// The next occurrences that a clock change moves or doubles.
     pub(super) fn clock_changes(&self, from: DateTime<Utc>) -> Vec<Value> {
-        let changes = clock_changes(self.timetable, from, CLOCK_CHANGES_MAX);
+        let changes = clock_changes(&self.schedule.timetable, from, CLOCK_CHANGES_MAX);
         changes.into_iter().map(|(at, note)| self.occurrence(at, Some(note))).collect()
     }
 
     fn occurrence(&self, at: DateTime<Utc>, note: Option<Note>) -> Value {
         let (local, offset) = match &self.zone {
             Some(zone) => zone.local(at),
-            None => self.timetable.local(at),
+            None => self.schedule.timetable.local(at),
         };
-        json!({
+        let start = Some(self.schedule.start(at)).filter(|start| *start != at);
+        let mut document = json!({
             "at": format_instant(at),
             "local": local.format("%Y-%m-%dT%H:%M:%S%.f").to_string(),
             "offset": hours_and_minutes(offset),
             "note": note.map(|note| json!({"kind": note.kind.name(), "text": note.text})),
-        })
+        });
+        if let (Some(start), Some(document)) = (start, document.as_object_mut()) {
+            document.insert("startsAt".to_owned(), format_instant(start).into());
+        }
+        document
     }
 }
 

@@ -129,11 +129,11 @@ fn skipped(left_out: &LeftOut) -> Value {
         "outcome": "skipped",
         "last": format_instant(left_out.last),
         "count": left_out.occurrences,
-        "reason": "outage",
-        "outage": {
-            "from": format_instant(left_out.outage.from),
-            "until": format_instant(left_out.outage.until),
-        },
+        "reason": left_out.reason.name(),
+        "outage": left_out.reason.outage().map(|outage| json!({
+            "from": format_instant(outage.from),
+            "until": format_instant(outage.until),
+        })),
     })
 }
 

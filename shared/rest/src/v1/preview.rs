@@ -1,6 +1,7 @@
 //! `POST /minutehand/v1/preview`: when a job would fire. Nothing is read or stored.
 
 use chrono::{DateTime, Months, Utc};
+use domain::duration::Span;
 use domain::preview::{NoTiming, WrittenTiming};
 use domain::refusal::Refusal;
 use recurrence::{WrittenDate, nearest};
@@ -27,19 +28,20 @@ pub(crate) fn preview(call: &Call) -> Result<Answer, Failure> {
     let count = count(body)?;
     let zone = text(body, "zone")?.map(named_zone).transpose()?;
     let is_whole = body.contains_key("properties");
-    let timing = WrittenTiming::read(&call.body).map_err(|error| match error {
+    let failure = |error| match error {
         NoTiming::NotAJob(why) => Failure::invalid(format!(
             "This is not a job: {why}. Send 'properties', or 'recurrence' with or without a \
              'startTime'."
         )),
         NoTiming::Refused(refused) => in_properties(refused.into(), is_whole).into(),
-    })?;
-    let timetable = timing.timetable(from);
-    let timetable = timetable.map_err(|refused| in_properties(refused.into(), is_whole))?;
+        NoTiming::Extension(refusal) => in_properties(refusal, is_whole).into(),
+    };
+    let timing = WrittenTiming::read(&call.body).map_err(failure)?;
+    let timetable = timing.schedule(from).map_err(failure)?;
     let mut coming = timetable.iter();
     let occurrences: Vec<DateTime<Utc>> = coming.by_ref().take(count).collect();
     let year_later = from.checked_add_months(YEAR).unwrap_or(DateTime::<Utc>::MAX_UTC);
-    let shown = Shown { timetable: &timetable, zone };
+    let shown = Shown { schedule: &timetable, zone };
     let document = json!({
         "sentence": timetable.sentence(),
         "occurrences": shown.occurrences(&occurrences),
@@ -50,7 +52,8 @@ pub(crate) fn preview(call: &Call) -> Result<Answer, Failure> {
             && timetable.iter().next().is_some_and(|first| first <= from),
         "disabled": timing.is_disabled,
         "clockChanges": shown.clock_changes(from),
-        "rule": timetable.to_string(),
+        "rule": timetable.timetable.to_string(),
+        "startsWithin": timing.starts_within().map(Span::iso),
     });
     Ok(Answer::json(axum::http::StatusCode::OK, &document))
 }

@@ -84,6 +84,11 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
             instant(from),
             instant(until)
         ),
+        Why::TooLate { at } => format!(
+            "It was left out at {}, because it would have started later than the job's 'maxLateness' \
+             allows.",
+            instant(at)
+        ),
         Why::Lost => {
             "It was due, and nothing is known of it. This should not be: please report it, \
                       with the log of that time."

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
-use domain::firing::{LeftOut, Outage};
+use domain::firing::{LeftOut, LeftOutReason, Outage};
 use ports::store::HistoryEntry;
 use serde_json::{Value, json};
 
@@ -283,7 +283,7 @@ fn what_was_left_out_is_shown_only_to_those_who_ask_for_it() {
         first: second(60),
         last: second(7_140),
         occurrences: 119,
-        outage,
+        reason: LeftOutReason::Outage(outage),
         at: second(7_201),
     }];
     let history = |query: &str| {
@@ -301,11 +301,11 @@ fn what_was_left_out_is_shown_only_to_those_who_ask_for_it() {
             "endTime": "2016-03-30T22:00:01Z",
             "expectedExecutionTime": "2016-03-30T20:01:00Z",
             "status": "skipped",
-            "message": "Nothing worked from 2016-03-30T20:00:00Z to 2016-03-30T22:00:00Z. Of the \
-                        occurrences in this time only the last one runs.",
+            "message": "Nothing worked from 2016-03-30T20:00:00Z to 2016-03-30T22:00:00Z. The \
+                        job's 'catchUp' does not make up for this occurrence.",
             "retryCount": 0,
             "actionName": "MainAction",
-            "minutehand": {"skipped": 119, "last": "2016-03-30T21:59:00Z"},
+            "minutehand": {"skipped": 119, "last": "2016-03-30T21:59:00Z", "reason": "outage"},
         })
     );
 }

@@ -88,6 +88,7 @@ fn a_preview_says_when_a_job_would_fire() {
                  "note": {"kind": "moved", "text": "the clock skips 02:30: moved to 03:30"}},
             ],
             "rule": post(&api, "/preview", &body).json()["rule"],
+            "startsWithin": null,
         })
     );
     let whole = json!({"properties": {"recurrence": {"frequency": "day"}, "state": "disabled"}});
@@ -95,6 +96,9 @@ fn a_preview_says_when_a_job_would_fire() {
     assert_eq!((&preview["disabled"], &preview["firesOnSave"]), (&json!(true), &json!(false)));
     assert_eq!(preview["occurrences"][0]["note"]["kind"], "atOnce");
     assert_eq!(preview["occurrences"].as_array().unwrap().len(), 10);
+    let spread = json!({"properties": {"recurrence": {"frequency": "day"},
+        "minutehand": {"jitter": {"window": "00:10:00"}, "catchUp": {"policy": "none"}}}});
+    assert_eq!(post(&api, "/preview", &spread).json()["startsWithin"], "PT10M");
     let once = post(&api, "/preview", &json!({"startTime": "2027-01-01"})).json();
     assert_eq!((&once["ends"], &once["smallestGap"]), (&json!(true), &Value::Null));
 }
@@ -118,6 +122,17 @@ fn a_refused_preview_names_the_property_to_change() {
             json!({"recurence": {}}),
             json!("recurence"),
             "'recurence' is not a property; did you mean 'recurrence'?",
+        ),
+        (
+            json!({"properties": {"recurrence": {"frequency": "minute"},
+                "minutehand": {"Jitter": {"window": "PT31S"}}}}),
+            json!("properties.minutehand.jitter.window"),
+            "'minutehand.jitter.window' is 00:00:31; two occurrences are 00:01:00 apart",
+        ),
+        (
+            json!({"startTime": "2027-01-01", "minutehand": {}}),
+            json!("minutehand"),
+            "'minutehand' is not a property",
         ),
         (json!({"startTime": "2027-01-01", "count": 0}), json!("count"), "'count' must be a whole"),
         (json!({"startTime": "2027-01-01", "from": "soon"}), json!("from"), "'from' is not an"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use domain::firing::{LeftOut, Outage, SkipReason};
+use domain::firing::{LeftOut, LeftOutReason, Outage, SkipReason};
 use domain::job::{JobCounters, JobState};
 use domain::recent::{LastSkip, Mark};
 use domain::recently_counted::{IsCounted, RecentlyCounted};
@@ -132,9 +132,9 @@ async fn skips_that_a_sweeper_counts_meanwhile_are_among_the_results() {
     for groups in WAYS {
         let world = World::with_job(groups).await;
         let before = read(&world).await;
-        let outage = Outage { from: at(100), until: at(400) };
+        let reason = LeftOutReason::Outage(Outage { from: at(100), until: at(400) });
         let (first, last, occurrences) = (at(120), at(180), 2);
-        let left_out = LeftOut { generation: 1, first, last, occurrences, outage, at: at(410) };
+        let left_out = LeftOut { generation: 1, first, last, occurrences, reason, at: at(410) };
         let timer = TimerKey::Job {
             job_uid: JOB.to_owned(),
             generation: 1,

@@ -83,16 +83,22 @@ async fn counting_costs_one_with_a_full_list_of_counted_attempts() {
 
 #[tokio::test]
 async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
+    let list = RecentlyCounted::default();
+    counts_in_the_largest_timer("", list.clone(), 87).await;
+    counts_in_the_largest_timer(POLICIES, list.beside_policies(), 67).await;
+}
+
+/// Counts until a list is full, and once more.
+async fn counts_in_the_largest_timer(policies: &str, mut read: RecentlyCounted, counted: i64) {
     let world = World::embedded(Groups::Singles).await;
     let mut job = job(&"j".repeat(100));
     // As much as a schedule in a time zone comes to.
     job.timer.timetable =
-        Some(format!("{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
+        Some(format!("{policies}{:<160}", "1 every=1week minutes=0 hours=9 zone=Europe/Berlin"));
     job.timer.timing.anchor = Some(at(0) + TimeDelta::nanoseconds(123_456_700));
     job.expires_at = Some(at(0));
     world.put_job(&collection(), &job).await;
-    let mut read = RecentlyCounted::default();
-    for n in 0..87 {
+    for n in 0..counted {
         let add = CountersAdd {
             executions: 1_000_000,
             last_execution_at: Some(at(60)),
@@ -104,7 +110,7 @@ async fn counting_costs_one_for_a_job_of_the_longest_name_and_a_long_rule() {
     }
     let _ = world.meter.take();
     let skip = LastSkip::one(at(60), SkipReason::CollectionOff);
-    let update = counting(read, 87, CountersAdd::skipped(skip));
+    let update = counting(read, counted, CountersAdd::skipped(skip));
     assert!(world.store.add(&update).await.unwrap());
     assert_eq!(units(&world, MeteredCall::Count), 1.0);
     let items = world.raw(&format!("T#{}", job.uid)).await;
@@ -148,6 +154,10 @@ async fn a_store_without_a_meter_counts_nothing() {
     store.claim(&claim(&scheduled(60), CLAIM)).await.unwrap();
     assert!(world.meter.take().is_empty());
 }
+
+/// The longest policies that a timer may have.
+const POLICIES: &str =
+    "2 catchUp=all:5184000000:1000 maxLateness=47347200000 jitter=86400000:4294967295 ";
 
 /// The size of an item by the rules of DynamoDB.
 fn size(item: &HashMap<String, AttributeValue>) -> usize {

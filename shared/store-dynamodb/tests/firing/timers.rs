@@ -1,7 +1,7 @@
 //! Timers: what the index shows, moving on, finishing.
 
 use chrono::TimeDelta;
-use domain::firing::{LeftOut, Outage};
+use domain::firing::{LeftOut, LeftOutReason, Outage};
 use domain::job::JobState;
 use domain::recent::LastSkip;
 use domain::work_item::JobRef;
@@ -92,7 +92,7 @@ async fn a_timer_moves_only_from_where_it_was_seen() {
             first: at(1_200),
             last: at(1_200 + 60 * i64::try_from(occurrences).unwrap()),
             occurrences,
-            outage: Outage { from: at(1_190), until: at(2_000) },
+            reason: LeftOutReason::Outage(Outage { from: at(1_190), until: at(2_000) }),
             at: at(2_050),
         };
         let overtaken = |occurrences| TimerKey::Job {
