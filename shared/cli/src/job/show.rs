@@ -114,7 +114,8 @@ fn counters(job: &Description) -> String {
 fn skipped(skip: &SkippedLast, times: &Times) -> String {
     let why = match skip.reason.as_str() {
         "collectionOff" => "its collection was off",
-        "overtaken" => "nothing worked, and a later one ran instead",
+        "overtaken" => "it fell into a time in which nothing worked",
+        "tooLate" => "it would have started later than the job allows",
         other => other,
     };
     let from = times.written(&skip.from);
