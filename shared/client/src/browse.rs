@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::path::{CollectionPath, escaped};
 use crate::transport::{Client, Method, Request};
 use crate::types::{
-    DeadLetterItem, DeadLettersAnswer, FailureItem, JobRow, JournalChange, LoadAnswer,
+    DeadLetterItem, DeadLettersAnswer, FailureItem, JournalChange, ListedJob, LoadAnswer,
     OverviewAnswer, UpcomingItem,
 };
 
@@ -78,7 +78,7 @@ impl Client {
         collection: &CollectionPath,
         state: Option<&str>,
         max: usize,
-    ) -> Result<Vec<JobRow>, Error> {
+    ) -> Result<Vec<ListedJob>, Error> {
         let state = state.map_or_else(String::new, |state| format!("state={}&", escaped(state)));
         let limit = max.clamp(1, ROWS_MAX);
         let path = collection.v1(&format!("/rows?{state}limit={limit}"));
@@ -95,7 +95,7 @@ impl Client {
     }
 
     /// The rows of a page, whose columns are named once.
-    fn rows_of(&self, page: &Value) -> Result<Vec<JobRow>, Error> {
+    fn rows_of(&self, page: &Value) -> Result<Vec<ListedJob>, Error> {
         let missing = || self.not_understood("there are no rows".to_owned());
         let array = |value: &'_ Value| value.as_array().cloned();
         let columns = page.get("columns").and_then(array).ok_or_else(missing)?;

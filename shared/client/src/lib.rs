@@ -32,9 +32,10 @@ pub use path::{CollectionPath, GroupPath, JobPath};
 pub use server_url::ServerUrl;
 pub use transport::{Client, Limits, Method, Options};
 pub use types::{
-    Beat, CollectionDocument, CollectionProperties, Coming, ComingOccurrence, DeadLetterItem,
+    Beat, ClockNote, CollectionDocument, CollectionProperties, ComingOccurrence, DeadLetterItem,
     DeadLettersAnswer, Description, Evidence, FailureItem, Headline, HistoryItem,
-    HistoryProperties, Job, JobRow, JournalChange, Late, LoadAnswer, Near, NotFiringReason, Note,
-    Numbers, OverviewAnswer, RedriveAnswer, SkippedLast, Status, UpcomingItem, WhyAnswer,
+    HistoryProperties, Job, JournalChange, Late, ListedJob, LoadAnswer, Near, NextAnswer,
+    NotFiringReason, Numbers, OverviewAnswer, RedriveAnswer, SkippedLast, Status, UpcomingItem,
+    WhyAnswer,
 };
 pub use v1::ServerHealth;

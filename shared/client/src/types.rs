@@ -194,7 +194,7 @@ pub struct SkippedLast {
 /// A job in one row of a list.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct JobRow {
+pub struct ListedJob {
     /// The name.
     pub name: String,
     /// `enabled`, `disabled`, `completed` or `faulted`.
@@ -215,7 +215,7 @@ pub struct JobRow {
 
 /// The coming occurrences of a job.
 #[derive(Debug, Clone)]
-pub struct Coming {
+pub struct NextAnswer {
     /// The occurrences.
     pub occurrences: Vec<Listed<ComingOccurrence>>,
     /// Whether none follows the last of them.
@@ -229,12 +229,12 @@ pub struct ComingOccurrence {
     pub at: String,
     /// What the clock does to it.
     #[serde(default)]
-    pub note: Option<Note>,
+    pub note: Option<ClockNote>,
 }
 
 /// A remark about an occurrence.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Note {
+pub struct ClockNote {
     /// In words.
     pub text: String,
 }

@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::error::Error;
 use crate::path::{JobPath, escaped};
 use crate::transport::{Client, Method, Request};
-use crate::types::{Coming, Description, Job, RedriveAnswer, WhyAnswer};
+use crate::types::{Description, Job, NextAnswer, RedriveAnswer, WhyAnswer};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -70,13 +70,13 @@ impl Client {
         job: &JobPath,
         from: &str,
         count: usize,
-    ) -> Result<Answer<Coming>, Error> {
+    ) -> Result<Answer<NextAnswer>, Error> {
         let path = job.v1(&format!("/next?from={}&count={count}", escaped(from)));
         let answer: Answer<Value> = self.get(path).await?;
         let Answer { value, text, etag } = answer;
         let ends = value.get("ends").and_then(Value::as_bool).unwrap_or_default();
         let occurrences = self.listed(&value, "occurrences")?;
-        Ok(Answer { value: Coming { occurrences, ends }, text, etag })
+        Ok(Answer { value: NextAnswer { occurrences, ends }, text, etag })
     }
 
     /// Explains what became of the occurrence of a job at an instant, in RFC 3339.

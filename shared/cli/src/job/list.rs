@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
-use client::JobRow;
+use client::ListedJob;
 use recurrence::zone::Zone;
 use serde_json::{Map, Value};
 
@@ -129,7 +129,7 @@ fn say_cut(work: &Work, more: bool, limit: usize) {
     }
 }
 
-fn table(work: &Work, rows: &[JobRow]) -> Table {
+fn table(work: &Work, rows: &[ListedJob]) -> Table {
     let mut table = Table::new(&["job", "state", "last", "next", "in", "runs", "failed", "fires"]);
     for row in rows {
         let zone = row.zone.as_deref().and_then(Zone::named);
