@@ -19,6 +19,8 @@ HERE = Path(__file__).resolve().parent
 DESCRIPTION = HERE.parents[2] / "shared" / "rest" / "openapi.json"
 CONFIGURATION = HERE / "schemathesis.toml"
 CASES_MIN = 2_000
+# The server runs no jobs, so none has failed: what needs a failure is refused.
+NEEDS_A_FAILURE = "/occurrences/{occurrence}/redrive"
 CHECKS = [
     "not_a_server_error",
     "status_code_conformance",
@@ -73,7 +75,11 @@ def report(answers):
     summary = f"{n_cases} cases of {len(cases)} operations, {n_good / n_cases:.0%} answered 2xx"
     description = json.loads(DESCRIPTION.read_text())
     n_operations = sum(map(len, description["paths"].values()))
-    lacking = [operation for operation in cases if good[operation] == 0]
+    lacking = [
+        operation
+        for operation in cases
+        if good[operation] == 0 and not operation.endswith(NEEDS_A_FAILURE)
+    ]
     for operation in lacking:
         print(f"no answer of 2xx: {operation}")
     return n_cases >= CASES_MIN and len(cases) == n_operations and not lacking, summary

@@ -25,6 +25,7 @@ STORED = st.fixed_dictionaries(
         "resourceGroupName": st.just(stored.GROUP),
         "jobCollectionName": st.sampled_from(stored.COLLECTIONS),
         "jobName": st.sampled_from(stored.JOBS),
+        "occurrence": st.just("2027-06-01T00:00:00Z"),
     }
 )
 
