@@ -22,7 +22,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy local-lambda
+.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy functions local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,24 +135,29 @@ bench-store: ## time the embedded store, beside HTTP over loopback, and the embe
 	cargo bench -p minutehand-embedded --bench store --locked
 	cargo bench -p minutehand-embedded --bench queue --locked
 
-# The functions are those that are released; what stands around them need not be optimised.
-bench-aws: ## the functions on AWS: how long a start takes, beside one that does nothing, and what a firing costs
-	cargo build --profile functions --locked $(FUNCTIONS:%=-p minutehand-%) --bins --examples
+functions: ## the functions as they are released, for this machine, in target/functions
+	cargo build --profile functions --locked -p minutehand-sweeper -p minutehand-executor --bins --examples
+	cargo build --profile api-function --locked -p minutehand-api --bins
+	cp '$(TARGET_DIR)/api-function/api' '$(TARGET_DIR)/functions/api'
+
+# What stands around the functions need not be optimised.
+bench-aws: functions ## the functions on AWS: how long a start takes, beside one that does nothing, and what a firing costs
 	MINUTEHAND_BENCH_FUNCTIONS='$(abspath $(TARGET_DIR))/functions' \
 		cargo bench -p minutehand-tests --bench aws --profile dev --locked
 
-size: ## the functions' packages, zipped, built for this machine
-	cargo build --profile functions --locked $(FUNCTIONS:%=-p minutehand-%) --bins --examples
+size: functions ## the functions' packages, zipped, built for this machine
 	@for function in $(FUNCTIONS); do \
 		gzip -9 -c "$(TARGET_DIR)/functions/$$function" | wc -c | \
 			awk -v name=$$function '{ printf "%-10s %.2f MB\n", name, $$1 / 1000000 }'; \
 	done
 
-# One build for the three, so that what they share is compiled once.
+LAMBDA_BUILD = PATH='$(TOOLS)':"$$PATH" cargo lambda build --locked --lambda-dir target/lambda \
+	$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64)
+
 build: ## the three functions for Lambda, for ARCHITECTURE=arm64 or x86_64
 	@infra/tools/install
-	PATH='$(TOOLS)':"$$PATH" cargo lambda build --profile functions --locked --lambda-dir target/lambda \
-		$(if $(filter arm64,$(ARCHITECTURE)),--arm64,--x86-64) $(FUNCTIONS:%=-p minutehand-%)
+	$(LAMBDA_BUILD) --profile functions -p minutehand-sweeper -p minutehand-executor
+	$(LAMBDA_BUILD) --profile api-function -p minutehand-api
 
 dist: ## the binary as it is released: optimised, stripped
 	cargo build --release -p minutehand --locked

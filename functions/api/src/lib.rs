@@ -82,8 +82,13 @@ impl Function {
         };
         let queue = Arc::new(queue);
         let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
-        let dispatcher =
-            Dispatcher::new(store.clone(), queue.clone(), tally.clone(), clock.clone());
+        let dispatcher = Dispatcher::new(
+            store.clone(),
+            store.clone(),
+            queue.clone(),
+            tally.clone(),
+            clock.clone(),
+        );
         let ports = ManagePorts {
             collections: store.clone(),
             cloud_services: store.clone(),

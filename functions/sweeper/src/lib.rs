@@ -92,7 +92,8 @@ impl Function {
             queue: queue.clone(),
             clock: clock.clone(),
         };
-        let dispatcher = Dispatcher::new(store.clone(), queue, events, clock.clone());
+        let dispatcher =
+            Dispatcher::new(store.clone(), store.clone(), queue, events, clock.clone());
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone())
             .with_concurrent_pages(CONCURRENT_PAGES)
