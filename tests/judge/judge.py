@@ -10,11 +10,12 @@ run. README.md beside it says what a log holds, and what this judge accepts.
 import json
 import sys
 from collections import defaultdict
-from itertools import takewhile
+from heapq import merge
+from itertools import islice, takewhile
 
 # The sources stay as they were checked out.
 sys.dont_write_bytecode = True
-from recurrence import UTC, Rule, read_date
+from recurrence import UTC, Rule, moment, read_date
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
@@ -35,13 +36,20 @@ CLAIMED = 85 * SECOND
 # Without a sign of life for longer, nothing worked.
 OUTAGE = 10 * MINUTE
 # Signs of life are a little less than a minute apart, so the last of them says little about the next.
-BEATS = 100 * SECOND
+# An outage begins 100 seconds after it, at a whole second.
+BEATS = 101 * SECOND
 # "Ten seconds after it is sent: the clocks of two functions may differ."
 CLOCKS = 10 * SECOND
 # How long a job that is over is kept.
 SIXTY_DAYS = 60 * 24 * HOUR
 # On one machine nothing but its own process is in the way of what is due.
 LATE_WHILE_IT_RUNS = 6 * MINUTE
+# An attempt that has the turn of its job and no row counts as running for so long.
+LEASE = 100 * SECOND
+# One that waits and does not look again keeps its place for so long.
+PLACE = 220 * SECOND
+# From reading whose turn it is until the answer is stored, and from reading a job until its call.
+TURN_READ = 10 * SECOND
 # Beyond that a retry waits in a timer of its own, which no lost message stops.
 LONG = 14 * MINUTE
 
@@ -76,6 +84,11 @@ def seconds(text):
             total += {"H": 3600, "M": 60, "S": 1}[letter] * int(number)
             number = ""
     return total
+
+
+def last_at(call):
+    """When a call began."""
+    return call[0] if call else 0
 
 
 class Retry:
@@ -118,16 +131,26 @@ class Plan:
         lateness, jitter = policies.get("maxLateness"), policies.get("jitter")
         self.lateness = seconds(lateness) * SECOND if lateness else None
         self.jitter = seconds(jitter["window"]) * SECOND if jitter else 0
+        excluded = (policies.get("exclude") or {}).get("dates") or []
+        # Days in a row, as the first and the last one.
+        self.excluded = sorted((text[:10], text[-10:]) for text in excluded)
+        self.extra = sorted(policies.get("extraDates") or [])
+        self.takes_turns = (policies.get("overlap") or {}).get("policy") == "skip"
 
     def rule(self, anchor):
         return Rule(self.recurrence, self.start, anchor - self.epoch) if self.recurrence else None
 
     def same_times(self, other):
+        return self.same_rule(other) and (self.jitter, self.excluded, self.extra) \
+            == (other.jitter, other.excluded, other.extra)
+
+    def same_rule(self, other):
+        """Whether the recurrence is the same, so that its count goes on."""
         if bool(self.recurrence) != bool(other.recurrence):
             return False
         starts = [it.start and read_date(it.start, UTC) for it in (self, other)]
         rules = not self.recurrence or self.rule(0) == other.rule(0)
-        return starts[0] == starts[1] and rules and self.jitter == other.jitter
+        return starts[0] == starts[1] and rules
 
     def occurrences(self, anchor, since, used):
         """The instants, in the time of the log."""
@@ -137,7 +160,28 @@ class Plan:
                 yield max(begins, since)
             return
         rule = self.rule(anchor)
-        yield from (at + self.epoch for at in rule.since(since - self.epoch, used))
+        if not self.excluded and not self.extra:
+            yield from (at + self.epoch for at in rule.since(since - self.epoch, used))
+            return
+        left = NEVER if rule.count is None else rule.count - used
+        all_ = (at for at in self.with_extra(rule, since - self.epoch) if not self.excludes(rule, at))
+        yield from (at + self.epoch for at in islice(all_, max(0, left) if left < NEVER else None))
+
+    def with_extra(self, rule, since):
+        """What the rule yields from an instant on until its end, and the further occurrences."""
+        end = NEVER if rule.end is None else rule.end
+        extra = sorted({read_date(text, rule.zone) for text in self.extra})
+        extra = [at for at in extra if max(since, rule.start) <= at <= end]
+        by_rule = takewhile(lambda at: at <= end, rule.all(since))
+        before = None
+        for at in merge(by_rule, extra):
+            if at != before:
+                yield at
+            before = at
+
+    def excludes(self, rule, at):
+        day = moment(at).astimezone(rule.zone).date().isoformat()
+        return any(first <= day <= last for first, last in self.excluded)
 
     def is_endless(self):
         it = self.recurrence
@@ -196,7 +240,7 @@ class Job:
         if now:
             now.ended = at
             self.used += sum(1 for _ in now.until(clock))
-        if not is_same:
+        if before is None or not plan.same_rule(before):
             self.used, self.anchor = 0, None
         if plan.is_on:
             self.anchor = self.anchor if self.anchor is not None else clock
@@ -342,6 +386,7 @@ class Judge:
         self.epoch = self.head["epoch"]
         self.collections, self.jobs, self.attempts = {}, {}, {}
         self.runs, self.downs, beats = [], [], defaultdict(list)
+        self.turns = defaultdict(list)
         self.end = self.later = None
         self.asks, self.full, self.machine = defaultdict(list), [], Machine()
         for line in lines[1:]:
@@ -354,6 +399,8 @@ class Judge:
                 self.collection(line)
             elif kind == "job":
                 self.job(line)
+            elif kind == "turn":
+                self.turns[line["job"]].append(line)
             elif kind == "pause":
                 self.jobs[line["uid"]].pause(line["since"], line["at"], self.epoch)
             elif kind == "full":
@@ -532,9 +579,18 @@ class Judge:
                    for at in ats for pauses in self.silences.values() for start, _, end, until in pauses)
 
     def is_too_late(self, timing, nominal):
-        """Whether an occurrence is left out of a job with a latest start. A row for an outage may take
-        the place of one that begins with the same occurrence."""
-        return timing.plan.lateness is not None and self.is_left_out(timing, nominal)
+        """Whether the history says that an occurrence would have started too late."""
+        return timing.plan.lateness is not None and self.has_row(timing, nominal, "tooLate")
+
+    def is_overlapped(self, timing, nominal):
+        """Whether the history says that an occurrence was left out because another attempt ran."""
+        return self.has_row(timing, nominal, "overlap")
+
+    def has_row(self, timing, nominal, reason):
+        """Whether the history says that one occurrence was left out for a policy."""
+        return any(row["job"] == timing.job.uid and row["timing"] in timing.tokens
+                   and row["reason"] == reason and row["first"] == nominal
+                   for row in self.end["left_out"])
 
     def is_touched(self, timing):
         job = timing.job
@@ -567,6 +623,7 @@ class Judge:
             or self.is_before_on(timing.job.collection, nominal, at) \
             or self.is_overtaken(timing, nominal, attempt.sent if attempt else NEVER) \
             or self.is_too_late(timing, nominal) \
+            or self.is_overlapped(timing, nominal) \
             or self.may_be_lost(attempt, timing, nominal)
 
     def is_left_out(self, timing, nominal):
@@ -590,7 +647,7 @@ class Judge:
     # The rules.
 
     def judge(self):
-        for rule in (self.owed, self.left_out, self.calls, self.doubled, self.followed, self.rows,
+        for rule in (self.owed, self.left_out, self.overlaps, self.calls, self.doubled, self.followed, self.rows,
                      self.counters, self.pauses, self.states, self.expiries, self.asked_runs, self.quotas):
             rule()
         self.kept(self.end)
@@ -632,6 +689,9 @@ class Judge:
                 if not late or row["at"] - row["first"] <= min(late) or row["first"] != row["last"]:
                     self.bad("left out as too late, and was not", row["job"], row["first"])
                 continue
+            if row["reason"] == "overlap":
+                self.overlapped(row, job, timing)
+                continue
             gaps = [gap for gaps in self.gaps.values() for gap in gaps]
             gaps += [pause[1::2] for pauses in self.silences.values() for pause in pauses]
             is_known = any(start - skew <= row["from"] and row["until"] <= until + skew
@@ -647,6 +707,63 @@ class Judge:
             until = row["until"]
             if row["last"] > until or timing.makes_up(row["last"], until):
                 self.bad("left out, and the last in the outage", row["job"], row["last"])
+
+    def overlapped(self, row, job, timing):
+        """What was left out for another attempt had not begun, never ran, and there was another one: it had
+        the turn and no row, or it waited."""
+        name, at = row["job"], row["first"]
+        if row["first"] != row["last"] or at not in timing.until(at + 1):
+            self.bad("left out for another, and no occurrence", name, at)
+            return
+        if any(it.role == "main" and it.calls and not it.is_run and it.nominal == at
+               and it.token == row["timing"] for it in self.attempts.values() if it.uid == name):
+            self.bad("left out for another, and run", name, at)
+        marks = [line for line in self.turns[name] if line["what"] == "leaves out"
+                 and line["nominal"] == at and line["timing"] == row["timing"]]
+        if not marks or any(line["run"] or line["number"] for line in marks):
+            self.bad("left out for another, and owed", name, at)
+            return
+        when = marks[0]["at"]
+        if not any(plan.takes_turns for plan in job.policies(when - TURN_READ, when)):
+            self.bad("left out for another, though they may overlap", name, at)
+        if not self.is_busy(name, marks[0]["id"], when):
+            self.bad("left out for another, and there was none", name, at)
+
+    def is_busy(self, uid, own, when):
+        """Whether another attempt of a job had the turn or waited."""
+        last = {}
+        for line in self.turns[uid]:
+            if line["at"] <= when and line["id"] != own:
+                last.setdefault(line["id"], []).append(line)
+        for other, lines in last.items():
+            rows = [row["at"] for row in self.attempts[other].rows] if other in self.attempts else []
+            for line, after in zip(lines, lines[1:] + [None]):
+                ends = rows + ([after["at"]] if after else [])
+                over = min([end for end in ends if end >= line["at"]], default=NEVER)
+                lasts = {"takes": LEASE, "waits": PLACE}.get(line["what"], -CLOCKS)
+                if when <= min(over + TURN_READ, line["at"] + lasts + CLOCKS):
+                    return True
+        return False
+
+    def overlaps(self):
+        """No two attempts of a job run at the same time, if it says so."""
+        calls = defaultdict(list)
+        for it in self.attempts.values():
+            if it.role != "main":
+                continue
+            for line in it.calls:
+                # A worker that dies says nothing of the answer, and its target may still work.
+                done = [answer["at"] for answer in it.answers if answer["worker"] == line["worker"]]
+                calls[it.uid].append((line["at"], min(done, default=line["at"]), it.id))
+        for uid, of_job in calls.items():
+            end, last = 0, None
+            for at, done, name in sorted(of_job):
+                job = self.jobs.get(uid)
+                always = job and all(plan.takes_turns for plan in job.policies(last_at(last) - TURN_READ, at))
+                if at < end and always:
+                    self.bad("overlap", f"{last[2]} and {name}", at)
+                if done > end:
+                    end, last = done, (at, done, name)
 
     def policies(self, it):
         """The policies that may have decided what follows an attempt: those in force from its start

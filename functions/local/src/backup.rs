@@ -20,7 +20,7 @@ use anyhow::{Context, Result, bail};
 use app::fire::RepairReport;
 use embedded::{DataDir, DataDirError, snapshot_store, sync_entries};
 
-use crate::repair::repair;
+use crate::repair::{check_is_data, repair};
 
 /// Files that belong to the running process and contain no data.
 const LEFT_OUT: [&str; 2] = ["lock", "store.db-shm"];
@@ -59,14 +59,7 @@ impl fmt::Display for BackedUp {
 ///
 /// If the data directory is not one, if the target exists, or if a file cannot be copied.
 pub fn backup(data: &Path, target: &Path) -> Result<BackedUp> {
-    // Checked first, because opening would create the directory.
-    if !data.join("format").exists() {
-        bail!(
-            "{} is not a data directory: with --data, name the directory that `minutehand serve` \
-             uses; it contains a file 'format'",
-            data.display()
-        );
-    }
+    check_is_data(data)?;
     let dir = match DataDir::open(data) {
         Ok(dir) => Some(dir),
         Err(DataDirError::InUse { .. }) => None,

@@ -43,13 +43,8 @@ impl fmt::Display for Repaired {
     }
 }
 
-/// Repairs a data directory that is not in use; `None` if nothing is damaged.
-///
-/// # Errors
-///
-/// If the directory is in use or not one, if only a backup helps, or if a file cannot be written.
-pub fn repair(data: &Path) -> Result<Option<Repaired>> {
-    // Checked first, because opening would create the directory.
+/// Refuses a directory without data. Opening it would make it one.
+pub(crate) fn check_is_data(data: &Path) -> Result<()> {
     if !data.join("format").exists() {
         bail!(
             "{} is not a data directory: with --data, name the directory that `minutehand serve` \
@@ -57,6 +52,16 @@ pub fn repair(data: &Path) -> Result<Option<Repaired>> {
             data.display()
         );
     }
+    Ok(())
+}
+
+/// Repairs a data directory that is not in use; `None` if nothing is damaged.
+///
+/// # Errors
+///
+/// If the directory is in use or not one, if only a backup helps, or if a file cannot be written.
+pub fn repair(data: &Path) -> Result<Option<Repaired>> {
+    check_is_data(data)?;
     let dir = DataDir::open(data)?;
     let threads = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -252,8 +252,9 @@ async fn switch(work: &Work, name: &str, on: bool) -> Result<()> {
     let path = work.defaults().collection(Some(name))?;
     work.client().switch_collection(&path, on).await.map_err(in_collection(work, &path))?;
     let name = work.defaults().short_collection(&path);
-    let says = if on { "is on" } else { "is off: none of its jobs fires" };
-    work.screen.line(&format!("{name} {says}"))
+    let (did, says) =
+        if on { ("enabled", "is on") } else { ("disabled", "is off: none of its jobs fires") };
+    told(work, &name, did, &format!("{name} {says}"))
 }
 
 async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
@@ -262,7 +263,18 @@ async fn delete(work: &Work, name: &str, yes: bool) -> Result<()> {
     let name = work.defaults().short_collection(&path);
     ask::confirm(&work.screen, &format!("Delete {name} with all its jobs and history?"), yes)?;
     work.client().delete_collection(&path).await?;
-    work.screen.line(&format!("deleted {name}"))
+    told(work, &name, "deleted", &format!("deleted {name}"))
+}
+
+/// Says what was done, for which the server answers nothing.
+fn told(work: &Work, name: &str, did: &str, says: &str) -> Result<()> {
+    match &work.json {
+        Some(json) => {
+            let done = json!({"collection": name, "did": did}).to_string();
+            json.document(&work.screen, &done)
+        }
+        None => work.screen.line(says),
+    }
 }
 
 #[cfg(test)]

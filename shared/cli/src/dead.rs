@@ -2,14 +2,18 @@
 
 use clap::{Args, Subcommand};
 use client::{Chosen, DeadLetterItem, Listed};
+use serde_json::Value;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, NOT_FOUND, Result};
 use crate::input;
 use crate::options::Options;
 use crate::output::table::{Table, harmless};
-use crate::output::{ask, plural};
+use crate::output::{self, ask, plural};
 use crate::work::Work;
+
+/// The most dead letters of one answer.
+const SHOWN_MAX: u8 = 100;
 
 /// The arguments of `dead`.
 #[derive(Debug, Args)]
@@ -28,6 +32,11 @@ enum DeadCommand {
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = input::positive::<u8>,
               allow_negative_numbers = true)]
         limit: u8,
+    },
+    /// Show one dead letter, with all that it asks for
+    Show {
+        /// Id of the dead letter, as `minutehand dead list` shows it
+        id: String,
     },
     /// Send dead letters to the workers again
     Redrive(ChosenArgs),
@@ -67,6 +76,7 @@ impl DeadArgs {
         let work = Work::open(&self.options, environment)?;
         match &self.command {
             DeadCommand::List { limit } => list(&work, *limit).await,
+            DeadCommand::Show { id } => show(&work, id).await,
             DeadCommand::Redrive(args) => {
                 let question = format!("Send {} to the workers again?", args.words());
                 ask::confirm(&work.screen, &question, args.yes || !args.all)?;
@@ -83,7 +93,7 @@ impl DeadArgs {
 }
 
 async fn list(work: &Work, limit: u8) -> Result<()> {
-    let (about, letters) = work.client().dead_letters(limit.min(100)).await?;
+    let (about, letters) = work.client().dead_letters(limit.min(SHOWN_MAX)).await?;
     if let Some(json) = &work.json {
         return json.list(&work.screen, letters.iter().map(|letter| letter.text.as_str()));
     }
@@ -118,6 +128,50 @@ async fn list(work: &Work, limit: u8) -> Result<()> {
     Ok(())
 }
 
+async fn show(work: &Work, id: &str) -> Result<()> {
+    let (_, letters) = work.client().dead_letters(SHOWN_MAX).await?;
+    let Some(Listed { value, text }) = letters.iter().find(|letter| letter.value.id == id) else {
+        return Err(missing(id));
+    };
+    if let Some(json) = &work.json {
+        return json.document(&work.screen, text);
+    }
+    let times = work.times(None);
+    let written = |at: &Option<String>| at.as_deref().map(|at| times.written(at));
+    let lines = [
+        ("id", Some(value.id.clone())),
+        ("sent", written(&value.first_sent_at)),
+        ("delivered", Some(output::count(value.deliveries.into(), "time"))),
+        ("job", Some(what(value))),
+        ("due", written(&value.occurrence)),
+        ("why", value.error_type.clone()),
+    ];
+    for (title, text) in lines {
+        if let Some(text) = text {
+            work.screen.line(&format!("{title:<9} {}", harmless(&text)))?;
+        }
+    }
+    for other in &value.others {
+        work.screen.line(&format!("{:<9} {}", "and", harmless(&what_other(other))))?;
+    }
+    Ok(())
+}
+
+fn missing(id: &str) -> Failure {
+    Failure::new(NOT_FOUND, format!("there is no dead letter {}", harmless(id)))
+}
+
+/// What else a message asks for.
+fn what_other(other: &Value) -> String {
+    let part = |name: &str| other.get(name).and_then(Value::as_str);
+    let collection = part("collection").unwrap_or("(deleted)");
+    match (part("job"), part("occurrence")) {
+        (Some(job), Some(at)) => format!("{collection}/{job}, due {at}"),
+        (Some(job), None) => format!("{collection}/{job}"),
+        (None, _) => format!("{collection} {}", part("asks").unwrap_or_default()),
+    }
+}
+
 /// What a message asks for: the path of its job, or what is to be done.
 fn what(letter: &DeadLetterItem) -> String {
     let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "(deleted)".to_owned());
@@ -140,7 +194,7 @@ fn report(
         let client::DeadLettersAnswer { count, goes_on, .. } = &done.value;
         let about = if *goes_on { "about " } else { "" };
         let goes_on = if *goes_on { "; the queue goes on with it" } else { "" };
-        let what = plural(usize::try_from(*count).unwrap_or(usize::MAX), "dead letter");
+        let what = output::count(*count, "dead letter");
         let text = format!("{did} {about}{what} {how}");
         work.screen.line(&format!("{}{goes_on}", text.trim_end()))?;
     }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use clap::Args;
-use client::{AheadQuery, CollectionPath, GroupPath, Listed, OverviewAnswer, UpcomingItem};
+use client::{AheadQuery, Answer, CollectionPath, GroupPath, Listed, OverviewAnswer, UpcomingItem};
 use recurrence::format_instant;
 
 use crate::environment::Environment;
 use crate::failure::Result;
 use crate::options::Options;
-use crate::output::plural;
 use crate::output::table::Table;
+use crate::output::{count, plural};
 use crate::wait::pause;
 use crate::work::{Work, in_collection};
 
@@ -49,10 +49,14 @@ impl TopArgs {
         loop {
             let seen = Seen::read(&work, collection.clone()).await?;
             let once = self.once || !work.screen.is_terminal();
-            if !once {
+            if let Some(json) = &work.json {
+                json.document(&work.screen, &seen.document())?;
+            } else if !once {
                 work.screen.clear()?;
             }
-            seen.draw(&work)?;
+            if work.json.is_none() {
+                seen.draw(&work)?;
+            }
             if once {
                 return Ok(());
             }
@@ -63,7 +67,7 @@ impl TopArgs {
 
 /// What one look at a subscription shows.
 struct Seen {
-    overview: OverviewAnswer,
+    overview: Answer<OverviewAnswer>,
     /// Jobs with occurrences that failed for good of late, and whether there may be more.
     failing: (usize, bool),
     coming: Vec<Listed<UpcomingItem>>,
@@ -86,6 +90,12 @@ impl Seen {
             None => coming?,
         };
         Ok(Self { overview, failing, coming })
+    }
+
+    /// What the server answered, as one document.
+    fn document(&self) -> String {
+        let coming: Vec<&str> = self.coming.iter().map(|item| item.text.as_str()).collect();
+        format!(r#"{{"overview":{},"upcoming":[{}]}}"#, self.overview.text, coming.join(","))
     }
 
     fn draw(&self, work: &Work) -> Result<()> {
@@ -116,9 +126,7 @@ impl Seen {
     }
 
     fn head(&self, work: &Work) -> Vec<String> {
-        let overview = &self.overview;
-        let count =
-            |number: u64, thing: &str| plural(usize::try_from(number).unwrap_or(usize::MAX), thing);
+        let overview = &self.overview.value;
         let (jobs, collections) = (overview.jobs.all, overview.collections.all);
         let mut lines =
             vec![format!("{} in {}", count(jobs, "job"), count(collections, "collection"))];

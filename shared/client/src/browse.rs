@@ -81,17 +81,8 @@ impl Client {
     ) -> Result<Vec<ListedJob>, Error> {
         let state = state.map_or_else(String::new, |state| format!("state={}&", escaped(state)));
         let limit = max.clamp(1, ROWS_MAX);
-        let path = collection.v1(&format!("/rows?{state}limit={limit}"));
-        let (mut rows, mut position) = (Vec::new(), String::new());
-        for _ in 0..PAGES_MAX {
-            let page: Answer<Value> = self.get(format!("{path}{position}")).await?;
-            rows.extend(self.rows_of(&page.value)?);
-            let next = page.value.get("position").and_then(Value::as_str);
-            let Some(next) = next.filter(|_| rows.len() < max) else { break };
-            position = format!("&position={}", escaped(next));
-        }
-        rows.truncate(max);
-        Ok(rows)
+        let path = collection.v1(&format!("/rows?{state}limit={limit}&"));
+        self.pages(&path, max, |page| self.rows_of(page)).await
     }
 
     /// The rows of a page, whose columns are named once.
@@ -129,10 +120,9 @@ impl Client {
     /// # Errors
     ///
     /// [`Error`], as of every call.
-    pub async fn overview(&self, subscription: &str) -> Result<OverviewAnswer, Error> {
+    pub async fn overview(&self, subscription: &str) -> Result<Answer<OverviewAnswer>, Error> {
         let path = format!("/minutehand/v1/subscriptions/{}/overview", escaped(subscription));
-        let answer: Answer<OverviewAnswer> = self.get(path).await?;
-        Ok(answer.value)
+        self.get(path).await
     }
 
     /// The occurrences of a subscription that failed for good since an instant, the newest first.
@@ -237,10 +227,20 @@ impl Client {
         path: &str,
         max: usize,
     ) -> Result<Vec<Listed<T>>, Error> {
+        self.pages(path, max, |page| self.listed(page, "items")).await
+    }
+
+    /// Puts the pages of a list together; `path` ends where a parameter may follow.
+    async fn pages<T>(
+        &self,
+        path: &str,
+        max: usize,
+        read: impl Fn(&Value) -> Result<Vec<T>, Error>,
+    ) -> Result<Vec<T>, Error> {
         let (mut items, mut position) = (Vec::new(), String::new());
         for _ in 0..PAGES_MAX {
             let page: Answer<Value> = self.get(format!("{path}{position}")).await?;
-            items.extend(self.listed(&page.value, "items")?);
+            items.extend(read(&page.value)?);
             let next = page.value.get("position").and_then(Value::as_str);
             let Some(next) = next.filter(|_| items.len() < max) else { break };
             position = format!("position={}", escaped(next));

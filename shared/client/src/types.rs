@@ -139,6 +139,9 @@ pub struct Description {
     /// The next occurrence.
     #[serde(default)]
     pub next: Option<String>,
+    /// When that starts, if the job's jitter delays it.
+    #[serde(default)]
+    pub next_starts_at: Option<String>,
     /// Why there is none.
     #[serde(default)]
     pub not_firing: Vec<NotFiringReason>,
@@ -224,9 +227,13 @@ pub struct NextAnswer {
 
 /// A coming occurrence.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ComingOccurrence {
     /// The instant.
     pub at: String,
+    /// When it starts, if the job's jitter delays it.
+    #[serde(default)]
+    pub starts_at: Option<String>,
     /// What the clock does to it.
     #[serde(default)]
     pub note: Option<ClockNote>,

@@ -119,6 +119,8 @@ pub struct Attempt {
     /// Whether its job had policies when it was sent. A worker of a version that knows none leaves its
     /// message to a newer one.
     pub under_policy: bool,
+    /// Whether it takes turns with the other attempts of its job, as far as was known when it was sent.
+    pub takes_turn: bool,
 }
 
 impl Attempt {
@@ -135,6 +137,7 @@ impl Attempt {
             is_long: false,
             sent_late_at: None,
             under_policy: false,
+            takes_turn: false,
         }
     }
 

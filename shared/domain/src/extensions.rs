@@ -10,11 +10,14 @@ use recurrence::zone::{self, Zone};
 
 use crate::action::{FAILURE_ACTION, FailureAction};
 use crate::backoff::{BACKOFF, Backoff};
+use crate::dates::{EXCLUDE, Exclude, ExtraDates};
 use crate::duration::Span;
 use crate::json::Shape::{Leaf, Object};
 use crate::json::{Fields, ObjectBuilder, Shape};
 use crate::pause::{PAUSE_ON_FAILURE, PAUSED, PauseOnFailure, Paused};
-use crate::policies::{CATCH_UP, CatchUp, JITTER, read_jitter, read_max_lateness, write_jitter};
+use crate::policies::{
+    CATCH_UP, CatchUp, JITTER, OVERLAP, Overlap, read_jitter, read_max_lateness, write_jitter,
+};
 use crate::refusal::Refusal;
 use crate::sign::{SIGN, Signing};
 
@@ -32,6 +35,12 @@ pub struct JobExtensions {
     pub max_lateness: Option<Span>,
     /// Within which time after their instants occurrences start.
     pub jitter: Option<Span>,
+    /// What happens to an occurrence while another attempt runs.
+    pub overlap: Option<Overlap>,
+    /// The days on which it does not run.
+    pub exclude: Option<Exclude>,
+    /// When it runs beside its recurrence.
+    pub extra_dates: Option<ExtraDates>,
     /// The secrets that sign its requests.
     pub sign: Option<Signing>,
     /// After how many failures the job pauses.
@@ -56,6 +65,9 @@ impl JobExtensions {
         ("catchUp", CATCH_UP),
         ("maxLateness", Leaf),
         ("jitter", JITTER),
+        ("overlap", OVERLAP),
+        ("exclude", EXCLUDE),
+        ("extraDates", Leaf),
         ("sign", SIGN),
         ("pauseOnFailure", PAUSE_ON_FAILURE),
         ("paused", PAUSED),
@@ -64,13 +76,17 @@ impl JobExtensions {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let (retry, sign) = (fields.object("retry")?, fields.object("sign")?);
         let (catch_up, jitter) = (fields.object("catchUp")?, fields.object("jitter")?);
-        let pause = fields.object("pauseOnFailure")?;
+        let (overlap, pause) = (fields.object("overlap")?, fields.object("pauseOnFailure")?);
+        let exclude = fields.object("exclude")?;
         let paused = fields.object("paused")?;
         Ok(Self {
             retry: retry.map(|retry| Backoff::read(&retry)).transpose()?,
             catch_up: catch_up.map(|catch_up| CatchUp::read(&catch_up)).transpose()?,
             max_lateness: read_max_lateness(fields)?,
             jitter: jitter.map(|jitter| read_jitter(&jitter)).transpose()?,
+            overlap: overlap.map(|overlap| Overlap::read(&overlap)).transpose()?,
+            exclude: exclude.map(|exclude| Exclude::read(&exclude)).transpose()?,
+            extra_dates: ExtraDates::read(fields)?,
             sign: sign.map(|sign| Signing::read(&sign)).transpose()?,
             pause_on_failure: pause.map(|pause| PauseOnFailure::read(&pause)).transpose()?,
             paused: paused.map(|paused| Paused::read(&paused)).transpose()?.flatten(),
@@ -78,13 +94,17 @@ impl JobExtensions {
     }
 
     pub(crate) fn write(&self) -> ObjectBuilder {
-        let Self { retry, catch_up, max_lateness, jitter, sign, pause_on_failure, paused } = self;
+        let Self { retry, catch_up, max_lateness, jitter, overlap, .. } = self;
+        let Self { exclude, extra_dates, sign, pause_on_failure, paused, .. } = self;
         let mut document = ObjectBuilder::default();
         document
             .object("retry", retry.as_ref().map(Backoff::write))
             .object("catchUp", catch_up.map(CatchUp::write))
             .duration("maxLateness", *max_lateness)
             .object("jitter", jitter.map(write_jitter))
+            .object("overlap", overlap.map(Overlap::write))
+            .object("exclude", exclude.as_ref().map(Exclude::write))
+            .maybe("extraDates", extra_dates.as_ref().map(ExtraDates::write))
             .object("sign", sign.as_ref().map(Signing::write))
             .object("pauseOnFailure", pause_on_failure.map(PauseOnFailure::write))
             .object("paused", paused.as_ref().map(Paused::write));

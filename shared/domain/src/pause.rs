@@ -34,7 +34,7 @@ pub struct PauseOnFailure {
 /// That the scheduler has disabled a job, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paused {
-    /// When.
+    /// The instant from which on it is disabled.
     pub at: DateTime<Utc>,
     /// Why, in a sentence.
     pub reason: String,

@@ -224,6 +224,25 @@ impl JobLimits {
     ///
     /// [`Code::RecurrenceQuotaExceeded`] if the job is more frequent.
     pub fn check_gap(&self, gap: Option<TimeDelta>) -> Result<(), Refusal> {
+        self.check_gap_of(gap, "Make 'recurrence' less frequent", "recurrence")
+    }
+
+    /// As [`check_gap`](Self::check_gap), where only extra dates can make it too small.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::RecurrenceQuotaExceeded`] if they do.
+    pub fn check_gap_with_extra_dates(&self, gap: Option<TimeDelta>) -> Result<(), Refusal> {
+        let remedy = "Move the dates in 'minutehand.extraDates' further from the other occurrences";
+        self.check_gap_of(gap, remedy, "minutehand.extraDates")
+    }
+
+    fn check_gap_of(
+        &self,
+        gap: Option<TimeDelta>,
+        remedy: &str,
+        target: &str,
+    ) -> Result<(), Refusal> {
         let Some(gap) = gap else {
             return Ok(());
         };
@@ -243,12 +262,12 @@ impl JobLimits {
         Err(Refusal::new(
             Code::RecurrenceQuotaExceeded,
             format!(
-                "The smallest gap between two occurrences of the job is {}; {allows}. Make \
-                 'recurrence' less frequent{way_out}.",
+                "The smallest gap between two occurrences of the job is {}; {allows}. \
+                 {remedy}{way_out}.",
                 in_words(gap)
             ),
         )
-        .with_target("recurrence"))
+        .with_target(target))
     }
 
     /// Checks whether a job may authenticate to its target.

@@ -51,6 +51,47 @@ pub enum CatchUp {
     },
 }
 
+/// The names in the extension `overlap`.
+pub(crate) const OVERLAP: Shape = Object(&[("policy", Leaf)]);
+
+/// What happens to an occurrence while another attempt of its job runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overlap {
+    /// It runs beside it.
+    #[default]
+    Allow,
+    /// It is left out. Retries and runs wait for their turn.
+    Skip,
+}
+
+impl Overlap {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
+        let read = |text: &str| match text.to_ascii_lowercase().as_str() {
+            "allow" => Some(Self::Allow),
+            "skip" => Some(Self::Skip),
+            _ => None,
+        };
+        let names = "allow, skip";
+        let missing = || fields.missing("policy", &format!("use one of {names}"));
+        fields.one_of("policy", read, names)?.ok_or_else(missing)
+    }
+
+    pub(crate) fn write(self) -> ObjectBuilder {
+        let mut document = ObjectBuilder::default();
+        document.set("policy", self.name());
+        document
+    }
+
+    /// The name in documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Skip => "skip",
+        }
+    }
+}
+
 /// The names in the extension `jitter`.
 pub(crate) const JITTER: Shape = Object(&[("window", Leaf)]);
 
@@ -72,11 +113,12 @@ pub struct Policies {
     pub max_lateness: Option<Span>,
     /// By how much starts are spread.
     pub jitter: Option<StartJitter>,
+    /// What happens while another attempt runs.
+    pub overlap: Overlap,
 }
 
 impl CatchUp {
-    /// How many of the latest occurrences of an outage run after it, however old; `None` for those that
-    /// `all` bounds by age, too.
+    /// Which occurrences of an outage run after it, with the defaults of what was not sent.
     #[must_use]
     pub fn bounds(self) -> Bounds {
         match self {
@@ -181,11 +223,16 @@ impl Policies {
     /// The policies of a job with these extensions.
     #[must_use]
     pub fn of(extensions: Option<&JobExtensions>, job_uid: &str) -> Self {
-        let Some(JobExtensions { catch_up, max_lateness, jitter, .. }) = extensions else {
+        let Some(JobExtensions { catch_up, max_lateness, jitter, overlap, .. }) = extensions else {
             return Self::default();
         };
         let jitter = jitter.map(|window| StartJitter { window, seed: fnv1a(job_uid.as_bytes()) });
-        Self { catch_up: catch_up.unwrap_or_default(), max_lateness: *max_lateness, jitter }
+        Self {
+            catch_up: catch_up.unwrap_or_default(),
+            max_lateness: *max_lateness,
+            jitter,
+            overlap: overlap.unwrap_or_default(),
+        }
     }
 
     /// Refuses a policy that does not fit the recurrence, whose occurrences are this far apart.
@@ -211,7 +258,13 @@ impl Policies {
     /// Whether a worker may leave out an occurrence for one of them when nothing was down.
     #[must_use]
     pub const fn leave_out(&self) -> bool {
-        self.max_lateness.is_some()
+        self.max_lateness.is_some() || self.takes_turns()
+    }
+
+    /// Whether the attempts of the job take turns.
+    #[must_use]
+    pub const fn takes_turns(&self) -> bool {
+        matches!(self.overlap, Overlap::Skip)
     }
 
     /// Whether no policy is other than the default.
@@ -224,7 +277,7 @@ impl Policies {
 /// The words in a timer's line: only what differs from the default, each with a space after it.
 impl fmt::Display for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { catch_up, max_lateness, jitter } = self;
+        let Self { catch_up, max_lateness, jitter, overlap } = self;
         match catch_up {
             CatchUp::Last => {}
             CatchUp::None => f.write_str("catchUp=none ")?,
@@ -240,7 +293,10 @@ impl fmt::Display for Policies {
         if let Some(StartJitter { window, seed }) = jitter {
             write!(f, "jitter={}:{seed} ", window.millis())?;
         }
-        Ok(())
+        match overlap {
+            Overlap::Allow => Ok(()),
+            Overlap::Skip => f.write_str("overlap=skip "),
+        }
     }
 }
 
@@ -271,6 +327,7 @@ impl Policies {
                 let window = Span::of_millis(window.parse().ok()?);
                 self.jitter = Some(StartJitter { window, seed: seed.parse().ok()? });
             }
+            "overlap" if value == Overlap::Skip.name() => self.overlap = Overlap::Skip,
             _ => return None,
         }
         Some(())
@@ -338,6 +395,28 @@ mod tests {
     }
 
     #[test]
+    fn an_overlap_is_allow_or_skip() {
+        let read = |extension: &Value| {
+            let reading = Reading::Request(Plan::Standard);
+            Overlap::read(&Fields::new("minutehand.overlap", extension, reading)?)
+        };
+        for (policy, overlap) in [("allow", Overlap::Allow), ("Skip", Overlap::Skip)] {
+            assert_eq!(read(&json!({"policy": policy})), Ok(overlap));
+            let written = overlap.write().answer(Durations::TimeSpan);
+            assert_eq!(Value::Object(written), json!({"policy": policy.to_lowercase()}));
+        }
+        for (extension, expected) in [
+            (json!({}), "'minutehand.overlap.policy' is missing; use one of allow, skip."),
+            (
+                json!({"policy": "bufferOne"}),
+                "'minutehand.overlap.policy' is \"bufferOne\"; use one of allow, skip.",
+            ),
+        ] {
+            assert_eq!(read(&extension).unwrap_err().message, expected);
+        }
+    }
+
+    #[test]
     fn jitter_spreads_the_starts_of_jobs_and_of_one_job() {
         let at = |minute: i64| DateTime::from_timestamp(60 * minute, 0).unwrap();
         let window = Span::seconds(600);
@@ -369,20 +448,27 @@ mod tests {
             catch_up: CatchUp::None,
             max_lateness: Some(Span::seconds(300)),
             jitter: Some(StartJitter { window: Span::seconds(600), seed: 7 }),
+            overlap: Overlap::Skip,
         };
         let all = CatchUp::All { window: Some(Span::days(1)), max: Some(7) };
         for (policies, words) in [
             (policies(CatchUp::Last), ""),
             (policies(CatchUp::None), "catchUp=none "),
             (policies(all), "catchUp=all:86400000:7 "),
-            (full, "catchUp=none maxLateness=300000 jitter=600000:7 "),
+            (full, "catchUp=none maxLateness=300000 jitter=600000:7 overlap=skip "),
         ] {
             assert_eq!(policies.to_string(), words);
             assert_eq!(words.parse(), Ok(policies));
         }
-        for word in
-            ["catchUp", "catchUp=last", "catchUp=all:1", "jitter=1", "maxLateness=x", "later=1"]
-        {
+        for word in [
+            "catchUp",
+            "catchUp=last",
+            "catchUp=all:1",
+            "jitter=1",
+            "maxLateness=x",
+            "overlap=allow",
+            "later=1",
+        ] {
             assert_eq!(word.parse::<Policies>(), Err(UnreadableWord(word.to_owned())));
         }
     }

@@ -1,9 +1,10 @@
 //! Previews: when a job would fire, and what to know about it, without storing anything.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
-use recurrence::{ClockChange, Recurrence, Refused, Rule, Timetable, read_start_time};
+use recurrence::{ClockChange, Recurrence, Refused, Rule, Start, Timetable, read_start_time};
 use serde_json::{Map, Value, json};
 
+use crate::dates::{check_dates, exceptions};
 use crate::document::{JOB, canonical_names};
 use crate::duration::Span;
 use crate::extensions::{EXTENSIONS, JobExtensions};
@@ -83,13 +84,18 @@ impl WrittenTiming {
     ///
     /// If the rule never occurs, or a policy does not fit it.
     pub fn schedule(&self, now: DateTime<Utc>) -> Result<Schedule, NoTiming> {
-        let timetable = match &self.rule {
-            Some(rule) => Timetable::new(rule, self.start_time, now)?,
-            None => Timetable::once(self.start_time, now),
+        let extensions = self.extensions.as_ref();
+        let schedule = match &self.rule {
+            Some(rule) => {
+                let start = self.start_time.map_or(Start::Anchor(now), Start::Given);
+                let dates = exceptions(extensions, rule.zone())?;
+                Schedule::of_rule(rule, start, (now, 0), dates.as_ref())?
+            }
+            None => Timetable::once(self.start_time, now).into(),
         };
-        let policies = Policies::of(self.extensions.as_ref(), "");
-        policies.check(timetable.smallest_gap())?;
-        Ok(Schedule { timetable, policies: Policies { jitter: None, ..policies } })
+        let policies = Policies::of(extensions, "");
+        policies.check(schedule.smallest_gap())?;
+        Ok(Schedule { policies: Policies { jitter: None, ..policies }, ..schedule })
     }
 
     /// Within which time after its instant each occurrence starts; `None` is at the instant.
@@ -102,11 +108,13 @@ impl WrittenTiming {
         let recurrence =
             property(properties, "recurrence").map(Recurrence::from_json).transpose()?;
         let state = property(properties, "state").and_then(Value::as_str);
-        Ok(Self {
+        let timing = Self {
             is_disabled: state.is_some_and(|state| state.eq_ignore_ascii_case("disabled")),
             extensions: property(properties, EXTENSIONS).map(extensions).transpose()?,
             ..Self::new(recurrence.as_ref(), property(properties, "startTime"))?
-        })
+        };
+        check_dates(timing.extensions.as_ref(), timing.rule.as_ref(), timing.start_time)?;
+        Ok(timing)
     }
 
     fn of_recurrence(object: &Map<String, Value>) -> Result<Self, NoTiming> {
@@ -162,6 +170,8 @@ pub enum NoteKind {
     SecondOfTwo,
     /// The clock changed since the occurrence before.
     OffsetChanged,
+    /// It is an extra date.
+    ExtraDate,
 }
 
 impl NoteKind {
@@ -174,6 +184,7 @@ impl NoteKind {
             Self::FirstOfTwo => "firstOfTwo",
             Self::SecondOfTwo => "secondOfTwo",
             Self::OffsetChanged => "offsetChanged",
+            Self::ExtraDate => "extraDate",
         }
     }
 }
@@ -181,11 +192,15 @@ impl NoteKind {
 /// What to know about an occurrence. `offset_before` is the offset at the occurrence before it.
 #[must_use]
 pub fn note(
-    timetable: &Timetable,
+    schedule: &Schedule,
     at: DateTime<Utc>,
     offset_before: Option<TimeDelta>,
 ) -> Option<Note> {
-    if timetable.at_once() == Some(at) {
+    let timetable = &schedule.timetable;
+    if schedule.adds(at) {
+        return Some(Note { kind: NoteKind::ExtraDate, text: "an extra date".to_owned() });
+    }
+    if schedule.at_once() == Some(at) {
         let text = "at once: the job has no startTime".to_owned();
         return Some(Note { kind: NoteKind::AtOnce, text });
     }
@@ -219,10 +234,11 @@ fn note_of_change(timetable: &Timetable, at: DateTime<Utc>) -> Option<Note> {
 /// years and at most `max`.
 #[must_use]
 pub fn clock_changes(
-    timetable: &Timetable,
+    schedule: &Schedule,
     from: DateTime<Utc>,
     max: usize,
 ) -> Vec<(DateTime<Utc>, Note)> {
+    let timetable = &schedule.timetable;
     let Some(zone) = timetable.zone() else {
         return Vec::new();
     };
@@ -232,9 +248,12 @@ pub fn clock_changes(
     let affected = changes.take_while(|change| *change <= until).filter_map(|change| {
         let first = change.checked_sub_signed(NEAR_A_CHANGE)?.max(from);
         let last = change.checked_add_signed(NEAR_A_CHANGE)?;
-        let near = std::iter::successors(timetable.at_or_after(first), |at| timetable.after(*at));
+        let near = std::iter::successors(schedule.at_or_after(first), |at| schedule.after(*at));
         let mut near = near.take(NEAR_A_CHANGE_MAX).take_while(|at| *at <= last);
-        near.find_map(|at| Some((at, note_of_change(timetable, at)?)))
+        near.find_map(|at| {
+            let of_rule = Some(at).filter(|at| !schedule.adds(*at))?;
+            Some((at, note_of_change(timetable, of_rule)?))
+        })
     });
     affected.take(max).collect()
 }
@@ -265,8 +284,8 @@ mod tests {
         WrittenDate::parse(text).unwrap().instant(None).unwrap()
     }
 
-    fn timetable(job: &Value) -> Timetable {
-        WrittenTiming::read(job).unwrap().schedule(at("2027-01-01")).unwrap().timetable
+    fn timetable(job: &Value) -> Schedule {
+        WrittenTiming::read(job).unwrap().schedule(at("2027-01-01")).unwrap()
     }
 
     #[test]
@@ -298,7 +317,7 @@ mod tests {
             timetable(&json!({"recurrence": {"frequency": "day", "schedule": schedule,
                 "timeZone": "Europe/Berlin"}, "startTime": "2027-01-01"}))
         };
-        let found = |timetable: &Timetable| -> Vec<String> {
+        let found = |timetable: &Schedule| -> Vec<String> {
             let changes = clock_changes(timetable, at("2027-01-01"), 3);
             changes
                 .iter()

@@ -4,7 +4,7 @@
 //! A result is four bits. It is added in the write that counts the attempt which ended the occurrence,
 //! so the results are in the order in which occurrences ended. Skipped occurrences may be counted by a
 //! sweeper that has not read the timer and cannot change the results. So the results remember how many
-//! skips they contain, and whoever reads them adds the others from the counter of skips.
+//! skips they contain, and a reader adds the others from the counter of skips.
 
 use chrono::{DateTime, Utc};
 
@@ -245,6 +245,7 @@ impl From<&LeftOut> for LastSkip {
             reason: match left_out.reason {
                 LeftOutReason::Outage(_) => SkipReason::Overtaken,
                 LeftOutReason::TooLate => SkipReason::TooLate,
+                LeftOutReason::Overlap => SkipReason::Overlap,
             },
         }
     }

@@ -26,7 +26,7 @@ use crate::ids::fnv1a;
 /// A list that would be longer than this is cut.
 pub const REMEMBERED_MAX: usize = 48;
 /// So many fewer fit into the timer of a job with policies, which has them in its line.
-const POLICIES_INSTEAD_OF: usize = 10;
+const POLICIES_INSTEAD_OF: usize = 13;
 /// How many attempts a list that is cut still remembers. The others cost one write together.
 const REMEMBERED_MIN: usize = 8;
 

@@ -6,22 +6,36 @@
 //! 2 catchUp=all:86400000:100 1 every=1hour start=2027-01-01T00:00:00Z
 //! ```
 //!
+//! Of excluded and extra dates it has a hash, and which of the extra ones are within the timetable:
+//!
+//! ```text
+//! 2 dates=1f3a77c0:0:12 1 every=1day start=2027-01-01T09:00:00Z
+//! ```
+//!
+//! The dates themselves are in the definition, so such a line is read with [`Schedule::read`]. If the
+//! definition is another one, its dates have another hash, and the line is not read.
+//!
 //! A version that does not know policies cannot read the line, nor a policy that it does not know. It
 //! then reports the timer and leaves it to a newer version, and does not fire without the policy.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::{Timetable, UnreadableTimetable};
+use recurrence::{Exceptions, Refused, Rule, Start, Timetable, UnreadableTimetable};
 
 use crate::attempt::{Attempt, Occurrence};
+use crate::dates::stored_exceptions;
+use crate::ids::fnv1a;
 use crate::policies::{Policies, UnreadableWord};
 
 /// The first word of a line with policies.
 const WITH_POLICIES: &str = "2 ";
 /// The first word of a line without.
 const WITHOUT_POLICIES: &str = "1 ";
+/// The word for dates begins so.
+const DATES: &str = "dates=";
 
 /// When a job fires, and its policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,9 +44,75 @@ pub struct Schedule {
     pub timetable: Timetable,
     /// Its policies.
     pub policies: Policies,
+    /// Its excluded and extra dates, if it has any.
+    pub exceptions: Option<Arc<Exceptions>>,
+}
+
+/// The dates of a line: their hash, and the places of the extra ones that are within the timetable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct DatesWord {
+    hash: u32,
+    places: [usize; 2],
 }
 
 impl Schedule {
+    /// The schedule of a rule with exceptions, from `since` on and after `used` occurrences of its count.
+    ///
+    /// # Errors
+    ///
+    /// If it has no occurrence, its end and count aside.
+    pub(crate) fn of_rule(
+        rule: &Rule,
+        start: Start,
+        (since, used): (DateTime<Utc>, u32),
+        exceptions: Option<&Exceptions>,
+    ) -> Result<Self, Refused> {
+        let Some(exceptions) = exceptions else {
+            return Ok(Timetable::resumed(rule, start, since, used)?.into());
+        };
+        let (timetable, exceptions) = exceptions.applied_to(rule, start, since, used)?;
+        Ok(Self { exceptions: Some(Arc::new(exceptions)), ..timetable.into() })
+    }
+
+    /// Reads the line of a timer, given the stored document of its job, which is parsed only if the line
+    /// names dates.
+    ///
+    /// # Errors
+    ///
+    /// If this version cannot read the line, or the document has other dates.
+    pub fn read(line: &str, document: &str) -> Result<Self, UnreadableTimetable> {
+        let (schedule, word) = parsed(line)?;
+        let Some(word) = word else { return Ok(schedule) };
+        let exceptions = stored_exceptions(document, schedule.timetable.zone());
+        let exceptions = exceptions.filter(|it| hash(it) == word.hash);
+        let exceptions = exceptions.ok_or_else(|| word.unreadable())?.with_places(word.places);
+        Ok(Self { exceptions: Some(Arc::new(exceptions)), ..schedule })
+    }
+
+    /// Whether a timer's line can only be read with the document of its job.
+    #[must_use]
+    pub fn needs_document(line: &str) -> bool {
+        line.starts_with(WITH_POLICIES) && line.contains(DATES)
+    }
+
+    /// Whether it is more than a timetable, so that a version without policies must not fire it.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        !self.policies.is_default() || self.exceptions.is_some()
+    }
+
+    /// Whether the rule yields an instant that is on an excluded date.
+    #[must_use]
+    pub fn excludes(&self, at: DateTime<Utc>) -> bool {
+        self.exceptions.as_ref().is_some_and(|it| it.excludes(&self.timetable, at))
+    }
+
+    /// Whether an instant is an extra date, and not one of the rule's.
+    #[must_use]
+    pub fn adds(&self, at: DateTime<Utc>) -> bool {
+        self.exceptions.as_ref().is_some_and(|it| it.adds(&self.timetable, at))
+    }
+
     /// Whether a timer's line has policies, whether or not this version knows them.
     #[must_use]
     pub fn has_policies(line: &str) -> bool {
@@ -44,7 +124,8 @@ impl Schedule {
     pub fn attempt(&self, generation: u64, nominal_at: DateTime<Utc>) -> Attempt {
         Attempt {
             due_at: self.start(nominal_at),
-            under_policy: !self.policies.is_default(),
+            under_policy: self.is_guarded(),
+            takes_turn: self.policies.takes_turns(),
             ..Attempt::first(generation, Occurrence::Scheduled { nominal_at })
         }
     }
@@ -69,18 +150,28 @@ impl Schedule {
     /// The first occurrence at an instant or after it.
     #[must_use]
     pub fn at_or_after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.timetable.at_or_after(instant)
+        match &self.exceptions {
+            Some(exceptions) => exceptions.at_or_after(&self.timetable, instant),
+            None => self.timetable.at_or_after(instant),
+        }
     }
 
     /// The first occurrence after an instant.
     #[must_use]
     pub fn after(&self, instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.timetable.after(instant)
+        match &self.exceptions {
+            Some(exceptions) => exceptions.after(&self.timetable, instant),
+            None => self.timetable.after(instant),
+        }
     }
 
     /// The occurrences, from the first on.
     pub fn iter(&self) -> impl Iterator<Item = DateTime<Utc>> + '_ {
-        self.timetable.iter()
+        let first = match &self.exceptions {
+            Some(exceptions) => exceptions.at_or_after(&self.timetable, DateTime::<Utc>::MIN_UTC),
+            None => self.timetable.iter().next(),
+        };
+        std::iter::successors(first, |at| self.after(*at))
     }
 
     /// Whether there is one occurrence, without a recurrence.
@@ -92,66 +183,131 @@ impl Schedule {
     /// The first occurrence, if it is due at once.
     #[must_use]
     pub fn at_once(&self) -> Option<DateTime<Utc>> {
-        self.timetable.at_once()
+        self.timetable.at_once().filter(|at| !self.excludes(*at))
     }
 
     /// How many occurrences there are from one instant (inclusive) to another (exclusive).
     #[must_use]
     pub fn count_between(&self, from: DateTime<Utc>, to: DateTime<Utc>) -> u64 {
-        self.timetable.count_between(from, to)
+        match &self.exceptions {
+            Some(exceptions) => exceptions.count_between(&self.timetable, from, to),
+            None => self.timetable.count_between(from, to),
+        }
     }
 
     /// How many occurrences there are before an instant.
     #[must_use]
     pub fn count_before(&self, instant: DateTime<Utc>) -> u64 {
-        self.timetable.count_before(instant)
+        self.count_between(DateTime::<Utc>::MIN_UTC, instant)
     }
 
     /// The smallest distance between two occurrences by the calendar.
     #[must_use]
     pub fn smallest_gap(&self) -> Option<TimeDelta> {
-        self.timetable.smallest_gap()
+        match &self.exceptions {
+            Some(exceptions) => exceptions.smallest_gap(&self.timetable),
+            None => self.timetable.smallest_gap(),
+        }
     }
 
     /// In words.
     #[must_use]
     pub fn sentence(&self) -> String {
-        self.timetable.sentence()
+        let mut sentence = self.timetable.sentence();
+        let Some(exceptions) = &self.exceptions else { return sentence };
+        let [excluded, extra] = exceptions.counts();
+        if excluded > 0 {
+            sentence.push_str("; except on ");
+            sentence.push_str(&numbered(excluded, "date"));
+        }
+        if extra > 0 {
+            sentence.push_str("; also on ");
+            sentence.push_str(&numbered(extra, "extra date"));
+        }
+        sentence
+    }
+}
+
+fn numbered(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+fn hash(exceptions: &Exceptions) -> u32 {
+    fnv1a(exceptions.to_string().as_bytes())
+}
+
+impl DatesWord {
+    fn read(word: &str) -> Option<Self> {
+        let (hash, places) = word.strip_prefix(DATES)?.split_once(':')?;
+        let (from, to) = places.split_once(':')?;
+        let hash = u32::from_str_radix(hash, 16).ok()?;
+        Some(Self { hash, places: [from.parse().ok()?, to.parse().ok()?] })
+    }
+
+    fn unreadable(self) -> UnreadableTimetable {
+        UnreadableTimetable { word: self.to_string() }
+    }
+}
+
+impl fmt::Display for DatesWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hash, places: [from, to] } = self;
+        write!(f, "{DATES}{hash:08x}:{from}:{to}")
     }
 }
 
 /// A schedule without policies.
 impl From<Timetable> for Schedule {
     fn from(timetable: Timetable) -> Self {
-        Self { timetable, policies: Policies::default() }
+        Self { timetable, policies: Policies::default(), exceptions: None }
     }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { timetable, policies } = self;
-        if !policies.is_default() {
+        let Self { timetable, policies, exceptions } = self;
+        if self.is_guarded() {
             write!(f, "{WITH_POLICIES}{policies}")?;
+        }
+        if let Some(exceptions) = exceptions {
+            let (hash, places) = (hash(exceptions), exceptions.places());
+            write!(f, "{} ", DatesWord { hash, places })?;
         }
         timetable.fmt(f)
     }
 }
 
+/// Reads a line without dates. A line with dates is not read: see [`Schedule::read`].
 impl FromStr for Schedule {
     type Err = UnreadableTimetable;
 
     fn from_str(line: &str) -> Result<Self, UnreadableTimetable> {
-        let Some(line) = line.strip_prefix(WITH_POLICIES) else {
-            return Ok(line.parse::<Timetable>()?.into());
-        };
-        // Words of policies have a '='; the first word of a timetable has none.
-        let is_policy = |word: &&str| word.contains('=');
-        let end = line.split_inclusive(' ').take_while(is_policy).map(str::len).sum();
-        let (words, timetable) = line.split_at_checked(end).unwrap_or((line, ""));
-        let policies =
-            words.parse().map_err(|UnreadableWord(word)| UnreadableTimetable { word })?;
-        Ok(Self { timetable: timetable.parse()?, policies })
+        match parsed(line)? {
+            (schedule, None) => Ok(schedule),
+            (_, Some(word)) => Err(word.unreadable()),
+        }
     }
+}
+
+/// A line without the dates that it names.
+fn parsed(line: &str) -> Result<(Schedule, Option<DatesWord>), UnreadableTimetable> {
+    let Some(line) = line.strip_prefix(WITH_POLICIES) else {
+        return Ok((line.parse::<Timetable>()?.into(), None));
+    };
+    // Words of policies have a '='; the first word of a timetable has none.
+    let is_policy = |word: &&str| word.contains('=');
+    let end = line.split_inclusive(' ').take_while(is_policy).map(str::len).sum();
+    let (words, timetable) = line.split_at_checked(end).unwrap_or((line, ""));
+    // The dates are the last of them.
+    let (words, dates) = match words.trim_end().rsplit_once(DATES) {
+        Some((words, dates)) => {
+            let word = format!("{DATES}{dates}");
+            (words, Some(DatesWord::read(&word).ok_or(UnreadableTimetable { word })?))
+        }
+        None => (words, None),
+    };
+    let policies = words.parse().map_err(|UnreadableWord(word)| UnreadableTimetable { word })?;
+    Ok((Schedule { timetable: timetable.parse()?, policies, exceptions: None }, dates))
 }
 
 #[cfg(test)]
@@ -194,5 +350,71 @@ mod tests {
             let at = schedule.iter().next().unwrap();
             assert_eq!(schedule.attempt(1, at).under_policy, expected);
         }
+    }
+
+    /// The stored properties of a job with dates.
+    fn document(excluded: &str) -> String {
+        serde_json::json!({"minutehand": {"exclude": {"dates": [excluded]},
+            "extraDates": ["2027-01-01T12:00:00", "2027-01-03T12:00:00"]}})
+        .to_string()
+    }
+
+    #[test]
+    fn a_line_with_dates_is_read_with_their_definition_only() {
+        let document = document("2027-01-02");
+        let exceptions = stored_exceptions(&document, None).unwrap();
+        let rule = serde_json::json!({"frequency": "day", "count": 5});
+        let rule = Rule::canonical(&recurrence::Recurrence::from_json(&rule).unwrap()).unwrap();
+        let start = "2027-01-01T09:00:00Z".parse().unwrap();
+        let since = "2027-01-01T18:00:00Z".parse().unwrap();
+        let schedule =
+            Schedule::of_rule(&rule, Start::Given(start), (since, 2), Some(&exceptions)).unwrap();
+        let line = schedule.to_string();
+        // Kept for ever: it is in timers.
+        assert_eq!(
+            line,
+            "2 dates=0dd1b9b2:1:2 1 every=1day count=5 start=2027-01-01T09:00:00Z since=1798826400 \
+             last=1799053200"
+        );
+        assert!(Schedule::needs_document(&line) && Schedule::has_policies(&line));
+        let read = Schedule::read(&line, &document).unwrap();
+        assert_eq!(read, schedule);
+        let all: Vec<_> = read.iter().map(recurrence::format_instant).collect();
+        assert_eq!(all, ["2027-01-03T09:00:00Z", "2027-01-03T12:00:00Z", "2027-01-04T09:00:00Z"]);
+        assert_eq!(
+            schedule.sentence(),
+            "every day at 09:00 UTC, 5 times; except on 1 date; also on 2 extra dates"
+        );
+        assert!(schedule.attempt(1, start).under_policy);
+        let word = line.split(' ').nth(1).unwrap();
+        assert_eq!(line.parse::<Schedule>().unwrap_err().word, word);
+        for other in [super::tests::document("2027-01-04"), "{}".to_owned(), "x".to_owned()] {
+            assert_eq!(Schedule::read(&line, &other).unwrap_err().word, word);
+        }
+        // A version that knows policies and no dates.
+        assert_eq!(word.parse::<Policies>(), Err(UnreadableWord(word.to_owned())));
+    }
+
+    #[test]
+    fn a_line_without_dates_needs_no_definition() {
+        for line in [
+            "1 every=1hour start=2027-01-01T00:00:00Z",
+            "2 catchUp=none 1 every=1hour start=2027-01-01T00:00:00Z",
+        ] {
+            assert!(!Schedule::needs_document(line));
+            assert_eq!(Schedule::read(line, "").unwrap().to_string(), line);
+        }
+    }
+
+    #[test]
+    fn dates_stand_beside_policies() {
+        let document = document("2027-01-02");
+        let hash = hash(&stored_exceptions(&document, None).unwrap());
+        let line = format!(
+            "2 catchUp=none jitter=1000:7 dates={hash:08x}:0:2 1 every=1day start=2027-01-01T09:00:00Z"
+        );
+        let schedule = Schedule::read(&line, &document).unwrap();
+        assert_eq!(schedule.policies.catch_up, CatchUp::None);
+        assert_eq!(schedule.to_string(), line);
     }
 }

@@ -1,6 +1,11 @@
 //! Instants as whole numbers: ticks of 100 ns since 1970, the precision of dates in the API.
 
-use chrono::{DateTime, Datelike, Utc};
+use chrono::{DateTime, Datelike, TimeDelta, Utc};
+
+/// The time between two neighbouring instants.
+pub const TICK: TimeDelta = TimeDelta::nanoseconds(100);
+/// The end of the calendar, 9999-12-31T23:59:59Z, in seconds since 1970.
+pub const LAST_SECOND: i64 = 253_402_300_799;
 
 const TICKS_PER_SECOND: i64 = 10_000_000;
 /// The last year that the API can express.

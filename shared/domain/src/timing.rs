@@ -1,13 +1,14 @@
 //! When a job fires, and how a change of the job affects that.
 //!
 //! A [`Timing`] is stored beside the definition. It says where the timetable begins, since when
-//! occurrences count, and how many of the count are used up. Four changes affect it: another
-//! `startTime`, another recurrence, another `jitter`, and enabling or disabling the job. Any other
+//! occurrences count, and how many of the count are used up. These changes affect it: another
+//! `startTime` or recurrence, other dates, another `jitter`, and enabling or disabling the job. Any other
 //! change leaves the timing, and so the messages that are already sent, as they are.
 
 use chrono::{DateTime, Utc};
-use recurrence::{Refused, Rule, Start, Timetable};
+use recurrence::{Exceptions, Refused, Rule, Start, Timetable};
 
+use crate::dates::exceptions;
 use crate::duration::Span;
 use crate::job::{JobDefinition, Switch};
 use crate::policies::Policies;
@@ -63,12 +64,15 @@ impl Timing {
         now: DateTime<Utc>,
     ) -> Result<Change, Refused> {
         let next = self.generation + 1;
-        if old.start_time != new.start_time || rule(old)? != rule(new)? {
+        let rule = rule(old)?;
+        if old.start_time != new.start_time || rule != self::rule(new)? {
             return Ok(Change::Becomes(Self::starting(next, new, now)));
         }
+        let has_other_dates = dates(old, rule.as_ref())? != dates(new, rule.as_ref())?;
         Ok(match (old.switch, new.switch) {
-            (Switch::Enabled, Switch::Enabled) if jitter(old) != jitter(new) => {
-                let Some(since) = self.since_next_start(old, job_uid, now)? else {
+            (Switch::Enabled, Switch::Enabled) if has_other_dates || jitter(old) != jitter(new) => {
+                let still_to_come = self.since_next_start(old, job_uid, now)?;
+                let Some(since) = still_to_come.or(has_other_dates.then_some(now)) else {
                     return Ok(Change::Keeps);
                 };
                 let used = self.used_at(old, since)?;
@@ -99,35 +103,34 @@ impl Timing {
         job.recurrence.is_none() && self.used > 0
     }
 
-    /// The timetable of the job; a job that was never enabled gets one as if it were enabled now.
+    /// The schedule of the job: its timetable with its dates, and its policies. A job that was never
+    /// enabled gets one as if it were enabled now.
     ///
     /// # Errors
     ///
     /// [`Refused::NeverOccurs`] if it has no occurrence, its end and count aside.
-    pub fn timetable(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<Timetable, Refused> {
-        let anchor = self.anchor.unwrap_or(now);
-        match rule(job)? {
-            None => Ok(Timetable::once(job.start_time, self.since.max(anchor))),
-            Some(rule) => {
-                let start = job.start_time.map_or(Start::Anchor(anchor), Start::Given);
-                Timetable::resumed(&rule, start, self.since, self.used)
-            }
-        }
-    }
-
-    /// The schedule of the job: its timetable, and its policies.
-    ///
-    /// # Errors
-    ///
-    /// As [`timetable`](Self::timetable).
     pub fn schedule(
         &self,
         job: &JobDefinition,
         job_uid: &str,
         now: DateTime<Utc>,
     ) -> Result<Schedule, Refused> {
-        let timetable = self.timetable(job, now)?;
-        Ok(Schedule { timetable, policies: Policies::of(job.extensions.as_ref(), job_uid) })
+        let policies = Policies::of(job.extensions.as_ref(), job_uid);
+        Ok(Schedule { policies, ..self.without_policies(job, now)? })
+    }
+
+    fn without_policies(
+        &self,
+        job: &JobDefinition,
+        now: DateTime<Utc>,
+    ) -> Result<Schedule, Refused> {
+        let anchor = self.anchor.unwrap_or(now);
+        let Some(rule) = rule(job)? else {
+            return Ok(Timetable::once(job.start_time, self.since.max(anchor)).into());
+        };
+        let start = job.start_time.map_or(Start::Anchor(anchor), Start::Given);
+        let dates = dates(job, Some(&rule))?;
+        Schedule::of_rule(&rule, start, (self.since, self.used), dates.as_ref())
     }
 
     /// From when on occurrences count if only their starts change: an occurrence whose instant has
@@ -144,7 +147,7 @@ impl Timing {
 
     /// The occurrences of the count that have fallen due, including those that an outage skipped.
     fn used_at(&self, job: &JobDefinition, now: DateTime<Utc>) -> Result<u32, Refused> {
-        let fallen_due = self.timetable(job, now)?.count_before(now);
+        let fallen_due = self.without_policies(job, now)?.count_before(now);
         Ok(self.used.saturating_add(u32::try_from(fallen_due).unwrap_or(u32::MAX)))
     }
 }
@@ -152,6 +155,11 @@ impl Timing {
 /// The window over which the starts of a job are spread.
 fn jitter(job: &JobDefinition) -> Option<Span> {
     job.extensions.as_ref()?.jitter
+}
+
+/// The exceptions of a job from its rule.
+fn dates(job: &JobDefinition, rule: Option<&Rule>) -> Result<Option<Exceptions>, Refused> {
+    exceptions(job.extensions.as_ref(), rule.and_then(Rule::zone))
 }
 
 fn rule(job: &JobDefinition) -> Result<Option<Rule>, Refused> {
@@ -180,7 +188,7 @@ mod tests {
     }
 
     fn next(timing: &Timing, job: &JobDefinition, now: &str) -> Vec<String> {
-        let timetable = timing.timetable(job, at(now)).unwrap();
+        let timetable = timing.schedule(job, "j", at(now)).unwrap();
         let coming = timetable.iter().filter(|occurrence| *occurrence >= at(now));
         coming.take(3).map(format_instant).collect()
     }
@@ -287,5 +295,44 @@ mod tests {
             job(r#"{"startTime":"2015-07-13T00:00:00Z","recurrence":{"frequency":"week"}}"#);
         let timing = Timing::created(&weekly, at("2016-03-30T20:40"));
         assert_eq!(next(&timing, &weekly, "2016-03-30T20:40")[0], "2016-04-04T00:00:00Z");
+    }
+
+    #[test]
+    fn other_dates_keep_the_anchor_and_what_is_used_of_the_count() {
+        let with = |dates: &str| {
+            job(&format!(
+                r#"{{"recurrence":{{"frequency":"day","count":5}},"minutehand":{{"exclude":{{"dates":[{dates}]}}}}}}"#
+            ))
+        };
+        let (plain, old) = (job(DAILY), with(r#""2027-01-02""#));
+        let timing = Timing::created(&old, at("2027-01-01T12:00"));
+        // The 1st and the 3rd have fired.
+        let new = with(r#""2027-01-02", "2027-01-05""#);
+        let changed = becomes(timing.changed([&old, &new], "j", at("2027-01-03T13:00")));
+        let expected = Timing {
+            generation: 1,
+            since: at("2027-01-03T13:00"),
+            used: 2,
+            anchor: Some(at("2027-01-01T12:00")),
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(
+            next(&changed, &new, "2027-01-03T13:00"),
+            ["2027-01-04T12:00:00Z", "2027-01-06T12:00:00Z", "2027-01-07T12:00:00Z"]
+        );
+        assert_eq!(next(&changed, &new, "2027-01-07T12:01"), [""; 0]);
+        // Without any, and in other words.
+        let without = becomes(timing.changed([&old, &plain], "j", at("2027-01-03T13:00")));
+        assert_eq!(without, expected);
+        let same = with(r#""2027-01-02/2027-01-02""#);
+        assert_eq!(timing.changed([&old, &same], "j", at("2027-01-03T13:00")), Ok(Change::Keeps));
+        // Dates give a job more to do whose recurrence is used up.
+        let more = job(
+            r#"{"recurrence":{"frequency":"day","endTime":"2027-01-09"},"minutehand":{"extraDates":["2027-01-08T20:00"]}}"#,
+        );
+        let less = job(r#"{"recurrence":{"frequency":"day","endTime":"2027-01-09"}}"#);
+        let timing = Timing::created(&less, at("2027-01-01T12:00"));
+        let changed = becomes(timing.changed([&less, &more], "j", at("2027-01-08T13:00")));
+        assert_eq!(next(&changed, &more, "2027-01-08T13:00"), ["2027-01-08T20:00:00Z"]);
     }
 }

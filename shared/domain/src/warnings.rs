@@ -1,13 +1,14 @@
 //! Warnings about a job that is valid and may still surprise its author.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use recurrence::{Recurrence, Timetable, format_instant};
+use recurrence::{Recurrence, format_instant};
 use serde_json::Value;
 use url::{Host, Url};
 
 use crate::action::{HttpRequest, Target};
 use crate::credentials::is_credential_header;
 use crate::job::{JobDefinition, Switch};
+use crate::schedule::Schedule;
 
 /// A job that ends within this time gets a warning.
 const SOON: TimeDelta = TimeDelta::days(7);
@@ -57,7 +58,7 @@ impl WarningKind {
 #[must_use]
 pub fn warnings(
     job: &JobDefinition,
-    timetable: Option<&Timetable>,
+    timetable: Option<&Schedule>,
     now: DateTime<Utc>,
 ) -> Vec<Warning> {
     let timetable = timetable.filter(|_| job.switch == Switch::Enabled);
@@ -73,7 +74,7 @@ pub fn warnings(
     timing.into_iter().chain(months).chain(clear).collect()
 }
 
-fn about_timing(job: &JobDefinition, timetable: &Timetable, now: DateTime<Utc>) -> Option<Warning> {
+fn about_timing(job: &JobDefinition, timetable: &Schedule, now: DateTime<Utc>) -> Option<Warning> {
     let Some(first) = timetable.iter().next() else {
         return Some(Warning {
             kind: WarningKind::CompletesAtOnce,
@@ -157,7 +158,7 @@ mod tests {
             properties["action"] = json!({"type": "Https", "request": request});
         }
         let job = accept(&json!({"properties": properties}), Plan::Standard).unwrap();
-        let timetable = Timing::created(&job, now).timetable(&job, now).unwrap();
+        let timetable = Timing::created(&job, now).schedule(&job, "j", now).unwrap();
         let found = warnings(&job, Some(&timetable), now);
         // Without a change of timing, only what does not depend on it is worth a warning.
         let kept = warnings(&job, None, now);

@@ -19,6 +19,7 @@
 //! | 1 | the first |
 //! | 2 | queue and history may contain notices of failures, which a reader of format 1 refuses |
 //! | 3 | records say what follows them, and counted attempts are remembered in items of their own: a reader of format 2 would miscount |
+//! | 4 | jobs may let no attempts overlap, which a reader of format 3 does not know |
 //!
 //! A directory of an older format keeps it until it is opened for firing: a backup does not change it.
 //! Each format contains the earlier ones, so nothing but `format` is written, in one step.
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The version of the directory's format that this build writes, and the newest that it reads.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 /// The oldest format that this build reads: the first.
 const FORMAT_OLDEST: u32 = 1;
 
@@ -101,6 +102,17 @@ pub enum DataDirError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// The directory could not be created.
+    #[error(
+        "cannot create the data directory {}; choose one that this user may create, with --data",
+        path.display()
+    )]
+    NotCreated {
+        /// The directory.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// Another process has the directory open, or this one has it open twice.
     #[error(
         "the data directory {} is in use by {}: stop that process, or choose another directory",
@@ -157,7 +169,8 @@ impl DataDir {
     /// Returns an error if another process uses the directory, if a newer version wrote it, or if the
     /// file system refuses access.
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
-        create(path).map_err(io_error("create", path))?;
+        create(path)
+            .map_err(|source| DataDirError::NotCreated { path: path.to_owned(), source })?;
         // SQLite would treat a relative path that begins with `file:` as a URI.
         let path = &fs::canonicalize(path).map_err(io_error("resolve", path))?;
         check_new(path)?;

@@ -48,11 +48,16 @@ pub(crate) fn bus_event(event: Event<'_>) -> Option<BusEvent> {
         Event::Dropped {
             job,
             attempt,
-            why: why @ (SkipReason::Overtaken | SkipReason::CollectionOff | SkipReason::TooLate),
+            why:
+                why @ (SkipReason::Overtaken
+                | SkipReason::CollectionOff
+                | SkipReason::TooLate
+                | SkipReason::Overlap),
         } => {
             let reason = match why {
                 SkipReason::Overtaken => "Overtaken",
                 SkipReason::TooLate => "TooLate",
+                SkipReason::Overlap => "Overlap",
                 _ => "CollectionOff",
             };
             let occurrence = format_instant(attempt.occurrence.nominal_at());

@@ -67,7 +67,7 @@ pub enum Event<'a> {
     Paused {
         /// The job.
         job: &'a JobRef,
-        /// When.
+        /// The instant from which on it is disabled.
         at: DateTime<Utc>,
         /// Why, in a sentence.
         reason: &'a str,

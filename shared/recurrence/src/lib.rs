@@ -109,6 +109,7 @@ mod civil;
 mod date;
 mod days;
 mod error;
+mod exceptions;
 mod from_json;
 mod grid;
 mod instant;
@@ -128,6 +129,7 @@ pub mod zone;
 
 pub use date::{DateError, WrittenDate};
 pub use error::{Refused, nearest};
+pub use exceptions::Exceptions;
 pub use instant::format_instant;
 pub use line::UnreadableTimetable;
 pub use recurrence::{Recurrence, read_start_time};

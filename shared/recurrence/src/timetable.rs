@@ -88,10 +88,7 @@ impl Timetable {
         since: DateTime<Utc>,
         used: u32,
     ) -> Result<Self, Refused> {
-        let mut timetable = Self::unending(rule, start, since)?;
-        if let Some(end) = rule.end {
-            timetable.last = timetable.last.min(timetable.second_up_to(end));
-        }
+        let mut timetable = Self::unending(rule, start, since)?.ending(rule.end);
         if let Some(count) = rule.count {
             let left = i64::from(count.saturating_sub(used));
             timetable.last = timetable.last.min(timetable.nth_second(left));
@@ -150,6 +147,19 @@ impl Timetable {
             return Err(crate::bind::never(rule, at));
         }
         Ok(timetable)
+    }
+
+    /// Returns the same timetable without the occurrences after an instant.
+    pub(crate) fn ending(mut self, end: Option<DateTime<Utc>>) -> Self {
+        if let Some(end) = end {
+            self.last = self.last.min(self.second_up_to(end));
+        }
+        self
+    }
+
+    /// Returns the same timetable without any occurrence.
+    pub(crate) const fn never(self) -> Self {
+        Self { last: CALENDAR_START - 1, ..self }
     }
 
     /// Returns the first occurrence at or after an instant, or `None` if there is none.
@@ -311,33 +321,8 @@ impl Timetable {
         if n <= 0 {
             return CALENDAR_START - 1;
         }
-        let (mut low, mut counted, mut span) = (self.since, 0, DAY);
-        // Bounded: a day doubled 22 times is longer than the calendar.
-        loop {
-            let more = self.count(low, low + span);
-            if counted + more >= n {
-                break;
-            }
-            counted += more;
-            low += span;
-            if low > CALENDAR_END {
-                return CALENDAR_END;
-            }
-            span *= 2;
-        }
-        // Bounded: that span halved 39 times is one second.
-        while span > 1 {
-            let half = span / 2;
-            let more = self.count(low, low + half);
-            if counted + more >= n {
-                span = half;
-            } else {
-                counted += more;
-                low += half;
-                span -= half;
-            }
-        }
-        low
+        let found = nth_second(self.since, n, |from, to| self.count(from, to));
+        found.map_or(CALENDAR_END, |(second, _)| second)
     }
 
     /// Returns the first second whose occurrence would be at or after an instant.
@@ -377,4 +362,38 @@ impl Start {
             Self::Given(at) | Self::Anchor(at) => at,
         }
     }
+}
+
+/// Finds the second of the n-th occurrence that is not before a second, and how many are before that.
+/// `None` if the calendar has fewer.
+///
+/// `count` gives the number of occurrences from one second (inclusive) to another (exclusive).
+pub(crate) fn nth_second(from: i64, n: i64, count: impl Fn(i64, i64) -> i64) -> Option<(i64, i64)> {
+    let (mut low, mut counted, mut span) = (from, 0_i64, DAY);
+    // Bounded: a day doubled 22 times is longer than the calendar.
+    loop {
+        let more = count(low, low + span);
+        if counted.saturating_add(more) >= n {
+            break;
+        }
+        counted += more;
+        low += span;
+        if low > CALENDAR_END {
+            return None;
+        }
+        span *= 2;
+    }
+    // Bounded: that span halved 39 times is one second.
+    while span > 1 {
+        let half = span / 2;
+        let more = count(low, low + half);
+        if counted.saturating_add(more) >= n {
+            span = half;
+        } else {
+            counted += more;
+            low += half;
+            span -= half;
+        }
+    }
+    Some((low, counted))
 }

@@ -89,7 +89,7 @@ pub(crate) fn history_properties(view: &ExecutionView) -> Map<String, Value> {
     properties.insert("retryCount".to_owned(), attempt.number.into());
     properties.insert("repeatCount".to_owned(), record.repeat_count.into());
     properties.insert("actionName".to_owned(), action.into());
-    // Extensions, which clients of the original see only if somebody uses what they are for.
+    // Extensions: a job that uses none of Minutehand's own features has the history of the original.
     if attempt.role == Role::Notice {
         properties.insert(EXTENSIONS.to_owned(), json!({"action": "onFailure"}));
     } else if let Some(of) = attempt.occurrence.redrive_of() {
@@ -112,6 +112,11 @@ pub(crate) fn left_out(view: &LeftOutView) -> Value {
         ),
         LeftOutReason::TooLate => {
             "It would have started later than the job's 'maxLateness' allows.".to_owned()
+        }
+        LeftOutReason::Overlap => {
+            "Another attempt of the job was running or waited, and the job's \
+                                   'overlap' is skip."
+                .to_owned()
         }
     };
     json!({

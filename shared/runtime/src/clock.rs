@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+use domain::tick::LAST_SECOND;
 use ports::Clock;
 
 /// The fractional digits of a second in the API and in the store: ticks of 100 ns.
 const FRACTION_DIGITS: u16 = 7;
 /// The longest sleep before the clock is read again, since clocks are adjusted and machines suspended.
 const NAP_MAX: Duration = Duration::from_secs(1);
-/// The end of the calendar, 9999-12-31T23:59:59Z, in seconds.
-const LAST_SECOND: i64 = 253_402_300_799;
 /// A rate is stored in millionths.
 const RATE_UNIT: u32 = 1_000_000;
 /// The decimal places of a rate.

@@ -63,6 +63,7 @@ pub(crate) fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<
         is_long: false,
         sent_late_at: None,
         under_policy: false,
+        takes_turn: false,
     })
 }
 

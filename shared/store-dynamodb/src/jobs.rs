@@ -16,7 +16,7 @@ use ports::{Collections, Jobs, StoreError};
 use crate::counters::{LAST_SKIP, RECENT};
 use crate::journal;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
 use crate::table::{
     Consistency, List, MeteredCall, Write, WriteOutcome, keys, transact_item as item,
 };
@@ -24,6 +24,8 @@ use crate::timers::read_state;
 
 /// From when on an item is as if it did not exist, in seconds since 1970.
 pub(crate) const EXPIRES_AT: &str = "expires_at";
+/// Of a definition: the timings that the job had before, the oldest first.
+pub(crate) const TIMINGS: &str = "timings";
 
 /// Changes the number of jobs of a collection. It is never too low. Jobs that expire are not taken
 /// off, so it may be too high; it is corrected when the collection is full.
@@ -244,8 +246,8 @@ fn count(
 }
 
 /// Gives an existing timer the version of a new definition, and the policies in the line of its
-/// timetable, unless the job has finished: the definition
-/// says then when it expires, which the new one does not know.
+/// timetable, unless the job has finished: the definition says then when it expires, which the new one
+/// does not know.
 fn version_update(table: &str, job: &JobRecord) -> Result<Update, StoreError> {
     // An attribute of the index that does not change costs nothing there.
     let line = job.timer.timetable.as_ref();
@@ -319,6 +321,7 @@ fn definition(save: &SaveJob<'_>) -> Item {
         .text("name", job.name.as_str())
         .text("document", &job.document)
         .maybe("sealed", job.sealed.as_deref().map(bytes))
+        .maybe(TIMINGS, (!job.earlier.is_empty()).then(|| texts(&job.earlier)))
         .number("version", job.version)
         .maybe(EXPIRES_AT, job.expires_at.map(seconds))
         .done()
@@ -368,6 +371,7 @@ pub(crate) fn read(definition: &Item, timer: &Item) -> Result<JobRecord, StoreEr
         expires_at: reader
             .optional_number(EXPIRES_AT)?
             .and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
+        earlier: reader.texts(TIMINGS)?,
         timer: read_timer(&Reader::new(timer))?,
     })
 }

@@ -16,13 +16,13 @@ pub(crate) fn write(job_uid: &str, left_out: &LeftOut) -> Write {
     let LeftOut { generation, first, last, occurrences, reason, at } = left_out;
     let why = match reason {
         LeftOutReason::Outage(_) => "outage_from = :from, outage_until = :until",
-        LeftOutReason::TooLate => "left_for = :reason",
+        LeftOutReason::TooLate | LeftOutReason::Overlap => "left_for = :reason",
     };
     let set = format!(
         "SET generation = :generation, left_first = :first, left_last = :last, \
          occurrences = :occurrences, left_at = :at, expires_at = :expires, {why}"
     );
-    let write = Write::update(keys::left_out(job_uid, *first, *generation), set)
+    let write = Write::update(keys::left_out(job_uid, *first, *generation, *reason), set)
         .when("attribute_not_exists(pk) OR left_last < :last")
         .with(":generation", number(*generation))
         .with(":first", ticks(*first))

@@ -7,7 +7,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
-//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
+//! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
 //! | `at_rest`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
@@ -25,7 +25,9 @@
 //!
 //! Each of these transactions also puts the change's entry in the journal of the collection.
 //!
-//! Each step of a firing changes one item, so there is nothing to repair between two items either.
+//! Each step of a firing changes one item, so there is nothing to repair between two items either. The
+//! exception is an occurrence that is left out because it is not its turn: its row and the order of turns
+//! are one transaction.
 //! Such changes come in groups; see [`Groups`].
 //!
 //! | change | item | condition |
@@ -35,6 +37,8 @@
 //! | take over a claim | attempt | it is the claim that was seen, and has not ended |
 //! | release a claim | attempt | it is the caller's, and has not ended |
 //! | record | attempt | the claim is the caller's, and has not ended |
+//! | take a turn, or a place in the order of turns | turns | the order has the number that was read |
+//! | give a turn back | turns | the caller has it |
 //! | store evicted attempts | evicted attempts | none: they are counted already |
 //! | leave occurrences out | left out | none: it is the same again |
 //! | count | timer | the recently counted attempts are those that were read |
@@ -70,6 +74,7 @@ mod states;
 mod store;
 mod table;
 mod timers;
+mod turns;
 
 use ports::StoreError;
 

@@ -12,9 +12,13 @@ use crate::table::item::{ItemBuilder, Reader, text, ticks};
 use crate::table::keys::{self, RETRIES};
 use crate::table::{List, MeteredCall, Write};
 
-/// Of the timer of a retry: whether its job has policies. The attribute is one that the index has, and
-/// that says nothing else of a retry.
+/// Of the timer of a retry: whether its job has policies, and which of the two marks says so. The
+/// attribute is one that the index has, and that says nothing else of a retry.
 const UNDER_POLICY: &str = "timetable";
+/// The job has policies.
+const HAS_POLICIES: &str = "2";
+/// The job has policies, and its attempts take turns.
+const TAKES_TURN: &str = "2 turns";
 
 #[async_trait]
 impl RetryTimers for DynamoStore {
@@ -24,7 +28,7 @@ impl RetryTimers for DynamoStore {
             .text("collection_uid", &job.collection_uid)
             .text("job_key", &job.key)
             .maybe("attempt_due_at", own_due_at(attempt))
-            .maybe(UNDER_POLICY, attempt.under_policy.then(|| text("2")))
+            .maybe(UNDER_POLICY, mark(attempt).map(text))
             .number("due_shard", keys::shard(&job.uid))
             .set("due_at", ticks(attempt.due_at));
         let write = Write::put(at, item).when("attribute_not_exists(pk)");
@@ -45,11 +49,20 @@ impl RetryTimers for DynamoStore {
     }
 }
 
+const fn mark(attempt: &Attempt) -> Option<&'static str> {
+    match (attempt.takes_turn, attempt.under_policy) {
+        (true, _) => Some(TAKES_TURN),
+        (false, true) => Some(HAS_POLICIES),
+        (false, false) => None,
+    }
+}
+
 pub(crate) fn read_retry(reader: &Reader<'_>) -> Result<Attempt, StoreError> {
     let due_at = reader.optional_ticks("attempt_due_at")?;
     let attempt = reader.text("sk")?.strip_prefix(RETRIES);
     let attempt = attempt.and_then(|attempt| read_attempt(attempt, due_at));
     let attempt = attempt.ok_or_else(|| reader.corrupt("sk", "it is no timer"))?;
-    let under_policy = reader.value(UNDER_POLICY).is_some();
-    Ok(Attempt { is_long: true, under_policy, ..attempt })
+    let mark = reader.optional_text(UNDER_POLICY)?;
+    let (under_policy, takes_turn) = (mark.is_some(), mark == Some(TAKES_TURN));
+    Ok(Attempt { is_long: true, under_policy, takes_turn, ..attempt })
 }

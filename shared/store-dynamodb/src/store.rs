@@ -64,6 +64,13 @@ impl DynamoStore {
         }
     }
 
+    /// A claim's id as its worker knows it, of one that is stored and not void.
+    pub(crate) fn claim_id_of<'a>(&self, stored_claim_id: &'a str) -> &'a str {
+        let of_process =
+            |alone: &Arc<Alone>| stored_claim_id.strip_prefix(&alone.process_id)?.strip_prefix('-');
+        self.alone.as_ref().and_then(of_process).unwrap_or(stored_claim_id)
+    }
+
     /// Whether a stored claim is void, because the process that made it has ended.
     pub(crate) fn is_void(&self, stored_claim_id: &str) -> bool {
         self.alone.as_ref().is_some_and(|alone| {

@@ -12,6 +12,7 @@
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use chrono::{DateTime, Utc};
+use domain::earlier_timing::EarlierTiming;
 use domain::job::JobState;
 use domain::recent::LastSkip;
 use domain::work_item::JobRef;
@@ -21,11 +22,11 @@ use ports::{ErrorType, StoreError, Timers};
 use crate::DUE_INDEX;
 use crate::attempt_key::attempt_key;
 use crate::collections::collection_path;
-use crate::jobs::EXPIRES_AT;
+use crate::jobs::{EXPIRES_AT, TIMINGS};
 use crate::left_out;
 use crate::retries::read_retry;
 use crate::store::DynamoStore;
-use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, ticks};
+use crate::table::item::{Item, ItemBuilder, Reader, bytes, key, number, text, texts, ticks};
 use crate::table::keys::{self, SHARDS, TIMERS};
 use crate::table::{
     MeteredCall, SharedError, Write, WriteOutcome, store_error, transact_item as item,
@@ -120,14 +121,20 @@ impl Timers for DynamoStore {
 
 /// The definition of a job that pauses.
 fn paused_definition(table: &str, pause: &Pause) -> Result<Update, StoreError> {
-    let Pause { job, version, document, .. } = pause;
+    let Pause { job, version, document, ended, .. } = pause;
     Update::builder()
         .table_name(table)
         .set_key(Some(key(keys::job_of_key(&job.collection_uid, &job.key))))
-        .update_expression("SET document = :document, version = :next REMOVE expires_at")
+        // A user resumes the job before it pauses again, and writes no more than a few.
+        .update_expression(format!(
+            "SET document = :document, version = :next, \
+             {TIMINGS} = list_append(if_not_exists({TIMINGS}, :none), :ended) REMOVE expires_at"
+        ))
         .condition_expression("uid = :uid AND version = :version")
         .expression_attribute_values(":document", text(document))
         .expression_attribute_values(":next", number(version + 1))
+        .expression_attribute_values(":none", texts::<EarlierTiming>(&[]))
+        .expression_attribute_values(":ended", texts(std::slice::from_ref(ended)))
         .expression_attribute_values(":uid", text(&job.uid))
         .expression_attribute_values(":version", number(*version))
         .build()

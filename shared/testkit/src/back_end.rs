@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 
 /// Names the address of another DynamoDB, such as `http://127.0.0.1:4566`: one that takes any
 /// credentials, as emulators do.
@@ -14,12 +15,33 @@ pub fn other() -> Option<Client> {
     let endpoint = std::env::var(ENDPOINT).ok()?;
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
+        .http_client(plain_http())
         .endpoint_url(endpoint)
         .region(Region::from_static("us-east-1"))
         .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
         .build();
     Some(Client::from_conf(config))
+}
+
+/// Names the address of an SQS: an emulator, such as `http://127.0.0.1:4566`.
+const SQS_ENDPOINT: &str = "MINUTEHAND_SQS_ENDPOINT";
+
+/// The address of the SQS that the environment names.
+///
+/// # Panics
+///
+/// If it names none: the tests that need one are not run without it.
+#[must_use]
+#[expect(clippy::expect_used, reason = "a test says what it expects by panicking")]
+pub fn sqs_endpoint() -> String {
+    #[expect(clippy::disallowed_methods, reason = "a test has no other way to be told")]
+    std::env::var(SQS_ENDPOINT).expect("MINUTEHAND_SQS_ENDPOINT names an SQS")
+}
+
+/// An HTTP client for an emulator on this machine.
+#[must_use]
+pub fn plain_http() -> SharedHttpClient {
+    aws_smithy_http_client::Builder::new().build_http()
 }
 
 /// The name of a table that no earlier run has left in a store that lasts.

@@ -26,7 +26,7 @@ use ports::store::{
 };
 use ports::{
     ActionSender, Browse, CertificateReader, Clock, CloudServices, Collections, DispatchQueue,
-    History, IdSource, Jobs, SealError, Sealer, StoreError, Timers,
+    History, IdSource, Jobs, SealError, Sealer, Snapshots, StoreError, Timers,
 };
 
 /// The ports of `Manage`. Secrets are not encrypted, certificates are refused, events are dropped, and
@@ -37,10 +37,11 @@ pub fn manage_ports<S>(
     clock: Arc<dyn Clock>,
 ) -> ManagePorts
 where
-    S: Collections + Jobs + History + Timers + 'static,
+    S: Collections + Jobs + History + Snapshots + Timers + 'static,
 {
     let events = Arc::new(());
-    let dispatcher = Dispatcher::new(store.clone(), queue.clone(), events, clock.clone());
+    let dispatcher =
+        Dispatcher::new(store.clone(), store.clone(), queue.clone(), events, clock.clone());
     ManagePorts {
         collections: store.clone(),
         cloud_services: Arc::new(NoCloudServices),

@@ -1,6 +1,8 @@
 //! What a firing costs in the store, as its answers say. The figures are printed:
 //! `cargo test -p minutehand-tests fire::cost -- --nocapture`.
 
+use std::collections::BTreeMap;
+
 use domain::work_item::JobRef;
 use serde_json::{Value, json};
 use store_dynamodb::{Consumed, MeteredCall};
@@ -9,6 +11,19 @@ use super::world::World;
 
 /// Write units for each firing until then, and of what calls.
 async fn writes(job: &Value, until: &str, firings: u32) -> f64 {
+    let (units, calls) = consumed(job, until, firings).await;
+    // Only jobs that let none overlap have such an item.
+    assert!(!calls.contains_key(&MeteredCall::Turns), "{calls:?}");
+    assert!(!calls.contains_key(&MeteredCall::ReadTurns), "{calls:?}");
+    units
+}
+
+/// The same, with all that was consumed.
+async fn consumed(
+    job: &Value,
+    until: &str,
+    firings: u32,
+) -> (f64, BTreeMap<MeteredCall, Consumed>) {
     let mut world = World::at("2027-03-01T09:59").await;
     world.put("j", job.clone()).await;
     world.run_until(until).await;
@@ -28,7 +43,18 @@ async fn writes(job: &Value, until: &str, firings: u32) -> f64 {
     println!("figure: {units:.2} write units a firing of {firings}: {}", show(&writing));
     println!("figure: read units: {}", show(&reading));
     assert!(!calls.contains_key(&MeteredCall::Release), "{calls:?}");
-    units
+    (units, calls)
+}
+
+#[tokio::test]
+async fn a_job_that_lets_none_overlap_writes_one_unit_more_and_reads_four() {
+    let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"},
+        "minutehand": {"overlap": {"policy": "skip"}}});
+    let (units, calls) = consumed(&job, "2027-03-01T11:31:30", 92).await;
+    assert!(units <= 4.3, "{units}");
+    // Whose turn it is, whether that one has ended, and what is known of the attempt itself.
+    let reads = calls[&MeteredCall::ReadTurns].units / 92.0;
+    assert!(reads <= 4.0, "{reads}");
 }
 
 #[tokio::test]
@@ -84,4 +110,13 @@ async fn reading_ten_snapshots_together_costs_little_more_than_their_timers() {
     assert!(first <= 1.61, "{first}");
     // As long as it is the same definition, nothing for that.
     assert!(again <= 1.11, "{again}");
+}
+
+#[tokio::test]
+async fn a_job_with_dates_writes_as_much_as_one_without() {
+    let job = json!({"startTime": "2027-03-01T10:00", "recurrence": {"frequency": "minute"},
+        "minutehand": {"exclude": {"dates": ["2027-03-02"]},
+            "extraDates": ["2027-03-01T10:00", "2027-03-01T12:00"]}});
+    let units = writes(&job, "2027-03-01T11:31:30", 92).await;
+    assert!(units <= 3.3, "{units}");
 }

@@ -14,10 +14,10 @@ use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
     HistoryEntry, JobSnapshot, JobTimer, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    Recorded,
+    Recorded, TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers, Turns,
 };
 
 /// How a call fails.
@@ -258,6 +258,21 @@ impl Attempts for Fronted {
 
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
         self.call(self.inner.attempts.add_failure(failed)).await
+    }
+}
+
+#[async_trait]
+impl Turns for Fronted {
+    async fn read_turns(&self, job_uid: &str, attempt: &Attempt) -> Result<TurnsRead, StoreError> {
+        self.call(self.inner.turns.read_turns(job_uid, attempt)).await
+    }
+
+    async fn write_turns(&self, write: &TurnsWrite) -> Result<bool, StoreError> {
+        self.call(self.inner.turns.write_turns(write)).await
+    }
+
+    async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.call(self.inner.turns.give_back_turn(claim)).await
     }
 }
 

@@ -152,9 +152,16 @@ pub(crate) async fn everything() -> BTreeSet<Call> {
     world.put("fails", patient).await;
     world.put("killed", json!({"startTime": "2027-03-01T09:30"})).await;
     world.put("off", json!({"state": "Disabled"})).await;
+    // What is left out while a worker is dead.
+    world.targets.next("http://single/", &[Kill]);
+    let thrice = json!({"frequency": "minute", "count": 3});
+    let single = json!({"startTime": "2027-03-01T09:45", "recurrence": thrice,
+        "minutehand": {"overlap": {"policy": "skip"}}});
+    world.put("single", single).await;
     world.call_run("off").await;
     world.run_until("2027-03-01T12:30").await;
     assert_eq!(world.calls("http://notice/"), ["01 09:40"]);
+    assert_eq!(world.left_out("single").await.len(), 1);
     world.patch("fires", json!({"action": {"request": {"method": "POST"}}})).await;
     world.put("fires", hourly.clone()).await;
     world.put("late", json!({"startTime": "2027-03-01T12:40"})).await;

@@ -380,6 +380,21 @@ impl World {
         performed
     }
 
+    /// Takes the next message and performs it in a task of its own, until it calls its target, which stands
+    /// still.
+    pub(super) async fn begin_next(&self) -> tokio::task::JoinHandle<()> {
+        let (parcel, n_calls) = (self.take(), self.targets.calls().len());
+        let (executor, never) = (self.executor.clone(), self.never.clone());
+        let performing = tokio::spawn(async move {
+            let performed = executor.perform(&parcel.work_item(), &Unbounded, &never).await;
+            assert_eq!(performed.unwrap(), Performed::Done);
+        });
+        while self.targets.calls().len() == n_calls {
+            tokio::task::yield_now().await;
+        }
+        performing
+    }
+
     /// Takes all messages and performs them concurrently.
     pub(super) async fn deliver_all(&self) {
         let mut performing = JoinSet::new();
@@ -635,10 +650,12 @@ struct Services {
 fn services(ports: FirePorts, dynamo: &Arc<DynamoStore>, is_alone: bool) -> Services {
     let FirePorts { store, queue, events, clock, .. } = ports.clone();
     let timers = store.timers;
-    let dispatcher = Dispatcher::new(timers.clone(), queue.clone(), events, clock.clone());
+    let snapshots = store.snapshots;
+    let dispatcher =
+        Dispatcher::new(timers.clone(), snapshots.clone(), queue.clone(), events, clock.clone());
     let healer = Healer {
         history: store.history,
-        snapshots: store.snapshots,
+        snapshots,
         pulses: store.pulses.clone(),
         queue: queue.clone(),
         clock: clock.clone(),

@@ -104,8 +104,8 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
         (
             "2027-02-28T09:00",
             "timingChanged",
-            "The start, recurrence or state of the job has changed at 2027-03-01T12:00:00Z; before \
-             that it had another.",
+            "The start, recurrence or state of the job has changed at 2027-03-01T12:00:00Z; what it \
+             was before is not known.",
         ),
     ] {
         let found = why(&api, at).await;
@@ -129,4 +129,60 @@ async fn each_occurrence_is_explained_by_what_is_stored() {
     let off = r#"{"properties":{"state":"disabled"}}"#;
     assert_eq!(ask(&api, "PATCH", &format!("{COLLECTION}/jobs/j"), off).await.0, 200);
     assert_eq!(why(&api, "2027-03-11T09:00").await["verdict"], "jobOff");
+}
+
+#[tokio::test]
+async fn an_earlier_timing_explains_its_occurrences() {
+    let (world, api) = world().await;
+    for of in [PulseOf::Sweepers, PulseOf::Workers] {
+        let pulse = Pulse { beat_at: Some(instant("2027-03-20T11:59")), outages: Vec::new() };
+        assert!(world.firing.beat(of, None, &pulse).await.unwrap());
+    }
+    let changes = [
+        ("2027-03-05T09:00:30Z", r#"{"properties":{"state":"disabled"}}"#),
+        ("2027-03-10T12:00:00Z", r#"{"properties":{"state":"enabled"}}"#),
+        (
+            "2027-03-12T12:00:00Z",
+            r#"{"properties":{"recurrence":{"frequency":"day","schedule":{"hours":[10],"minutes":[0]}}}}"#,
+        ),
+    ];
+    for (now, change) in changes {
+        world.now_is(now);
+        assert_eq!(ask(&api, "PATCH", &format!("{COLLECTION}/jobs/j"), change).await.0, 200);
+    }
+    world.now_is("2027-03-20T12:00:00Z");
+    for (at, verdict, sentence) in [
+        (
+            "2027-03-04T10:00",
+            "otherTiming",
+            "Until 2027-03-05T09:00:30Z the job had another timing ('every day at 09:00 UTC'), \
+             which does not yield this instant.",
+        ),
+        (
+            "2027-03-05T09:00",
+            "superseded",
+            "It was due, and the job was changed at 2027-03-05T09:00:30Z before it ran.",
+        ),
+        (
+            "2027-03-07T09:00",
+            "jobOff",
+            "The job was disabled from 2027-03-05T09:00:30Z to 2027-03-10T12:00:00Z.",
+        ),
+        (
+            "2027-03-12T10:00",
+            "otherTiming",
+            "Until 2027-03-12T12:00:00Z the job had another timing ('every day at 09:00 UTC'), \
+             which does not yield this instant.",
+        ),
+        ("2027-03-14T09:00", "notScheduled", "The recurrence does not yield this instant."),
+    ] {
+        let found = why(&api, at).await;
+        assert_eq!(
+            (&found["verdict"], &found["sentence"]),
+            (&json!(verdict), &json!(sentence)),
+            "{at}"
+        );
+    }
+    let found = why(&api, "2027-03-07T09:00").await;
+    assert_eq!(found["evidence"][0]["text"], "the job was disabled");
 }

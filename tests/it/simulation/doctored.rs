@@ -7,7 +7,7 @@ use super::judge::{Run, judge};
 use super::memory::{Change, Changed};
 use super::play::{Outage, Scenario, play};
 use super::time::SECOND;
-use super::world::Fire;
+use super::world::{Fire, TurnWhat};
 
 /// A run in which nothing is wrong.
 fn good() -> Run {
@@ -396,5 +396,33 @@ fn the_judge_finds_a_collection_with_too_many_jobs() {
     });
     finds_in(Scenario::Gone, "refused", |run| {
         run.later.as_mut().unwrap().refusals.push("refused though there was room".to_owned());
+    });
+}
+
+#[test]
+fn the_judge_finds_attempts_that_overlap_and_what_was_left_out_for_nothing() {
+    finds_in(Scenario::Overlap, "overlap", |run| {
+        for fire in &mut run.fires {
+            fire.took = 10 * 60 * SECOND;
+        }
+    });
+    finds_in(Scenario::Overlap, "left out, and nothing ran", |run| {
+        run.turns.retain(|note| note.what == TurnWhat::LeftOut);
+    });
+    finds_in(Scenario::Overlap, "left out, and run", |run| {
+        let left_out = run.turns.iter().filter(|note| note.what == TurnWhat::LeftOut);
+        let fire = run.fires.iter().find(|it| it.nominal.is_some()).unwrap().clone();
+        let fired = left_out.map(|note| Fire {
+            uid: note.uid.clone(),
+            generation: note.generation,
+            nominal: note.nominal,
+            ..fire.clone()
+        });
+        run.fires.extend(fired.collect::<Vec<_>>());
+    });
+    finds_in(Scenario::Overlap, "left out, and owed", |run| {
+        for note in &mut run.turns {
+            note.number = 1;
+        }
     });
 }

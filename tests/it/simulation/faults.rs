@@ -11,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::duration::Span;
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Outage, Pulse};
+use domain::firing::{LeftOut, LeftOutReason, Outage, Pulse, TurnHolder};
 use domain::job::{JobState, Switch};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
@@ -20,12 +20,13 @@ use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, DueTimer, Finish,
-    HistoryEntry, JobRecord, JobSnapshot, JobsAtRest, LongRetry, Page, PageRequest, Pause, PulseOf,
-    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved,
+    HistoryEntry, JobRecord, JobSnapshot, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest,
+    Pause, PulseOf, PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, TurnsRead,
+    TurnsWrite,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
-    StoreError, Timers,
+    StoreError, Timers, Turns,
 };
 use serde_json::{Value, json};
 
@@ -35,7 +36,7 @@ use super::mutation::Mutation;
 use super::queue::QueuePort;
 use super::tally::Fault;
 use super::time::{Process, SECOND, instant, micros};
-use super::world::World;
+use super::world::{TurnWhat, World};
 
 /// A store that implements all of its ports.
 pub(super) trait Store: StoreOfFiring + Collections + Jobs {
@@ -234,6 +235,7 @@ impl StorePort {
             let id = format!("{}.{}", job.uid, attempt.id());
             self.world.recorded(&id, micros(record.ended_at), &self.process);
             self.world.log_row(&self.process, job, (attempt, record));
+            self.world.note_turn(&job.uid, attempt, TurnWhat::Ended);
             if self.is(Mutation::FinalOnLast) && record.outcome == Outcome::Succeeded {
                 self.end_with(&job.uid, attempt);
             }
@@ -271,6 +273,10 @@ impl StorePort {
 
     /// What a mutation makes of the policies in a timer.
     fn mistaken_line(&self, line: &str) -> String {
+        if self.is(Mutation::DatesAreIgnored) {
+            let words = line.split(' ').filter(|word| !word.starts_with("dates="));
+            return words.collect::<Vec<_>>().join(" ");
+        }
         let Ok(mut schedule) = line.parse::<Schedule>() else { return line.to_owned() };
         let policies = &mut schedule.policies;
         match (self.world.mutation, policies.catch_up) {
@@ -288,6 +294,34 @@ impl StorePort {
             _ => return line.to_owned(),
         }
         schedule.to_string()
+    }
+
+    /// What a mutation makes of the turns of a job.
+    fn mistaken_turns(&self, job_uid: &str, attempt: &Attempt, mut read: TurnsRead) -> TurnsRead {
+        let of_other = |holder: &TurnHolder| !holder.attempt.is_same(attempt);
+        let other = self.memory().turns_of(job_uid).1.holder.filter(of_other);
+        match self.world.mutation {
+            Some(Mutation::OverlapByEntry) => read.order.holder = other.or(read.order.holder),
+            Some(Mutation::DeadRunOn) => {
+                if let Some(holder) = read.order.holder.as_mut().filter(|it| of_other(it)) {
+                    holder.lease_until = DateTime::<Utc>::MAX_UTC;
+                }
+            }
+            Some(Mutation::OverlapSkipsBegun) => {
+                let is_ended = matches!(read.own, OwnAttempt::Ended(_));
+                let clock = instant(self.process.clock());
+                let runs = |it: &TurnHolder| it.lease_until >= clock && of_other(it);
+                if !is_ended && read.order.holder.as_ref().is_some_and(runs) {
+                    let (generation, at) = (attempt.generation, attempt.occurrence.nominal_at());
+                    let row = LeftOut::one(generation, at, LeftOutReason::Overlap, clock);
+                    now(self.inner().leave_out(job_uid, &row)).unwrap();
+                    self.world.note_turn(job_uid, attempt, TurnWhat::LeftOut);
+                    read.own = OwnAttempt::LeftOut;
+                }
+            }
+            _ => {}
+        }
+        read
     }
 
     fn mistaken_snapshot(&self, snapshot: Arc<JobSnapshot>) -> Arc<JobSnapshot> {
@@ -629,6 +663,43 @@ impl Attempts for StorePort {
     /// A crash here is one at the next operation: nothing reads the list.
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
         self.inner().add_failure(failed).await
+    }
+}
+
+#[async_trait]
+impl Turns for StorePort {
+    async fn read_turns(&self, job_uid: &str, attempt: &Attempt) -> Result<TurnsRead, StoreError> {
+        let read = || {
+            let read = now(self.inner().read_turns(job_uid, attempt))?;
+            Ok(self.mistaken_turns(job_uid, attempt, read))
+        };
+        self.op(true, read).await
+    }
+
+    /// A row is stored with the order in a transaction.
+    async fn write_turns(&self, write: &TurnsWrite) -> Result<bool, StoreError> {
+        let store = || {
+            let before = self.memory().turns_of(&write.job_uid);
+            let mut write = write.clone();
+            if self.is(Mutation::OverlapNoSeq) {
+                write.as_read = before.0;
+            }
+            let is_stored = now(self.inner().write_turns(&write))?;
+            if is_stored {
+                self.world.note_turns(&before.1, &write);
+            }
+            Ok(is_stored)
+        };
+        self.op(write.left_out.is_none(), store).await
+    }
+
+    async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
+        let give_back = || {
+            now(self.inner().give_back_turn(claim))?;
+            self.world.note_turn(&claim.job.uid, &claim.attempt, TurnWhat::Back);
+            Ok(())
+        };
+        self.op(true, give_back).await
     }
 }
 

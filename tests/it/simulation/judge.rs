@@ -22,14 +22,19 @@ use chrono::DateTime;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::job::JobState;
 use ports::store::TimerRecord;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::earlier::is_forgotten;
 use super::machine::Life;
 use super::memory::{Change, Changed, JobItem, Tables};
 use super::play::{Outage, QUOTA, Scenario};
 use super::time::{SECOND, instant, micros};
-use super::world::{Fire, World};
+use super::why::Explained;
+use super::world::{Fire, TurnNote, TurnWhat, World};
+
+mod why;
+
+pub(super) use why::Question;
 
 /// An occurrence that is due this shortly before a change may be left out.
 const LAG: i64 = 400 * SECOND;
@@ -60,6 +65,12 @@ const BEAT: i64 = 60 * SECOND;
 const BEATS: i64 = 110 * SECOND;
 /// How long before its start a job is read, and after its end the attempt is recorded.
 const DECIDED_WITHIN: i64 = 10 * SECOND;
+/// How long an attempt that took its turn may run without a record.
+const LEASE: i64 = 100 * SECOND;
+/// How long an attempt that waits keeps its place without looking again.
+const PLACE: i64 = 220 * SECOND;
+/// From reading whose turn it is until the answer is stored.
+const READ_WITHIN: i64 = 5 * SECOND;
 /// The end of time.
 const EVER: i64 = i64::MAX / 4;
 
@@ -95,7 +106,11 @@ pub(super) struct Run {
     pub(super) vanished: BTreeMap<String, u32>,
     /// What was left out.
     pub(super) left_out: Vec<Row>,
+    /// The turns of jobs that let no attempts overlap.
+    pub(super) turns: Vec<TurnNote>,
     pub(super) kept: Kept,
+    /// What the service says of the occurrences; empty if it was not asked.
+    pub(super) explained: Vec<Explained>,
     pub(super) ended_at: i64,
     /// The content of the store long after the end.
     pub(super) later: Option<Later>,
@@ -184,6 +199,12 @@ struct Spec {
     lateness_max: Option<i64>,
     /// Within which time after its instant an occurrence starts.
     jitter: i64,
+    /// When no occurrence exists: from, until.
+    excluded: Vec<(i64, i64)>,
+    /// The further occurrences, in order.
+    extra: Vec<i64>,
+    /// Whether it lets no attempts overlap.
+    takes_turns: bool,
     /// After how many failures in a row it pauses.
     pauses_after: Option<u64>,
     /// Whether it says that it is paused.
@@ -268,6 +289,13 @@ impl Spec {
             made_up_within,
             lateness_max: policies["maxLateness"].as_str().map(span),
             jitter: policies["jitter"]["window"].as_str().map_or(0, span),
+            excluded: excluded(policies, recurrence["timeZone"].as_str()),
+            extra: listed(&policies["extraDates"])
+                .map(|date| at(&json!(date)).unwrap())
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+            takes_turns: policies["overlap"]["policy"] == "skip",
             start: at(&document["startTime"]).unwrap(),
             every: recurrence["interval"].as_i64().map(|minutes| 60 * SECOND * minutes),
             count: recurrence["count"].as_i64(),
@@ -282,29 +310,69 @@ impl Spec {
 
     /// Whether another document differs in its action at most.
     fn fires_as(&self, other: &Self) -> bool {
-        (self.start, self.every, self.count, self.end, self.jitter)
-            == (other.start, other.every, other.count, other.end, other.jitter)
+        self.has_rule_of(other)
+            && (self.jitter, &self.excluded, &self.extra)
+                == (other.jitter, &other.excluded, &other.extra)
+    }
+
+    /// Whether another document has the same recurrence, so that its count goes on.
+    fn has_rule_of(&self, other: &Self) -> bool {
+        (self.start, self.every, self.count, self.end)
+            == (other.start, other.every, other.count, other.end)
+    }
+
+    fn is_excluded(&self, at: i64) -> bool {
+        self.excluded.iter().any(|(from, until)| (*from..*until).contains(&at))
     }
 }
 
+fn listed(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().map(|text| text.as_str().unwrap())
+}
+
+/// The excluded days of policies. Zones have names such as `Etc/GMT+3`, which is three hours behind.
+fn excluded(policies: &Value, zone: Option<&str>) -> Vec<(i64, i64)> {
+    let behind = zone.map_or(0, |zone| {
+        3_600 * SECOND * zone.strip_prefix("Etc/GMT").unwrap().parse::<i64>().unwrap()
+    });
+    let midnight = |text: &str| {
+        let date: chrono::NaiveDate = text.parse().unwrap();
+        micros(date.and_time(chrono::NaiveTime::MIN).and_utc()) + behind
+    };
+    let days = listed(&policies["exclude"]["dates"]).map(|text| {
+        let (first, last) = text.split_once('/').unwrap_or((text, text));
+        (midnight(first), midnight(last) + 24 * 3_600 * SECOND)
+    });
+    days.collect()
+}
+
 impl Segment {
-    /// The occurrence of this number.
-    fn nominal(&self, n: i64) -> Option<i64> {
+    /// The occurrences of the rule and the further ones, but for those that are excluded.
+    fn all(&self) -> Box<dyn Iterator<Item = i64> + '_> {
         let Spec { start, every, count, end, .. } = self.spec;
         let Some(every) = every else {
-            return (n == 0 && self.used == 0).then(|| start.max(self.since));
+            return Box::new((self.used == 0).then(|| start.max(self.since)).into_iter());
         };
-        if count.is_some_and(|count| n >= count - self.used) {
-            return None;
-        }
         let skipped = (self.since - start + every - 1).div_euclid(every).max(0);
-        let at = start + (skipped + n) * every;
-        (end.is_none_or(|end| at <= end)).then_some(at)
+        let is_in_time = move |at: &i64| end.is_none_or(|end| *at <= end);
+        let by_rule = (skipped..).map(move |n| start + n * every).take_while(is_in_time);
+        let begins = start.max(self.since);
+        let extra = self.spec.extra.iter().copied();
+        let extra = extra.filter(move |at| *at >= begins && is_in_time(at));
+        let (mut by_rule, mut extra) = (by_rule.peekable(), extra.peekable());
+        let merged = std::iter::from_fn(move || {
+            let at = by_rule.peek().into_iter().chain(extra.peek()).min().copied()?;
+            by_rule.next_if_eq(&at);
+            extra.next_if_eq(&at);
+            Some(at)
+        });
+        let left = count.map_or(usize::MAX, |count| usize::try_from(count - self.used).unwrap());
+        Box::new(merged.filter(|at| !self.spec.is_excluded(*at)).take(left))
     }
 
     fn occurrences(&self, until: i64) -> impl Iterator<Item = (i64, Option<i64>)> + '_ {
-        (0..)
-            .map_while(|n| self.nominal(n).map(|at| (at, self.nominal(n + 1))))
+        let mut all = self.all().peekable();
+        std::iter::from_fn(move || all.next().map(|at| (at, all.peek().copied())))
             .take_while(move |(at, _)| *at < until)
     }
 
@@ -382,10 +450,12 @@ impl Run {
                     at: micros(row.at),
                 })
                 .collect(),
+            turns: world.turns.lock().unwrap().clone(),
             records: records.clone(),
             lives,
             queue_losses: world.queue_losses.lock().unwrap().clone(),
             kept: Kept::of(&tables),
+            explained: Vec::new(),
             ended_at: world.time.now(),
             later: None,
         }
@@ -448,6 +518,8 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.late();
     judge.flood();
     judge.starts();
+    judge.overlaps();
+    judge.overlapped();
     judge.stale();
     judge.chains();
     judge.notices();
@@ -457,6 +529,7 @@ pub(super) fn judge(run: &Run) -> Vec<String> {
     judge.runs();
     judge.recorded();
     judge.expiries();
+    judge.explained();
     judge.kept(&run.kept, usize::eq);
     if let Some(later) = &run.later {
         // What expires is not taken off.
@@ -552,6 +625,7 @@ impl<'a> Judge<'a> {
                 Scenario::Mixed
                 | Scenario::Outage
                 | Scenario::Policies
+                | Scenario::Overlap
                 | Scenario::Gone
                 | Scenario::Upgrade
                 | Scenario::Machine => LAG,
@@ -595,8 +669,9 @@ impl<'a> Judge<'a> {
                     let spec = Spec::read(document);
                     self.note_policy(uid, *at, spec.clone());
                     let since = micros(timer.timing.since);
-                    let is_same =
-                        known.get(uid.as_str()).is_some_and(|(old, ..)| old.fires_as(&spec));
+                    let old = known.get(uid.as_str()).map(|(old, ..)| old);
+                    let is_same = old.is_some_and(|old| old.fires_as(&spec));
+                    let goes_on = old.is_some_and(|old| old.has_rule_of(&spec));
                     let is_on = timer.state != JobState::Disabled;
                     let mut used = known.get(uid.as_str()).map_or(0, |(_, used, _)| *used);
                     self.end_pause(uid, *at);
@@ -608,7 +683,7 @@ impl<'a> Judge<'a> {
                         open.ends_at = Some(*at);
                         used += open.due_until(since);
                     }
-                    let used = if is_same { used } else { 0 };
+                    let used = if goes_on { used } else { 0 };
                     known.insert(uid, (spec.clone(), used, collection_uid));
                     if is_on {
                         self.segments.push(Segment {
@@ -844,14 +919,15 @@ impl<'a> Judge<'a> {
                     let key = (segment.uid.clone(), *generation, nominal, Role::Main, 0);
                     self.fired.contains(&key) || self.executed.contains_key(&key)
                 });
-                // A row for an outage may take the place of one that begins with the same occurrence.
-                let is_too_late =
-                    segment.spec.lateness_max.is_some() && self.is_recorded(&segment.uid, nominal);
+                let is_too_late = segment.spec.lateness_max.is_some()
+                    && self.row_of(&segment.uid, nominal, "tooLate").is_some();
                 // Workers that had nothing to do gave no signs of life. What ends their silence, and is held
                 // up then, is left out by a job that makes up for nothing.
                 let ends_silence = segment.spec.made_up == 0
                     && self.row_of(&segment.uid, nominal, "outage").is_some();
-                if has || self.is_idle(segment, nominal) || is_too_late || ends_silence {
+                let is_overlapped = self.row_of(&segment.uid, nominal, "overlap").is_some();
+                let is_excused = is_too_late || ends_silence || is_overlapped;
+                if has || self.is_idle(segment, nominal) || is_excused {
                     continue;
                 }
                 if self.is_overtaken(segment, nominal, next) {
@@ -1059,6 +1135,94 @@ impl<'a> Judge<'a> {
             }
         }
         self.bad.extend(bad);
+    }
+
+    /// Whether a job lets no attempts overlap: always in a time, or at some time of it; `None` if it always
+    /// lets them.
+    fn takes_turns(&self, uid: &str, from: i64, until: i64) -> Option<bool> {
+        let of_job = self.policies.get(uid).map(Vec::as_slice).unwrap_or_default();
+        let first = of_job.iter().rposition(|(at, _)| *at <= from).unwrap_or(0);
+        let held = || of_job.iter().skip(first).filter(|(at, _)| *at <= until);
+        let always = held().all(|(_, spec)| spec.takes_turns);
+        held().any(|(_, spec)| spec.takes_turns).then_some(always)
+    }
+
+    /// Reports attempts that run at the same time although their job lets none overlap.
+    fn overlaps(&mut self) {
+        let mut running: BTreeMap<&str, (&Fire, i64)> = BTreeMap::new();
+        let mut bad = Vec::new();
+        for fire in self.run.fires.iter().filter(|it| it.role == Role::Main) {
+            let mut until = fire.at + fire.took;
+            if let Some(life) = self.run.lives.iter().rfind(|life| life.from <= fire.at) {
+                until = until.min(life.until);
+            }
+            if let Some((other, other_until)) = running.get(fire.uid.as_str())
+                && fire.at < *other_until
+                && self.takes_turns(&fire.uid, other.at - DECIDED_WITHIN, fire.at) == Some(true)
+            {
+                let (one, at) = (&other.execution_id, Self::at(fire.at));
+                bad.push(format!("overlap: {one} and {} at {at}", fire.execution_id));
+            }
+            let last = running.entry(&fire.uid).or_insert((fire, until));
+            if until > last.1 {
+                *last = (fire, until);
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// Reports occurrences that were left out although nothing ran or waited, or that had begun, or that
+    /// ran after all.
+    fn overlapped(&mut self) {
+        let mut bad = Vec::new();
+        for note in self.run.turns.iter().filter(|it| it.what == TurnWhat::LeftOut) {
+            let at = Self::at(note.at);
+            let name = format!("{} of {}", note.id, note.uid);
+            if self.takes_turns(&note.uid, note.at - DECIDED_WITHIN, note.at).is_none() {
+                bad.push(format!("left out, and may overlap: {name} at {at}"));
+            }
+            if note.nominal.is_none() || note.number > 0 {
+                bad.push(format!("left out, and owed: {name} at {at}"));
+            }
+            let of_occurrence = self.run.fires.iter().filter(|it| {
+                it.uid == note.uid
+                    && it.role == Role::Main
+                    && it.nominal == note.nominal
+                    && it.generation == note.generation
+            });
+            if of_occurrence.count() > 0 {
+                bad.push(format!("left out, and run: {name} at {at}"));
+            }
+            if !self.is_busy(note) {
+                bad.push(format!("left out, and nothing ran: {name} at {at}"));
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    /// Whether another attempt of the job ran or waited when one was left out.
+    fn is_busy(&self, left_out: &TurnNote) -> bool {
+        let mut of_job = self.run.turns.iter().filter(|it| it.uid == left_out.uid);
+        of_job.any(|note| {
+            let holds = match note.what {
+                TurnWhat::Takes => LEASE,
+                TurnWhat::Waits => PLACE,
+                TurnWhat::Back | TurnWhat::Ended | TurnWhat::LeftOut => return false,
+            };
+            let since = note.at..left_out.at - READ_WITHIN;
+            let is_over = |it: &TurnNote| {
+                let is_end = match it.what {
+                    TurnWhat::Back | TurnWhat::Ended | TurnWhat::LeftOut => true,
+                    TurnWhat::Takes => note.what == TurnWhat::Waits,
+                    TurnWhat::Waits => false,
+                };
+                is_end && it.id == note.id && it.uid == note.uid && since.contains(&it.at)
+            };
+            note.id != left_out.id
+                && note.at <= left_out.at
+                && left_out.at <= note.at + holds + SKEW
+                && !self.run.turns.iter().any(is_over)
+        })
     }
 
     fn stale(&mut self) {
@@ -1375,7 +1539,10 @@ impl<'a> Judge<'a> {
                 policies.fold((0, 0), |(n, far), it| (n.max(it.0), far.max(it.1)));
             if timer.state == JobState::Enabled {
                 let Some(last) = last else { continue };
-                let chain = (retries + 1) * (interval + 60 * SECOND);
+                // What waits for its turn waits for others of the job.
+                let takes_turns = self.takes_turns(uid, 0, EVER).is_some();
+                let waits = if takes_turns { LAG } else { 0 };
+                let chain = (retries + 1) * (interval + waits + 60 * SECOND);
                 let is_over =
                     last.is_none_or(|at| self.over(at + chain) < self.horizon - 3_000 * SECOND);
                 let is_off = last.is_some_and(|at| {

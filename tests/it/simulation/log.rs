@@ -12,14 +12,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use domain::attempt::{Attempt, Occurrence, Outcome, Record, Role};
 use domain::collection::CollectionState;
+use domain::firing::TurnOrder;
 use domain::work_item::{JobRef, WorkItem};
-use ports::store::{CollectionRecord, Pause, Saved};
+use ports::store::{CollectionRecord, Pause, Saved, TurnsWrite};
 use serde_json::{Value, json};
 
 use super::memory::Tables;
 use super::play::{Kind, Request, Scenario};
 use super::time::{Process, micros};
-use super::world::{Faults, World};
+use super::world::{Faults, TurnNote, TurnWhat, World};
 
 /// The lines of a run.
 #[derive(Default)]
@@ -239,6 +240,60 @@ impl World {
             line["e"] = json!("row");
             line["at"] = json!(self.time.now());
             line["worker"] = json!(process.id);
+            line
+        });
+    }
+
+    /// What the store was told of the turns of a job: who takes one, who waits, and what is left out.
+    pub(super) fn note_turns(&self, before: &TurnOrder, write: &TurnsWrite) {
+        let TurnsWrite { job_uid, order, left_out, .. } = write;
+        if let Some(row) = left_out {
+            let what = Occurrence::Scheduled { nominal_at: row.first };
+            let attempt = Attempt::first(row.generation, what);
+            self.note_turn(job_uid, &attempt, TurnWhat::LeftOut);
+            return;
+        }
+        let claim_id = before.holder.as_ref().map(|holder| &holder.claim_id);
+        if let Some(holder) = order.holder.as_ref().filter(|it| Some(&it.claim_id) != claim_id) {
+            self.note_turn(job_uid, &holder.attempt, TurnWhat::Takes);
+        }
+        for waiter in order.waiting.iter().filter(|it| !before.waiting.contains(it)) {
+            self.note_turn(job_uid, &waiter.attempt, TurnWhat::Waits);
+        }
+    }
+
+    pub(super) fn note_turn(&self, job_uid: &str, attempt: &Attempt, what: TurnWhat) {
+        if attempt.role != Role::Main {
+            return;
+        }
+        let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
+        self.turns.lock().unwrap().push(TurnNote {
+            at: self.time.now(),
+            uid: job_uid.to_owned(),
+            generation: attempt.generation,
+            nominal: (!is_run).then(|| micros(attempt.occurrence.nominal_at())),
+            number: attempt.number,
+            id: attempt.id().to_string(),
+            what,
+        });
+        let what = match what {
+            TurnWhat::Takes => "takes",
+            TurnWhat::Waits => "waits",
+            TurnWhat::Back => "back",
+            TurnWhat::LeftOut => "leaves out",
+            // The row says so.
+            TurnWhat::Ended => return,
+        };
+        self.log.note(|| {
+            let job = JobRef {
+                uid: job_uid.to_owned(),
+                collection_uid: String::new(),
+                key: String::new(),
+            };
+            let mut line = described(&job, attempt);
+            line["e"] = json!("turn");
+            line["what"] = json!(what);
+            line["at"] = json!(self.time.now());
             line
         });
     }

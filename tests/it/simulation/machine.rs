@@ -117,7 +117,8 @@ impl Machine {
         let queue = Arc::new(LocalPort { is_api: true, ..self.queue(request) });
         let clock = self.world.clock(request);
         let timers = self.batching.clone();
-        let dispatcher = Dispatcher::new(timers, queue.clone(), Arc::new(()), clock.clone());
+        let (snapshots, events) = (store.clone(), Arc::new(()));
+        let dispatcher = Dispatcher::new(timers, snapshots, queue.clone(), events, clock.clone());
         let ids = Arc::new(Ids(self.world.clone()));
         let ports = ManagePorts { ids, dispatcher, ..manage_ports(store, queue, clock) };
         Manage::new(ports, manage_settings())
@@ -172,7 +173,9 @@ impl Machine {
         let clock: Arc<dyn Clock> = self.clock.clone();
         let heartbeat = Heartbeat::new(store.clone(), clock.clone(), PulseOf::Sweepers).alone();
         let queue = Arc::new(self.queue(&self.process));
-        let dispatcher = Dispatcher::new(store.clone(), queue, Arc::new(()), clock.clone());
+        let events = Arc::new(());
+        let dispatcher =
+            Dispatcher::new(store.clone(), store.clone(), queue, events, clock.clone());
         let sweeper = Sweeper::new(store, dispatcher, Arc::new(heartbeat), clock.clone());
         let changes = self.batching.timer_changes();
         let mut first_shard = 0_u32;

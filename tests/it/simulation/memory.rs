@@ -11,23 +11,25 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Occurrence, Record, Role};
 use domain::document::write_collection;
+use domain::earlier_timing::EarlierTiming;
 use domain::failed_occurrence::FailedOccurrence;
-use domain::firing::{LeftOut, Pulse};
+use domain::firing::{LeftOut, LeftOutReason, Pulse, TurnHolder, TurnOrder};
 use domain::job::{self, JobState};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
 use domain::recent::LastSkip;
 use domain::recently_counted::{Evicted, RecentlyCounted, end_of};
+use domain::schedule::Schedule;
 use domain::work_item::JobRef;
 use ports::store::{
     Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
-    JobTimer, JobsAtRest, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
-    Recount, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord,
+    JobTimer, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
+    Recorded, Recount, ResourceGroup, SaveJob, Saved, TimerKey, TimerRecord, TurnsRead, TurnsWrite,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Snapshots,
-    StoreError, Timers,
+    StoreError, Timers, Turns,
 };
 
 use super::mutation::Mutation;
@@ -78,7 +80,9 @@ pub(super) struct Tables {
     pub(super) purges: BTreeMap<String, DateTime<Utc>>,
     pub(super) executions: BTreeMap<String, BTreeMap<AttemptKey, ExecutionItem>>,
     /// What was left out, by job.
-    pub(super) left_out: BTreeMap<String, BTreeMap<(DateTime<Utc>, u64), LeftOut>>,
+    pub(super) left_out: BTreeMap<String, BTreeMap<LeftOutKey, LeftOut>>,
+    /// Whose turn it is, by job.
+    turns: BTreeMap<String, TurnsItem>,
     /// How many jobs were created, by collection.
     creations: BTreeMap<String, u64>,
     /// Deleted collections whose switch a mutation leaves.
@@ -89,6 +93,18 @@ pub(super) struct Tables {
     index: BTreeMap<IndexKey, Vec<(i64, Option<Due>)>>,
     /// The events for the judge.
     pub(super) changes: Vec<Changed>,
+}
+
+/// The first occurrence that was left out, its generation, and for which kind of reason.
+type LeftOutKey = (DateTime<Utc>, u64, u8);
+
+/// The turns of a job.
+#[derive(Debug, Clone, Default)]
+struct TurnsItem {
+    number: u64,
+    order: TurnOrder,
+    /// The process on a machine whose worker has the turn.
+    process: u64,
 }
 
 type IndexKey = (String, Option<AttemptKey>);
@@ -148,6 +164,7 @@ pub(super) struct Definition {
     sealed: Option<Vec<u8>>,
     pub(super) version: u64,
     pub(super) expires_at: Option<DateTime<Utc>>,
+    earlier: Vec<EarlierTiming>,
 }
 
 #[derive(Debug, Clone)]
@@ -193,6 +210,16 @@ impl JobItem {
             *last_execution_at = add.last_execution_at;
         }
     }
+}
+
+/// Where it is kept what was left out.
+fn left_out_key(first: DateTime<Utc>, generation: u64, reason: LeftOutReason) -> LeftOutKey {
+    let reason = match reason {
+        LeftOutReason::Outage(_) => 0,
+        LeftOutReason::TooLate => 1,
+        LeftOutReason::Overlap => 2,
+    };
+    (first, generation, reason)
 }
 
 /// Where an attempt is kept.
@@ -366,7 +393,8 @@ impl Memory {
     /// Disables a job as `pause` does.
     fn pause_now(&self, pause: &Pause) -> bool {
         let mut tables = self.tables();
-        let Pause { job: JobRef { uid, collection_uid, key }, version, timing, document } = pause;
+        let Pause { job, version, timing, document, ended } = pause;
+        let JobRef { uid, collection_uid, key } = job;
         let name = (collection_uid.clone(), key.clone());
         let before = timing.generation.saturating_sub(1);
         let is_same =
@@ -389,6 +417,7 @@ impl Memory {
             definition.document.clone_from(document);
             definition.version = version + 1;
             definition.expires_at = None;
+            definition.earlier.push(ended.clone());
         }
         self.show_job(&mut tables, uid);
         self.note_job(&mut tables, uid);
@@ -410,6 +439,7 @@ impl Memory {
                     attempt: Attempt {
                         sent_late_at: None,
                         under_policy: false,
+                        takes_turn: false,
                         ..claim.attempt.clone()
                     },
                     claim_id: claim.claim_id.clone(),
@@ -469,6 +499,76 @@ impl Memory {
         }
     }
 
+    /// Who has the turn of a job, whether or not it has ended.
+    fn turn_holder(&self, job_uid: &str) -> Option<TurnHolder> {
+        let tables = self.tables();
+        let item = tables.turns.get(job_uid)?;
+        item.order.holder.clone().filter(|_| item.process == self.process.load(Relaxed))
+    }
+
+    /// The number and the order of a job's turns, whether or not its holder has ended.
+    pub(super) fn turns_of(&self, job_uid: &str) -> (u64, TurnOrder) {
+        let tables = self.tables();
+        tables.turns.get(job_uid).map(|item| (item.number, item.order.clone())).unwrap_or_default()
+    }
+
+    fn read_turns_now(&self, job_uid: &str, attempt: &Attempt) -> TurnsRead {
+        let holder = self.turn_holder(job_uid);
+        let tables = self.tables();
+        let TurnsItem { number, mut order, .. } =
+            tables.turns.get(job_uid).cloned().unwrap_or_default();
+        let item = |attempt: &Attempt| tables.executions.get(job_uid)?.get(&attempt_key(attempt));
+        let has_ended = |it: &TurnHolder| item(&it.attempt).is_some_and(|it| it.record.is_some());
+        order.holder = holder.filter(|holder| !has_ended(holder));
+        let nominal_at = attempt.occurrence.nominal_at();
+        let row = left_out_key(nominal_at, attempt.generation, LeftOutReason::Overlap);
+        let own = match item(attempt).map(|item| item.record.clone()) {
+            Some(Some(record)) => OwnAttempt::Ended(record),
+            Some(None) => OwnAttempt::Begun,
+            None if tables.left_out.get(job_uid).is_some_and(|it| it.contains_key(&row)) => {
+                OwnAttempt::LeftOut
+            }
+            None => OwnAttempt::New,
+        };
+        TurnsRead { number, order, own }
+    }
+
+    fn write_turns_now(&self, write: &TurnsWrite) -> bool {
+        let TurnsWrite { job_uid, as_read, order, left_out } = write;
+        let mut tables = self.tables();
+        if tables.turns.get(job_uid).map_or(0, |item| item.number) != *as_read {
+            return false;
+        }
+        let process = self.process.load(Relaxed);
+        // Of an attempt only what it is, as in a key.
+        let known = |attempt: &Attempt| {
+            let Attempt { generation, occurrence, role, number, .. } = attempt.clone();
+            Attempt { role, number, ..Attempt::first(generation, occurrence) }
+        };
+        let mut order = order.clone();
+        if let Some(holder) = &mut order.holder {
+            holder.attempt = known(&holder.attempt);
+        }
+        for waiter in &mut order.waiting {
+            waiter.attempt = known(&waiter.attempt);
+        }
+        let item = TurnsItem { number: as_read + 1, order, process };
+        tables.turns.insert(job_uid.clone(), item);
+        if let Some(left_out) = left_out {
+            self.leave_out_now(&mut tables, job_uid, left_out);
+        }
+        true
+    }
+
+    fn give_back_turn_now(&self, claim: &Claim) {
+        let mut tables = self.tables();
+        let Some(item) = tables.turns.get_mut(&claim.job.uid) else { return };
+        if item.order.holder.as_ref().is_some_and(|it| it.claim_id == claim.claim_id) {
+            item.number += 1;
+            item.order.holder = None;
+        }
+    }
+
     fn count_now(&self, update: &CounterUpdate) -> bool {
         let mut tables = self.tables();
         let is_plain = self.is(Mutation::PlainAdd);
@@ -479,8 +579,8 @@ impl Memory {
         let of_job = tables.evicted.entry(update.job_uid.clone()).or_default();
         of_job.extend(evicted.filter(|evicted| !of_job.contains(evicted)));
         let Some(item) = tables.timers.get_mut(&update.job_uid) else { return false };
-        if !is_plain && item.recently_counted != update.as_read {
-            return item.recently_counted == after;
+        if !is_plain && item.recently_counted.to_bytes() != update.as_read.to_bytes() {
+            return item.recently_counted.to_bytes() == after.to_bytes();
         }
         item.recently_counted = if self.is(Mutation::Seen8) { short_memory(&after) } else { after };
         item.add(update, update.sum());
@@ -501,7 +601,7 @@ impl Memory {
             return;
         }
         let of_job = tables.left_out.entry(job_uid.to_owned()).or_default();
-        let key = (left_out.first, left_out.generation);
+        let key = left_out_key(left_out.first, left_out.generation, left_out.reason);
         if of_job.get(&key).is_none_or(|known| known.last < left_out.last) {
             of_job.insert(key, left_out.clone());
         }
@@ -595,7 +695,10 @@ impl Memory {
         let collection = places.find(|it| it.collection.uid == job.collection_uid);
         let collection = collection.or_else(|| tables.switches.get(&job.collection_uid))?;
         let on = collection.collection.definition.state.is_on();
-        let recently_counted = item.recently_counted.clone();
+        let mut recently_counted = item.recently_counted.clone();
+        if item.record.timetable.as_deref().is_some_and(Schedule::has_policies) {
+            recently_counted = recently_counted.beside_policies();
+        }
         let forgets = self.is(Mutation::PlainAdd);
         Some(JobSnapshot {
             collection_path: collection.place.collection_path(&collection.collection.name),
@@ -711,6 +814,7 @@ impl Jobs for Memory {
             sealed: job.sealed.clone(),
             version: job.version,
             expires_at: job.expires_at,
+            earlier: job.earlier.clone(),
             timer: item.record.clone(),
         }))
     }
@@ -863,6 +967,7 @@ fn definition(job: &JobRecord) -> Definition {
         sealed: job.sealed.clone(),
         version: job.version,
         expires_at: whole(job.expires_at),
+        earlier: job.earlier.clone(),
     }
 }
 
@@ -1011,6 +1116,22 @@ impl Attempts for Memory {
 
     /// The list is for people, who do not read in a simulation.
     async fn add_failure(&self, _failed: &FailedOccurrence) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Turns for Memory {
+    async fn read_turns(&self, job_uid: &str, attempt: &Attempt) -> Result<TurnsRead, StoreError> {
+        Ok(self.read_turns_now(job_uid, attempt))
+    }
+
+    async fn write_turns(&self, write: &TurnsWrite) -> Result<bool, StoreError> {
+        Ok(self.write_turns_now(write))
+    }
+
+    async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.give_back_turn_now(claim);
         Ok(())
     }
 }

@@ -99,6 +99,16 @@ pub(super) enum Mutation {
     LatenessIsIgnored,
     /// The window of a jitter is twice as long.
     JitterIsDoubled,
+    /// Excluded and extra dates are ignored.
+    DatesAreIgnored,
+    /// What has the turn is taken for running, ended or not.
+    OverlapByEntry,
+    /// A turn is taken whatever has become of the order since it was read.
+    OverlapNoSeq,
+    /// Retries, runs and what has begun are left out like first attempts.
+    OverlapSkipsBegun,
+    /// An attempt whose worker has died still has the turn when its lease is over.
+    DeadRunOn,
     /// A failed attempt is not followed by another.
     NoRetries,
     /// An occurrence that has failed for good is not told.
@@ -130,7 +140,7 @@ pub(super) enum Mutation {
 
 impl Mutation {
     /// All of them.
-    pub(super) const ALL: [Self; 58] = [
+    pub(super) const ALL: [Self; 63] = [
         Self::LostClaimAcks,
         Self::LeaseOverVisibility,
         Self::KeyByStart,
@@ -168,6 +178,11 @@ impl Mutation {
         Self::NoneRunsLast,
         Self::LatenessIsIgnored,
         Self::JitterIsDoubled,
+        Self::DatesAreIgnored,
+        Self::OverlapByEntry,
+        Self::OverlapNoSeq,
+        Self::OverlapSkipsBegun,
+        Self::DeadRunOn,
         Self::NeverExpires,
         Self::TimerExpiresFirst,
         Self::SwitchStays,
@@ -202,7 +217,12 @@ impl Mutation {
             Self::AllUnbounded
             | Self::NoneRunsLast
             | Self::LatenessIsIgnored
-            | Self::JitterIsDoubled => Some(Scenario::Policies),
+            | Self::JitterIsDoubled
+            | Self::DatesAreIgnored => Some(Scenario::Policies),
+            Self::OverlapByEntry
+            | Self::OverlapNoSeq
+            | Self::OverlapSkipsBegun
+            | Self::DeadRunOn => Some(Scenario::Overlap),
             Self::TimersStay
             | Self::NeverExpires
             | Self::TimerExpiresFirst

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use app::{AppError, Manage};
+use chrono::{TimeDelta, Timelike};
 use domain::collection::CollectionState;
 use domain::name::{Name, PathSegment};
 use domain::refusal::Code;
@@ -17,6 +18,7 @@ use super::memory::Memory;
 use super::mutation::Mutation;
 use super::tally::{Fault, Tally};
 use super::time::{Process, SECOND, instant};
+use super::why;
 use super::world::{BOTH, EARLIER, Faults, NEW, World};
 
 const MINUTE: i64 = 60 * SECOND;
@@ -47,6 +49,8 @@ pub(super) enum Scenario {
     Outage,
     /// The same, of jobs with policies.
     Policies,
+    /// Jobs let no attempts overlap.
+    Overlap,
     /// The queue loses messages.
     Lossy,
     /// Faults are several times as frequent, and workers stall.
@@ -62,10 +66,11 @@ pub(super) enum Scenario {
 }
 
 /// All of them.
-pub(super) const SCENARIOS: [Scenario; 9] = [
+pub(super) const SCENARIOS: [Scenario; 10] = [
     Scenario::Mixed,
     Scenario::Outage,
     Scenario::Policies,
+    Scenario::Overlap,
     Scenario::Lossy,
     Scenario::Harsh,
     Scenario::Gone,
@@ -181,6 +186,11 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
     play.world.time.run(play.span + TAIL);
     play.world.log_end("end");
     let mut run = Run::of(&play.world, scenario, play.span, play.outage);
+    // With a mistake, an answer may be right about what should not have happened. What waits for the end of
+    // another attempt of its job has no answer of its own yet.
+    if play.world.mutation.is_none() && scenario != Scenario::Overlap {
+        run.explained = why::ask(&play.world, &run);
+    }
     if matches!(scenario, Scenario::Gone | Scenario::Upgrade) {
         play.sleep();
         play.world.log_end("later");
@@ -228,6 +238,10 @@ impl Play {
             Scenario::Gone => {
                 self.changes();
                 self.deletions();
+            }
+            Scenario::Overlap => {
+                self.changes();
+                self.some_runs();
             }
             // What one process does at once is a group.
             Scenario::Burst | Scenario::Machine => {
@@ -309,6 +323,7 @@ impl Play {
             Scenario::Mixed
             | Scenario::Outage
             | Scenario::Policies
+            | Scenario::Overlap
             | Scenario::Gone
             | Scenario::Upgrade => faults,
         };
@@ -364,6 +379,13 @@ impl Play {
         properties["action"] = action;
         if self.scenario == Scenario::Policies {
             properties["minutehand"] = self.minutehand();
+            if self.happens(35) && !properties["recurrence"].is_null() {
+                self.add_dates(&mut properties, start);
+            }
+        }
+        if self.scenario == Scenario::Overlap {
+            let policy = self.pick(&["skip", "skip", "skip", "allow"]);
+            properties["minutehand"] = json!({"overlap": {"policy": policy}});
         }
         json!({"properties": properties})
     }
@@ -386,6 +408,34 @@ impl Play {
             policies["jitter"] = json!({"window": self.pick(&["PT5S", "PT30S"])});
         }
         policies
+    }
+
+    /// Gives a recurring job excluded and extra dates. The day of its zone changes while it fires.
+    fn add_dates(&self, properties: &mut Value, start: i64) {
+        let begun = instant(start);
+        let hour = i64::from(begun.hour()) + self.between(0, 3);
+        // Midnight of this zone is at that hour.
+        properties["recurrence"]["timeZone"] = json!(format!("Etc/GMT+{}", hour.min(12)));
+        if self.happens(60) {
+            let days = self.pick(&[0, -1, -1]);
+            let day = (begun + TimeDelta::days(days)).date_naive();
+            properties["minutehand"]["exclude"] = json!({"dates": [day.to_string()]});
+        }
+        // Whole minutes from the others, as limits ask for.
+        let phase =
+            if properties["startTime"].as_str().unwrap().ends_with(":30Z") { 30 } else { 0 };
+        let phase = phase * SECOND - start % MINUTE;
+        let end = properties["recurrence"]["endTime"].as_str().unwrap_or("9999").to_owned();
+        let dates: Vec<_> =
+            self.extra_dates(start + phase).into_iter().filter(|date| *date <= end).collect();
+        properties["minutehand"]["extraDates"] = json!(dates);
+    }
+
+    fn extra_dates(&self, start: i64) -> Vec<String> {
+        let written = |at| instant(at).to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        let minutes = self.span / MINUTE;
+        let dates = (0..self.between(0, 7)).map(|_| start + self.between(0, minutes) * MINUTE);
+        dates.map(written).collect()
     }
 
     /// A start and a recurrence, each to the half minute.
@@ -429,6 +479,11 @@ impl Play {
             }
             20..30 => {
                 self.at(at, Request::Patch { job, body: self.policy() });
+            }
+            30..45 if self.scenario == Scenario::Policies && self.happens(50) => {
+                let dates =
+                    self.extra_dates(at / MINUTE * MINUTE + self.pick(&[0, 0, 30 * SECOND]));
+                self.at(at, patch(json!({"minutehand": {"extraDates": dates}})));
             }
             30..45 => self.at(at, patch(self.schedule(at))),
             45..65 => {
@@ -487,6 +542,17 @@ impl Play {
             let (job, at) = (self.pick(&JOBS), self.between(200 * SECOND, self.span));
             for _ in 0..self.pick(&[60, 100, 150]) {
                 let at = at + self.between(0, 2 * SECOND);
+                self.at(at, Request::Run { job });
+            }
+        }
+    }
+
+    /// Runs that users ask for, some of them at once.
+    fn some_runs(&self) {
+        for _ in 0..self.between(5, 20) {
+            let (job, at) = (self.pick(&JOBS), self.between(200 * SECOND, self.span));
+            for _ in 0..self.pick(&[1, 1, 2, 3]) {
+                let at = at + self.between(0, SECOND / 10);
                 self.at(at, Request::Run { job });
             }
         }

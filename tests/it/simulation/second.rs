@@ -116,7 +116,8 @@ fn report(verdicts: &Verdicts) -> String {
 #[ignore = "`make judge`"]
 fn the_judges_agree() {
     let runs = (0..SEEDS).map(|seed| (seed, scenario(seed)));
-    let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Policies))).collect();
+    let runs = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Policies)));
+    let runs: Vec<_> = runs.chain((0..SEEDS).map(|seed| (seed, Scenario::Overlap))).collect();
     let verdicts = both(&runs, None);
     let differ: Vec<_> = verdicts.iter().filter(|it| !it.agree()).map(report).collect();
     assert!(differ.is_empty(), "{}", differ.join("\n"));

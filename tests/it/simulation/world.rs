@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use app::fire::{
     Dispatcher, Executor, FirePorts, FireSettings, Healer, Heartbeat, Performed, Stop, Sweeper,
-    Unbounded,
+    Unbounded, Wait,
 };
 use app::{AppError, Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use domain::action::Target;
-use domain::attempt::{Attempt, Outcome, Role};
+use domain::attempt::{Attempt, Occurrence, Outcome, Role};
 use domain::firing::limits::PASS_MAX;
 use domain::firing::{StartCheck, may_start};
 use domain::job::JobState;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
+use domain::schedule::Schedule;
 use domain::work_item::{JobRef, PACKET_RECEIVES_MAX, WorkItem};
 use ports::store::PulseOf;
 use ports::{ActionOutcome, ActionSender, AttemptContext, Clock, IdSource, NotMade};
@@ -78,9 +80,40 @@ pub(super) struct Fire {
     pub(super) number: u32,
     /// When the attempt was due.
     pub(super) due: Option<i64>,
+    /// How long the target works.
+    pub(super) took: i64,
     /// Whether its worker died before it was recorded.
     pub(super) is_unrecorded: bool,
     pub(super) worker: u64,
+}
+
+/// What happened to an attempt of a job that lets none overlap.
+#[derive(Debug, Clone)]
+pub(super) struct TurnNote {
+    pub(super) at: i64,
+    pub(super) uid: String,
+    pub(super) generation: u64,
+    /// `None` is a run.
+    pub(super) nominal: Option<i64>,
+    pub(super) number: u32,
+    /// Which attempt of its job.
+    pub(super) id: String,
+    pub(super) what: TurnWhat,
+}
+
+/// The store was told so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TurnWhat {
+    /// It has the turn.
+    Takes,
+    /// It waits.
+    Waits,
+    /// It has given the turn back.
+    Back,
+    /// It is recorded.
+    Ended,
+    /// It is left out.
+    LeftOut,
 }
 
 pub(super) struct World {
@@ -126,6 +159,8 @@ pub(super) struct World {
     pub(super) records: Mutex<Vec<(String, i64, i64)>>,
     /// How often the action of a job succeeds, in a million.
     pub(super) successes: Mutex<BTreeMap<String, u64>>,
+    /// The turns of jobs that let no attempts overlap.
+    pub(super) turns: Mutex<Vec<TurnNote>>,
 }
 
 /// How the work on a work item ended for its message. The worst of them decides.
@@ -188,6 +223,7 @@ impl World {
             asleep_until: AtomicI64::new(0),
             records: Mutex::default(),
             successes: Mutex::default(),
+            turns: Mutex::default(),
         })
     }
 
@@ -265,6 +301,11 @@ impl World {
         Arc::new(QueuePort { world, process, sender, held_back: Mutex::default() })
     }
 
+    /// A queue for what sends nothing.
+    pub(super) fn queue_of_keeper(self: &Arc<Self>) -> Arc<QueuePort> {
+        self.queue_port(&self.keeper, Sender::Api)
+    }
+
     pub(super) fn clock(&self, process: &Arc<Process>) -> Arc<ProcessClock> {
         let is_hasty = self.mutation == Some(Mutation::NoWait);
         Arc::new(ProcessClock { process: process.clone(), is_hasty })
@@ -299,7 +340,9 @@ impl World {
         let queue = self.queue_port(&process, Sender::Sweeper);
         let store = self.store_port(&process, &queue);
         let clock = self.clock(&process);
-        let dispatcher = Dispatcher::new(store.clone(), queue.clone(), Arc::new(()), clock.clone());
+        let events = Arc::new(());
+        let dispatcher =
+            Dispatcher::new(store.clone(), store.clone(), queue.clone(), events, clock.clone());
         let healer = Healer {
             history: store.clone(),
             snapshots: store.clone(),
@@ -402,18 +445,22 @@ impl World {
         part: Part,
     ) -> Ended {
         const LATER: i64 = 30 * SECOND;
-        let ended = if part.is_divided {
-            Ended::Later(0)
+        let performed = if part.is_divided {
+            Ok(Performed::Again(Duration::ZERO))
         } else {
-            match self.perform(process, work_item).await {
-                Ok(Performed::Done) => Ended::Done,
-                Ok(Performed::Again(after)) => {
-                    Ended::Later(i64::try_from(after.as_micros()).unwrap())
-                }
-                // It comes back by itself.
-                Ok(Performed::Waits(_)) | Err(_) if !part.is_packet => Ended::Stays,
-                Ok(Performed::Waits(_)) | Err(_) => Ended::Later(LATER),
+            self.perform(process, work_item).await
+        };
+        // It is sent on alone as well, so that the delivery does not count.
+        let is_sent_on = part.is_packet || matches!(performed, Ok(Performed::Waits(Wait::For(_))));
+        let ended = match performed {
+            Ok(Performed::Done) => Ended::Done,
+            Ok(Performed::Again(after)) => Ended::Later(i64::try_from(after.as_micros()).unwrap()),
+            Ok(Performed::Waits(Wait::For(after))) => {
+                Ended::Later(i64::try_from(after.as_micros()).unwrap())
             }
+            // It comes back by itself.
+            Ok(Performed::Waits(_)) | Err(_) if !part.is_packet => Ended::Stays,
+            Ok(Performed::Waits(_)) | Err(_) => Ended::Later(LATER),
         };
         match ended {
             Ended::Later(_)
@@ -421,7 +468,7 @@ impl World {
             {
                 Ended::Done
             }
-            Ended::Later(after) if part.is_packet => {
+            Ended::Later(after) if is_sent_on => {
                 let queue = self.queue_port(process, Sender::Worker);
                 match queue.send_on(work_item, after).await {
                     Ok(()) => Ended::Done,
@@ -493,7 +540,8 @@ impl World {
             _ => return false,
         };
         let Some(snapshot) = self.memory.snapshot(job) else { return false };
-        let timetable = snapshot.timetable.as_deref().and_then(|line| line.parse().ok());
+        let line = snapshot.timetable.as_deref();
+        let timetable = line.and_then(|line| Schedule::read(line, &snapshot.document).ok());
         match self.mutation {
             Some(Mutation::ErrorNeedsEnabled) => {
                 attempt.role == Role::Error && snapshot.state != JobState::Enabled
@@ -584,7 +632,8 @@ impl ActionSender for SimulatedTarget {
         context: &AttemptContext,
     ) -> Result<ActionOutcome, NotMade> {
         let attempt = self.world.attempt_of(context).unwrap();
-        let is_run = matches!(attempt.occurrence, domain::attempt::Occurrence::Run { .. });
+        let is_run = matches!(attempt.occurrence, Occurrence::Run { .. });
+        let (outcome, took) = self.world.outcome(context);
         let fire = Fire {
             at: self.world.time.now(),
             clock: self.process.clock(),
@@ -595,11 +644,11 @@ impl ActionSender for SimulatedTarget {
             role: attempt.role,
             number: attempt.number,
             due: Some(micros(attempt.due_at)),
+            took,
             is_unrecorded: true,
             worker: self.process.id,
         };
         self.world.fires.lock().unwrap().push(fire);
-        let (outcome, took) = self.world.outcome(context);
         self.note("call", context, &attempt, outcome);
         // The worker may die as soon as the target works, and when the target has answered.
         let begun = async {

@@ -104,8 +104,9 @@ impl World {
         let jobs = Arc::new(jobs);
         let key = AesSealer::new_key().expect("a key");
         let sealer = Arc::new(AesSealer::new(&key));
+        let events = Arc::new(());
         let dispatcher =
-            Dispatcher::new(jobs.clone(), letters.clone(), Arc::new(()), clock.clone());
+            Dispatcher::new(jobs.clone(), jobs.clone(), letters.clone(), events, clock.clone());
         let manage = Manage::new(
             ManagePorts {
                 collections: jobs.clone(),

@@ -48,9 +48,9 @@ pub(crate) async fn measure(figures: &mut Figures, many: u64) {
         eprintln!("{stored} jobs stored in {:.1?}", start.elapsed());
         let jobs = Arc::new(DynamoStore::new(store.client(), TABLE));
         let queue = Queue::in_memory(Arc::new(SystemClock)).expect("a queue");
+        let (events, clock) = (Arc::new(()), Arc::new(SystemClock));
         let dispatcher =
-            Dispatcher::new(jobs.clone(), Arc::new(queue), Arc::new(()), Arc::new(SystemClock));
-        let clock = Arc::new(SystemClock);
+            Dispatcher::new(jobs.clone(), jobs.clone(), Arc::new(queue), events, clock.clone());
         let heartbeat = Heartbeat::new(jobs.clone(), clock.clone(), PulseOf::Sweepers);
         let sweeper = Sweeper::new(jobs, dispatcher, Arc::new(heartbeat), clock);
         let (mut pass, mut next) = (f64::MAX, f64::MAX);
@@ -155,6 +155,7 @@ fn job() -> JobRecord {
         sealed: None,
         version: 1,
         expires_at: None,
+        earlier: Vec::new(),
         timer: TimerRecord {
             state: JobState::Enabled,
             timing,

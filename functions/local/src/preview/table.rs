@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
 use cli::{capitalized, span_text};
 use domain::preview::{hours_and_minutes, note};
-use recurrence::Timetable;
+use domain::schedule::Schedule;
 
 use super::Preview;
 
@@ -68,7 +68,7 @@ fn rows(preview: &Preview) -> Vec<Row> {
             }),
             weekday: local.weekday().to_string(),
             until: until(*at - preview.from),
-            mark: mark(timetable, *at, offset_before),
+            mark: mark(&preview.schedule, *at, offset_before),
         });
         offset_before = Some(offset);
     }
@@ -76,8 +76,8 @@ fn rows(preview: &Preview) -> Vec<Row> {
 }
 
 /// What to know about an occurrence, with a mark.
-fn mark(timetable: &Timetable, at: DateTime<Utc>, offset_before: Option<TimeDelta>) -> String {
-    note(timetable, at, offset_before).map_or_else(String::new, |note| format!("* {}", note.text))
+fn mark(schedule: &Schedule, at: DateTime<Utc>, offset_before: Option<TimeDelta>) -> String {
+    note(schedule, at, offset_before).map_or_else(String::new, |note| format!("* {}", note.text))
 }
 
 /// How long it takes until an occurrence.

@@ -180,7 +180,7 @@ impl Parts {
 
     fn dispatcher(&self, timers: Arc<dyn Timers>) -> Dispatcher {
         let (queue, events) = (self.messages(), self.metrics.clone());
-        Dispatcher::new(timers, queue, events, self.clock.clone())
+        Dispatcher::new(timers, self.jobs.clone(), queue, events, self.clock.clone())
     }
 }
 

@@ -125,6 +125,7 @@ fn dead_letters_are_listed_and_chosen() {
     let none = world.run("dead list");
     assert_eq!((none.code, none.out.as_str()), (Some(0), ""), "{none:?}");
     assert_eq!(world.json("dead list --json"), serde_json::json!([]));
+    assert_eq!(world.run("dead show 7").code, Some(3));
     let missing = world.run("dead redrive 7");
     assert_eq!(missing.code, Some(3), "{missing:?}");
     assert!(missing.err.contains("there is no dead letter 7"), "{missing:?}");

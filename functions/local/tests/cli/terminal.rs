@@ -86,6 +86,44 @@ fn a_question_is_asked_and_its_answer_counts() {
 }
 
 #[test]
+fn a_job_is_created_by_answering_questions() {
+    let world = World::new();
+    // The return key alone takes the first choice, or the default. What is wrong is asked again.
+    let typed = "weekdays\r\rsoon\r09:00\rmon-fri\rEurope/Berlin\rexample.com\r\
+                 https://example.com/report\rpost\r{}\r5\ry";
+    let made = on_terminal(&world, 160, "job create -i", typed);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let said = plain(&made.out);
+    for words in [
+        "Name of the job",
+        "'soon' is not a time of day",
+        "'example.com' is not a URL",
+        "Every week on Monday, Tuesday, Wednesday, Thursday and Friday at 09:00 Europe/Berlin time",
+        "first fires ",
+        "Create it? [Y/n]",
+        "created default/weekdays: every week on Monday",
+        "without questions: minutehand job create weekdays --at 09:00 --on mon-fri --zone \
+         Europe/Berlin --url https://example.com/report --method POST --body '{}' --retry 5",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let job = world.json("job show weekdays --json");
+    let action = &job["properties"]["action"];
+    assert_eq!(action["request"]["body"], "{}");
+    assert_eq!(action["retryPolicy"]["retryCount"], 5);
+
+    // What the options say is not asked, and a no creates nothing.
+    let line = "job create ping -i --every 15m --url http://127.0.0.1:1/ --retry 0";
+    let no = on_terminal(&world, 160, line, "n");
+    assert_eq!(no.code, Some(130), "{no:?}");
+    assert!(plain(&no.out).contains("Every 15 minutes"), "{no:?}");
+    assert_eq!(world.run("job show ping").code, Some(3));
+    let piped = world.run("job create -i");
+    assert_eq!(piped.code, Some(2), "{piped:?}");
+    assert!(piped.err.contains("there is no terminal to ask questions"), "{piped:?}");
+}
+
+#[test]
 fn work_on_many_jobs_shows_how_far_it_is() {
     let world = world();
     for n in 0..20 {

@@ -156,9 +156,13 @@ fn make() {
         },
     }});
     put("zoned", &zoned.to_string());
+    let policy = json!({"overlap": {"policy": "skip"}});
+    let single = json!({"recurrence": {"frequency": "year"}, "minutehand": policy});
+    put("single", &storage("single", &single));
     put("off", &storage("off", &json!({"state": "Disabled", "recurrence": {"frequency": "day"}})));
     until_state(&server, "/jc/jobs/done", "completed");
     until(&server, "/jc/jobs/fails", |now| counters(now)[1] == 1);
+    until(&server, "/jc/jobs/single", |now| counters(now)[0] == 1);
     until(&server, "/jc/jobs/broken", |_| history(&server, "/jc/jobs/broken").len() == 2);
     server.stop().is_clean();
     let server = look(&dir);

@@ -34,6 +34,8 @@ mod killed;
 #[cfg(test)]
 mod management;
 #[cfg(test)]
+mod mistakes;
+#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod runbook;

@@ -30,6 +30,7 @@ use domain::attempt::{Attempt, Outcome, Record, Role};
 use domain::firing::limits::LEASE;
 use domain::firing::{
     Around, LeftOut, LeftOutReason, Outage, SkipReason, StartCheck, may_start, overtaken_in,
+    takes_turns,
 };
 use domain::job::JobDefinition;
 use domain::message::{failed, headline, request_failed};
@@ -58,6 +59,20 @@ const SKIPPED: u32 = u32::MAX;
 /// How long after the end of another worker's lease the attempt is tried again.
 const LEASE_MARGIN: TimeDelta = TimeDelta::seconds(1);
 
+/// How far an attempt came that was claimed.
+pub(super) enum Started {
+    /// To its end, for this time.
+    Ended(Performed),
+    /// Not to its action: the job lets none overlap, and the attempt has not taken its turn. It is
+    /// released.
+    OutOfTurn,
+}
+
+/// Whether an attempt has to take its turn first.
+fn is_out_of_turn(attempt: &Attempt, loaded: &LoadedJob) -> bool {
+    !attempt.takes_turn && takes_turns(attempt) && loaded.takes_turns()
+}
+
 /// How an action ended.
 struct ActionResult {
     started_at: DateTime<Utc>,
@@ -85,15 +100,12 @@ impl Executor {
         {
             return Ok(Performed::Waits(Wait::ForOrigin(origin)));
         }
-        let request = self.claim_request(job, attempt);
-        let claim = match self.ports.store.attempts.claim(&request).await? {
-            Claimed::Won => request.claim,
-            Claimed::Held { lease_until } => return Ok(self.again_after(lease_until)),
-            Claimed::Ended(record) => {
-                let ended = EndedAttempt { job, attempt, record: &record };
-                return Box::pin(self.follow(ended, None)).await;
-            }
-            Claimed::Exhausted => return Box::pin(self.record_lost_workers(request.claim)).await,
+        if attempt.takes_turn {
+            return Box::pin(self.attempt_in_turn(job, attempt, place, stop)).await;
+        }
+        let claim = match self.claim(self.claim_request(job, attempt)).await? {
+            Ok(claim) => claim,
+            Err(performed) => return Ok(performed),
         };
         let prefetched = self.prefetch(&claim).await;
         if !self.wait_until_due(attempt, place, stop).await {
@@ -101,24 +113,51 @@ impl Executor {
             return Ok(Performed::Again(Duration::ZERO));
         }
         // Boxed, because the future of an attempt that waits is then small: thousands may wait.
-        Box::pin(self.start(claim, prefetched, place)).await
+        match Box::pin(self.start(claim, prefetched, place)).await? {
+            Started::Ended(performed) => Ok(performed),
+            // It was sent before the job let none overlap.
+            Started::OutOfTurn => Box::pin(self.take_turn(job, attempt, place)).await,
+        }
+    }
+
+    /// Claims an attempt. Without the claim, all that can be done is done.
+    pub(super) async fn claim(
+        &self,
+        request: ClaimRequest,
+    ) -> Result<Result<Claim, Performed>, AppError> {
+        let Claim { job, attempt, .. } = &request.claim;
+        Ok(match self.ports.store.attempts.claim(&request).await? {
+            Claimed::Won => Ok(request.claim),
+            Claimed::Held { lease_until } => Err(self.again_after(lease_until)),
+            Claimed::Ended(record) => {
+                let ended = EndedAttempt { job, attempt, record: &record };
+                Err(Box::pin(self.follow(ended, None)).await?)
+            }
+            Claimed::Exhausted => Err(Box::pin(self.record_lost_workers(request.claim)).await?),
+        })
     }
 
     /// Reads the job, checks whether the attempt may start, acts, records, and follows the record.
-    async fn start(
+    pub(super) async fn start(
         &self,
         claim: Claim,
         prefetched: Option<Box<LoadedJob>>,
         place: &dyn DeliveryPlace,
-    ) -> Result<Performed, AppError> {
+    ) -> Result<Started, AppError> {
         let loaded = self.load_for_start(&claim, prefetched).await;
         let loaded = self.or_release(&claim, loaded).await?;
+        let readable = loaded.as_ref().map_or(Ok(()), |loaded| loaded.check_schedule(&claim));
+        self.or_release(&claim, readable).await?;
         let ready_at = claim.attempt.ready_at();
         let outages = self.heartbeat.outages(ready_at).await;
         let outages = self.or_release(&claim, outages).await?;
         let standing = loaded.as_ref().map(LoadedJob::standing);
         let start = StartCheck { now: self.ports.clock.now(), ready_at, outages: &outages };
         let loaded = match (may_start(&claim.attempt, standing, start), loaded) {
+            (Ok(()), Some(loaded)) if is_out_of_turn(&claim.attempt, &loaded) => {
+                self.release(&claim).await;
+                return Ok(Started::OutOfTurn);
+            }
             (Ok(()), Some(loaded)) => loaded,
             (refused, loaded) => {
                 let reason = refused.err().unwrap_or(SkipReason::Gone);
@@ -129,7 +168,9 @@ impl Executor {
                     let left_out = self.or_release(&claim, noted).await?;
                     skip = left_out.as_ref().map_or(skip, LastSkip::from);
                 }
-                return self.skip(claim, skip, loaded).await;
+                self.release(&claim).await;
+                let Claim { job, attempt, .. } = &claim;
+                return self.drop_attempt(job, attempt, skip, loaded).await.map(Started::Ended);
             }
         };
         let result = self.act(&claim, &loaded, place).await;
@@ -137,11 +178,12 @@ impl Executor {
             Err(AppError::NotMade(not_made)) => {
                 let Claim { job, attempt, .. } = &claim;
                 tracing::warn!(job.uid, job.key, attempt = %attempt.id(), %not_made, "an attempt waits");
-                return Ok(Performed::Waits(Wait::For(NOT_MADE_PAUSE)));
+                return Ok(Started::Ended(Performed::Waits(Wait::For(NOT_MADE_PAUSE))));
             }
             result => result?,
         };
-        Box::pin(self.record_and_follow(claim, result, Some(loaded))).await
+        let ended = Box::pin(self.record_and_follow(claim, result, Some(loaded))).await;
+        ended.map(Started::Ended)
     }
 
     /// The origin that an attempt calls. `None` if it does not get that far.
@@ -174,7 +216,7 @@ impl Executor {
         Ok(Performed::Done)
     }
 
-    fn claim_request(&self, job: &JobRef, attempt: &Attempt) -> ClaimRequest {
+    pub(super) fn claim_request(&self, job: &JobRef, attempt: &Attempt) -> ClaimRequest {
         let now = self.ports.clock.work_now();
         let claim = Claim {
             job: job.clone(),
@@ -185,14 +227,14 @@ impl Executor {
         ClaimRequest { claim, now }
     }
 
-    fn again_after(&self, lease_until: DateTime<Utc>) -> Performed {
+    pub(super) fn again_after(&self, lease_until: DateTime<Utc>) -> Performed {
         let left = lease_until - self.ports.clock.work_now();
         let wait = left.max(TimeDelta::zero()) + LEASE_MARGIN;
         Performed::Again(wait.to_std().unwrap_or_default())
     }
 
     /// Waits until an attempt is due; false if the process is to stop before that.
-    async fn wait_until_due(
+    pub(super) async fn wait_until_due(
         &self,
         attempt: &Attempt,
         place: &dyn DeliveryPlace,
@@ -213,6 +255,7 @@ impl Executor {
                 "a claim could not be released; it ends with its lease"
             );
         }
+        self.give_back_turn(claim).await;
     }
 
     /// Gives the claim back after an error before the action: the next worker need not wait for the
@@ -349,7 +392,8 @@ impl Executor {
                 SkipReason::Gone
                 | SkipReason::CollectionOff
                 | SkipReason::TimingChanged
-                | SkipReason::NotEnabled,
+                | SkipReason::NotEnabled
+                | SkipReason::Overlap,
                 _,
             ) => None,
         };
@@ -359,15 +403,14 @@ impl Executor {
         Ok(left_out)
     }
 
-    /// Gives up an attempt that may not start.
-    async fn skip(
+    /// Gives up an attempt that may not start, and is not claimed.
+    pub(super) async fn drop_attempt(
         &self,
-        claim: Claim,
+        job: &JobRef,
+        attempt: &Attempt,
         skip: LastSkip,
         loaded: Option<LoadedJob>,
     ) -> Result<Performed, AppError> {
-        self.release(&claim).await;
-        let Claim { job, attempt, .. } = &claim;
         let reason = skip.reason;
         let (job_path, id) = (job_path(job, loaded.as_ref()), attempt.id());
         if reason.is_skip() {

@@ -1,6 +1,9 @@
 //! Dispatching: what timers are due for goes to the queue. A sweep dispatches, and so does the API
 //! for a job that it has just changed.
 //!
+//! Before that, the definitions of jobs with excluded or extra dates are read, and nothing is written. A
+//! timer whose definition cannot be read now stays due, and so does one that has changed meanwhile.
+//!
 //! 1. The attempts that are due within the horizon are sent. A crash here leaves messages that will
 //!    be sent again. Every sender computes the same attempts, and each is claimed once.
 //! 2. When the queue has taken all of them, the timers move, each if it is where it was seen. A crash
@@ -17,21 +20,27 @@ use domain::firing::limits::OCCURRENCES_MAX;
 use domain::firing::{LeftOut, Outage, SkipReason, Window, plan_dispatch};
 use domain::schedule::Schedule;
 use domain::work_item::{JobRef, WorkItem};
+use futures_util::stream::{StreamExt, iter};
 use ports::store::{Advance, Due, DueTimer, JobTimer, TimerKey};
-use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Timers};
+use ports::{Clock, DispatchQueue, ErrorType, Event, EventSink, QueueMessage, Snapshots, Timers};
 use recurrence::UnreadableTimetable;
 
 use super::loaded_job::path_without_names;
+use super::schedules::{FoundSchedule, schedule_of};
 use super::spans;
 use crate::error::AppError;
 
 /// How far a timer moves whose timetable cannot be read, so that it does not block those behind it.
 const UNREADABLE_WAITS: TimeDelta = TimeDelta::hours(1);
 
+/// The definitions that are read at a time.
+const DEFINITIONS_AT_ONCE: usize = 16;
+
 /// Sends to the queue what timers are due for.
 #[derive(Clone)]
 pub struct Dispatcher {
     timers: Arc<dyn Timers>,
+    snapshots: Arc<dyn Snapshots>,
     queue: Arc<dyn DispatchQueue>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
@@ -70,6 +79,10 @@ impl DispatchReport {
 struct Batch {
     messages: Vec<QueueMessage>,
     advances: Vec<Advance>,
+    /// Whose advances they are, by the places of the timers.
+    places: Vec<usize>,
+    /// The timers that could not be planned, and why.
+    unplanned: Vec<(usize, AppError)>,
     report: DispatchReport,
     /// Jobs with overtaken occurrences, and how many each.
     overtaken: Vec<(JobRef, u64)>,
@@ -82,11 +95,12 @@ impl Dispatcher {
     #[must_use]
     pub fn new(
         timers: Arc<dyn Timers>,
+        snapshots: Arc<dyn Snapshots>,
         queue: Arc<dyn DispatchQueue>,
         events: Arc<dyn EventSink>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { timers, queue, events, clock }
+        Self { timers, snapshots, queue, events, clock }
     }
 
     /// The API dispatches a timer at once if it is due until this time.
@@ -120,17 +134,26 @@ impl Dispatcher {
         outages: &[Outage],
     ) -> Result<(DispatchReport, Vec<(usize, AppError)>), AppError> {
         let mut batch = Batch::default();
-        for due in due {
-            self.plan_timer(due, outages, &mut batch);
+        // Collected first, because a stream of futures that borrow is not `Send`.
+        let schedules: Vec<_> = due.iter().map(|due| self.schedule(due)).collect();
+        let mut schedules = iter(schedules).buffered(DEFINITIONS_AT_ONCE).enumerate();
+        while let Some((place, schedule)) = schedules.next().await {
+            let Some(due) = due.get(place) else { break };
+            match schedule {
+                Ok(schedule) => self.plan_timer(due, schedule, outages, &mut batch),
+                Err(error) => batch.unplanned.push((place, error)),
+            }
+            batch.places.resize(batch.advances.len(), place);
         }
-        let Batch { messages, advances, mut report, overtaken, unreadable } = batch;
+        let Batch { messages, advances, places, unplanned, mut report, overtaken, unreadable } =
+            batch;
         if !messages.is_empty() {
             self.queue.send(&messages, self.clock.now()).await?;
         }
         report.messages = messages.len();
-        let mut unmoved = Vec::new();
+        let mut unmoved = unplanned;
         // Each timer is moved once.
-        for (place, advanced) in self.timers.advance(&advances).await.into_iter().enumerate() {
+        for (place, advanced) in places.into_iter().zip(self.timers.advance(&advances).await) {
             match advanced {
                 Ok(true) => report.advanced += 1,
                 Ok(false) => report.overtaken_by_others += 1,
@@ -175,7 +198,23 @@ impl Dispatcher {
         }
     }
 
-    fn plan_timer(&self, due: &Due, outages: &[Outage], batch: &mut Batch) {
+    /// The schedule of a timer that waits for an occurrence; `None` if it waits for something else.
+    async fn schedule(&self, due: &Due) -> Result<Option<FoundSchedule>, AppError> {
+        match &due.what {
+            DueTimer::Job(timer) if !timer.state.is_final() && !timer.is_spent => {
+                Ok(Some(schedule_of(self.snapshots.as_ref(), timer).await?))
+            }
+            DueTimer::Job(_) | DueTimer::Retry { .. } | DueTimer::Purge { .. } => Ok(None),
+        }
+    }
+
+    fn plan_timer(
+        &self,
+        due: &Due,
+        schedule: Option<FoundSchedule>,
+        outages: &[Outage],
+        batch: &mut Batch,
+    ) {
         let now = self.clock.now();
         let look_again = now + spans(self.clock.as_ref()).look_again;
         batch.report.timers += 1;
@@ -197,7 +236,20 @@ impl Dispatcher {
                 )
             }
             DueTimer::Job(timer) => {
-                return self.plan_occurrences(timer, due.due_at, outages, batch);
+                match schedule {
+                    Some(FoundSchedule::Known(schedule)) => {
+                        self.plan_occurrences((timer, &schedule), due.due_at, outages, batch);
+                    }
+                    Some(FoundSchedule::Unreadable(error)) => {
+                        batch.unreadable.push((timer.job.clone(), error));
+                        batch.report.unreadable += 1;
+                        let timer = job_timer_key(timer, false, Vec::new());
+                        let to = now + UNREADABLE_WAITS;
+                        batch.advances.push(Advance { timer, from: due.due_at, to });
+                    }
+                    Some(FoundSchedule::Changed) | None => batch.report.overtaken_by_others += 1,
+                }
+                return;
             }
             DueTimer::Retry { job, attempt } => {
                 let timer = TimerKey::Retry { job_uid: job.uid.clone(), attempt: attempt.clone() };
@@ -220,25 +272,15 @@ impl Dispatcher {
 
     fn plan_occurrences(
         &self,
-        timer: &JobTimer,
+        (timer, schedule): (&JobTimer, &Schedule),
         from: DateTime<Utc>,
         outages: &[Outage],
         batch: &mut Batch,
     ) {
         let now = self.clock.now();
         let spans = spans(self.clock.as_ref());
-        let schedule: Schedule = match timer.timetable.parse() {
-            Ok(schedule) => schedule,
-            Err(error) => {
-                batch.unreadable.push((timer.job.clone(), error));
-                batch.report.unreadable += 1;
-                let timer = job_timer_key(timer, false, Vec::new());
-                batch.advances.push(Advance { timer, from, to: now + UNREADABLE_WAITS });
-                return;
-            }
-        };
         let plan = plan_dispatch(
-            &schedule,
+            schedule,
             timer.generation,
             from,
             &Window {

@@ -29,8 +29,8 @@ pub enum Performed {
     /// Another worker holds the attempt, or will claim it. The message must be delivered again after
     /// this much work time.
     Again(Duration),
-    /// Nothing was done, because this host has no place for it now. The message must wait, which
-    /// does not count as a delivery.
+    /// Nothing was done, because this host has no place for it now, or because it is not its turn. The
+    /// message must wait, which does not count as a delivery.
     Waits(Wait),
 }
 

@@ -26,6 +26,7 @@ use ports::{Clock, DispatchQueue, History, Pulses, QueueMessage, Snapshots};
 
 use super::dispatch::attempt_message;
 use super::loaded_job::path_without_names;
+use super::schedules::{FoundSchedule, schedule_of};
 use super::spans;
 use crate::error::AppError;
 
@@ -82,8 +83,11 @@ impl Healer {
     }
 
     async fn heal_job(&self, timer: &JobTimer, from: DateTime<Utc>) -> Result<(), AppError> {
-        // The dispatcher reports a timetable that cannot be read.
-        let Ok(schedule) = timer.timetable.parse::<Schedule>() else { return Ok(()) };
+        let schedule = match schedule_of(self.snapshots.as_ref(), timer).await? {
+            FoundSchedule::Known(schedule) => schedule,
+            // The dispatcher reports a timetable that cannot be read.
+            FoundSchedule::Changed | FoundSchedule::Unreadable(_) => return Ok(()),
+        };
         let (now, spans) = (self.clock.now(), spans(self.clock.as_ref()));
         let sent = sent_before(&schedule, from, now, &spans);
         let (Some(first), Some(last)) = (sent.first(), sent.last()) else { return Ok(()) };

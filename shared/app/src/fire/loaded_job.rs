@@ -7,6 +7,7 @@ use domain::action::Action;
 use domain::attempt::{Attempt, Occurrence, Role};
 use domain::firing::{FollowPolicy, JobStanding, OnFailure};
 use domain::job::{JobDefinition, JobState};
+use domain::policies::Policies;
 use domain::retry::{Retries, RetryPolicy};
 use domain::schedule::Schedule;
 use domain::sign::Signing;
@@ -112,8 +113,24 @@ impl Executor {
 
 impl LoadedJob {
     fn new(snapshot: Arc<JobSnapshot>) -> Self {
-        let schedule = snapshot.timetable.as_deref().and_then(|line| line.parse().ok());
+        let line = snapshot.timetable.as_deref();
+        let schedule = line.and_then(|line| Schedule::read(line, &snapshot.document).ok());
         Self { snapshot, schedule, definition: OnceLock::new() }
+    }
+
+    /// Refuses an attempt of a schedule that this version cannot read: it may have a policy under which
+    /// the attempt does not start. A worker of a newer version can, or this one, where the definition had
+    /// changed between the reads of the two.
+    pub(super) fn check_schedule(&self, claim: &Claim) -> Result<(), AppError> {
+        let Claim { job, attempt, .. } = claim;
+        let is_of_schedule = matches!(attempt.occurrence, Occurrence::Scheduled { .. })
+            && attempt.generation == self.snapshot.timing.generation;
+        match (&self.schedule, &self.snapshot.timetable) {
+            (None, Some(line)) if is_of_schedule => {
+                Err(AppError::Newer { name: job.uid.clone(), what: line.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The path of the job: that of its collection, and its name.
@@ -124,6 +141,16 @@ impl LoadedJob {
     /// The secrets that sign the requests of the job's own actions, once its definition is parsed.
     pub(super) fn signing(&self, role: Role) -> Option<&Signing> {
         self.definition.get()?.signing().filter(|_| role != Role::Notice)
+    }
+
+    /// Whether the attempts at the job's action take turns. The document of a disabled job says so, as it
+    /// has no timetable.
+    pub(super) fn takes_turns(&self) -> bool {
+        if let Some(schedule) = &self.schedule {
+            return schedule.policies.takes_turns();
+        }
+        shown_definition("", &self.snapshot.document)
+            .is_ok_and(|definition| Policies::of(definition.extensions.as_ref(), "").takes_turns())
     }
 
     pub(super) fn standing(&self) -> JobStanding<'_> {

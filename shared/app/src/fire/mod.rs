@@ -16,8 +16,10 @@ mod notice;
 mod pause;
 mod place;
 mod repair;
+mod schedules;
 mod stop;
 mod sweep;
+mod turn;
 mod worker;
 
 use std::sync::Arc;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 use domain::firing::limits::Spans;
 use ports::{
     ActionSender, Attempts, Clock, Counters, DispatchQueue, EventSink, History, IdSource, Pulses,
-    Removal, RetryTimers, Sealer, Snapshots, Timers,
+    Removal, RetryTimers, Sealer, Snapshots, Timers, Turns,
 };
 
 pub(crate) use dispatch::attempt_message;
@@ -63,6 +65,8 @@ pub struct FirePorts {
 pub struct FireStore {
     /// Claims and records attempts.
     pub attempts: Arc<dyn Attempts>,
+    /// The turns of jobs that let no attempts overlap.
+    pub turns: Arc<dyn Turns>,
     /// Reads jobs.
     pub snapshots: Arc<dyn Snapshots>,
     /// Counts attempts.
@@ -81,12 +85,12 @@ pub struct FireStore {
 
 /// A store that implements all that firing needs of one.
 pub trait StoreOfFiring:
-    Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
+    Attempts + Turns + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
 {
 }
 
 impl<S> StoreOfFiring for S where
-    S: Attempts + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
+    S: Attempts + Turns + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
 {
 }
 
@@ -96,6 +100,7 @@ impl FireStore {
     pub fn new(store: Arc<impl StoreOfFiring + 'static>) -> Self {
         Self {
             attempts: store.clone(),
+            turns: store.clone(),
             snapshots: store.clone(),
             counters: store.clone(),
             timers: store.clone(),

@@ -13,6 +13,7 @@
 
 use chrono::TimeDelta;
 use domain::attempt::Role;
+use domain::earlier_timing::EarlierTiming;
 use domain::firing::{FollowPolicy, is_final_failure};
 use domain::job::{JobDefinition, JobState};
 use domain::pause::{FailedInRow, Paused, failed_in_row, paused};
@@ -135,12 +136,14 @@ fn pause_of(
     definition: &JobDefinition,
     why: Paused,
 ) -> Result<Option<Pause>, AppError> {
-    let JobSnapshot { version, timing, .. } = loaded.snapshot.as_ref();
+    let JobSnapshot { version, timing, timetable, .. } = loaded.snapshot.as_ref();
+    let ended_timing = EarlierTiming::ending(timing, timetable.clone());
     let at = why.at;
     let paused = paused(definition, why);
     let change =
         timing.changed([definition, &paused], &ended.job.uid, at).map_err(Refusal::from)?;
     let Change::Becomes(timing) = change else { return Ok(None) };
     let document = paused.write().shown();
-    Ok(Some(Pause { job: ended.job.clone(), version: *version, timing, document }))
+    let (job, version) = (ended.job.clone(), *version);
+    Ok(Some(Pause { job, version, timing, document, ended: ended_timing }))
 }

@@ -52,6 +52,7 @@ impl DeliveryPlace for Unbounded {
 pub enum Wait {
     /// Until fewer attempts at this origin are under way.
     ForOrigin(String),
-    /// For this much work time, because the process itself lacks what the attempt needs.
+    /// For this much work time, because the process itself lacks what the attempt needs, or because it is
+    /// not the turn of the attempt.
     For(Duration),
 }

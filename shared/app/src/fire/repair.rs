@@ -164,10 +164,12 @@ impl Repair<'_> {
         }
         self.report.jobs += 1;
         let seen = self.attempts(&timer.job).await?;
-        let (Some(snapshot), Ok(schedule)) = (
-            self.ports.store.snapshots.read(&timer.job).await?,
-            timer.timetable.parse::<Schedule>(),
-        ) else {
+        let snapshot = self.ports.store.snapshots.read(&timer.job).await?;
+        let readable = snapshot.and_then(|snapshot| {
+            let schedule = Schedule::read(&timer.timetable, &snapshot.document).ok()?;
+            Some((snapshot, schedule))
+        });
+        let Some((snapshot, schedule)) = readable else {
             self.report.unreadable += 1;
             return Ok(());
         };

@@ -6,7 +6,7 @@
 //! | the work | `error_type` in the log | the message |
 //! |---|---|---|
 //! | succeeded | | is deleted |
-//! | has no place among the attempts under way | | waits, and the delivery does not count |
+//! | has no place among the attempts under way, or waits for its turn | | waits, and the delivery does not count |
 //! | is held by another worker, or given back by a process that stops | | is retried when the lease ends, or at once |
 //! | failed in the store, the queue or the key | `MessageFailed` | is retried after a pause that doubles from 5 to 120 seconds |
 //! | reached its deadline | `MessageTimedOut` | is retried at its visibility timeout: its lease has ended by then |
@@ -375,7 +375,7 @@ mod tests {
         let after = |seconds| RetryAfter(Duration::from_secs(seconds));
         let not_json = decode("{").unwrap_err();
         let not_ours = decode("{}").unwrap_err();
-        let newer = decode(r#"{"v":5}"#).unwrap_err();
+        let newer = decode(r#"{"v":6}"#).unwrap_err();
         let last = RECEIVES_MAX;
         let eof = "the message is not a work item: \
                    EOF while parsing an object at line 1 column 1";
@@ -423,8 +423,8 @@ mod tests {
                 Ending::Unreadable(&newer),
                 last,
                 bury(
-                    "delivered 20 times; the last time the message has version 5, \
-                     and this worker reads up to 4",
+                    "delivered 20 times; the last time the message has version 6, \
+                     and this worker reads up to 5",
                 ),
                 Some("MessageNewer"),
             ),
@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn unreadable_messages_and_dead_letters_are_counted() {
-        let (newer, bad) = (decode(r#"{"v":5}"#).unwrap_err(), decode("{}").unwrap_err());
+        let (newer, bad) = (decode(r#"{"v":6}"#).unwrap_err(), decode("{}").unwrap_err());
         assert_eq!(handle(Err(&newer), 1).2, [1, 0]);
         assert_eq!(handle(Err(&bad), RECEIVES_MAX - 1).2, [1, 0]);
         assert_eq!(handle(Err(&bad), RECEIVES_MAX).2, [1, 1]);

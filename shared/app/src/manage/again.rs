@@ -6,7 +6,7 @@ use domain::attempt::Occurrence;
 use domain::job::{JobState, Switch};
 use domain::name::Name;
 use domain::refusal::{Code, Refusal};
-use ports::store::{HistoryEntry, ResourceGroup};
+use ports::store::ResourceGroup;
 use recurrence::format_instant;
 
 use super::occurrences::{PastOutcome, outcomes_at};
@@ -79,10 +79,7 @@ impl Manage {
         let (collection, job) = self.runnable(place, collection, name).await?;
         let now = self.ports.clock.now();
         let found = self.ports.browse.attempts(&job.uid, at).await?;
-        let is_alive = |entry: &HistoryEntry| {
-            entry.record.as_ref().is_none_or(|record| record.expires_at() > now)
-        };
-        let found = found.into_iter().filter(is_alive);
+        let found = found.into_iter().filter(|entry| entry.is_answered(now));
         check_failed(&outcomes_at(found, &job.timer), name, at)?;
         let what = Occurrence::redrive(now, &self.ports.ids.new_id(), at);
         self.send_run(&collection, &job, what, now).await?;

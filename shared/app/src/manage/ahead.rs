@@ -1,5 +1,5 @@
 //! What is ahead of a subscription: its next occurrences, and how it is doing as a whole. Both come
-//! from the index of timers, without a definition being read.
+//! from the index of timers. Only the definitions of jobs with excluded or extra dates are read.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,6 +14,7 @@ use ports::store::{
 };
 
 use super::Manage;
+use super::describe::stored_schedule;
 use crate::error::AppError;
 
 /// The most collections of a subscription that are looked at.
@@ -24,6 +25,8 @@ const COLLECTIONS_PAGE: u32 = 500;
 const SHARD_TIMERS_MAX: u32 = 100;
 /// The shards that are read at once.
 const SHARDS_AT_ONCE: usize = 16;
+/// The definitions that are read at once.
+const DEFINITIONS_AT_ONCE: usize = 16;
 /// A timer is moved on within a minute. One that is due for longer is late.
 const LATE_AFTER: TimeDelta = TimeDelta::minutes(2);
 
@@ -113,7 +116,7 @@ impl Manage {
         let cut_at = cut.filter_map(|page| page.items.last()).map(|last| last.due_at).min();
         let until = cut_at.map_or(to, |cut_at| cut_at.min(to));
         let timers = timers.into_iter().flat_map(|page| page.items);
-        let jobs: Vec<_> = timers.filter_map(|due| firing(due, &collections)).collect();
+        let jobs = self.firing(timers, &collections).await?;
         let next = |at: Option<DateTime<Utc>>, n| Some(Reverse((at.filter(|at| *at < until)?, n)));
         let firsts = jobs.iter().enumerate();
         let mut heap: BinaryHeap<_> =
@@ -197,6 +200,37 @@ impl Manage {
         }
     }
 
+    /// The jobs of timers that are enabled and in one of these collections, if the collection is on.
+    pub(super) async fn firing(
+        &self,
+        timers: impl Iterator<Item = Due> + Send,
+        collections: &Collections,
+    ) -> Result<Vec<FiringJob>, AppError> {
+        let firing: Vec<_> = timers
+            .filter(|due| is_firing(due, collections))
+            .map(|due| self.firing_job(due))
+            .collect();
+        let jobs = futures_util::stream::iter(firing).buffered(DEFINITIONS_AT_ONCE);
+        jobs.try_filter_map(|job| std::future::ready(Ok(job))).try_collect().await
+    }
+
+    /// The job of a timer; `None` if it has changed meanwhile, or this version cannot read it.
+    async fn firing_job(&self, due: Due) -> Result<Option<FiringJob>, AppError> {
+        let DueTimer::Job(JobTimer { job, timetable: line, .. }) = due.what else {
+            return Ok(None);
+        };
+        let schedule = if Schedule::needs_document(&line) {
+            let Ok(name) = Name::new(&job.key) else { return Ok(None) };
+            let found = self.ports.browse.job(&job.collection_uid, &name).await?;
+            let found = found.filter(|it| it.timer.timetable.as_ref() == Some(&line));
+            found.as_ref().and_then(stored_schedule)
+        } else {
+            line.parse().ok()
+        };
+        let (collection_uid, key) = (job.collection_uid, job.key);
+        Ok(schedule.map(|timetable| FiringJob { collection_uid, key, timetable }))
+    }
+
     /// The first timers of each shard.
     async fn first_timers(&self, until: DateTime<Utc>) -> Result<Vec<Page<Due>>, AppError> {
         let page = || PageRequest { from: None, items_max: SHARD_TIMERS_MAX };
@@ -208,13 +242,12 @@ impl Manage {
     }
 }
 
-/// The job of a timer, if it is enabled, in one of these collections, and the collection is on.
-pub(super) fn firing(due: Due, collections: &Collections) -> Option<FiringJob> {
-    let DueTimer::Job(JobTimer { job, state: JobState::Enabled, timetable, .. }) = due.what else {
-        return None;
+/// Whether a timer is that of a job that is enabled, in one of these collections, and the collection is
+/// on.
+fn is_firing(due: &Due, collections: &Collections) -> bool {
+    let DueTimer::Job(JobTimer { job, state: JobState::Enabled, .. }) = &due.what else {
+        return false;
     };
-    let record = collections.get(&job.collection_uid)?;
-    record.collection.definition.state.is_on().then_some(())?;
-    let timetable = timetable.parse().ok()?;
-    Some(FiringJob { collection_uid: job.collection_uid, key: job.key, timetable })
+    let record = collections.get(&job.collection_uid);
+    record.is_some_and(|record| record.collection.definition.state.is_on())
 }

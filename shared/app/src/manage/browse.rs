@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::action::Target;
 use domain::job::{JobCounters, JobState};
 use domain::name::{Name, PathSegment};
+use domain::schedule::Schedule;
 use ports::store::{CollectionRecord, JobRecord, Page, PageRequest, ResourceGroup};
 use recurrence::zone::Zone;
 
@@ -97,13 +98,14 @@ impl Manage {
 fn row(collection: &CollectionRecord, job: &JobRecord, now: DateTime<Utc>) -> JobRow {
     // A job that this version cannot read must not make the whole list fail.
     let definition = shown_definition(&job.uid, &job.document).ok();
-    let timetable = definition.as_ref().and_then(|it| job.timer.timing.timetable(it, now).ok());
+    let timing = &job.timer.timing;
+    let schedule = definition.as_ref().and_then(|it| timing.schedule(it, &job.uid, now).ok());
     let target = definition.as_ref().map(|it| &it.action.action.target);
     JobRow {
         name: job.name.clone(),
         state: job.timer.state,
-        sentence: timetable.map(|timetable| timetable.sentence()),
-        zone: timetable.and_then(|timetable| timetable.zone().map(Zone::name)),
+        sentence: schedule.as_ref().map(Schedule::sentence),
+        zone: schedule.and_then(|schedule| schedule.timetable.zone().map(Zone::name)),
         next_at: Facts::of(collection, job).next_occurrence(now),
         counters: job.timer.counters,
         action: target.map(Target::type_name),

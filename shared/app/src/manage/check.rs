@@ -14,6 +14,7 @@ use ports::store::{CollectionRecord, JobRecord, ResourceGroup};
 use serde_json::Value;
 
 use super::Manage;
+use super::describe::stored_schedule;
 use super::jobs::{allowed_schedule, check_not_final};
 use crate::definition::shown_definition;
 use crate::error::AppError;
@@ -123,7 +124,7 @@ impl Manage {
             let timing = Timing::created(&wanted, now);
             let timetable = allowed_schedule(&limits, &timing, (&wanted, ""), now)?;
             return Ok(AcceptedCheck {
-                warnings: warnings(&wanted, Some(&timetable.timetable), now),
+                warnings: warnings(&wanted, Some(&timetable), now),
                 sentence: timetable.sentence(),
                 change: None,
                 document,
@@ -151,7 +152,7 @@ impl Manage {
             ..compare(&old, &wanted, &timing, &timetable, now)
         });
         Ok(AcceptedCheck {
-            warnings: warnings(&wanted, change.map(|_| &timetable.timetable), now),
+            warnings: warnings(&wanted, change.map(|_| &timetable), now),
             sentence: timetable.sentence(),
             change: Some(compared.unwrap_or_default()),
             document,
@@ -175,7 +176,7 @@ fn compare(
         });
         occurrences.take(COMPARED_MAX).take_while(|at| *at <= until).collect()
     };
-    let stored = old.timer.timetable.as_deref().and_then(|line| line.parse().ok());
+    let stored = stored_schedule(old);
     let before = coming(stored.as_ref());
     let is_enabled = wanted.switch == Switch::Enabled && !timing.is_over(wanted);
     let after = coming(is_enabled.then_some(timetable));

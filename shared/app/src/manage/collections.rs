@@ -341,8 +341,8 @@ impl Manage {
             let page = self.ports.jobs.list(&old.collection.uid, now, page).await?;
             for record in &page.items {
                 let job = shown_definition(&record.uid, &record.document)?;
-                let timetable = record.timer.timing.timetable(&job, now);
-                limits.check_gap(timetable.ok().and_then(|timetable| timetable.smallest_gap()))?;
+                let schedule = record.timer.timing.schedule(&job, &record.uid, now);
+                limits.check_gap(schedule.ok().and_then(|schedule| schedule.smallest_gap()))?;
                 limits.check_authentication(secrets::authenticates(&job))?;
             }
             match page.next {

@@ -31,6 +31,8 @@ pub struct JobDescription {
     pub counters: JobCounters,
     /// Its next occurrence, never a retry.
     pub next_at: Option<DateTime<Utc>>,
+    /// When that starts, if the job's jitter delays it.
+    pub next_starts_at: Option<DateTime<Utc>>,
     /// Why it has none.
     pub not_firing: Vec<NotFiring>,
     /// The state of its collection.
@@ -51,7 +53,7 @@ impl<'a> Facts<'a> {
         let is_on = collection.collection.definition.state.is_on();
         Self {
             timer: &job.timer,
-            timetable: job.timer.timetable.as_deref().and_then(|line| line.parse().ok()),
+            timetable: stored_schedule(job),
             collection_on_since: is_on.then_some(collection.on_since),
         }
     }
@@ -71,9 +73,20 @@ impl<'a> Facts<'a> {
         next_occurrence(&self.standing(), self.timer.counters.last_execution_at, now)
     }
 
+    /// When an occurrence starts, if jitter delays it.
+    fn delayed(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let start = self.timetable.as_ref()?.start(at);
+        (start != at).then_some(start)
+    }
+
     pub(super) fn not_firing(&self, now: DateTime<Utc>) -> Vec<NotFiring> {
         not_firing(&self.standing(), self.timer.counters.last_execution_at, now)
     }
+}
+
+/// The schedule in the timer of a job, if it has one that this version can read.
+pub(super) fn stored_schedule(job: &JobRecord) -> Option<Schedule> {
+    Schedule::read(job.timer.timetable.as_deref()?, &job.document).ok()
 }
 
 impl Manage {
@@ -104,6 +117,7 @@ impl Manage {
             since: since(&job),
             counters: job.timer.counters,
             next_at,
+            next_starts_at: next_at.and_then(|at| facts.delayed(at)),
             not_firing,
             collection_state: collection.collection.definition.state,
             collection_since: collection_since(&collection),
@@ -119,16 +133,16 @@ fn timing_in_words(job: &JobRecord, now: DateTime<Utc>) -> (Option<DateTime<Utc>
     let Ok(definition) = shown_definition(&job.uid, &job.document) else {
         return (None, None);
     };
-    let Ok(timetable) = timing.timetable(&definition, now) else {
+    let Ok(schedule) = timing.schedule(&definition, &job.uid, now) else {
         return (None, None);
     };
     let anchor = timing.anchor.filter(|_| definition.start_time.is_none());
-    let anchor = anchor.map(|anchor| match timetable.start() {
+    let anchor = anchor.map(|anchor| match schedule.timetable.start() {
         // Cut to whole seconds if the recurrence has a schedule.
         Start::Anchor(cut) => cut,
         Start::Given(_) => anchor,
     });
-    (anchor, Some(timetable.sentence()))
+    (anchor, Some(schedule.sentence()))
 }
 
 /// Since when a job has its state and its timing.

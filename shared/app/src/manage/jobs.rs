@@ -7,6 +7,7 @@ use domain::document::{
     JOB, JobDocument, accept, add_time_zone, canonical_names, has_withheld, keep_extensions,
     lacks_extensions, load, merge_patch, names_time_zone, withhold,
 };
+use domain::earlier_timing::EarlierTiming;
 use domain::extensions::EXTENSIONS;
 use domain::job::{JobCounters, JobDefinition, JobState, Switch};
 use domain::name::Name;
@@ -24,10 +25,10 @@ use ports::store::{
 };
 use serde_json::{Value, json};
 
-use super::describe::Facts;
+use super::describe::{Facts, stored_schedule};
 use super::secrets::{SealedDocument, authenticates, keep_secrets, open_certificates};
 use super::{Etag, JobStatus, JobView, Manage, retry_on_stale};
-use crate::definition::{shown_definition, unreadable, whole_document};
+use crate::definition::{definition, shown_definition, unreadable, whole_document};
 use crate::error::AppError;
 use crate::fire::attempt_message;
 
@@ -215,8 +216,7 @@ impl Manage {
         job: &JobRecord,
     ) -> Result<JobDefinition, AppError> {
         let sealer = self.ports.sealer.as_ref();
-        let whole = whole_document(sealer, &job.uid, &job.document, job.sealed.as_deref()).await?;
-        load(&whole).map_err(unreadable(job.name.as_str()))
+        definition(sealer, &job.uid, &job.document, job.sealed.as_deref()).await
     }
 
     /// The job that the body of a PUT describes.
@@ -296,7 +296,16 @@ impl Manage {
         let timer = timer(&wanted, timing, &schedule, JobCounters::default());
         let (name, expires_at) = (name.clone(), expires_at(&timer, now));
         let entry = self.job_entry(&name, None, Some(&shown), sealed.is_some());
-        let job = JobRecord { uid, name, document: shown, sealed, version: 1, expires_at, timer };
+        let job = JobRecord {
+            uid,
+            name,
+            document: shown,
+            sealed,
+            version: 1,
+            expires_at,
+            earlier: Vec::new(),
+            timer,
+        };
         let save = SaveJob { collection, job: &job, timer_changes: true, entry: Some(&entry) };
         match self.ports.jobs.create(save, limits.jobs_max(), now).await? {
             Saved::Kept => {
@@ -342,7 +351,12 @@ impl Manage {
             && (before.action != wanted.action || before.signing() != wanted.signing());
         let entry = self.job_entry(&old.name, Some(&old.document), Some(&shown), writes_secrets);
         let expires_at = expires_at(&timer, now);
-        let job = JobRecord { document: shown, sealed, expires_at, timer, ..old };
+        let earlier = if timer_changes {
+            EarlierTiming::ending(&old.timer.timing, old.timer.timetable).after(old.earlier)
+        } else {
+            old.earlier
+        };
+        let job = JobRecord { document: shown, sealed, expires_at, earlier, timer, ..old };
         let save = SaveJob { collection, job: &job, timer_changes, entry: Some(&entry) };
         match self.ports.jobs.replace(save).await? {
             Saved::Kept => {
@@ -523,7 +537,8 @@ pub(super) fn allowed_schedule(
     now: DateTime<Utc>,
 ) -> Result<Schedule, Refusal> {
     let schedule = timing.schedule(wanted, uid, now)?;
-    limits.check_gap(schedule.smallest_gap())?;
+    limits.check_gap(schedule.timetable.smallest_gap())?;
+    limits.check_gap_with_extra_dates(schedule.smallest_gap())?;
     schedule.policies.check(schedule.smallest_gap())?;
     Ok(schedule)
 }
@@ -531,8 +546,7 @@ pub(super) fn allowed_schedule(
 /// The timer of a job whose timing stays, with the policies of its new definition.
 fn with_policies(old: &JobRecord, wanted: &JobDefinition) -> Result<TimerRecord, Refusal> {
     let mut timer = old.timer.clone();
-    let stored = timer.timetable.as_deref().and_then(|line| line.parse::<Schedule>().ok());
-    if let Some(schedule) = stored {
+    if let Some(schedule) = stored_schedule(old) {
         let policies = Policies::of(wanted.extensions.as_ref(), &old.uid);
         policies.check(schedule.smallest_gap())?;
         timer.timetable = Some(Schedule { policies, ..schedule }.to_string());
@@ -564,11 +578,22 @@ fn expires_at(timer: &TimerRecord, now: DateTime<Utc>) -> Option<DateTime<Utc>> 
 
 fn message(collection: &CollectionRecord, job: &JobRecord, what: Occurrence) -> QueueMessage {
     let first = Attempt::first(job.timer.timing.generation, what);
-    let schedule = job.timer.timetable.as_deref().map(str::parse::<Schedule>);
+    let schedule = stored_schedule(job);
+    let is_guarded = schedule.as_ref().is_some_and(Schedule::is_guarded);
+    let policies = policies(job, schedule);
+    let (under_policy, takes_turn) = (is_guarded || !policies.is_default(), policies.takes_turns());
+    attempt_message(&job_ref(collection, job), Attempt { under_policy, takes_turn, ..first })
+}
+
+/// The policies of a job: those of the schedule in its timer, or if it is disabled those in its document.
+fn policies(job: &JobRecord, schedule: Option<Schedule>) -> Policies {
+    if job.timer.timetable.is_none() {
+        let shown = shown_definition(job.name.as_str(), &job.document);
+        let extensions = shown.ok().and_then(|definition| definition.extensions);
+        return Policies::of(extensions.as_ref(), &job.uid);
+    }
     // A line that cannot be read is of a newer version, which has to know what else there is.
-    let under_policy =
-        schedule.is_some_and(|it| it.is_ok_and(|schedule| !schedule.policies.is_default()));
-    attempt_message(&job_ref(collection, job), Attempt { under_policy, ..first })
+    schedule.map(|schedule| schedule.policies).unwrap_or_default()
 }
 
 fn job_ref(collection: &CollectionRecord, job: &JobRecord) -> JobRef {

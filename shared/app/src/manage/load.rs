@@ -8,7 +8,7 @@ use domain::schedule::Schedule;
 use ports::store::PageRequest;
 
 use super::Manage;
-use super::ahead::{Ahead, FiringJob, firing};
+use super::ahead::{Ahead, FiringJob};
 use crate::error::AppError;
 
 /// The most timers that are looked at for one answer.
@@ -97,7 +97,7 @@ impl Manage {
             let until = DateTime::<Utc>::MAX_UTC;
             let page = self.ports.browse.timers(shard, until, page).await?;
             looked_at += page.items.len();
-            for job in page.items.into_iter().filter_map(|due| firing(due, &collections)) {
+            for job in self.firing(page.items.into_iter(), &collections).await? {
                 computed += add_load(&job.timetable, bounds, &mut counts);
                 jobs.push(job);
             }

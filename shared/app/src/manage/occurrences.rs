@@ -146,9 +146,7 @@ fn alive_since(
     timer: &TimerRecord,
 ) -> Vec<PastOccurrence> {
     let was_read = |at| cut_at.is_none_or(|cut_at| at >= cut_at);
-    let is_alive =
-        |entry: &HistoryEntry| entry.record.as_ref().is_none_or(|record| record.expires_at() > now);
-    let entries = entries.into_iter().filter(|it| is_alive(it) && was_read(nominal_at(it)));
+    let entries = entries.into_iter().filter(|it| it.is_answered(now) && was_read(nominal_at(it)));
     let mut items = grouped(entries, timer);
     let left_out = left_out.into_iter().filter(|it| it.expires_at() > now && was_read(it.first));
     items.extend(left_out.map(PastOccurrence::LeftOut));

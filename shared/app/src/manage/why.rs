@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record, Role};
+use domain::earlier_timing::HeldTiming;
 use domain::firing::{Outage, Why, WhyFacts, occurrence_before, why};
 use domain::name::Name;
 use domain::refusal::Refusal;
+use domain::tick::TICK;
 use ports::store::{HistoryEntry, ResourceGroup};
 use recurrence::Rule;
 
@@ -30,6 +32,8 @@ pub struct Explanation {
     pub after: Option<DateTime<Utc>>,
     /// The attempts at the occurrence, the oldest first.
     pub attempts: Vec<(Attempt, Option<Record>)>,
+    /// The earlier timing that held at the instant, if there is one and it is known.
+    pub earlier: Option<HeldTiming>,
     /// Since when the job has its state, start and recurrence.
     pub since: DateTime<Utc>,
     /// The outages of sweepers and of workers that the instant fell into.
@@ -58,12 +62,14 @@ impl Manage {
         let found = self.ports.browse.attempts(&job.uid, at).await?;
         let mut attempts: Vec<_> = found
             .into_iter()
-            .filter(|entry| entry.record.as_ref().is_none_or(|it| it.expires_at() > now))
+            .filter(|entry| entry.is_answered(now))
             .map(|HistoryEntry { attempt, record }| (attempt, record))
             .collect();
         attempts.sort_by_key(|(attempt, _)| (attempt.generation, attempt.role, attempt.number));
-        let after = at.checked_add_signed(TimeDelta::nanoseconds(100));
-        let left_out = if timetable.policies.leave_out() {
+        let earlier = HeldTiming::at(at, &job.earlier, timing);
+        let of_then = earlier.as_ref().and_then(|held| held.schedule.as_ref());
+        let after = at.checked_add_signed(TICK);
+        let left_out = if of_then.unwrap_or(&timetable).policies.leave_out() {
             self.ports.browse.left_out(&job.uid, after, LEFT_OUT_READ_MAX).await?
         } else {
             // What an outage cost is known from the outages.
@@ -78,10 +84,12 @@ impl Manage {
             since: timing.since,
             finished_at: finished_at(&job),
             timetable: &timetable,
+            earlier: earlier.as_ref(),
             ends_at: rule.map_err(Refusal::from)?.and_then(|rule| rule.end()),
             collection_on_since: is_on.then_some(collection.on_since),
             attempts: &attempts,
             left_out: &left_out,
+            last_skip: job.timer.counters.last_skip,
             retries: definition.retries(
                 Role::Main,
                 collection.collection.definition.plan,
@@ -94,13 +102,21 @@ impl Manage {
         let around = outages.filter(|outage| (outage.from..=outage.until).contains(&at)).copied();
         // Sweepers and workers are often away together.
         let outages: BTreeMap<_, _> = around.map(|it| ((it.from, it.until), it)).collect();
+        let why = why(&facts);
         Ok(Explanation {
-            why: why(&facts),
-            before: occurrence_before(&timetable, at),
-            after: timetable.after(at),
+            why,
+            before: occurrence_before(of_then.unwrap_or(&timetable), at),
+            after: after_in(earlier.as_ref(), at).or_else(|| timetable.after(at)),
+            earlier,
             outages: outages.into_values().collect(),
             since: since(&job),
             attempts,
         })
     }
+}
+
+/// The next occurrence of an earlier timing, while it held.
+fn after_in(held: Option<&HeldTiming>, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let HeldTiming { until, schedule, .. } = held?;
+    schedule.as_ref()?.after(at).filter(|next| next < until)
 }

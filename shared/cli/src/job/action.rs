@@ -143,7 +143,7 @@ impl ActionArgs {
             policy.insert("retryCount".to_owned(), count.into());
         }
         if let Some(every) = &self.retry_every {
-            policy.insert("retryInterval".to_owned(), retry_span("--retry-every", every)?);
+            policy.insert("retryInterval".to_owned(), written_span("--retry-every", every)?);
         }
         if policy.is_empty() {
             return Ok(None);
@@ -158,7 +158,7 @@ impl ActionArgs {
 }
 
 /// A span as a job document has it.
-pub(super) fn retry_span(option: &str, text: &str) -> Result<Value> {
+pub(super) fn written_span(option: &str, text: &str) -> Result<Value> {
     let span = instant::span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
         Failure::refused(format!("{option} '{text}' is not a span; write it like 30s, 5m or 1h"))
     })?;

@@ -1,12 +1,11 @@
 //! `job resume` and `job redrive`: what is done after failures.
 
 use clap::Args;
-use recurrence::format_instant;
 
 use super::create::say_next;
+use super::why::instant_of;
 use crate::failure::Result;
-use crate::instant;
-use crate::work::{Work, zone_of};
+use crate::work::Work;
 
 /// The arguments of `job resume`.
 #[derive(Debug, Args)]
@@ -39,9 +38,8 @@ pub(crate) struct RedriveArgs {
 
 pub(super) async fn redrive(work: &Work, args: &RedriveArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let zone = zone_of(&work.client().job(&path).await?.value.properties);
-    let at = instant::parse(&args.at, zone, work.now())?;
-    let answer = work.client().redrive_occurrence(&path, &format_instant(at)).await?;
+    let (at, zone) = instant_of(work, &path, &args.at).await?;
+    let answer = work.client().redrive_occurrence(&path, &at).await?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }

@@ -3,10 +3,11 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use super::action::retry_span;
+use super::action::written_span;
+use super::policy::{EXTENSIONS, object_in};
 use crate::failure::{Failure, Result};
 
-/// The heading of these options in `--help`: that of the other retry options.
+/// The heading of these options in `--help`, which the other retry options have, too.
 const HEADING: &str = "What it calls";
 
 /// How the pauses between retries change.
@@ -48,25 +49,7 @@ impl BackoffArgs {
         if retry.is_empty() {
             return Ok(());
         }
-        let object = |value: &mut Value| match value {
-            Value::Object(_) => Ok(()),
-            Value::Null => {
-                *value = json!({});
-                Ok(())
-            }
-            _ => Err(Failure::refused(
-                "'minutehand' and 'minutehand.retry' of the file must be objects",
-            )),
-        };
-        let extensions = properties.entry("minutehand").or_insert_with(|| json!({}));
-        object(extensions)?;
-        if let Value::Object(extensions) = extensions {
-            let stored = extensions.entry("retry").or_insert_with(|| json!({}));
-            object(stored)?;
-            if let Value::Object(stored) = stored {
-                stored.extend(retry);
-            }
-        }
+        object_in(object_in(properties, EXTENSIONS)?, "retry")?.extend(retry);
         Ok(())
     }
 
@@ -95,16 +78,16 @@ impl BackoffArgs {
             set("factor", json!(factor));
         }
         if let Some(max) = retry_max {
-            set("maxInterval", retry_span("--retry-max", max)?);
+            set("maxInterval", written_span("--retry-max", max)?);
         }
         if *retry_jitter {
             set("jitter", "full".into());
         }
         if let Some(span) = retry_for {
-            set("maxElapsed", retry_span("--retry-for", span)?);
+            set("maxElapsed", written_span("--retry-for", span)?);
         }
         if let Some(max) = retry_after_max {
-            let max = retry_span("--retry-after-max", max)?;
+            let max = written_span("--retry-after-max", max)?;
             let is_none = max == "PT0S";
             set("retryAfter", if is_none { json!({"honour": false}) } else { json!({"max": max}) });
         }
@@ -183,7 +166,7 @@ mod tests {
         assert!(span.contains("--retry-for 'soon'") && span.contains("30s, 5m or 1h"), "{span}");
         let args = BackoffArgs { retry_jitter: true, ..BackoffArgs::default() };
         let message = put(&args, json!({"minutehand": {"retry": 3}})).unwrap_err().message;
-        assert!(message.contains("must be objects"), "{message}");
+        assert!(message.starts_with("'retry' of the file must be an object"), "{message}");
     }
 
     #[test]

@@ -10,21 +10,26 @@ use serde_json::{Map, Value, json};
 use super::action::ActionArgs;
 use super::backoff::BackoffArgs;
 use super::policy::PolicyArgs;
+use super::questions;
 use super::schedule::{ScheduleArgs, timetable};
 use crate::failure::{FAILED, Failure, NOT_ALLOWED, NOT_FOUND, Result};
 use crate::input;
 use crate::masked::masked;
+use crate::output::ask;
+use crate::output::times::capitalized;
 use crate::work::{Work, is_collection_missing, no_collection, zone_of, zone_of_collection};
 
 /// The arguments of `job create`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct CreateArgs {
     /// Name of the job, or COLLECTION/JOB
-    name: String,
+    #[arg(required_unless_present = "interactive")]
+    pub(super) name: Option<String>,
     #[command(flatten)]
-    schedule: ScheduleArgs,
+    pub(super) schedule: ScheduleArgs,
     #[command(flatten)]
-    action: ActionArgs,
+    pub(super) action: ActionArgs,
     #[command(flatten)]
     backoff: BackoffArgs,
     #[command(flatten)]
@@ -32,19 +37,32 @@ pub(crate) struct CreateArgs {
     /// File with the job or its properties as JSON; - reads standard input. Options override it
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
+    /// Ask for what the options do not say
+    #[arg(long, short, conflicts_with = "file")]
+    interactive: bool,
     /// Create it switched off
     #[arg(long)]
-    disabled: bool,
+    pub(super) disabled: bool,
     /// Replace an existing job of this name
     #[arg(long)]
-    replace: bool,
+    pub(super) replace: bool,
     /// Say what would be created, and do nothing
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(super) async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
-    let path = work.defaults().job(&args.name)?;
+    if args.interactive {
+        let args = questions::ask(work, args)?;
+        make(work, &args).await?;
+        work.screen.hint(&format!("without questions: {}", questions::command(&args)));
+        return Ok(());
+    }
+    make(work, args).await
+}
+
+async fn make(work: &Work, args: &CreateArgs) -> Result<()> {
+    let path = work.defaults().job(args.name.as_deref().unwrap_or_default())?;
     let jobs = jobs(work, args, &path).await?;
     if jobs.len() > 1 {
         work.screen.note(
@@ -55,6 +73,13 @@ pub(super) async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
     // All are read before the first is made.
     let timetables = jobs.iter().map(|(_, properties)| timetable(properties, work.now()));
     let timetables = timetables.collect::<Result<Vec<_>>>()?;
+    if args.interactive && !args.dry_run {
+        for timetable in &timetables {
+            work.screen.note(&capitalized(&timetable.sentence()));
+            work.screen.note(&first(work, timetable, "first fires"));
+        }
+        ask::agree("Create it?")?;
+    }
     for ((path, properties), timetable) in jobs.iter().zip(&timetables) {
         let document = json!({ "properties": properties });
         if args.dry_run {
@@ -184,14 +209,16 @@ fn preview(work: &Work, path: &JobPath, document: &Value, timetable: &Timetable)
     }
     let name = work.defaults().short_job(path);
     work.screen.line(&format!("would create {name}: {}", timetable.sentence()))?;
+    work.screen.line(&first(work, timetable, "would first fire"))
+}
+
+/// When a job that is created now fires first.
+fn first(work: &Work, timetable: &Timetable, fires: &str) -> String {
     let times = work.times(timetable.zone().copied());
-    let first = match timetable.at_or_after(work.now()) {
-        Some(at) => {
-            format!("would first fire {}, {}", times.at(at), times.away(&format_instant(at)))
-        }
-        None => "would never fire".to_owned(),
-    };
-    work.screen.line(&first)
+    match timetable.at_or_after(work.now()) {
+        Some(at) => format!("{fires} {}, {}", times.at(at), times.away(&format_instant(at))),
+        None => "never fires".to_owned(),
+    }
 }
 
 /// Creates a job that must not exist yet, and the default collection if that is missing.
@@ -253,7 +280,9 @@ pub(super) fn say_next(work: &Work, job: &Description, fires: &str) -> Result<()
     match &job.next {
         Some(next) => {
             let times = work.times(zone_of(&job.properties));
-            let (at, away) = (times.written(next), times.away(next));
+            let starts_at = job.next_starts_at.as_deref();
+            let (at, away) =
+                (times.with_start(next, starts_at), times.away(starts_at.unwrap_or(next)));
             work.screen.line(&format!("{fires} {at}, {away}"))?;
         }
         None => {

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use client::JobPath;
+use serde_json::json;
 
 use crate::failure::{Failure, Result};
 use crate::output::progress::Progress;
@@ -72,10 +73,14 @@ where
     F: Future<Output = Result<String>>,
 {
     let mut failed: Option<Failure> = None;
+    let mut done_items = Vec::new();
     let progress = Progress::new(&work.screen, doing, jobs.len());
     for job in jobs {
         let name = work.defaults().short_job(job);
         match act(job.clone()).await {
+            Ok(done) if work.json.is_some() => {
+                done_items.push(json!({"job": name, "did": done}).to_string());
+            }
             Ok(done) => progress.above(|| work.screen.line(&format!("{name}\t{done}")))?,
             Err(failure) if jobs.len() == 1 => return Err(failure),
             Err(failure) => {
@@ -87,6 +92,9 @@ where
             }
         }
         progress.step();
+    }
+    if let Some(json) = &work.json {
+        json.list(&work.screen, done_items.iter().map(String::as_str))?;
     }
     failed.map_or(Ok(()), Err)
 }

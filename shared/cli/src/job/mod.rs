@@ -18,6 +18,7 @@ mod next;
 pub(crate) mod policy;
 mod run;
 pub(crate) use run::run_and_wait;
+mod questions;
 pub(crate) mod schedule;
 mod set;
 pub(crate) use set::merge_patch;
@@ -48,6 +49,7 @@ Examples:
   minutehand job create ops/ping --every 15m --url http://localhost:8000/
   minutehand job create ops/party --at '2026-12-31 23:59' --once --url https://example.com/
   minutehand job create ops/report -f report.json
+  minutehand job create -i
 
 The job always gets a startTime, so that nothing fires by surprise: an interval begins one interval \
 from now, a time of day is the next one. Without a collection in the name or in the context, the \

@@ -63,8 +63,10 @@ pub(super) async fn next(work: &Work, args: &NextArgs) -> Result<()> {
     for Listed { value, .. } in &coming.items {
         let away = times.away(&value.at);
         let away = away.strip_prefix("in ").unwrap_or(&away).to_owned();
+        let start = times.start(&value.at, value.starts_at.as_deref());
         let note = value.note.as_ref().map(|note| note.text.clone());
-        table.row(vec![times.written(&value.at), away, note.unwrap_or_default()]);
+        let notes: Vec<String> = start.into_iter().chain(note).collect();
+        table.row(vec![times.written(&value.at), away, notes.join("; ")]);
     }
     if table.is_empty() {
         return work.screen.line("nothing follows");

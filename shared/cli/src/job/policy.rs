@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::action::written_span;
 use crate::failure::{Failure, Result};
-use crate::{input, instant};
+use crate::input;
+use crate::output::{count, plural};
 
 const HEADING: &str = "Policies";
 /// The property that holds the extensions.
-const EXTENSIONS: &str = "minutehand";
+pub(super) const EXTENSIONS: &str = "minutehand";
 
 /// The options that set policies.
 #[derive(Debug, Clone, Default, Args)]
@@ -24,6 +26,16 @@ pub(crate) struct PolicyArgs {
     /// Spread starts over this time after each instant: 30s, 10m
     #[arg(long, value_name = "SPAN", help_heading = HEADING)]
     pub(crate) jitter: Option<String>,
+    /// Do not run on this date, or from the first to the last one: 2027-12-24, 2027-12-27/2028-01-02;
+    /// several with commas, or the option again
+    #[arg(long, value_name = "DATE", value_delimiter = ',', help_heading = HEADING)]
+    pub(crate) exclude_date: Vec<String>,
+    /// Also run then, by the clock of the zone: 2027-12-23T18:00; several as above
+    #[arg(long, value_name = "DATE", value_delimiter = ',', help_heading = HEADING)]
+    pub(crate) extra_date: Vec<String>,
+    /// What comes while an attempt runs: allow, or skip to leave it out [default: allow]
+    #[arg(long, value_name = "WHAT", help_heading = HEADING)]
+    pub(crate) overlap: Option<String>,
     /// File with the secret that signs the requests (whsec_…), or two, one a line; - reads standard input
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub(crate) sign: Option<PathBuf>,
@@ -41,10 +53,20 @@ impl PolicyArgs {
             policies.insert("catchUp".to_owned(), read_catch_up(text)?);
         }
         if let Some(text) = &self.max_lateness {
-            policies.insert("maxLateness".to_owned(), span("--max-lateness", text)?);
+            policies.insert("maxLateness".to_owned(), written_span("--max-lateness", text)?);
         }
         if let Some(text) = &self.jitter {
-            policies.insert("jitter".to_owned(), json!({ "window": span("--jitter", text)? }));
+            policies
+                .insert("jitter".to_owned(), json!({ "window": written_span("--jitter", text)? }));
+        }
+        if !self.exclude_date.is_empty() {
+            policies.insert("exclude".to_owned(), json!({"dates": self.exclude_date}));
+        }
+        if !self.extra_date.is_empty() {
+            policies.insert("extraDates".to_owned(), json!(self.extra_date));
+        }
+        if let Some(text) = &self.overlap {
+            policies.insert("overlap".to_owned(), json!({ "policy": read_overlap(text)? }));
         }
         if let Some(file) = &self.sign {
             policies.insert("sign".to_owned(), json!({"secrets": secrets(file)?}));
@@ -55,13 +77,28 @@ impl PolicyArgs {
         if policies.is_empty() {
             return Ok(());
         }
-        let extensions = properties.entry(EXTENSIONS).or_insert_with(|| json!({}));
-        match extensions {
-            Value::Object(extensions) => extensions.extend(policies),
-            other => *other = policies.into(),
-        }
+        object_in(properties, EXTENSIONS)?.extend(policies);
         Ok(())
     }
+}
+
+/// An object of a file that options add to; a new one if the file has none. An option must not replace
+/// anything else that the file says there.
+pub(super) fn object_in<'a>(
+    parent: &'a mut Map<String, Value>,
+    name: &str,
+) -> Result<&'a mut Map<String, Value>> {
+    let value = parent.entry(name).or_insert(Value::Null);
+    if value.is_null() {
+        *value = json!({});
+    }
+    let wrong = || {
+        Failure::refused(format!(
+            "'{name}' of the file must be an object, because options add to it; write an object there, \
+             or leave it out"
+        ))
+    };
+    value.as_object_mut().ok_or_else(wrong)
 }
 
 /// The secrets in a file, one a line.
@@ -73,6 +110,13 @@ pub(crate) fn secrets(file: &Path) -> Result<Vec<String>> {
         return Err(Failure::refused(format!("{} has no secret", file.display())));
     }
     Ok(secrets)
+}
+
+fn read_overlap(text: &str) -> Result<&str> {
+    match text {
+        "allow" | "skip" => Ok(text),
+        _ => Err(Failure::refused(format!("--overlap '{text}' is unknown; write allow or skip"))),
+    }
 }
 
 fn read_catch_up(text: &str) -> Result<Value> {
@@ -94,15 +138,21 @@ fn read_catch_up(text: &str) -> Result<Value> {
     })
 }
 
-fn span(option: &str, text: &str) -> Result<Value> {
-    let span = instant::span_of(&text.to_ascii_lowercase()).ok_or_else(|| {
-        Failure::refused(format!("{option} '{text}' is not a span; write it like 30s, 5m or 1h"))
-    })?;
-    Ok(format!("PT{}S", span.num_seconds()).into())
+/// The lines of `job show` on the policies of a job, each with its title; empty if it has none.
+pub(super) fn titled(extensions: &Value) -> Vec<(&'static str, String)> {
+    let mut lines: Vec<_> =
+        in_words(extensions).into_iter().map(|words| ("policy", words)).collect();
+    if let Some(after) = extensions.pointer("/pauseOnFailure/after").and_then(Value::as_u64) {
+        lines.push(("pauses", format!("after {} in a row", count(after, "failure"))));
+    }
+    if let Some(secrets) = extensions.pointer("/sign/secrets").and_then(Value::as_array) {
+        lines.push(("signs", format!("its requests, with {}", plural(secrets.len(), "secret"))));
+    }
+    lines
 }
 
-/// The policies of a job in words; empty if it has none.
-pub(super) fn in_words(extensions: &Value) -> Vec<String> {
+/// The policies that decide when and whether a job runs, in words.
+fn in_words(extensions: &Value) -> Vec<String> {
     let text = |pointer: &str| extensions.pointer(pointer).and_then(Value::as_str);
     let number = |pointer: &str| extensions.pointer(pointer).and_then(Value::as_u64);
     let mut words = Vec::new();
@@ -123,7 +173,31 @@ pub(super) fn in_words(extensions: &Value) -> Vec<String> {
     if let Some(window) = text("/jitter/window") {
         words.push(format!("starts within {window} after its time"));
     }
+    if let Some(dates) = dates(extensions.pointer("/exclude/dates")) {
+        words.push(format!("not on {dates}"));
+    }
+    if let Some(dates) = dates(extensions.get("extraDates")) {
+        words.push(format!("also at {dates}"));
+    }
+    if text("/overlap/policy") == Some("skip") {
+        words.push("leaves out what comes while another attempt runs".to_owned());
+    }
     words
+}
+
+/// The most dates that are told one by one.
+const DATES_TOLD_MAX: usize = 6;
+
+/// A list of dates in words; `None` if there are none.
+fn dates(list: Option<&Value>) -> Option<String> {
+    let dates: Vec<&str> = list?.as_array()?.iter().filter_map(Value::as_str).collect();
+    let told = dates.iter().take(DATES_TOLD_MAX).map(|date| date.replace('/', " to "));
+    let told = told.collect::<Vec<_>>().join(", ");
+    Some(match dates.len().checked_sub(DATES_TOLD_MAX) {
+        Some(more) if more > 0 => format!("{told} and {more} more"),
+        _ if told.is_empty() => return None,
+        _ => told,
+    })
 }
 
 #[cfg(test)]
@@ -167,12 +241,29 @@ mod tests {
             catch_up: Some("all:20".to_owned()),
             max_lateness: Some("5m".to_owned()),
             jitter: Some("90s".to_owned()),
+            exclude_date: vec!["2027-12-24".to_owned(), "2027-12-27/2028-01-02".to_owned()],
+            extra_date: vec!["2027-12-23T18:00".to_owned()],
+            overlap: Some("skip".to_owned()),
             ..PolicyArgs::default()
         };
         let before = json!({"minutehand": {"retry": {}, "maxLateness": "PT1S"}});
         let after = json!({"minutehand": {"retry": {}, "maxLateness": "PT300S",
-            "catchUp": {"policy": "all", "max": 20}, "jitter": {"window": "PT90S"}}});
+            "catchUp": {"policy": "all", "max": 20}, "jitter": {"window": "PT90S"},
+            "overlap": {"policy": "skip"},
+            "exclude": {"dates": ["2027-12-24", "2027-12-27/2028-01-02"]},
+            "extraDates": ["2027-12-23T18:00"]}});
         assert_eq!(put(&args, before).unwrap(), after);
+    }
+
+    #[test]
+    fn what_a_file_says_is_never_replaced_by_something_else() {
+        let args = given(|args| args.jitter = Some("90s".to_owned()));
+        let jitter = json!({"minutehand": {"jitter": {"window": "PT90S"}}});
+        assert_eq!(put(&args, json!({"minutehand": null})).unwrap(), jitter);
+        for wrong in [json!("x"), json!([]), json!(3)] {
+            let message = put(&args, json!({"minutehand": wrong})).unwrap_err().message;
+            assert!(message.starts_with("'minutehand' of the file must be an object"), "{message}");
+        }
     }
 
     #[test]
@@ -182,6 +273,7 @@ mod tests {
             (given(|args| args.catch_up = Some("none:3".to_owned())), "last, none, all, or all:20"),
             (given(|args| args.max_lateness = Some("soon".to_owned())), "30s, 5m or 1h"),
             (given(|args| args.jitter = Some("x".to_owned())), "--jitter 'x' is not a span"),
+            (given(|args| args.overlap = Some("buffer".to_owned())), "write allow or skip"),
         ] {
             let message = put(&args, json!({})).unwrap_err().message;
             assert!(message.contains(expected), "{message}");
@@ -191,15 +283,26 @@ mod tests {
     #[test]
     fn policies_are_told_in_words() {
         let extensions = json!({"catchUp": {"policy": "all", "max": 20}, "maxLateness": "00:05:00",
-            "jitter": {"window": "00:10:00"}});
+            "jitter": {"window": "00:10:00"}, "overlap": {"policy": "skip"}});
         assert_eq!(
             in_words(&extensions),
             [
                 "after an outage: makes up for at most 20, not older than 1.00:00:00",
                 "leaves out what would start more than 00:05:00 late",
                 "starts within 00:10:00 after its time",
+                "leaves out what comes while another attempt runs",
             ]
         );
         assert_eq!(in_words(&json!({"catchUp": {"policy": "last"}})), [""; 0]);
+        let days: Vec<_> = (1..9).map(|day| format!("2027-01-0{day}")).collect();
+        assert_eq!(
+            in_words(&json!({"exclude": {"dates": days}, "extraDates": ["2027-12-23T18:00"]})),
+            [
+                "not on 2027-01-01, 2027-01-02, 2027-01-03, 2027-01-04, 2027-01-05, 2027-01-06 and 2 \
+                 more",
+                "also at 2027-12-23T18:00",
+            ]
+        );
+        assert_eq!(in_words(&json!({"exclude": {"dates": []}, "extraDates": []})), [""; 0]);
     }
 }

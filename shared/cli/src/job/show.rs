@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::backoff;
 use super::list::state;
-use super::policy;
+use super::policy::{self, EXTENSIONS};
 use crate::failure::Result;
+use crate::output::count;
 use crate::output::marks::marks;
-use crate::output::plural;
 use crate::output::table::harmless;
 use crate::output::times::{Times, capitalized};
 use crate::work::{Work, zone_of};
@@ -64,7 +64,11 @@ fn page(
         line("skipped", &skipped(skip, &times));
     }
     match &job.next {
-        Some(next) => line("next", &format!("{}, {}", times.written(next), times.away(next))),
+        Some(next) => {
+            let starts_at = job.next_starts_at.as_deref();
+            let away = times.away(starts_at.unwrap_or(next));
+            line("next", &format!("{}, {away}", times.with_start(next, starts_at)));
+        }
         None => {
             for why in &job.not_firing {
                 line("next", &format!("never: {}", why.message));
@@ -75,28 +79,19 @@ fn page(
         line("calls", &calls(action));
         line("retries", &retries(action));
     }
-    if let Some(retry) = job.properties.get("minutehand").and_then(|it| it.get("retry")) {
-        for words in backoff::in_words(retry) {
+    if let Some(extensions) = job.properties.get(EXTENSIONS) {
+        for words in extensions.get("retry").map(backoff::in_words).into_iter().flatten() {
             line("", &words);
         }
-    }
-    if let Some(extensions) = job.properties.get("minutehand") {
-        for words in policy::in_words(extensions) {
-            line("policy", &words);
+        for (title, words) in policy::titled(extensions) {
+            line(title, &words);
         }
-    }
-    for (title, text) in policies(&job.properties) {
-        line(title, &text);
     }
     if let Some(last) = last {
         line("last said", &said(work, last, &times));
     }
-    lines.push(String::new());
-    lines.join("\n")
-}
-
-fn count(number: u64, thing: &str) -> String {
-    plural(usize::try_from(number).unwrap_or(usize::MAX), thing)
+    let lines: Vec<String> = lines.iter().map(|line| work.screen.cut(line)).collect();
+    lines.join("\n") + "\n"
 }
 
 fn counters(job: &Description) -> String {
@@ -116,6 +111,7 @@ fn skipped(skip: &SkippedLast, times: &Times) -> String {
         "collectionOff" => "its collection was off",
         "overtaken" => "it fell into a time in which nothing worked",
         "tooLate" => "it would have started later than the job allows",
+        "overlap" => "another attempt was running or waited",
         other => other,
     };
     let from = times.written(&skip.from);
@@ -157,20 +153,6 @@ fn calls(action: &Value) -> String {
         kind => format!("  with {kind} {}", text("/request/authentication/username")),
     };
     harmless(format!("{target}{user}").trim_end())
-}
-
-/// The policies of a job, in words.
-fn policies(properties: &Map<String, Value>) -> Vec<(&'static str, String)> {
-    let policy = |pointer: &str| properties.get("minutehand")?.pointer(pointer);
-    let mut lines = Vec::new();
-    if let Some(after) = policy("/pauseOnFailure/after").and_then(Value::as_u64) {
-        let failures = count(after, "failure");
-        lines.push(("pauses", format!("after {failures} in a row")));
-    }
-    if let Some(secrets) = policy("/sign/secrets").and_then(Value::as_array) {
-        lines.push(("signs", format!("its requests, with {}", plural(secrets.len(), "secret"))));
-    }
-    lines
 }
 
 fn retries(action: &Value) -> String {

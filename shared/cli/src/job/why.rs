@@ -1,7 +1,9 @@
 //! `job why`: what became of an occurrence.
 
 use clap::Args;
+use client::JobPath;
 use recurrence::format_instant;
+use recurrence::zone::Zone;
 
 use crate::failure::Result;
 use crate::instant;
@@ -18,11 +20,21 @@ pub(crate) struct WhyArgs {
     at: String,
 }
 
+/// An instant as a person typed it, read on the clock of the job's zone; and that zone.
+pub(super) async fn instant_of(
+    work: &Work,
+    path: &JobPath,
+    text: &str,
+) -> Result<(String, Option<Zone>)> {
+    let zone = zone_of(&work.client().job(path).await?.value.properties);
+    let at = instant::parse(text, zone, work.now())?;
+    Ok((format_instant(at), zone))
+}
+
 pub(super) async fn why(work: &Work, args: &WhyArgs) -> Result<()> {
     let path = work.defaults().job(&args.name)?;
-    let zone = zone_of(&work.client().job(&path).await?.value.properties);
-    let at = instant::parse(&args.at, zone, work.now())?;
-    let answer = work.client().why(&path, &format_instant(at)).await?;
+    let (at, zone) = instant_of(work, &path, &args.at).await?;
+    let answer = work.client().why(&path, &at).await?;
     if let Some(json) = &work.json {
         return json.document(&work.screen, &answer.text);
     }

@@ -1,6 +1,6 @@
 //! Questions to a person.
 
-use dialoguer::{Confirm, Password};
+use dialoguer::{Confirm, Input, Password, Select};
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED, Result};
@@ -19,6 +19,50 @@ pub(crate) fn confirm(screen: &Screen, question: &str, yes: bool) -> Result<()> 
         Ok(false) => Err(Failure::new(INTERRUPTED, "nothing was changed")),
         Err(error) => Err(interrupted(&error)),
     }
+}
+
+/// Asks whether to do something that can be undone.
+pub(crate) fn agree(question: &str) -> Result<()> {
+    match Confirm::new().with_prompt(question).default(true).interact() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::new(INTERRUPTED, "nothing was changed")),
+        Err(error) => Err(interrupted(&error)),
+    }
+}
+
+/// Refuses to ask without a terminal.
+pub(crate) fn needs_terminal(screen: &Screen, otherwise: &str) -> Result<()> {
+    if screen.asks {
+        return Ok(());
+    }
+    Err(Failure::refused(format!("there is no terminal to ask questions: {otherwise}")))
+}
+
+/// Asks for a text until it is right. An empty answer is the default.
+pub(crate) fn text(
+    prompt: &str,
+    default: Option<&str>,
+    check: impl Fn(&str) -> Result<()>,
+) -> Result<String> {
+    let says = |failure: Failure| match failure.hint {
+        Some(hint) => format!("{}; {hint}", failure.message),
+        None => failure.message,
+    };
+    let mut input = Input::new()
+        .with_prompt(prompt)
+        .allow_empty(default == Some(""))
+        .validate_with(|text: &String| check(text.trim()).map_err(says));
+    if let Some(default) = default.filter(|default| !default.is_empty()) {
+        input = input.default(default.to_owned());
+    }
+    let text: String = input.interact_text().map_err(|error| interrupted(&error))?;
+    Ok(text.trim().to_owned())
+}
+
+/// Asks for one of several; the first is the default.
+pub(crate) fn choice(prompt: &str, among: &[&str]) -> Result<usize> {
+    let select = Select::new().with_prompt(prompt).items(among).default(0);
+    select.interact().map_err(|error| interrupted(&error))
 }
 
 /// Asks for a secret, which is not shown.

@@ -30,6 +30,26 @@ impl Times {
         format!("{} {offset}", local.format(&format!("{date} {time}")))
     }
 
+    /// An instant, and when it starts if jitter delays it: `09:00 UTC, starts at 09:00:17 UTC`.
+    pub(crate) fn with_start(&self, instant: &str, start: Option<&str>) -> String {
+        let at = self.written(instant);
+        match self.start(instant, start) {
+            Some(start) => format!("{at}, {start} by its jitter"),
+            None => at,
+        }
+    }
+
+    /// When an occurrence starts, if jitter delays it; with the date if that is another one.
+    pub(crate) fn start(&self, instant: &str, start: Option<&str>) -> Option<String> {
+        let start = start.and_then(read)?;
+        let date = |at| local(self.zone, at).0.date();
+        if read(instant).is_some_and(|at| date(at) == date(start)) {
+            let (local, _) = local(self.zone, start);
+            return Some(format!("starts at {}", local.format("%H:%M:%S")));
+        }
+        Some(format!("starts {}", self.at(start)))
+    }
+
     /// How far away an instant that the server wrote is: `in 3 h 2 min`, or `5 s ago`.
     pub(crate) fn away(&self, instant: &str) -> String {
         read(instant).map_or_else(String::new, |at| away(at - self.now))
@@ -113,6 +133,25 @@ mod tests {
             (None, "soon", "soon"),
         ] {
             assert_eq!(times(zone).written(instant), text);
+        }
+    }
+
+    #[test]
+    fn a_start_that_jitter_delays_is_told() {
+        let times = times(Some("America/New_York"));
+        let at = "2026-11-22T14:30:00Z";
+        for (start, text) in [
+            (None, "Sun 22 Nov 09:30 -05:00"),
+            (
+                Some("2026-11-22T14:31:07Z"),
+                "Sun 22 Nov 09:30 -05:00, starts at 09:31:07 by its jitter",
+            ),
+            (
+                Some("2026-11-23T05:00:01Z"),
+                "Sun 22 Nov 09:30 -05:00, starts Mon 23 Nov 00:00:01 -05:00 by its jitter",
+            ),
+        ] {
+            assert_eq!(times.with_start(at, start), text);
         }
     }
 

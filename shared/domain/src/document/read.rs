@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::action::MainAction;
 use crate::attempt::Role;
 use crate::collection::{CollectionDefinition, CollectionState};
+use crate::dates::check_dates;
 use crate::extensions::{CollectionExtensions, EXTENSIONS, JobExtensions};
 use crate::job::{JobDefinition, JobState, Switch};
 use crate::json::{Fields, Reading};
@@ -30,9 +31,11 @@ pub fn accept(body: &Value, plan: Plan) -> Result<JobDefinition, Refusal> {
     })?;
     let job = read_job(properties, reading)?;
     // The parts of a recurrence must fit together. Whether it ever occurs depends on its start.
-    if let Some(recurrence) = &job.recurrence {
-        Rule::canonical(recurrence)?.check_start(job.start_time)?;
+    let rule = job.recurrence.as_ref().map(Rule::canonical).transpose()?;
+    if let Some(rule) = &rule {
+        rule.check_start(job.start_time)?;
     }
+    check_dates(job.extensions.as_ref(), rule.as_ref(), job.start_time)?;
     let has_backoff = job.extensions.as_ref().is_some_and(|it| it.retry.is_some());
     let has_retries = |role| job.retries(role, plan, "").count > 0;
     if has_backoff && !has_retries(Role::Main) && !has_retries(Role::Error) {

@@ -17,6 +17,7 @@ use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
 use crate::job::JobState;
 use crate::retry::Retries;
 use crate::schedule::Schedule;
+use crate::tick::LAST_SECOND;
 
 /// What the check must know of a job whose last occurrence is dispatched.
 #[derive(Debug)]
@@ -71,9 +72,6 @@ struct Bounds {
     /// The history before this time has expired.
     expired: DateTime<Utc>,
 }
-
-/// The last second of the calendar.
-const LAST_SECOND: i64 = 253_402_300_799;
 
 /// The last occurrence of a job that is checked, all of whose occurrences are dispatched. It may be in
 /// the future: some are dispatched ahead, and a clock may be set back after that.

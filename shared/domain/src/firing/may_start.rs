@@ -52,17 +52,20 @@ pub enum SkipReason {
     Overtaken,
     /// The occurrence would start later than the job allows.
     TooLate,
+    /// Another attempt of the job was running, or waited before it.
+    Overlap,
 }
 
 impl SkipReason {
     /// Every reason.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Gone,
         Self::CollectionOff,
         Self::TimingChanged,
         Self::NotEnabled,
         Self::Overtaken,
         Self::TooLate,
+        Self::Overlap,
     ];
 
     /// Its name in answers.
@@ -75,6 +78,7 @@ impl SkipReason {
             Self::NotEnabled => "notEnabled",
             Self::Overtaken => "overtaken",
             Self::TooLate => "tooLate",
+            Self::Overlap => "overlap",
         }
     }
 
@@ -88,6 +92,7 @@ impl SkipReason {
             Self::NotEnabled => 3,
             Self::Overtaken => 4,
             Self::TooLate => 5,
+            Self::Overlap => 6,
         }
     }
 
@@ -101,7 +106,7 @@ impl SkipReason {
     #[must_use]
     pub const fn is_skip(self) -> bool {
         match self {
-            Self::CollectionOff | Self::Overtaken | Self::TooLate => true,
+            Self::CollectionOff | Self::Overtaken | Self::TooLate | Self::Overlap => true,
             Self::Gone | Self::TimingChanged | Self::NotEnabled => false,
         }
     }
@@ -118,6 +123,9 @@ impl fmt::Display for SkipReason {
                 "it fell into an outage, and the job's policy does not make up for it"
             }
             Self::TooLate => "it would start later than the job's maxLateness allows",
+            Self::Overlap => {
+                "another attempt of the job runs or waits, and the job lets none overlap"
+            }
         })
     }
 }

@@ -16,6 +16,7 @@ mod outage;
 mod places;
 mod plan;
 mod sent_before;
+mod turn;
 mod why;
 
 pub use finish_check::{
@@ -30,4 +31,8 @@ pub use outage::{Around, LeftOut, LeftOutReason, OUTAGES_MAX, Outage, Pulse, ove
 pub use places::{Place, Places, Share};
 pub use plan::{DispatchPlan, NextLook, Window, latest_until, plan_dispatch};
 pub use sent_before::sent_before;
+pub use turn::{
+    TURN_PAUSE, TurnCheck, TurnHolder, TurnOrder, TurnStep, WAITING_MAX, Waiter, next_turn,
+    takes_turns,
+};
 pub use why::{LATE, Why, WhyFacts, occurrence_before, why};

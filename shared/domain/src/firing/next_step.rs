@@ -86,6 +86,7 @@ pub fn next_step(attempt: &Attempt, record: &Record, policy: FollowPolicy) -> Ne
         due_at: record.ended_at,
         is_long: false,
         sent_late_at: None,
+        takes_turn: false,
         ..attempt.clone()
     };
     match record.then.unwrap_or_else(then) {

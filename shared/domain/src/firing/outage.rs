@@ -14,14 +14,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::limits::Spans;
 use super::plan::latest_until;
-use super::why::occurrence_before;
 use crate::attempt::kept_until;
 use crate::policies::Bounds;
 use crate::schedule::Schedule;
-use crate::tick::{from_ticks, ticks};
+use crate::tick::{TICK, from_ticks, ticks};
 
-/// The finest instants.
-const TICK: TimeDelta = TimeDelta::nanoseconds(100);
 /// The most outages that are remembered.
 pub const OUTAGES_MAX: usize = 20;
 
@@ -97,6 +94,8 @@ pub enum LeftOutReason {
     Outage(Outage),
     /// They would have started later than the job allows.
     TooLate,
+    /// Another attempt of the job was running, or waited before them.
+    Overlap,
 }
 
 impl LeftOutReason {
@@ -106,13 +105,14 @@ impl LeftOutReason {
         match self {
             Self::Outage(_) => "outage",
             Self::TooLate => "tooLate",
+            Self::Overlap => "overlap",
         }
     }
 
     /// The policy of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::TooLate].into_iter().find(|reason| reason.name() == name)
+        [Self::TooLate, Self::Overlap].into_iter().find(|reason| reason.name() == name)
     }
 
     /// The outage, if it was one.
@@ -120,7 +120,7 @@ impl LeftOutReason {
     pub const fn outage(self) -> Option<Outage> {
         match self {
             Self::Outage(outage) => Some(outage),
-            Self::TooLate => None,
+            Self::TooLate | Self::Overlap => None,
         }
     }
 }
@@ -217,7 +217,7 @@ fn made_up_from(
 ) -> Option<DateTime<Utc>> {
     let mut last = latest_until(schedule, first, outage.until)?;
     if schedule.start(last) > outage.until {
-        last = occurrence_before(schedule, last).filter(|before| *before >= first)?;
+        last = latest_until(schedule, first, last - TICK)?;
     }
     let Bounds { window, max } = schedule.policies.catch_up.bounds();
     let end = last + TICK;

@@ -10,6 +10,7 @@ use super::limits::Spans;
 use super::plan::latest_until;
 use crate::attempt::KEPT_FOR;
 use crate::schedule::Schedule;
+use crate::tick::TICK;
 
 /// The most occurrences that are looked up: a plan sends 16, and some of the plan before are looked up
 /// once more.
@@ -24,7 +25,7 @@ pub fn sent_before(
     now: DateTime<Utc>,
     spans: &Spans,
 ) -> Vec<DateTime<Utc>> {
-    let until = (from - TimeDelta::nanoseconds(100)).min(now - spans.stuck);
+    let until = (from - TICK).min(now - spans.stuck);
     let known_since = now.checked_sub_signed(KEPT_FOR - TimeDelta::days(1));
     let known_since = known_since.unwrap_or(DateTime::<Utc>::MIN_UTC);
     let Some(latest) = latest_until(schedule, known_since, until) else { return Vec::new() };

@@ -1,24 +1,34 @@
 //! Why an occurrence did not fire, or that it did.
 //!
 //! The answer is a pure function of what is stored. It looks for the first of these that explains the
-//! instant: an attempt that was made or is under way; a timing that did not hold yet; a job that was
-//! off or had finished; a recurrence that does not yield the instant; a collection that was off; an
-//! outage; an attempt that is still to come. What none of them explains is *lost*, which should not be.
+//! instant: an attempt that was made or is under way; an earlier timing of the job, and what it says; a
+//! job that is off or had finished; a recurrence that does not yield the instant; what was left out
+//! last; a collection that was off; an outage; an attempt that is still to come. What none of them
+//! explains is *lost*, which should not be.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::may_start::SkipReason;
 use super::next_step::{FollowPolicy, NextStep, OnFailure, next_step};
 use super::outage::{LeftOut, LeftOutReason, Outage, is_cost};
+use super::plan::latest_until;
 use crate::attempt::{Attempt, KEPT_FOR, Occurrence, Outcome, Record, Role};
+use crate::earlier_timing::HeldTiming;
 use crate::job::JobState;
+use crate::recent::LastSkip;
 use crate::retry::Retries;
 use crate::schedule::Schedule;
+use crate::tick::TICK;
 
 /// An attempt that starts later than this after its occurrence is late.
 pub const LATE: TimeDelta = TimeDelta::seconds(1);
 /// How long an occurrence that is due may wait for its attempt. A timer that finds nothing of it looks
 /// again within twenty minutes, and a message may be delivered twenty times.
 const WAITS_MAX: TimeDelta = TimeDelta::hours(1);
+/// Within which time an attempt starts that nothing holds up.
+const STARTS_WITHIN: TimeDelta = TimeDelta::minutes(10);
+/// How long before the beginning of an outage the last work may have been done: between two signs of life.
+const OUTAGE_MARGIN: TimeDelta = TimeDelta::minutes(2);
 
 /// What is known about an occurrence.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +45,8 @@ pub struct WhyFacts<'a> {
     pub finished_at: Option<DateTime<Utc>>,
     /// Its occurrences since then; of a disabled job, those that it would have.
     pub timetable: &'a Schedule,
+    /// The earlier timing that held at the instant, as far as it is known.
+    pub earlier: Option<&'a HeldTiming>,
     /// The end of its recurrence, if that has one.
     pub ends_at: Option<DateTime<Utc>>,
     /// Since when its collection is on; `None` if it is off.
@@ -43,6 +55,8 @@ pub struct WhyFacts<'a> {
     pub attempts: &'a [(Attempt, Option<Record>)],
     /// What was left out around the instant.
     pub left_out: &'a [LeftOut],
+    /// What the job left out last.
+    pub last_skip: Option<LastSkip>,
     /// The retries of the action.
     pub retries: Retries,
     /// The known outages of sweepers and of workers.
@@ -95,15 +109,27 @@ pub enum Why {
     NotYet,
     /// Its history is no longer kept.
     HistoryGone,
-    /// The start, recurrence or state of the job has changed since.
+    /// The start, recurrence or state of the job has changed since, and what they were is not known.
     TimingChanged {
         /// When it last changed.
         since: DateTime<Utc>,
+    },
+    /// The job had another timing, which does not yield the instant.
+    OtherTiming {
+        /// Until when.
+        until: DateTime<Utc>,
+    },
+    /// The job was changed before an attempt was made.
+    Superseded {
+        /// When it was changed.
+        at: DateTime<Utc>,
     },
     /// The job was disabled.
     JobOff {
         /// Since when.
         since: DateTime<Utc>,
+        /// When it was enabled again; `None` if it is disabled.
+        until: Option<DateTime<Utc>>,
     },
     /// The job had finished.
     JobFinished {
@@ -118,6 +144,8 @@ pub enum Why {
     CountUsed,
     /// The recurrence does not yield the instant.
     NotScheduled,
+    /// The job excludes the date.
+    Excluded,
     /// The collection was off.
     CollectionOff {
         /// When it was switched on again; `None` if it is off.
@@ -125,13 +153,18 @@ pub enum Why {
     },
     /// It fell into an outage, and so did its successor.
     Overtaken {
-        /// The outage.
-        outage: Outage,
+        /// The outage; `None` if it is no longer known.
+        outage: Option<Outage>,
     },
     /// It would have started later than the job allows.
     TooLate {
-        /// When it was left out.
-        at: DateTime<Utc>,
+        /// When it was left out, if that is still known.
+        at: Option<DateTime<Utc>>,
+    },
+    /// Another attempt of the job was running, or waited before it.
+    Overlap {
+        /// When it was left out, if that is still known.
+        at: Option<DateTime<Utc>>,
     },
     /// Nothing explains it.
     Lost,
@@ -151,32 +184,51 @@ impl Why {
             Self::NotYet => "notYet",
             Self::HistoryGone => "historyGone",
             Self::TimingChanged { .. } => "timingChanged",
+            Self::OtherTiming { .. } => "otherTiming",
+            Self::Superseded { .. } => "superseded",
             Self::JobOff { .. } => "jobOff",
             Self::JobFinished { .. } => "jobFinished",
             Self::BeforeStart => "beforeStart",
             Self::AfterEnd => "afterEnd",
             Self::CountUsed => "countUsed",
             Self::NotScheduled => "notScheduled",
+            Self::Excluded => "excluded",
             Self::CollectionOff { .. } => "collectionOff",
             Self::Overtaken { .. } => "overtaken",
             Self::TooLate { .. } => "tooLate",
+            Self::Overlap { .. } => "overlap",
             Self::Lost => "lost",
         }
     }
 }
 
+/// A timing under which an occurrence was due.
+#[derive(Debug, Clone, Copy)]
+struct Held<'a> {
+    schedule: &'a Schedule,
+    since: DateTime<Utc>,
+    /// `None` if it still holds.
+    until: Option<DateTime<Utc>>,
+}
+
 /// Explains what became of the occurrence at an instant.
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
+    let now = Held { schedule: facts.timetable, since: facts.since, until: None };
     by_attempts(facts)
         .or_else(|| by_left_out(facts))
         .or_else(|| by_history(facts))
-        .or_else(|| by_timing(facts))
+        .or_else(|| by_earlier_timing(facts))
+        .or_else(|| by_state(facts))
         .or_else(|| by_recurrence(facts))
-        .or_else(|| by_collection(facts))
+        .or_else(|| by_last_skip(facts, now))
+        .or_else(|| by_outage(facts, now, OUTAGE_MARGIN))
+        .or_else(|| by_collection(facts, facts.since))
         .or_else(|| by_time(facts))
-        .or_else(|| by_outage(facts))
-        .unwrap_or_else(|| if may_still_start(facts) { Why::Waiting } else { Why::Lost })
+        .or_else(|| by_outage(facts, now, WAITS_MAX))
+        .unwrap_or_else(|| {
+            if may_start_at(facts, facts.since, facts.now) { Why::Waiting } else { Why::Lost }
+        })
 }
 
 /// What the attempts say; `None` if there are none.
@@ -222,28 +274,66 @@ fn by_attempts(facts: &WhyFacts<'_>) -> Option<Why> {
 
 /// What is recorded to be left out of the job's occurrences for its policies.
 fn by_left_out(facts: &WhyFacts<'_>) -> Option<Why> {
+    // What is left out is stored as a range, in which there are other instants.
+    let held = facts.earlier.and_then(|held| held.schedule.as_ref()).unwrap_or(facts.timetable);
+    if is_between(held, facts.at) {
+        return None;
+    }
     let mut left_out = facts.left_out.iter();
     let it = left_out.find(|it| (it.first..=it.last).contains(&facts.at))?;
     match it.reason {
-        LeftOutReason::Outage(outage) => Some(Why::Overtaken { outage }),
-        LeftOutReason::TooLate => Some(Why::TooLate { at: it.at }),
+        LeftOutReason::Outage(outage) => Some(Why::Overtaken { outage: Some(outage) }),
+        LeftOutReason::TooLate => Some(Why::TooLate { at: Some(it.at) }),
+        LeftOutReason::Overlap => Some(Why::Overlap { at: Some(it.at) }),
     }
+}
+
+/// Whether a schedule has occurrences around an instant, and none at it.
+fn is_between(schedule: &Schedule, at: DateTime<Utc>) -> bool {
+    let begins_before = schedule.iter().next().is_some_and(|first| first < at);
+    begins_before && schedule.at_or_after(at) != Some(at)
 }
 
 fn by_history(facts: &WhyFacts<'_>) -> Option<Why> {
     (facts.now - facts.at > KEPT_FOR).then_some(Why::HistoryGone)
 }
 
-/// What the state of the job says.
-fn by_timing(facts: &WhyFacts<'_>) -> Option<Why> {
+/// What an earlier timing says of an instant before the one that the job has.
+fn by_earlier_timing(facts: &WhyFacts<'_>) -> Option<Why> {
     // The anchor of a schedule is cut to whole seconds.
     let begins_at = facts.timetable.iter().next().map_or(facts.since, |it| it.min(facts.since));
-    if facts.at < begins_at {
-        return Some(Why::TimingChanged { since: facts.since });
+    if facts.at >= begins_at {
+        return None;
     }
+    let Some(HeldTiming { since, until, schedule }) = facts.earlier else {
+        return Some(Why::TimingChanged { since: facts.since });
+    };
+    let Some(schedule) = schedule else {
+        return Some(Why::JobOff { since: *since, until: Some(*until) });
+    };
+    if schedule.excludes(facts.at) {
+        return Some(Why::Excluded);
+    }
+    if schedule.at_or_after(facts.at) != Some(facts.at) {
+        return Some(Why::OtherTiming { until: *until });
+    }
+    let held = Held { schedule, since: *since, until: Some(*until) };
+    let superseded = |is_it: bool| is_it.then_some(Why::Superseded { at: *until });
+    let soon = schedule.start(facts.at).max(*since).checked_add_signed(STARTS_WITHIN)?;
+    let why = by_last_skip(facts, held)
+        .or_else(|| by_outage(facts, held, OUTAGE_MARGIN))
+        .or_else(|| superseded(*until <= soon))
+        .or_else(|| by_collection(facts, *since))
+        .or_else(|| by_outage(facts, held, WAITS_MAX))
+        .or_else(|| superseded(may_start_at(facts, *since, *until)));
+    Some(why.unwrap_or(Why::Lost))
+}
+
+/// What the state of the job says.
+fn by_state(facts: &WhyFacts<'_>) -> Option<Why> {
     match facts.state {
         JobState::Enabled => None,
-        JobState::Disabled => Some(Why::JobOff { since: facts.since }),
+        JobState::Disabled => Some(Why::JobOff { since: facts.since, until: None }),
         JobState::Completed | JobState::Faulted => facts
             .finished_at
             .filter(|finished| *finished < facts.at)
@@ -254,6 +344,9 @@ fn by_timing(facts: &WhyFacts<'_>) -> Option<Why> {
 /// What the recurrence says; `None` if it yields the instant.
 fn by_recurrence(facts: &WhyFacts<'_>) -> Option<Why> {
     let timetable = facts.timetable;
+    if timetable.excludes(facts.at) {
+        return Some(Why::Excluded);
+    }
     match timetable.at_or_after(facts.at) {
         Some(found) if found == facts.at => None,
         Some(found) if timetable.iter().next() == Some(found) => Some(Why::BeforeStart),
@@ -264,11 +357,28 @@ fn by_recurrence(facts: &WhyFacts<'_>) -> Option<Why> {
     }
 }
 
-fn by_collection(facts: &WhyFacts<'_>) -> Option<Why> {
+/// What the job counted as left out last. Outages are forgotten earlier.
+fn by_last_skip(facts: &WhyFacts<'_>, held: Held<'_>) -> Option<Why> {
+    let skip = facts.last_skip.filter(|it| (it.first..=it.last).contains(&facts.at))?;
+    match skip.reason {
+        SkipReason::CollectionOff => Some(Why::CollectionOff { until: facts.collection_on_since }),
+        SkipReason::TooLate => Some(Why::TooLate { at: None }),
+        SkipReason::Overlap => Some(Why::Overlap { at: None }),
+        SkipReason::Overtaken => {
+            let outage = by_outage(facts, held, WAITS_MAX);
+            Some(outage.unwrap_or(Why::Overtaken { outage: None }))
+        }
+        // They say no more than the job itself.
+        SkipReason::Gone | SkipReason::TimingChanged | SkipReason::NotEnabled => None,
+    }
+}
+
+/// What the switch of the collection says of an occurrence of a timing that holds since an instant.
+fn by_collection(facts: &WhyFacts<'_>, since: DateTime<Utc>) -> Option<Why> {
     match facts.collection_on_since {
         None => Some(Why::CollectionOff { until: None }),
-        Some(since) if facts.at.max(facts.since) < since => {
-            Some(Why::CollectionOff { until: Some(since) })
+        Some(on_since) if facts.at.max(since) < on_since => {
+            Some(Why::CollectionOff { until: Some(on_since) })
         }
         Some(_) => None,
     }
@@ -278,42 +388,51 @@ fn by_time(facts: &WhyFacts<'_>) -> Option<Why> {
     (facts.timetable.start(facts.at) > facts.now).then_some(Why::NotYet)
 }
 
-/// The outage for which an occurrence was left out. An occurrence that is older than the
-/// outage was sent in it: otherwise there would be an attempt.
-fn by_outage(facts: &WhyFacts<'_>) -> Option<Why> {
+/// The outage for which an occurrence of a timing was left out. It may be older than the outage by so
+/// much, if it waited when that began.
+fn by_outage(facts: &WhyFacts<'_>, held: Held<'_>, before: TimeDelta) -> Option<Why> {
     let mut known = facts.outages.into_iter().flatten();
-    let is_it =
-        |outage: &&Outage| facts.at <= outage.until && is_cost(facts.timetable, facts.at, outage);
+    let latest = facts.at.max(held.since).checked_add_signed(before)?;
+    let latest = held.until.map_or(latest, |until| until.min(latest));
+    let is_it = |outage: &&Outage| {
+        let is_in = facts.at <= outage.until && outage.from <= latest;
+        is_in && is_cost(held.schedule, facts.at, outage)
+    };
     let outage = known.find(is_it)?;
-    Some(Why::Overtaken { outage: *outage })
+    Some(Why::Overtaken { outage: Some(*outage) })
 }
 
-/// Whether the attempt may still come: it is due only now, or something has not worked since.
-fn may_still_start(facts: &WhyFacts<'_>) -> bool {
-    let ready_at = facts.at.max(facts.since).max(facts.collection_on_since.unwrap_or(facts.at));
-    let limit = ready_at.checked_add_signed(WAITS_MAX).unwrap_or(facts.now);
-    facts.now <= limit || facts.beats.into_iter().any(|beat| beat.is_none_or(|beat| beat <= limit))
+/// From when on an attempt could start. `since` is when its timing began.
+fn ready_at(facts: &WhyFacts<'_>, since: DateTime<Utc>) -> DateTime<Utc> {
+    facts.at.max(since).max(facts.collection_on_since.unwrap_or(facts.at))
+}
+
+/// Until when an attempt may wait that could start at an instant.
+fn waits_max(ready_at: DateTime<Utc>) -> DateTime<Utc> {
+    ready_at.checked_add_signed(WAITS_MAX).unwrap_or(DateTime::<Utc>::MAX_UTC)
+}
+
+/// Whether an attempt may have been still to come at an instant: it was due only shortly before, or
+/// something had not worked since. `since` is when its timing began.
+fn may_start_at(facts: &WhyFacts<'_>, since: DateTime<Utc>, instant: DateTime<Utc>) -> bool {
+    let mut outages: Vec<&Outage> = facts.outages.into_iter().flatten().collect();
+    outages.sort_by_key(|outage| outage.from);
+    // An outage holds up what waits when it begins.
+    let limit = outages.into_iter().fold(waits_max(ready_at(facts, since)), |limit, outage| {
+        if outage.from <= limit { limit.max(waits_max(outage.until)) } else { limit }
+    });
+    instant <= limit || facts.beats.into_iter().any(|beat| beat.is_none_or(|beat| beat <= limit))
 }
 
 /// The occurrence before an instant, or `None` if there is none.
 #[must_use]
 pub fn occurrence_before(timetable: &Schedule, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let first = timetable.iter().next().filter(|first| *first < at)?;
-    let (mut low, mut high) = (first, at);
-    // Bounded: the span between the two halves each time, and ends below a second.
-    while high - low > TimeDelta::seconds(1) {
-        let middle = low + (high - low) / 2;
-        match timetable.at_or_after(middle).filter(|found| *found < at) {
-            Some(found) => low = found.max(middle),
-            None => high = middle,
-        }
-    }
-    timetable.at_or_after(low).filter(|found| *found < at).or(Some(low))
+    latest_until(timetable, timetable.iter().next()?, at.checked_sub_signed(TICK)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use recurrence::{Recurrence, Rule, Timetable, WrittenDate};
+    use recurrence::{Recurrence, Rule, Start, Timetable, WrittenDate};
     use serde_json::json;
 
     use super::*;
@@ -325,10 +444,15 @@ mod tests {
 
     /// Daily at 09:00 from the second on, ten times.
     fn daily() -> Schedule {
+        daily_since(at("01"))
+    }
+
+    /// The same, of a timing that began at an instant.
+    fn daily_since(since: DateTime<Utc>) -> Schedule {
         let rule = json!({"frequency": "day", "count": 10,
             "schedule": {"hours": [9], "minutes": [0]}});
         let rule = Rule::canonical(&Recurrence::from_json(&rule).unwrap()).unwrap();
-        Schedule::from(Timetable::new(&rule, Some(at("02")), at("01")).unwrap())
+        Schedule::from(Timetable::resumed(&rule, Start::Given(at("02")), since, 0).unwrap())
     }
 
     fn attempt(number: u32, role: Role) -> Attempt {
@@ -343,23 +467,30 @@ mod tests {
 
     type Change = fn(&mut WhyFacts<'_>);
 
-    fn ask(attempts: &[(Attempt, Option<Record>)], change: Change) -> Why {
-        let timetable = daily();
-        let mut facts = WhyFacts {
+    /// Of the fifth at noon: nothing is known of an attempt, and everything works.
+    fn facts(timetable: &Schedule) -> WhyFacts<'_> {
+        WhyFacts {
             at: at("05T09:00"),
             now: at("05T12:00"),
             state: JobState::Enabled,
             since: at("01"),
             finished_at: None,
-            timetable: &timetable,
+            timetable,
+            earlier: None,
             ends_at: None,
             collection_on_since: Some(at("01")),
             left_out: &[],
-            attempts,
+            last_skip: None,
+            attempts: &[],
             retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
-        };
+        }
+    }
+
+    fn ask(attempts: &[(Attempt, Option<Record>)], change: Change) -> Why {
+        let timetable = daily();
+        let mut facts = WhyFacts { attempts, ..facts(&timetable) };
         change(&mut facts);
         why(&facts)
     }
@@ -419,7 +550,11 @@ mod tests {
                 |it| it.at = at("01T09:00") - TimeDelta::days(1),
                 Why::TimingChanged { since: at("01") },
             ),
-            ("off", |it| it.state = JobState::Disabled, Why::JobOff { since: at("01") }),
+            (
+                "off",
+                |it| it.state = JobState::Disabled,
+                Why::JobOff { since: at("01"), until: None },
+            ),
             (
                 "finished",
                 |it| {
@@ -474,28 +609,214 @@ mod tests {
         let timetable = daily();
         let outages = [Outage { from: at("05T08:00"), until: at("06T10:00") }];
         let base = WhyFacts {
-            at: at("05T09:00"),
             now: at("06T12:00"),
-            state: JobState::Enabled,
-            since: at("01"),
-            finished_at: None,
-            timetable: &timetable,
-            ends_at: None,
-            collection_on_since: Some(at("01")),
-            left_out: &[],
-            attempts: &[],
-            retries: Retries::new(0, Span::seconds(300)),
             outages: [&outages, &[]],
             beats: [Some(at("06T11:59")); 2],
+            ..facts(&timetable)
         };
-        let overtaken = Why::Overtaken { outage: outages[0] };
+        let overtaken = Why::Overtaken { outage: Some(outages[0]) };
         assert_eq!(why(&base), overtaken);
-        // It was sent in the outage, although it was due before.
-        assert_eq!(why(&WhyFacts { at: at("04T09:00"), ..base }), overtaken);
+        // It waited when the outage began; another one that is older did not.
+        let after = [Outage { from: at("05T09:30"), ..outages[0] }];
+        assert_eq!(
+            why(&WhyFacts { outages: [&after, &[]], ..base }),
+            Why::Overtaken { outage: Some(after[0]) }
+        );
+        assert_eq!(why(&WhyFacts { at: at("04T09:00"), ..base }), Why::Lost);
         // The last one in the outage runs.
         assert_eq!(why(&WhyFacts { at: at("06T09:00"), ..base }), Why::Lost);
         let swapped = WhyFacts { outages: [&[], &outages], ..base };
         assert_eq!(why(&swapped), overtaken);
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "it is a table")]
+    fn an_instant_before_the_last_change_is_explained_by_the_timing_of_then() {
+        let (since, until) = (at("03"), at("06T10:00"));
+        let on = HeldTiming { since, until, schedule: Some(daily()) };
+        let off = HeldTiming { schedule: None, ..on.clone() };
+        let sudden = HeldTiming { until: at("06T09:01"), ..on.clone() };
+        let timetable = daily_since(until);
+        let outage = [Outage { from: at("05T09:30"), until: at("06T09:30") }];
+        let later_outage = [Outage { from: at("06T10:30"), until: at("08T10:00") }];
+        let skipped = |reason| Some(LastSkip::one(at("05T09:00"), reason));
+        let base = WhyFacts {
+            now: at("07"),
+            since: until,
+            earlier: Some(&on),
+            beats: [Some(at("06T23:59")); 2],
+            ..facts(&timetable)
+        };
+        for (name, facts, expected) in [
+            (
+                "off",
+                WhyFacts { earlier: Some(&off), ..base },
+                Why::JobOff { since, until: Some(until) },
+            ),
+            ("unknown", WhyFacts { earlier: None, ..base }, Why::TimingChanged { since: until }),
+            ("another time", WhyFacts { at: at("05T10:00"), ..base }, Why::OtherTiming { until }),
+            (
+                "shortly before",
+                WhyFacts { at: at("06T09:00"), ..base },
+                Why::Superseded { at: until },
+            ),
+            ("long before", base, Why::Lost),
+            (
+                "the collection was off",
+                WhyFacts { collection_on_since: Some(at("05T12:00")), ..base },
+                Why::CollectionOff { until: Some(at("05T12:00")) },
+            ),
+            (
+                "an outage",
+                WhyFacts { outages: [&outage, &[]], at: at("05T09:00"), ..base },
+                Why::Overtaken { outage: Some(outage[0]) },
+            ),
+            (
+                "an outage after it",
+                WhyFacts { outages: [&later_outage, &[]], at: at("06T09:00"), ..base },
+                Why::Superseded { at: until },
+            ),
+            (
+                "the collection was off, and later",
+                WhyFacts { at: at("06T09:00"), collection_on_since: Some(at("06T12:00")), ..base },
+                Why::CollectionOff { until: Some(at("06T12:00")) },
+            ),
+            (
+                "changed at once",
+                WhyFacts {
+                    earlier: Some(&sudden),
+                    since: sudden.until,
+                    timetable: &daily_since(sudden.until),
+                    at: at("06T09:00"),
+                    collection_on_since: Some(at("06T12:00")),
+                    ..base
+                },
+                Why::Superseded { at: sudden.until },
+            ),
+            (
+                "no worker since",
+                WhyFacts { beats: [Some(at("05T09:10")), base.beats[1]], ..base },
+                Why::Superseded { at: until },
+            ),
+            (
+                "left out last",
+                WhyFacts { last_skip: skipped(SkipReason::Overtaken), ..base },
+                Why::Overtaken { outage: None },
+            ),
+        ] {
+            assert_eq!(why(&facts), expected, "{name}");
+        }
+        // Both occurrences fell into one outage.
+        let outage = [Outage { from: at("04T08:00"), until: at("05T09:30") }];
+        let facts = WhyFacts { at: at("04T09:00"), outages: [&[], &outage], ..base };
+        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
+    }
+
+    #[test]
+    fn what_was_left_out_last_explains_what_is_not_known_otherwise() {
+        let timetable = daily();
+        let skip = |reason| LastSkip {
+            first: at("04T09:00"),
+            last: at("05T09:00"),
+            occurrences: 2,
+            reason,
+        };
+        for (reason, expected) in [
+            (SkipReason::Overtaken, Why::Overtaken { outage: None }),
+            (SkipReason::TooLate, Why::TooLate { at: None }),
+            (SkipReason::CollectionOff, Why::CollectionOff { until: Some(at("01")) }),
+            (SkipReason::TimingChanged, Why::Lost),
+        ] {
+            let facts = WhyFacts { last_skip: Some(skip(reason)), ..facts(&timetable) };
+            assert_eq!(why(&facts), expected, "{reason:?}");
+            let other = WhyFacts { at: at("03T09:00"), ..facts };
+            assert_eq!(why(&other), Why::Lost, "{reason:?}");
+        }
+        let outage = [Outage { from: at("04T08:00"), until: at("06T08:00") }];
+        let last_skip = Some(skip(SkipReason::Overtaken));
+        let facts = WhyFacts {
+            at: at("04T09:00"),
+            last_skip,
+            outages: [&outage, &[]],
+            ..facts(&timetable)
+        };
+        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
+    }
+
+    #[test]
+    fn an_instant_in_a_range_that_was_left_out_is_no_occurrence() {
+        let timetable = daily();
+        let outage = Outage { from: at("03"), until: at("05T10:00") };
+        let left_out = [LeftOut {
+            generation: 1,
+            first: at("03T09:00"),
+            last: at("05T09:00"),
+            occurrences: 3,
+            reason: LeftOutReason::Outage(outage),
+            at: at("05T10:00"),
+        }];
+        let facts = WhyFacts { left_out: &left_out, ..facts(&timetable) };
+        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage) });
+        assert_eq!(why(&WhyFacts { at: at("04T10:00"), ..facts }), Why::NotScheduled);
+    }
+
+    #[test]
+    fn an_outage_is_named_before_a_collection_that_was_off_later() {
+        let timetable = daily();
+        let outage = [Outage { from: at("04T08:00"), until: at("05T10:00") }];
+        let facts = WhyFacts {
+            at: at("04T09:00"),
+            outages: [&outage, &[]],
+            collection_on_since: Some(at("05T11:00")),
+            ..facts(&timetable)
+        };
+        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
+        assert_eq!(
+            why(&WhyFacts { at: at("05T09:00"), ..facts }),
+            Why::CollectionOff { until: facts.collection_on_since }
+        );
+    }
+
+    #[test]
+    fn a_collection_that_was_off_is_named_before_an_outage_later() {
+        let timetable = daily();
+        let outage = [Outage { from: at("05T09:30"), until: at("06T10:00") }];
+        let facts = WhyFacts { now: at("06T12:00"), outages: [&outage, &[]], ..facts(&timetable) };
+        assert_eq!(why(&facts), Why::Overtaken { outage: Some(outage[0]) });
+        let collection_on_since = Some(at("05T09:05"));
+        assert_eq!(
+            why(&WhyFacts { collection_on_since, ..facts }),
+            Why::CollectionOff { until: collection_on_since }
+        );
+    }
+
+    #[test]
+    fn what_waits_for_the_end_of_an_outage_is_not_lost() {
+        let timetable = daily();
+        let outage = [Outage { from: at("05T09:30"), until: at("05T11:30") }];
+        let facts = WhyFacts {
+            outages: [&[], &outage],
+            beats: [Some(at("05T12:31")); 2],
+            ..facts(&timetable)
+        };
+        assert_eq!(why(&facts), Why::Waiting);
+        assert_eq!(why(&WhyFacts { now: at("05T12:31"), ..facts }), Why::Lost);
+    }
+
+    #[test]
+    fn an_excluded_date_is_named() {
+        let (base, date) = (daily(), at("05").date_naive());
+        let exceptions = recurrence::Exceptions::new(None, [[date, date]], [at("05T12:00")]);
+        let timetable = Schedule { exceptions: Some(exceptions.into()), ..base };
+        let outcomes = ["05T09:00", "05T12:00", "05T09:30", "06T09:00"].map(|instant| {
+            why(&WhyFacts {
+                at: at(instant),
+                now: at("07"),
+                beats: [Some(at("06T23:59")); 2],
+                ..facts(&timetable)
+            })
+        });
+        assert_eq!(outcomes, [Why::Excluded, Why::NotScheduled, Why::NotScheduled, Why::Lost]);
     }
 
     #[test]

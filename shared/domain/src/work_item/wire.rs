@@ -8,7 +8,7 @@
 //!
 //! | property | meaning |
 //! |---|---|
-//! | `v` | version: 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
+//! | `v` | version: 5 for attempts that take turns, which a reader of version 4 would start at once; 4 for attempts under policies, which a reader of version 3 would start without; 3 for attempts of several jobs, which a reader of version 2 would take for those of one; 2 for a notice of a failure, which a reader of version 1 would take for the action; else 1 |
 //! | `do` | `x` (attempt), `conclude` (check finished), `delete` (delete job), `purge` (purge collection) |
 //! | `j` | the job: `u` identity, `c` identity of its collection, `k` name; of an `x`, the job of its first attempt |
 //! | `a` | the attempts of an `x`, at least one: see [`pack`](super::pack) |
@@ -18,9 +18,9 @@
 //!
 //! An attempt has `g` (generation) and `n` (nominal instant, in ticks). It has `r` (id of the run),
 //! `e` (error action), `f` (notice of a failure), `t` (number), `d` (due instant), `l` (waits in a
-//! timer), `s` (when it was first sent, if it was due before), `p` (under policies) and `j` (its job) only
-//! where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false` and the job of the
-//! message.
+//! timer), `s` (when it was first sent, if it was due before), `p` (under policies), `o` (takes turns) and
+//! `j` (its job) only where they differ from none, `false`, `false`, 0, `n`, `false`, none, `false`,
+//! `false` and the job of the message.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -30,13 +30,15 @@ use crate::attempt::{Attempt, Occurrence, Role};
 use crate::tick::{from_ticks, ticks};
 
 /// The newest version that can be read.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The version of every message that readers of version 1 understand.
 const VERSION_1: u32 = 1;
 /// The version of a message with a notice.
 const VERSION_2: u32 = 2;
 /// The version of a message with attempts of several jobs.
 const VERSION_3: u32 = 3;
+/// The version of a message with an attempt under policies.
+const VERSION_4: u32 = 4;
 /// The property with the deliveries before.
 const DELIVERIES: &str = "w";
 
@@ -123,7 +125,8 @@ fn message(work_item: &WorkItem) -> Value {
 /// The oldest version whose readers understand an attempt.
 fn version_of(attempt: &Attempt) -> u32 {
     match (attempt.under_policy, attempt.role) {
-        (true, _) => VERSION,
+        _ if attempt.takes_turn => VERSION,
+        (true, _) => VERSION_4,
         (false, Role::Notice) => VERSION_2,
         (false, Role::Main | Role::Error) => VERSION_1,
     }
@@ -205,6 +208,9 @@ fn write_attempt(attempt: &Attempt) -> Value {
     if attempt.under_policy {
         insert("p", true.into());
     }
+    if attempt.takes_turn {
+        insert("o", true.into());
+    }
     Value::Object(wire)
 }
 
@@ -250,6 +256,7 @@ fn read_attempt(wire: &Value) -> Result<Attempt, UnreadableMessage> {
             sent_at => Some(instant(sent_at, "s")?),
         },
         under_policy: flag(wire, "p")?,
+        takes_turn: flag(wire, "o")?,
     })
 }
 
@@ -333,6 +340,10 @@ mod tests {
                 r#"{"v":4,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"p":true}]}"#,
             ),
             (
+                attempt(Attempt { under_policy: true, takes_turn: true, ..first() }),
+                r#"{"v":5,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"p":true,"o":true}]}"#,
+            ),
+            (
                 attempt(Attempt::first(4, run)),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":4,"n":70000000,"r":"a\"b"}]}"#,
             ),
@@ -413,7 +424,7 @@ mod tests {
         for (message, expected) in [
             ("", "the message is not a work item: EOF while parsing a value at line 1 column 0"),
             ("[]", "the message is not a work item: property 'v' is missing or invalid"),
-            (r#"{"v":5,"do":"dance"}"#, "the message has version 5, and this worker reads up to 4"),
+            (r#"{"v":6,"do":"dance"}"#, "the message has version 6, and this worker reads up to 5"),
             (
                 r#"{"v":1,"do":"dance"}"#,
                 "the message is not a work item: property 'do' is missing or invalid",

@@ -125,7 +125,7 @@ async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
     queue.close().await;
     let database = Connection::open(dir.path().join("queue.db")).unwrap();
     let damage = "UPDATE message SET body = CASE id
-        WHEN 1 THEN '{\"v\":5,\"do\":\"dance\"}'
+        WHEN 1 THEN '{\"v\":6,\"do\":\"dance\"}'
         WHEN 2 THEN substr(body, 1, 9)
         WHEN 3 THEN CAST(x'FF00FE' AS TEXT)
         ELSE body END";
@@ -134,7 +134,7 @@ async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
 
     let queue = open(dir.path());
     let received = receive(&queue).await;
-    for (delivery, expected) in received.iter().zip(["version 5", "EOF", "expected value"]) {
+    for (delivery, expected) in received.iter().zip(["version 6", "EOF", "expected value"]) {
         let why = delivery.work_item.as_ref().unwrap_err().to_string();
         assert!(why.contains(expected), "{why}");
         queue.bury(&[delivery.receipt], &why).await.unwrap();
@@ -142,7 +142,7 @@ async fn unreadable_messages_are_delivered_as_errors_and_can_be_buried() {
     assert_eq!(name(&received[3]), "good");
     assert_eq!(counts(&queue).await, [0, 0, 1, 3]);
     let dead = queue.dead_letters(3).await.unwrap();
-    assert_eq!(dead[2].body, r#"{"v":5,"do":"dance"}"#);
+    assert_eq!(dead[2].body, r#"{"v":6,"do":"dance"}"#);
     assert_eq!(dead[0].body, "\u{fffd}\0\u{fffd}");
     queue.close().await;
 }

@@ -70,6 +70,14 @@ pub struct HistoryEntry {
     pub record: Option<Record>,
 }
 
+impl HistoryEntry {
+    /// Whether it is still answered: it has not ended, or its record has not expired.
+    #[must_use]
+    pub fn is_answered(&self, now: DateTime<Utc>) -> bool {
+        self.record.as_ref().is_none_or(|record| record.expires_at() > now)
+    }
+}
+
 /// Attempts: claimed by one worker at a time, recorded once.
 ///
 /// A claim protects against two workers that perform the same attempt together. It is not needed to

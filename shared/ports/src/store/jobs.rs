@@ -1,5 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use domain::earlier_timing::EarlierTiming;
 use domain::job::{JobCounters, JobState};
 use domain::journal::JournalEntry;
 use domain::name::Name;
@@ -22,6 +23,8 @@ pub struct JobRecord {
     pub version: u64,
     /// From when on it is as if the job did not exist; `None` while it has not finished.
     pub expires_at: Option<DateTime<Utc>>,
+    /// The timings that it had before, the oldest first: a few of the latest.
+    pub earlier: Vec<EarlierTiming>,
     /// What changes when it fires.
     pub timer: TimerRecord,
 }

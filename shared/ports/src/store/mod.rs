@@ -23,6 +23,7 @@ mod removal;
 mod retries;
 mod snapshots;
 mod timers;
+mod turns;
 
 pub use attempts::{
     Attempts, CLAIMS_MAX, Claim, ClaimRequest, Claimed, History, HistoryEntry, Recorded,
@@ -39,3 +40,4 @@ pub use removal::Removal;
 pub use retries::{LongRetry, RetryTimers};
 pub use snapshots::{JobSnapshot, Snapshots};
 pub use timers::{Advance, Due, DueTimer, Finish, JobTimer, JobsAtRest, Pause, TimerKey, Timers};
+pub use turns::{OwnAttempt, Turns, TurnsRead, TurnsWrite};

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::Attempt;
+use domain::earlier_timing::EarlierTiming;
 use domain::firing::LeftOut;
 use domain::job::JobState;
 use domain::timing::Timing;
@@ -119,6 +120,8 @@ pub struct Pause {
     pub timing: Timing,
     /// Its document from now on: disabled, with the reason. Its secrets stay.
     pub document: String,
+    /// The timing that ends with the pause.
+    pub ended: EarlierTiming,
 }
 
 /// The timers of jobs, and the index of all timers by when they are due.

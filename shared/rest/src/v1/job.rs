@@ -30,7 +30,7 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
     let view = &job.view;
     let instant = |at: Option<DateTime<Utc>>| at.map(format_instant);
     let counters = &job.counters;
-    json!({
+    let mut document = json!({
         "path": wire::job_path(view),
         "id": wire::job_id(view),
         "uid": job.uid,
@@ -53,7 +53,11 @@ fn job_document(job: &JobDescription, durations: Durations) -> Value {
         "recent": counters.results().letters(),
         "lastSkip": counters.last_skip.map(last_skip),
         "properties": view.properties(durations),
-    })
+    });
+    if let (Some(start), Some(document)) = (job.next_starts_at, document.as_object_mut()) {
+        document.insert("nextStartsAt".to_owned(), format_instant(start).into());
+    }
+    document
 }
 
 fn last_skip(skip: LastSkip) -> Value {

@@ -64,7 +64,7 @@ impl Shown<'_> {
     pub(super) fn occurrences(&self, occurrences: &[DateTime<Utc>]) -> Vec<Value> {
         let mut offset_before = None;
         let shown = occurrences.iter().map(|at| {
-            let note = note(&self.schedule.timetable, *at, offset_before);
+            let note = note(self.schedule, *at, offset_before);
             offset_before = Some(self.schedule.timetable.local(*at).1);
             self.occurrence(*at, note)
         });
@@ -73,7 +73,7 @@ impl Shown<'_> {
 
     /// The next occurrences that a clock change moves or doubles.
     pub(super) fn clock_changes(&self, from: DateTime<Utc>) -> Vec<Value> {
-        let changes = clock_changes(&self.schedule.timetable, from, CLOCK_CHANGES_MAX);
+        let changes = clock_changes(self.schedule, from, CLOCK_CHANGES_MAX);
         changes.into_iter().map(|(at, note)| self.occurrence(at, Some(note))).collect()
     }
 

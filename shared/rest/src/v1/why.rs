@@ -34,6 +34,7 @@ pub(crate) async fn why(call: Call) -> Result<Answer, Failure> {
     Ok(tagged(&document, &call.head.headers))
 }
 
+#[expect(clippy::too_many_lines, reason = "it is a table: a sentence for each answer")]
 fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
     let instant = format_instant;
     match why {
@@ -59,14 +60,56 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
         Why::UnderWay { number } => format!("Its retry {number} is under way."),
         Why::Waiting => "It is due, and waits to be sent or for a worker.".to_owned(),
         Why::NotYet => "It is not due yet.".to_owned(),
+        Why::CollectionOff { until: None } => "The job collection is disabled.".to_owned(),
+        Why::CollectionOff { until: Some(until) } => {
+            format!("The job collection was disabled until {}.", instant(until))
+        }
+        Why::Overtaken { outage: Some(Outage { from, until }) } => format!(
+            "It was left out: nothing worked from {} to {}, and by then the next occurrence was due.",
+            instant(from),
+            instant(until)
+        ),
+        Why::Overtaken { outage: None } => {
+            "It was left out after an outage, because a later occurrence was due by then."
+                .to_owned()
+        }
+        Why::TooLate { at } => format!(
+            "It was left out{}, because it would have started later than the job's 'maxLateness' \
+             allows.",
+            at.map_or_else(String::new, |at| format!(" at {}", instant(at)))
+        ),
+        Why::Overlap { at } => format!(
+            "It was left out{}, because another attempt of the job was running or waited, and the \
+             job's 'overlap' is skip.",
+            at.map_or_else(String::new, |at| format!(" at {}", instant(at)))
+        ),
+        Why::Lost => {
+            "It was due, and nothing is known of it. This should not be: please report it, \
+                      with the log of that time."
+                .to_owned()
+        }
         Why::HistoryGone => {
             "It is more than 60 days ago, and history is kept for 60 days.".to_owned()
         }
         Why::TimingChanged { since } => format!(
-            "The start, recurrence or state of the job has changed at {}; before that it had another.",
+            "The start, recurrence or state of the job has changed at {}; what it was before is not \
+             known.",
             instant(since)
         ),
-        Why::JobOff { since } => format!("The job is disabled since {}.", instant(since)),
+        Why::OtherTiming { until } => format!(
+            "Until {} the job had another timing{}, which does not yield this instant.",
+            instant(until),
+            earlier_sentence(found)
+        ),
+        Why::Superseded { at } => {
+            format!("It was due, and the job was changed at {} before it ran.", instant(at))
+        }
+        Why::JobOff { since, until: None } => {
+            format!("The job is disabled since {}.", instant(since))
+        }
+        Why::JobOff { since, until: Some(until) } => {
+            format!("The job was disabled from {} to {}.", instant(since), instant(until))
+        }
         Why::JobFinished { at } => format!("The job had finished at {}.", instant(at)),
         Why::BeforeStart => match found.after {
             Some(first) => format!("The recurrence begins at {}.", instant(first)),
@@ -75,26 +118,14 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
         Why::AfterEnd => "The recurrence has ended by its 'endTime'.".to_owned(),
         Why::CountUsed => "The occurrences of its 'count' are used up.".to_owned(),
         Why::NotScheduled => "The recurrence does not yield this instant.".to_owned(),
-        Why::CollectionOff { until: None } => "The job collection is disabled.".to_owned(),
-        Why::CollectionOff { until: Some(until) } => {
-            format!("The job collection was disabled until {}.", instant(until))
-        }
-        Why::Overtaken { outage: Outage { from, until } } => format!(
-            "It was left out: nothing worked from {} to {}, and by then the next occurrence was due.",
-            instant(from),
-            instant(until)
-        ),
-        Why::TooLate { at } => format!(
-            "It was left out at {}, because it would have started later than the job's 'maxLateness' \
-             allows.",
-            instant(at)
-        ),
-        Why::Lost => {
-            "It was due, and nothing is known of it. This should not be: please report it, \
-                      with the log of that time."
-                .to_owned()
-        }
+        Why::Excluded => "The job excludes this date, by 'exclude.dates'.".to_owned(),
     }
+}
+
+/// The schedule of then, in words.
+fn earlier_sentence(found: &Explanation) -> String {
+    let schedule = found.earlier.as_ref().and_then(|held| held.schedule.as_ref());
+    schedule.map(|schedule| format!(" ('{}')", schedule.sentence())).unwrap_or_default()
 }
 
 /// What the answer rests on, the oldest first.
@@ -104,6 +135,13 @@ fn evidence(found: &Explanation) -> Vec<Value> {
     };
     let since = "the job has its state, start and recurrence since here".to_owned();
     let mut lines = vec![line(found.since, "timing", since)];
+    lines.extend(found.earlier.as_ref().map(|held| {
+        let text = match &held.schedule {
+            Some(schedule) => format!("the job had another timing: {}", schedule.sentence()),
+            None => "the job was disabled".to_owned(),
+        };
+        line(held.since, "timing", text)
+    }));
     lines.extend(found.outages.iter().map(|outage| {
         let until = format_instant(outage.until);
         line(outage.from, "outage", format!("nothing worked until {until}"))

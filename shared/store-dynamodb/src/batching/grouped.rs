@@ -8,7 +8,7 @@ use domain::failed_occurrence::FailedOccurrence;
 use domain::work_item::JobRef;
 use ports::store::{Claim, ClaimRequest, Claimed, CounterUpdate, JobSnapshot, Recorded};
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers, Turns,
 };
 
 use crate::counters::AskedEvicted;
@@ -21,7 +21,16 @@ pub type SnapshotRead = Result<Option<Arc<JobSnapshot>>, StoreError>;
 /// order of the group.
 #[async_trait]
 pub trait GroupedStore:
-    Attempts + Counters + History + Pulses + Removal + RetryTimers + Snapshots + Timers + 'static
+    Attempts
+    + Counters
+    + History
+    + Pulses
+    + Removal
+    + RetryTimers
+    + Snapshots
+    + Timers
+    + Turns
+    + 'static
 {
     /// Claims attempts.
     async fn claim_all(&self, group: &[ClaimRequest]) -> Vec<Result<Claimed, StoreError>>;

@@ -40,9 +40,10 @@ use domain::work_item::JobRef;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf, PulseRecord, Recorded,
+    TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Snapshots, StoreError, Timers, Turns,
 };
 
 use crate::counters::AskedEvicted;
@@ -153,6 +154,21 @@ impl<S: GroupedStore> Attempts for BatchingStore<S> {
 
     async fn add_failure(&self, failed: &FailedOccurrence) -> Result<(), StoreError> {
         self.failures.ask(failed.clone()).await
+    }
+}
+
+#[async_trait]
+impl<S: GroupedStore> Turns for BatchingStore<S> {
+    async fn read_turns(&self, job_uid: &str, attempt: &Attempt) -> Result<TurnsRead, StoreError> {
+        self.store.read_turns(job_uid, attempt).await
+    }
+
+    async fn write_turns(&self, write: &TurnsWrite) -> Result<bool, StoreError> {
+        self.store.write_turns(write).await
+    }
+
+    async fn give_back_turn(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.store.give_back_turn(claim).await
     }
 }
 

@@ -80,6 +80,17 @@ impl Table {
         outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(unanswered)).collect()
     }
 
+    /// Performs writes as one transaction; `false` if a condition failed, and nothing was written.
+    pub(crate) async fn write_together(
+        &self,
+        call: MeteredCall,
+        writes: Vec<Write>,
+    ) -> Result<bool, StoreError> {
+        let items = writes.into_iter().map(|write| self.transact_item(write));
+        let failed = self.transact_for(call, items.collect::<Result<_, _>>()?).await?;
+        Ok(failed.is_none())
+    }
+
     async fn singly(&self, call: MeteredCall, writes: Vec<Placed>) -> Vec<Outcome> {
         let writes = writes
             .into_iter()

@@ -1,6 +1,7 @@
 //! Reading and writing the attributes of items. An error names the item that cannot be read.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use aws_sdk_dynamodb::primitives::Blob;
@@ -64,6 +65,11 @@ pub(crate) fn number(value: impl ToString) -> AttributeValue {
 
 pub(crate) fn bytes(value: &[u8]) -> AttributeValue {
     AttributeValue::B(Blob::new(value))
+}
+
+/// A list of texts.
+pub(crate) fn texts<T: Display>(values: &[T]) -> AttributeValue {
+    AttributeValue::L(values.iter().map(|value| text(value.to_string())).collect())
 }
 
 /// A date as readable text.
@@ -140,6 +146,13 @@ impl<'a> Reader<'a> {
     pub(crate) fn optional_bytes(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let bytes = |value: &AttributeValue| value.as_b().ok().map(|blob| blob.as_ref().to_vec());
         self.optional(name, bytes, "it is no bytes")
+    }
+
+    /// Reads a list of texts; an absent one is empty.
+    pub(crate) fn texts<T: FromStr>(&self, name: &str) -> Result<Vec<T>, StoreError> {
+        let read = |value: &AttributeValue| value.as_s().ok()?.parse().ok();
+        let list = |value: &AttributeValue| value.as_l().ok()?.iter().map(read).collect();
+        Ok(self.optional(name, list, "it is no list of such texts")?.unwrap_or_default())
     }
 
     /// Reads an attribute that may be absent. An attribute of another type is an error.

@@ -4,6 +4,7 @@
 //! is in none of them.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use domain::firing::LeftOutReason;
 use domain::ids;
 use domain::name::{Name, PathSegment};
 use domain::tick::ticks;
@@ -107,18 +108,36 @@ fn timers(uid: &str) -> String {
 pub(crate) const TIMERS: &str = "T#";
 /// The sort key of the timer of a job.
 pub(crate) const TIMER: &str = "T";
+/// The sort key of the turns of a job.
+pub(crate) const TURNS: &str = "O";
 /// The sort key of the timer of a deleted collection.
 pub(crate) const PURGE: &str = "P";
 /// The prefix of the sort key of every retry timer.
 pub(crate) const RETRIES: &str = "R#";
 
+/// Which attempt of a job has the turn, and which ones wait.
+pub(crate) fn turns(job_uid: &str) -> Key {
+    key(timers(job_uid), TURNS)
+}
+
 /// The prefix of the sort keys of occurrences that were left out.
 pub(crate) const LEFT_OUT: &str = "X#";
 
-/// Occurrences that were left out, by the first of them.
-pub(crate) fn left_out(job_uid: &str, first: DateTime<Utc>, generation: u64) -> Key {
+/// Occurrences that were left out, by the first of them. What an outage cost and what a policy cost are
+/// items of their own, so that neither takes the reason of the other.
+pub(crate) fn left_out(
+    job_uid: &str,
+    first: DateTime<Utc>,
+    generation: u64,
+    reason: LeftOutReason,
+) -> Key {
     let first = left_out_before(first);
-    key(timers(job_uid), format!("{LEFT_OUT}{first}.{generation}"))
+    let policy = match reason {
+        LeftOutReason::Outage(_) => "",
+        LeftOutReason::TooLate => ".l",
+        LeftOutReason::Overlap => ".o",
+    };
+    key(timers(job_uid), format!("{LEFT_OUT}{first}.{generation}{policy}"))
 }
 
 /// The beginning of the sort keys, after their prefix, of what was left out from this instant on.

@@ -24,6 +24,10 @@ pub enum MeteredCall {
     LeaveOut,
     /// Adding occurrences that failed for good to their list.
     AddFailure,
+    /// Taking turns, and giving them back.
+    Turns,
+    /// Reading whose turn it is.
+    ReadTurns,
     /// Counting attempts.
     Count,
     /// Looking for attempts that were counted long ago.
@@ -63,6 +67,7 @@ impl MeteredCall {
             | Self::Record
             | Self::LeaveOut
             | Self::AddFailure
+            | Self::Turns
             | Self::Count
             | Self::Finish
             | Self::Pause
@@ -73,6 +78,7 @@ impl MeteredCall {
             | Self::Change => true,
             Self::Due
             | Self::Snapshot
+            | Self::ReadTurns
             | Self::FindEvicted
             | Self::FindAttempts
             | Self::ListRetries

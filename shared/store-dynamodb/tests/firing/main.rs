@@ -25,4 +25,6 @@ mod states;
 #[cfg(test)]
 mod timers;
 #[cfg(test)]
+mod turns;
+#[cfg(test)]
 mod world;

@@ -257,6 +257,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
         sealed: Some(vec![1, 2, 3]),
         version: 1,
         expires_at: None,
+        earlier: Vec::new(),
         timer: TimerRecord {
             state: JobState::Enabled,
             timing: Timing { generation: 1, anchor: Some(at(0)), since: at(0), used: 0 },

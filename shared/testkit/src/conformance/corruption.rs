@@ -3,6 +3,7 @@
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::earlier_timing::EarlierTiming;
 use domain::job::JobCounters;
 use ports::StoreError;
 use ports::store::{JobRecord, PageRequest};
@@ -106,6 +107,7 @@ async fn a_corrupt_collection_names_itself(subject: &Subject) {
 fn full() -> JobRecord {
     let mut full = job("j");
     full.sealed = Some(vec![1]);
+    full.earlier = vec![EarlierTiming::ending(&full.timer.timing, Some("a rule".to_owned()))];
     full.timer.counters = JobCounters { last_execution_at: Some(now()), ..JobCounters::default() };
     full
 }
@@ -129,6 +131,8 @@ async fn a_corrupt_definition_of_a_job_names_itself(subject: &Subject) {
         ("document", Some(bytes())),
         // A secret that is not there is not the same as one that cannot be read.
         ("sealed", Some(text("AQ=="))),
+        ("timings", Some(text("0 1 off"))),
+        ("timings", Some(AttributeValue::L(vec![text("0 1")]))),
         ("version", None),
         ("version", Some(text("1"))),
         ("version", Some(number("-1"))),

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::collection::{Collection, CollectionDefinition};
+use domain::earlier_timing::EarlierTiming;
 use domain::job::{JobCounters, JobState};
 use domain::name::{Name, PathSegment};
 use domain::timing::Timing;
@@ -68,6 +69,7 @@ pub(crate) fn job(name: &str) -> JobRecord {
         sealed: None,
         version: 1,
         expires_at: None,
+        earlier: Vec::new(),
         timer: TimerRecord {
             state: JobState::Enabled,
             timing: Timing { generation: 0, anchor: Some(now()), since: now(), used: 0 },
@@ -93,7 +95,8 @@ pub(crate) fn with_timing(job: &JobRecord, due_at: Option<DateTime<Utc>>) -> Job
         due_at,
         ..job.timer.clone()
     };
-    JobRecord { timer, ..job.clone() }
+    let ended = EarlierTiming::ending(&job.timer.timing, job.timer.timetable.clone());
+    JobRecord { timer, earlier: ended.after(job.earlier.clone()), ..job.clone() }
 }
 
 /// A document as long as one can be, of one letter.

@@ -91,6 +91,7 @@ async fn what_a_job_does_not_have_stays_absent(subject: &Subject) {
     let bare = job("bare");
     let bare = JobRecord {
         sealed: None,
+        earlier: Vec::new(),
         timer: TimerRecord {
             state: JobState::Disabled,
             timing: Timing { anchor: None, ..bare.timer.timing },

@@ -1,0 +1,171 @@
+//! The timings that a job had before the one it has, kept for people: an occurrence that was due under
+//! an earlier one is explained by that one.
+//!
+//! They are kept with the job's definition, and written in the transaction that changes the timing.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, Utc};
+
+use crate::schedule::Schedule;
+use crate::tick::{from_ticks, ticks};
+use crate::timing::Timing;
+
+/// How many are remembered.
+pub const EARLIER_TIMINGS_MAX: usize = 8;
+/// What stands for the line of a disabled job.
+const OFF: &str = "off";
+
+/// A timing that a job had, until the next one began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierTiming {
+    /// Its generation. A version that does not know earlier timings leaves gaps.
+    pub generation: u64,
+    /// From when on its occurrences counted.
+    pub since: DateTime<Utc>,
+    /// Its schedule as one line; `None` if the job was disabled.
+    pub line: Option<String>,
+}
+
+impl EarlierTiming {
+    /// The timing that ends now, of a job whose timer has this line.
+    #[must_use]
+    pub fn ending(timing: &Timing, line: Option<String>) -> Self {
+        Self { generation: timing.generation, since: timing.since, line }
+    }
+
+    /// With those before it. The oldest are forgotten.
+    #[must_use]
+    pub fn after(self, mut before: Vec<Self>) -> Vec<Self> {
+        before.push(self);
+        let forgotten = before.len().saturating_sub(EARLIER_TIMINGS_MAX);
+        before.drain(..forgotten);
+        before
+    }
+}
+
+impl fmt::Display for EarlierTiming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { generation, since, line } = self;
+        write!(f, "{generation} {} {}", ticks(*since), line.as_deref().unwrap_or(OFF))
+    }
+}
+
+impl FromStr for EarlierTiming {
+    type Err = UnreadableTiming;
+
+    fn from_str(text: &str) -> Result<Self, UnreadableTiming> {
+        let read = || {
+            let (generation, rest) = text.split_once(' ')?;
+            let (since, line) = rest.split_once(' ')?;
+            Some(Self {
+                generation: generation.parse().ok()?,
+                since: from_ticks(since.parse().ok()?)?,
+                line: (line != OFF).then(|| line.to_owned()),
+            })
+        };
+        read().ok_or(UnreadableTiming)
+    }
+}
+
+/// The text is no timing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnreadableTiming;
+
+/// What held at an instant before the timing that a job has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldTiming {
+    /// From when on its occurrences counted.
+    pub since: DateTime<Utc>,
+    /// When the next timing began.
+    pub until: DateTime<Utc>,
+    /// The schedule; `None` if the job was disabled.
+    pub schedule: Option<Schedule>,
+}
+
+impl HeldTiming {
+    /// The timing that held at an instant, of those that a job had before this one. `None` if it is not
+    /// known, or this version cannot read it.
+    #[must_use]
+    pub fn at(instant: DateTime<Utc>, earlier: &[EarlierTiming], timing: &Timing) -> Option<Self> {
+        let mut next = (timing.generation, timing.since);
+        for EarlierTiming { generation, since, line } in earlier.iter().rev() {
+            if generation.checked_add(1) != Some(next.0) {
+                return None;
+            }
+            if *since <= instant && instant < next.1 {
+                let schedule = line.as_deref().map(str::parse).transpose().ok()?;
+                return Some(Self { since: *since, until: next.1, schedule });
+            }
+            next = (*generation, *since);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    fn timing(generation: u64, since: i64) -> Timing {
+        Timing { generation, anchor: None, since: at(since), used: 0 }
+    }
+
+    const LINE: &str = "1 every=1hour start=2027-01-01T00:00:00Z";
+
+    fn earlier(generation: u64, since: i64, is_on: bool) -> EarlierTiming {
+        EarlierTiming::ending(&timing(generation, since), is_on.then(|| LINE.to_owned()))
+    }
+
+    #[test]
+    fn a_timing_reads_back() {
+        for timing in [earlier(0, 7, true), earlier(12, 0, false)] {
+            assert_eq!(timing.to_string().parse(), Ok(timing));
+        }
+        for text in ["", "1", "1 2", "x 2 off", "1 y off"] {
+            assert_eq!(text.parse::<EarlierTiming>(), Err(UnreadableTiming), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let mut all = Vec::new();
+        for n in 0..20_u64 {
+            all = earlier(n, 0, true).after(all);
+        }
+        let generations: Vec<u64> = all.iter().map(|it| it.generation).collect();
+        assert_eq!(generations, (12..20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_timing_that_held_is_found() {
+        let all = [earlier(3, 100, true), earlier(4, 200, false), earlier(5, 300, true)];
+        let held = |instant, generation| {
+            let held = HeldTiming::at(at(instant), &all, &timing(generation, 400))?;
+            Some((held.since.timestamp(), held.until.timestamp(), held.schedule.is_some()))
+        };
+        for (instant, expected) in [
+            (99, None),
+            (100, Some((100, 200, true))),
+            (199, Some((100, 200, true))),
+            (200, Some((200, 300, false))),
+            (399, Some((300, 400, true))),
+            (400, None),
+        ] {
+            assert_eq!(held(instant, 6), expected, "{instant}");
+        }
+        // Another version changed the timing in between.
+        assert_eq!(held(399, 7), None);
+    }
+
+    #[test]
+    fn a_line_of_a_later_version_is_not_known() {
+        let later = EarlierTiming { line: Some("9 moon=full".to_owned()), ..earlier(0, 1, true) };
+        assert_eq!(HeldTiming::at(at(2), &[later], &timing(1, 3)), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! Whether what the service says of an occurrence is what happened.
+
+use domain::firing::Why;
+
+use super::{EVER, Judge, LAG, Run, SECOND, SKEW, Scenario, Segment};
+
+/// The most occurrences of a timing that are asked about, the first ones. It is more than there are until
+/// the last fault, for nearly every job.
+const ASKED_MAX: usize = 200;
+/// The most instants of a timing that are asked about and are none of its occurrences.
+const BESIDE_MAX: usize = 3;
+
+/// An instant of a job to ask about.
+#[derive(Debug, Clone)]
+pub(in crate::simulation) struct Question {
+    pub(in crate::simulation) uid: String,
+    pub(in crate::simulation) at: i64,
+    /// The number of the timing; `None` if that does not yield the instant.
+    timing: Option<usize>,
+}
+
+impl Run {
+    /// What is asked of a run: each occurrence, and instants between them.
+    pub(in crate::simulation) fn questions(&self) -> Vec<Question> {
+        let judge = Judge::of(self);
+        let mut questions = Vec::new();
+        for (number, segment) in judge.segments.iter().enumerate() {
+            let until = judge.shown_until(segment.ends_at.unwrap_or(EVER).min(self.ended_at));
+            for (n, (at, _)) in segment.occurrences(until).take(ASKED_MAX).enumerate() {
+                let question = |at, timing| Question { uid: segment.uid.clone(), at, timing };
+                questions.push(question(at, Some(number)));
+                if n < BESIDE_MAX {
+                    // Starts are at whole half minutes.
+                    questions.push(question(at + 7 * SECOND, None));
+                }
+            }
+        }
+        questions
+    }
+}
+
+impl Judge<'_> {
+    /// Reports answers that are none, and those that contradict what happened.
+    pub(super) fn explained(&mut self) {
+        let mut bad = Vec::new();
+        for it in &self.run.explained {
+            let segment = it.of.timing.and_then(|number| self.segments.get(number));
+            let wrong = match segment {
+                Some(segment) => self.is_wrong(segment, it.of.at, it.why),
+                None => speaks_of_an_occurrence(it.why),
+            };
+            if wrong {
+                let at = Self::at(it.of.at);
+                bad.push(format!("explained wrong: {at} of {}: {:?}", it.of.uid, it.why));
+            }
+        }
+        self.bad.extend(bad);
+    }
+
+    fn is_wrong(&self, segment: &Segment, nominal: i64, why: Why) -> bool {
+        let attempts = self.executed.iter().filter(|((uid, _, at, role, _), _)| {
+            *uid == segment.uid && *at == nominal && *role == super::Role::Main
+        });
+        let (mut is_done, mut is_tried) = (false, false);
+        for (_, attempt) in attempts {
+            is_tried = true;
+            is_done |= attempt.is_success;
+        }
+        match why {
+            Why::Fired { .. } | Why::FiredLate { .. } => !is_done,
+            Why::Failed { .. } | Why::Retrying { .. } => !is_tried || is_done,
+            // A worker died with it.
+            Why::UnderWay { .. } => is_done,
+            _ if is_tried => true,
+            Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
+            Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
+            Why::Overtaken { .. } => {
+                !self.may_be_overtaken(segment, nominal) && !self.is_recorded(&segment.uid, nominal)
+            }
+            Why::TooLate { .. } | Why::Overlap { .. } => !self.is_recorded(&segment.uid, nominal),
+            // A machine forgets an outage that lies in the future of a clock that was set back. What is left
+            // to name is that its collection was switched later.
+            Why::CollectionOff { .. } => {
+                !self.may_be_off(segment, nominal)
+                    && (self.run.lives.is_empty() || !self.may_be_overtaken(segment, nominal))
+            }
+            Why::Superseded { .. } => segment.ends_at.is_none(),
+            Why::HistoryGone => true,
+            // The end of the timing by the clock of another process.
+            Why::JobOff { .. }
+            | Why::JobFinished { .. }
+            | Why::OtherTiming { .. }
+            | Why::TimingChanged { .. }
+            | Why::BeforeStart
+            | Why::AfterEnd
+            | Why::CountUsed
+            | Why::NotScheduled
+            | Why::Excluded => !self.is_at_an_end(segment, nominal),
+            Why::Lost => !self.is_excused(segment, nominal),
+        }
+    }
+
+    /// Whether messages may be gone that asked for an occurrence.
+    fn is_excused(&self, segment: &Segment, nominal: i64) -> bool {
+        self.run.dead_letters > 0
+            || self.is_lost_for_good(segment, nominal)
+            || self.run.scenario == Scenario::Lossy && self.losses(segment, nominal) > 0
+    }
+
+    fn may_be_overtaken(&self, segment: &Segment, nominal: i64) -> bool {
+        let next = segment.occurrences(EVER).find(|(at, _)| *at > nominal);
+        self.is_overtaken(segment, nominal, next.map(|(at, _)| at))
+    }
+
+    fn may_be_off(&self, segment: &Segment, nominal: i64) -> bool {
+        let due = self.last_due(segment, nominal, EVER);
+        self.is_off(&segment.collection_uid, due.at, self.lag, self.lag)
+            || self.was_off(segment, nominal)
+            || self.is_before_on(&segment.collection_uid, due)
+    }
+
+    /// Whether an occurrence is so close to an end of its timing that clocks may differ on it, or behind the
+    /// end: a clock that was far ahead for a while has shown more of a timing than there was.
+    fn is_at_an_end(&self, segment: &Segment, nominal: i64) -> bool {
+        // On one machine, the clock of then may be far off.
+        let is_near = |end: i64| {
+            [end, end + self.skew_at(end)].iter().any(|end| (end - nominal).abs() <= SKEW + LAG)
+        };
+        let is_behind = |end: i64| nominal > end + self.skew_at(end);
+        is_near(segment.begins_at)
+            || segment.ends_at.is_some_and(|end| is_near(end) || is_behind(end))
+    }
+}
+
+/// Whether an answer is about an occurrence, where there is none.
+const fn speaks_of_an_occurrence(why: Why) -> bool {
+    !matches!(
+        why,
+        Why::NotScheduled
+            | Why::Excluded
+            | Why::OtherTiming { .. }
+            | Why::TimingChanged { .. }
+            | Why::JobOff { .. }
+            | Why::JobFinished { .. }
+            | Why::BeforeStart
+            | Why::AfterEnd
+            | Why::CountUsed
+            | Why::HistoryGone
+    )
+}
