@@ -1,22 +1,10 @@
 // The console for everybody: every page in every state without a finding of axe, and every flow by the
 // keyboard alone.
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
-import { axe, closeBrowser, heading, instead, place, settled, startWorld, usingOf } from './world.mjs';
+import { describe } from 'node:test';
+import { axe, heading, instead, place, press, setUp, settled, tabTo, write } from './world.mjs';
 
-let server;
-let target;
-let world;
-const using = usingOf(() => world);
-
-before(async () => {
-  world = await startWorld();
-  ({ server, target } = world);
-});
-after(async () => {
-  await closeBrowser();
-  await world?.stop();
-});
+const { world, using } = setUp();
 
 const clean = async (page) => assert.deepEqual(await axe(page), []);
 
@@ -157,28 +145,6 @@ describe('axe finds nothing, in light and in dark, and 320 px need no second scr
   });
 });
 
-/** Presses Tab until a part of the page has the focus. */
-async function tabTo(page, wanted) {
-  await wanted.waitFor();
-  for (let n = 0; n < 90; n += 1) {
-    if (await wanted.evaluate((element) => element === document.activeElement)) return;
-    await page.keyboard.press('Tab');
-  }
-  assert.fail(`Tab does not reach ${wanted}`);
-}
-
-/** Reaches a part of the page by Tab, and presses keys there. */
-async function press(page, wanted, ...keys) {
-  await tabTo(page, wanted);
-  for (const key of keys) await page.keyboard.press(key);
-}
-
-async function write(page, wanted, text) {
-  await tabTo(page, wanted);
-  await page.keyboard.press('Control+a');
-  await page.keyboard.type(text);
-}
-
 /** The keys of the two letters that go to a page. */
 async function goTo(page, letter) {
   await page.keyboard.press('g');
@@ -187,7 +153,7 @@ async function goTo(page, letter) {
 
 describe('the keyboard alone', () => {
   using('signs in', '', async (page) => {
-    await write(page, page.getByLabel('Token'), server.token);
+    await write(page, page.getByLabel('Token'), world.server.token);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'billing' }).waitFor();
@@ -230,7 +196,7 @@ describe('the keyboard alone', () => {
     await press(page, page.getByRole('group', { name: 'Days of the week' }).getByRole('button', { name: 'Monday' }), 'Enter', 'ArrowRight', 'Enter');
     await page.getByTestId('sentence').getByText('Tuesday').waitFor();
     await press(page, page.getByRole('button', { name: 'HTTP', exact: true }), 'Enter');
-    await write(page, page.getByLabel('URL'), `${target.url}/200/keys`);
+    await write(page, page.getByLabel('URL'), `${world.target.url}/200/keys`);
     await write(page, page.getByLabel('Name in keys'), 'typed');
     await page.keyboard.press('Control+Enter');
     await heading(page, 'typed');
@@ -259,6 +225,7 @@ describe('the keyboard alone', () => {
     await page.keyboard.press('Control+/');
     await page.getByLabel('URL').waitFor();
     await page.keyboard.press('Control+Enter');
+    await page.getByRole('button', { name: 'Run now' }).waitFor();
     await page.getByText('Every day at 04:30').first().waitFor();
   });
 
@@ -280,7 +247,7 @@ describe('the keyboard alone', () => {
     await press(page, page.getByRole('button', { name: 'Switch off…' }), 'Enter');
     await press(page, page.getByRole('dialog').getByRole('button', { name: 'Switch off' }), 'Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.equal((await server.job('billing', 'tenant-38')).properties.state, 'disabled');
+    assert.equal((await world.server.job('billing', 'tenant-38')).properties.state, 'disabled');
   });
 
   using('looks at a day, and spreads a crowded minute', `${place('calendar')}?day=2027-03-15`, async (page) => {
@@ -296,7 +263,7 @@ describe('the keyboard alone', () => {
     await press(page, page.getByRole('button', { name: 'See what would change…' }), 'Enter');
     await press(page, page.getByRole('button', { name: /^Move \d+$/ }), 'Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached', timeout: 20_000 });
-    const { properties } = await server.job('billing', 'tenant-05');
+    const { properties } = await world.server.job('billing', 'tenant-05');
     assert.notDeepEqual(properties.recurrence.schedule.minutes, [30]);
     assert.deepEqual(properties.recurrence.schedule.hours, [2]);
   });
@@ -322,7 +289,7 @@ describe('the keyboard alone', () => {
   });
 
   using('imports a crontab', place('import'), async (page) => {
-    await write(page, page.getByLabel('A command becomes'), `${target.url}/200?cmd={command}`);
+    await write(page, page.getByLabel('A command becomes'), `${world.target.url}/200?cmd={command}`);
     await write(page, page.getByLabel('Text: paste it, or drop a file'), '15 4 * * * /usr/bin/keyed');
     await press(page, page.getByRole('button', { name: 'Read it' }), 'Enter');
     await press(page, page.getByRole('button', { name: 'Import 1 of 1' }), 'Enter');

@@ -1,36 +1,24 @@
 // The console in a browser, against a real server: pages, flows, states, security.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { closeBrowser, heading, instead, ODD, open, place, startServer, startWorld, usingOf } from './world.mjs';
+import { describe, test } from 'node:test';
+import { heading, instead, ODD, open, place, setUp, startServer } from './world.mjs';
 
-let server;
-let target;
-let world;
-const using = usingOf(() => world);
-
-before(async () => {
-  world = await startWorld();
-  ({ server, target } = world);
-});
-after(async () => {
-  await closeBrowser();
-  await world?.stop();
-});
+const { world, using } = setUp();
 
 describe('serving', () => {
   test('a browser is sent to the console, and other clients are not', async () => {
-    const ask = (accept) => fetch(`${server.url}/`, { headers: { Accept: accept }, redirect: 'manual' });
+    const ask = (accept) => fetch(`${world.server.url}/`, { headers: { Accept: accept }, redirect: 'manual' });
     const html = await ask('text/html');
     assert.deepEqual([html.status, html.headers.get('location')], [302, '/console/']);
     assert.equal((await ask('application/json')).status, 401);
   });
 
   test('every file has the policy, and no file needs a token', async () => {
-    const page = await fetch(`${server.url}/console/`);
+    const page = await fetch(`${world.server.url}/console/`);
     assert.match(page.headers.get('content-security-policy'), /default-src 'none'.*trusted-types 'none'/);
     assert.equal(page.headers.get('cache-control'), 'no-cache');
     for (const [, file] of (await page.text()).matchAll(/"(\/console\/[^"]+)"/g)) {
-      const found = await fetch(`${server.url}${file}`);
+      const found = await fetch(`${world.server.url}${file}`);
       assert.equal(found.status, 200, file);
       assert.match(found.headers.get('cache-control'), /immutable/, file);
       assert.equal(found.headers.get('x-content-type-options'), 'nosniff', file);
@@ -44,14 +32,14 @@ describe('signing in', () => {
     await page.getByLabel('Token').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
-    await page.getByLabel('Token').fill(server.token);
+    await page.getByLabel('Token').fill(world.server.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('link', { name: 'billing' }).waitFor();
     assert.deepEqual(await page.evaluate(() => [sessionStorage.length > 0, localStorage.getItem('minutehand.token')]), [true, null]);
   }, { signedIn: false });
 
   test('a token in the fragment is taken, and leaves the address', async () => {
-    const tab = await open(server, `#token=${server.token}`, { signedIn: false });
+    const tab = await open(world.server, `#token=${world.server.token}`, { signedIn: false });
     await tab.page.getByRole('link', { name: 'billing' }).waitFor();
     assert.doesNotMatch(tab.page.url(), /token/);
     tab.faults.length = 0; // the address that the test itself opened
@@ -71,7 +59,7 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();
     const kept = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML]));
-    assert.ok(!kept.includes(server.token));
+    assert.ok(!kept.includes(world.server.token));
   });
 
   using('what was typed stays when the token ends', place('new', 'empty'), async (page) => {
@@ -80,7 +68,7 @@ describe('signing in', () => {
     await page.getByLabel('URL').fill('https://example.com/2');
     await page.getByRole('dialog', { name: 'Sign in to Minutehand' }).waitFor();
     await page.unrouteAll();
-    await page.getByLabel('Token').fill(server.token);
+    await page.getByLabel('Token').fill(world.server.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.equal(await page.getByLabel('Name in empty').inputValue(), 'typed');
@@ -202,7 +190,7 @@ describe('pages', () => {
 
 describe('flows', () => {
   using('a job is made in the form, fires, and is in the history', place('new', 'empty'), async (page) => {
-    await page.getByLabel('URL').fill(`${target.url}/200/made`);
+    await page.getByLabel('URL').fill(`${world.target.url}/200/made`);
     await page.getByRole('button', { name: 'HTTP', exact: true }).click();
     await page.getByLabel('At', { exact: true }).fill('03:45');
     await page.getByTestId('sentence').getByText('03:45').waitFor();
@@ -212,7 +200,7 @@ describe('flows', () => {
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('button', { name: /^What happened at/ }).first().waitFor({ timeout: 20_000 });
-    assert.ok(target.seen.includes('/200/made'));
+    assert.ok(world.target.seen.includes('/200/made'));
   });
 
   using('what the API refuses is said at its field', place('new', 'empty'), async (page) => {
@@ -238,8 +226,9 @@ describe('flows', () => {
     await page.getByLabel('At', { exact: true }).fill('05:15');
     await page.getByTestId('sentence').getByText('05:15').waitFor();
     await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByRole('button', { name: 'Run now' }).waitFor();
     await page.getByText('Every day at 05:15').waitFor();
-    const { properties } = await server.job('billing', 'odd');
+    const { properties } = await world.server.job('billing', 'odd');
     assert.equal(properties.action.request.body, ODD);
   });
 
@@ -270,12 +259,12 @@ describe('flows', () => {
     await page.getByText('Passwords and tokens of twin are not copied: enter them again.').waitFor();
     assert.equal(await page.getByLabel('User', { exact: true }).inputValue(), 'web');
     assert.equal(await page.getByLabel('Password', { exact: true }).inputValue(), '');
-    await server.call('DELETE', server.jobPath('billing', 'twin'));
+    await world.server.call('DELETE', world.server.jobPath('billing', 'twin'));
   });
 
   using('a job that fails pauses, is run again for what failed, and is resumed', place('new', 'billing'), async (page) => {
     const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
-    await page.getByLabel('URL').fill(`${target.url}/500/pauses`);
+    await page.getByLabel('URL').fill(`${world.target.url}/500/pauses`);
     await page.getByRole('button', { name: 'HTTP', exact: true }).click();
     await page.getByRole('button', { name: 'Minutes' }).click();
     await page.getByRole('button', { name: 'do not try again' }).click();
@@ -291,13 +280,13 @@ describe('flows', () => {
     await page.getByRole('button', { name: /^What happened at/ }).first().click();
     await page.getByRole('button', { name: 'Run again for this occurrence' }).click();
     await page.getByText('; again for').waitFor({ timeout: 20_000 });
-    const { properties } = await server.job('billing', 'pauses');
+    const { properties } = await world.server.job('billing', 'pauses');
     assert.deepEqual(properties.minutehand.sign, { secrets: ['(withheld)'] });
-    target.answers.set('/500/pauses', 200);
+    world.target.answers.set('/500/pauses', 200);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('switch', { checked: true }).waitFor();
-    assert.equal((await server.job('billing', 'pauses')).properties.minutehand.paused, undefined);
-    await server.call('DELETE', server.jobPath('billing', 'pauses'));
+    assert.equal((await world.server.job('billing', 'pauses')).properties.minutehand.paused, undefined);
+    await world.server.call('DELETE', world.server.jobPath('billing', 'pauses'));
   });
 
   using('older attempts are read on demand', place('job', 'billing', 'odd'), async (page) => {
@@ -341,7 +330,7 @@ describe('flows', () => {
   });
 
   using('a crontab becomes jobs', place('import'), async (page) => {
-    await page.getByLabel('A command becomes').fill(`${target.url}/200?cmd={command}`);
+    await page.getByLabel('A command becomes').fill(`${world.target.url}/200?cmd={command}`);
     await page.getByLabel('Text: paste it, or drop a file').fill('15 4 * * * /usr/bin/first\n@daily /usr/bin/second\n');
     await page.getByRole('button', { name: 'Read it' }).click();
     await page.getByRole('heading', { name: '2 jobs of 2 schedules' }).waitFor();

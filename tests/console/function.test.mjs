@@ -1,25 +1,18 @@
 // The console as the function of AWS serves it: its files, and the API behind API Gateway's events.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { closeBrowser, heading, settled, startFunction, usingOf } from './world.mjs';
+import { test } from 'node:test';
+import { heading, setUp, settled, startFunction } from './world.mjs';
 
-let server;
-const using = usingOf(() => ({ server }));
-
-before(async () => { server = await startFunction(); });
-after(async () => {
-  await closeBrowser();
-  await server?.stop();
-});
+const { world, using } = setUp(startFunction);
 
 test('the files are whole, and have the policy', async () => {
-  const page = await fetch(`${server.url}/`, { headers: { Accept: 'text/html' } });
+  const page = await fetch(`${world.server.url}/`, { headers: { Accept: 'text/html' } });
   assert.match(page.url, /\/console\/(index\.html)?$/);
   assert.match(page.headers.get('content-security-policy'), /default-src 'none'.*trusted-types 'none'/);
   const files = [...(await page.text()).matchAll(/"(\/console\/[^"]+)"/g)];
   assert.ok(files.length > 0);
   for (const [, file] of files) {
-    const found = await fetch(`${server.url}${file}`);
+    const found = await fetch(`${world.server.url}${file}`);
     assert.equal(found.status, 200, file);
     assert.match(found.headers.get('cache-control'), /immutable/, file);
     assert.ok((await found.arrayBuffer()).byteLength > 0, file);
@@ -30,14 +23,14 @@ using('signs in, makes a job in the form, runs it, and sees what happened', '', 
   await page.getByLabel('Token').fill('wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('alert').waitFor();
-  await page.getByLabel('Token').fill(server.token);
+  await page.getByLabel('Token').fill(world.server.token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('No collections in me / dev yet.').waitFor();
   await page.getByRole('link', { name: 's / g' }).click();
   await page.getByRole('link', { name: 'jc' }).click();
   await page.getByText('No jobs in jc yet.').waitFor();
   await page.keyboard.press('n');
-  await page.getByLabel('URL').fill(server.target);
+  await page.getByLabel('URL').fill(world.target);
   await page.getByRole('button', { name: 'HTTP', exact: true }).click();
   await page.getByLabel('At', { exact: true }).fill('03:45');
   await page.getByTestId('sentence').getByText('03:45').waitFor();

@@ -2,35 +2,25 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import { after, before, describe, test } from 'node:test';
-import { axe, closeBrowser, open, place, startBridge, startWorld } from './world.mjs';
+import { describe, test } from 'node:test';
+import { axe, open, place, setUp, startBridge } from './world.mjs';
 
-let server;
-let world;
-
-before(async () => {
-  world = await startWorld();
-  ({ server } = world);
-});
-after(async () => {
-  await closeBrowser();
-  await world?.stop();
-});
+const { world } = setUp();
 
 describe('the console of any server, on this machine', () => {
   test('the link opens it, and the token of the server is not in the browser', async () => {
-    const bridge = await startBridge(server);
-    const tab = await open({ url: bridge.url, token: server.token }, new URL(bridge.link).hash, { signedIn: false });
+    const bridge = await startBridge(world.server);
+    const tab = await open({ url: bridge.url, token: world.server.token }, new URL(bridge.link).hash, { signedIn: false });
     await tab.page.getByRole('link', { name: 'billing' }).click();
     await tab.page.getByRole('grid').waitFor();
     const kept = await tab.page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML]));
-    assert.ok(!kept.includes(server.token));
+    assert.ok(!kept.includes(world.server.token));
     await tab.close();
     await bridge.stop();
   });
 
   test('what only reads offers nothing else', async () => {
-    const bridge = await startBridge(server, '--read-only');
+    const bridge = await startBridge(world.server, '--read-only');
     const tab = await open({ url: bridge.url, token: null }, new URL(bridge.link).hash, { signedIn: false });
     await tab.page.getByRole('link', { name: 'billing' }).waitFor();
     await tab.page.getByRole('button', { name: 'New collection' }).waitFor({ state: 'detached' });
@@ -81,10 +71,10 @@ async function startIssuer() {
 
 /** A tab of a console whose server is told to sign in otherwise. */
 async function openWith(config, { policy = (was) => was } = {}) {
-  const tab = await open(server, 'nothing.js', { signedIn: false });
-  await tab.page.route(`${server.url}/console/config.json`, (route) => route.fulfill({ json: config }));
+  const tab = await open(world.server, 'nothing.js', { signedIn: false });
+  await tab.page.route(`${world.server.url}/console/config.json`, (route) => route.fulfill({ json: config }));
   await tab.page.route((url) => url.pathname === '/console/', async (route) => {
-    const answer = await route.fetch({ url: `${server.url}/console/` });
+    const answer = await route.fetch({ url: `${world.server.url}/console/` });
     const headers = { ...answer.headers(), 'content-security-policy': policy(answer.headers()['content-security-policy']) };
     return route.fulfill({ response: answer, headers });
   });
@@ -102,9 +92,9 @@ describe('an installation without tokens of its own', () => {
     // The token of the issuer opens the API.
     await page.route((url) => /^\/(minutehand|subscriptions)\//.test(url.pathname), (route) => {
       const isSigned = route.request().headers().authorization === 'Bearer id-token';
-      return isSigned ? route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${server.token}` } }) : route.continue();
+      return isSigned ? route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${world.server.token}` } }) : route.continue();
     });
-    await page.goto(`${server.url}/console/${place('jobs', 'billing')}`);
+    await page.goto(`${world.server.url}/console/${place('jobs', 'billing')}`);
     await page.getByRole('button', { name: /^Sign in at 127/ }).click();
     await page.getByRole('grid').waitFor();
     assert.equal(new URL(page.url()).search, '');
@@ -121,7 +111,7 @@ describe('an installation without tokens of its own', () => {
   test('an answer that was not asked for is refused', async () => {
     const tab = await openWith({ auth: 'jwt', issuer: 'http://127.0.0.1:9', clientId: 'app', audiences: [] });
     await tab.page.addInitScript(() => sessionStorage.setItem('minutehand.login', JSON.stringify({ verifier: 'v', state: 'mine', hash: '' })));
-    await tab.page.goto(`${server.url}/console/?code=c&state=other`);
+    await tab.page.goto(`${world.server.url}/console/?code=c&state=other`);
     await tab.page.getByText('does not belong to this page').waitFor();
     assert.equal(new URL(tab.page.url()).search, '');
     await tab.close();
@@ -130,7 +120,7 @@ describe('an installation without tokens of its own', () => {
   for (const [config, said] of [[{ auth: 'iam' }, 'signed with credentials of AWS'], [{ auth: 'jwt' }, 'the console is not registered']]) {
     test(`${config.auth} without a way for browsers names the command`, async () => {
       const tab = await openWith(config);
-      await tab.page.goto(`${server.url}/console/`);
+      await tab.page.goto(`${world.server.url}/console/`);
       await tab.page.getByText(said).waitFor();
       await tab.page.getByText('minutehand console --context NAME').waitFor();
       assert.deepEqual(await axe(tab.page), []);

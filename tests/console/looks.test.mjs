@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { browser, closeBrowser, open, place, settled, startServer } from './world.mjs';
+import { browser, open, place, setUp, settled, startServer } from './world.mjs';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const KEPT = join(HERE, 'pictures');
@@ -115,11 +115,10 @@ const PICTURES = [
   ['job', 'dark', 390],
 ];
 
-let server;
 let isSame;
 
-before(async () => {
-  server = await startServer({ token: null });
+const { world } = setUp(async () => {
+  const server = await startServer({ token: null });
   const major = (await browser()).version().split('.')[0];
   isSame = existsSync(VERSION) && JSON.parse(readFileSync(VERSION)).chromium === major;
   mkdirSync(MADE, { recursive: true });
@@ -127,22 +126,19 @@ before(async () => {
     mkdirSync(KEPT, { recursive: true });
     writeFileSync(VERSION, `${JSON.stringify({ chromium: major })}\n`);
   }
-});
-after(async () => {
-  await closeBrowser();
-  await server?.stop();
+  return { server, stop: server.stop };
 });
 
 for (const [name, colorScheme, width] of PICTURES) {
   test(`${name}, ${colorScheme}, ${width} px wide`, async (t) => {
-    const tab = await open(server, 'nothing', { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' });
+    const tab = await open(world.server, 'nothing', { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' });
     await tab.page.clock.install({ time: NOW });
     await tab.page.route((url) => /^\/(minutehand|subscriptions)\//.test(url.pathname), (route) => {
       const { pathname, searchParams } = new URL(route.request().url());
       const [, answer] = ANSWERS.find(([end]) => pathname.endsWith(end)) ?? [];
       return answer ? route.fulfill({ json: answer(searchParams) }) : route.abort();
     });
-    await tab.page.goto(`${server.url}/console/${PAGES[name]}`);
+    await tab.page.goto(`${world.server.url}/console/${PAGES[name]}`);
     await tab.page.reload();
     await settled(tab.page);
     await USES[name]?.(tab.page);

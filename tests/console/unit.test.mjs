@@ -12,9 +12,11 @@ const sources = join(dirname(fileURLToPath(import.meta.url)), '../../shared/cons
 const folder = mkdtempSync(join(tmpdir(), 'minutehand-console-'));
 let documents;
 let outcomes;
+let spans;
+let clocks;
 
 before(async () => {
-  const names = ['document', 'outcome'];
+  const names = ['document', 'outcome', 'spans', 'clock'];
   await require('esbuild').build({
     entryPoints: names.map((name) => join(sources, `${name}.ts`)),
     bundle: true,
@@ -22,7 +24,7 @@ before(async () => {
     outdir: folder,
     outExtension: { '.js': '.mjs' },
   });
-  [documents, outcomes] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
+  [documents, outcomes, spans, clocks] = await Promise.all(names.map((name) => import(pathToFileURL(join(folder, `${name}.mjs`)))));
 });
 after(() => rmSync(folder, { recursive: true }));
 
@@ -81,10 +83,60 @@ test('a refused property is found in the text', () => {
   assert.equal(documents.lineOf(json, 'properties.nothing'), null);
 });
 
+test('a merge patch is what it says, and null removes', () => {
+  const document = { a: { b: 1, c: 2 }, d: [1, 2], e: 'x' };
+  assert.deepEqual(documents.merged(document, { a: { b: null, f: 3 }, d: [3], e: null }), { a: { c: 2, f: 3 }, d: [3] });
+  assert.deepEqual(document, { a: { b: 1, c: 2 }, d: [1, 2], e: 'x' });
+});
+
+test('taking back a part of a schedule sends all of it', () => {
+  const now = { recurrence: { schedule: { hours: [2], minutes: [37] } } };
+  const back = documents.merged(now, { recurrence: { schedule: { minutes: [30] } } });
+  assert.deepEqual(documents.changes(now, back), { recurrence: { schedule: { hours: [2], minutes: [30] } } });
+});
+
+for (const [written, read] of [['', undefined], ['5', 5], ['1.5', 1.5], ['1.', '1.'], ['1.50', '1.50'], ['many', 'many'], ['-1', '-1'], ['1e9', '1e9']]) {
+  test(`the number “${written}” is sent as ${JSON.stringify(read)}`, () => assert.equal(documents.number(written), read));
+}
+
+test('names and values are read a line each, and a line that is neither is named', () => {
+  assert.deepEqual(documents.textAsPairs('A: 1\n\n B-C:2: 3 '), { value: { A: '1', 'B-C': '2: 3' }, stray: undefined });
+  assert.deepEqual(documents.textAsPairs('A: 1\nodd'), { value: { A: '1' }, stray: 'odd' });
+  assert.equal(documents.textAsPairs(': 1').stray, ': 1');
+});
+
+for (const [written, iso, words] of [
+  ['90 s', 'PT90S', '1 min 30 s'], ['5m', 'PT5M', '5 min'], ['1h 30m', 'PT1H30M', '1 h 30 min'], ['1 day', 'P1D', '1 day'],
+  ['2 days 3 hours 4 minutes 5 seconds', 'P2DT3H4M5S', '2 days 3 h 4 min 5 s'], ['PT10M', 'PT10M', '10 min'],
+]) {
+  test(`the time ${written} is ${iso}, and in words ${words}`, () => {
+    assert.equal(spans.asIsoSpan(written), iso);
+    assert.equal(spans.isoSpan(iso), words);
+    // What the words mean is the same time.
+    assert.equal(spans.isoSpan(spans.asIsoSpan(words)), words);
+  });
+}
+
+for (const text of ['soon', '5 weeks', '5', 'P1W', '']) {
+  test(`the time “${text}” is left to the server`, () => {
+    assert.equal(spans.asIsoSpan(text), text);
+    assert.equal(spans.isoSpan(text), text);
+  });
+}
+
+test('times of answers, in the form of .NET, are read too', () => {
+  assert.deepEqual(['00:00:30', '01:30:00', '2.00:00:00', '00:00:00'].map(spans.isoSpan), ['30 s', '1 h 30 min', '2 days', '0 s']);
+});
+
 test('a draft holds no secret', () => {
   const kept = JSON.stringify(documents.withoutSecrets({
     action: { request: { authentication: { type: 'Basic', username: 'u', password: 'p1' }, headers: { Authorization: 'p2', 'X-Token': 'p3' } }, queueMessage: { sasToken: 'p4' } },
+    other: { authentication: { sasKeyName: 'send', sasKey: 'p5' }, headers: { 'X-Api-Key': 'p6', Cookie: 'p7' }, request: { uri: 'https://a.b/?x=1&code=p8#c' } },
+    minutehand: { sign: { secrets: ['p9'] } },
   }));
+  assert.match(kept, /"sasKeyName":"send"/);
+  assert.match(kept, /\?x=1&code=#c/);
+  assert.doesNotMatch(kept, /minutehand/);
   assert.doesNotMatch(kept, /p\d/);
   assert.match(kept, /"username":"u"/);
 });
@@ -118,5 +170,24 @@ for (const [message, head, headers, body, said] of [
   test(`a message says ${said}`, () => {
     assert.deepEqual(outcomes.messageParts(message), { head, headers, body });
     assert.equal(outcomes.gist(message), said);
+  });
+}
+
+// A Thursday in New York, whose clock was set back on the Sunday before.
+const NOW = Date.parse('2026-11-05T18:00:00Z');
+for (const [text, instants] of [
+  ['02:30', ['2026-11-05T07:30:00.000Z']],
+  ['2:30', ['2026-11-05T07:30:00.000Z']],
+  ['yesterday 02:30', ['2026-11-04T07:30:00.000Z']],
+  ['Mon 14:00', ['2026-11-02T19:00:00.000Z']],
+  ['thursday, 14:00', ['2026-11-05T19:00:00.000Z']],
+  ['2026-10-19 02:30', ['2026-10-19T06:30:00.000Z']],
+  // The clock shows half past one twice, and in March it skips half past two.
+  ['2026-11-01 01:30', ['2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']],
+  ['2026-03-08T02:30', ['2026-03-08T07:30:00.000Z']],
+  ['25:00', null], ['2026-13-01 02:30', null], ['2026-10-19T02:30:00-04:00', null], ['someday', null],
+]) {
+  test(`“${text}” in New York is ${instants ?? 'left to the server'}`, () => {
+    assert.deepEqual(clocks.meant(text, 'America/New_York', NOW)?.map((at) => new Date(at).toISOString()) ?? null, instants);
   });
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 
 const modules = process.env.MINUTEHAND_MODULES;
 const require = createRequire(join(modules, 'index.js'));
@@ -51,13 +51,13 @@ export async function startFunction() {
     process_.once('exit', resolve);
     process_.stdin.end();
   });
-  return { url, token: 'open-sesame', target, stop };
+  return { server: { url, token: 'open-sesame' }, target, stop };
 }
 
 /** Starts a server, with everything in memory unless a directory is given. */
-export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex') } = {}) {
+export async function startServer({ data = null, args = ['--clock-start', CLOCK_START, '--allow-private-targets'], token = randomBytes(16).toString('hex'), env = {} } = {}) {
   const auth = token === null ? ['--no-auth'] : ['--token', token];
-  const { process_, url, log } = await listening(spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', '127.0.0.1:0', ...auth, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }));
+  const { process_, url, log } = await listening(spawn(process.env.MINUTEHAND_BINARY, ['serve', ...(data ? ['--data', data] : ['--memory']), '--listen', '127.0.0.1:0', ...auth, ...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] }));
   const collection = (name) => `/subscriptions/${SUBSCRIPTION}/resourceGroups/${GROUP}/providers/Microsoft.Scheduler/jobCollections/${name}`;
   const call = async (method, path, body) => {
     const response = await fetch(`${url}${path}?api-version=2016-03-01`, {
@@ -74,6 +74,7 @@ export async function startServer({ data = null, args = ['--clock-start', CLOCK_
     call,
     putCollection: (name, properties = {}) => call('PUT', collection(name), { properties }),
     putJob: (name, job, properties) => call('PUT', `${collection(name)}/jobs/${job}`, { properties }),
+    collectionPath: collection,
     jobPath: (name, job) => `${collection(name)}/jobs/${job}`,
     run: (name, job) => call('POST', `${collection(name)}/jobs/${job}/run`),
     job: async (name, job) => (await call('GET', `${collection(name)}/jobs/${job}`)).json(),
@@ -221,15 +222,28 @@ export async function startWorld() {
   return { server, target, stop: () => Promise.all([server.stop(), target.stop()]) };
 }
 
-/** A test that opens a page, uses it, and fails for what it did that it must not. */
-export const usingOf = (world) => (name, path, use, options) => test(name, async () => {
-  const tab = await open(world().server, path, options);
-  try {
-    await use(tab.page, tab);
-  } finally {
-    await tab.close();
-  }
-});
+/**
+ * Starts what a file of tests needs before them, and stops it and the browser after them. The result has
+ * what was started, once it is there, and makes tests that open a page, use it, and fail for what the page
+ * did that it must not.
+ */
+export function setUp(start = startWorld) {
+  const world = {};
+  before(async () => { Object.assign(world, await start()); });
+  after(async () => {
+    await closeBrowser();
+    await world.stop?.();
+  });
+  const using = (name, path, use, options) => test(name, async () => {
+    const tab = await open(world.server, path, options);
+    try {
+      await use(tab.page, tab);
+    } finally {
+      await tab.close();
+    }
+  });
+  return { world, using };
+}
 
 export const heading = (page, name) => page.getByRole('heading', { level: 1, name }).waitFor();
 
@@ -240,4 +254,26 @@ export const instead = (page, path, answer) => page.route((url) => url.pathname.
 export async function settled(page) {
   await page.locator('h1, [role=alert]').first().waitFor();
   await page.waitForFunction(() => document.querySelector('.skeleton') === null);
+}
+
+/** Presses Tab until a part of the page has the focus. */
+export async function tabTo(page, wanted) {
+  await wanted.waitFor();
+  for (let n = 0; n < 90; n += 1) {
+    if (await wanted.evaluate((element) => element === document.activeElement)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not reach ${wanted}`);
+}
+
+/** Reaches a part of the page by Tab, and presses keys there. */
+export async function press(page, wanted, ...keys) {
+  await tabTo(page, wanted);
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+export async function write(page, wanted, text) {
+  await tabTo(page, wanted);
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type(text);
 }

@@ -47,8 +47,8 @@ struct File {
     /// Its name below `/console/`.
     name: &'static str,
     bytes: &'static [u8],
-    /// The same, compressed; empty if that makes it no smaller.
-    gzip: &'static [u8],
+    /// Whether the bytes are compressed with gzip. Every browser takes that, so there is no other copy.
+    is_gzip: bool,
     content_type: &'static str,
     etag: &'static str,
     /// Whether the name contains a hash of the content.
@@ -101,13 +101,33 @@ fn redirect() -> Response<&'static [u8]> {
 }
 
 fn absent() -> Response<&'static [u8]> {
-    let mut response = with_status(StatusCode::NOT_FOUND);
+    in_words(StatusCode::NOT_FOUND, b"The console has no such file. Open /console/ instead.\n")
+}
+
+fn not_acceptable() -> Response<&'static [u8]> {
+    let why = b"This file is compressed with gzip, which the header Accept-Encoding refuses. \
+                Add gzip to it.\n";
+    in_words(StatusCode::NOT_ACCEPTABLE, why)
+}
+
+fn in_words(status: StatusCode, words: &'static [u8]) -> Response<&'static [u8]> {
+    let mut response = with_status(status);
     set(&mut response, CONTENT_TYPE, "text/plain; charset=utf-8");
-    *response.body_mut() = b"The console has no such file. Open /console/ instead.\n";
+    *response.body_mut() = words;
     response
 }
 
+/// A request without the header `Accept-Encoding` takes every encoding.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    !headers.contains_key(ACCEPT_ENCODING)
+        || names(headers, &ACCEPT_ENCODING, "gzip")
+        || names(headers, &ACCEPT_ENCODING, "*")
+}
+
 fn file_answer(file: &File, headers: &HeaderMap) -> Response<&'static [u8]> {
+    if file.is_gzip && !takes_gzip(headers) {
+        return not_acceptable();
+    }
     let is_known = names(headers, &IF_NONE_MATCH, file.etag);
     let mut response =
         with_status(if is_known { StatusCode::NOT_MODIFIED } else { StatusCode::OK });
@@ -118,12 +138,10 @@ fn file_answer(file: &File, headers: &HeaderMap) -> Response<&'static [u8]> {
         return response;
     }
     set(&mut response, CONTENT_TYPE, file.content_type);
-    if !file.gzip.is_empty() && names(headers, &ACCEPT_ENCODING, "gzip") {
+    if file.is_gzip {
         set(&mut response, CONTENT_ENCODING, "gzip");
-        *response.body_mut() = file.gzip;
-    } else {
-        *response.body_mut() = file.bytes;
     }
+    *response.body_mut() = file.bytes;
     response
 }
 
@@ -207,14 +225,23 @@ mod tests {
     }
 
     #[test]
-    fn a_client_gets_the_compressed_file_only_if_it_takes_it() {
-        let file = FILES.iter().find(|file| !file.gzip.is_empty()).unwrap();
+    fn a_compressed_file_says_so_and_a_client_that_refuses_gzip_gets_406_in_words() {
+        let file = FILES.iter().find(|file| file.is_gzip).unwrap();
         let path = format!("{HOME}{}", file.name);
-        let zipped = get(&path, &[(ACCEPT_ENCODING, "br, gzip;q=0.5")]).unwrap();
-        assert_eq!(*zipped.body(), file.gzip);
-        assert_eq!(zipped.headers()[CONTENT_ENCODING], "gzip");
-        let plain = get(&path, &[(ACCEPT_ENCODING, "gzip;q=0")]).unwrap();
-        assert_eq!((*plain.body(), plain.headers().get(CONTENT_ENCODING)), (file.bytes, None));
+        for accepted in [&[][..], &["br, gzip;q=0.5"], &["*"]] {
+            let sent: Vec<_> = accepted.iter().map(|value| (ACCEPT_ENCODING, *value)).collect();
+            let response = get(&path, &sent).unwrap();
+            assert_eq!(*response.body(), file.bytes, "{accepted:?}");
+            assert_eq!(response.headers()[CONTENT_ENCODING], "gzip", "{accepted:?}");
+        }
+        for refused in ["gzip;q=0", "identity", ""] {
+            let response = get(&path, &[(ACCEPT_ENCODING, refused)]).unwrap();
+            assert_eq!(response.status(), StatusCode::NOT_ACCEPTABLE, "{refused}");
+            assert_eq!(response.headers().get(CONTENT_ENCODING), None, "{refused}");
+            assert!(response.body().ends_with(b"Add gzip to it.\n"), "{refused}");
+        }
+        let page = get(HOME, &[(ACCEPT_ENCODING, "identity")]).unwrap();
+        assert_eq!((page.status(), page.headers().get(CONTENT_ENCODING)), (StatusCode::OK, None));
     }
 
     #[test]
@@ -276,9 +303,8 @@ mod tests {
     #[test]
     fn the_console_stays_within_its_budgets() {
         let size = |end: &str| -> usize {
-            let of = |file: &File| if file.gzip.is_empty() { file.bytes } else { file.gzip }.len();
             let ends = |file: &&File| Path::new(file.name).extension().is_some_and(|is| is == end);
-            FILES.iter().filter(ends).map(of).sum()
+            FILES.iter().filter(ends).map(|file| file.bytes.len()).sum()
         };
         for (end, bytes_max) in
             [("js", 60_000), ("css", 10_000), ("woff2", 34_000), ("html", 2_000)]

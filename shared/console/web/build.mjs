@@ -14,10 +14,11 @@ const files = [];
 function put(base, bytes, isHashed = true) {
   const ending = extname(base);
   const name = isHashed ? `${base.slice(0, -ending.length)}.${sha(bytes).slice(0, 12)}${ending}` : base;
-  writeFileSync(join(dist, name), bytes);
-  const gzip = ending === '.woff2' ? null : gzipSync(bytes, { level: 9 });
-  if (gzip) writeFileSync(join(dist, `${name}.gz`), gzip);
-  files.push({ name, bytes, gzip, ending, isHashed });
+  const isGzip = ending === '.css' || ending === '.js';
+  const sent = isGzip ? gzipSync(bytes, { level: 9 }) : bytes;
+  const path = isGzip ? `${name}.gz` : name;
+  writeFileSync(join(dist, path), sent);
+  files.push({ name, path, bytes, sent, isGzip, ending, isHashed });
   return name;
 }
 
@@ -56,7 +57,7 @@ function list(folder) {
 }
 const order = (entries) => Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 const manifest = {
-  files: order(files.map((file) => [file.name, sha(file.bytes)])),
+  files: order(files.map((file) => [file.name, sha(file.sent)])),
   sources: order(list(web).map((path) => [relative(web, path).replaceAll('\\', '/'), sha(readFileSync(path))])),
 };
 writeFileSync(join(dist, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`);
@@ -69,8 +70,8 @@ const types = {
 };
 const rows = files.sort((a, b) => (a.name < b.name ? -1 : 1)).map((file) => `    File {
         name: "${file.name}",
-        bytes: include_bytes!("../dist/${file.name}"),
-        gzip: ${file.gzip ? `include_bytes!("../dist/${file.name}.gz")` : '&[]'},
+        bytes: include_bytes!("../dist/${file.path}"),
+        is_gzip: ${file.isGzip},
         content_type: "${types[file.ending]}",
         etag: "\\"${sha(file.bytes).slice(0, 32)}\\"",
         is_hashed: ${file.isHashed},
@@ -83,4 +84,4 @@ use crate::File;
 pub(crate) static FILES: [File; ${files.length}] = [
 ${rows}];
 `);
-for (const file of files) console.log(`${file.name}: ${file.bytes.length} bytes, ${(file.gzip ?? file.bytes).length} sent`);
+for (const file of files) console.log(`${file.name}: ${file.bytes.length} bytes, ${file.sent.length} sent`);

@@ -282,7 +282,7 @@ export function takeToken() {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-async function send(method: string, path: string, body?: unknown, etag?: string): Promise<Response> {
+async function send(method: string, path: string, body?: unknown, etag?: string | null): Promise<Response> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (token.value) headers.Authorization = `Bearer ${token.value}`;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -323,8 +323,8 @@ async function refusal(response: Response): Promise<ApiError> {
   );
 }
 
-async function json<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await send(method, path, body);
+async function json<T>(method: string, path: string, body?: unknown, etag?: string | null): Promise<T> {
+  const response = await send(method, path, body, etag);
   try {
     return (await response.json()) as T;
   } catch {
@@ -390,6 +390,9 @@ function rowsOf(columns: string[], items: unknown[][]): Row[] {
   });
 }
 
+/** The collection of a first job that names none. */
+export const FIRST_COLLECTION = 'default';
+
 export const api = {
   async me(): Promise<Me> {
     const sent = Date.now();
@@ -409,8 +412,9 @@ export const api = {
   },
   zones: () => json<{ names: string[] }>('GET', '/minutehand/v1/zones'),
   preview: (body: unknown) => json<Preview>('POST', '/minutehand/v1/preview', body),
-  check: (place: Place, collection: string, job: string, body: unknown) =>
-    json<Check>('POST', `${ownPath(place, collection, job)}/check`, body),
+  /** What the API says about a new definition, or with `patch` about a change of it. */
+  check: (place: Place, collection: string, job: string, properties: unknown, as: 'put' | 'patch' = 'put') =>
+    json<Check>('POST', `${ownPath(place, collection, job)}/check?as=${as}`, { properties }),
   coming: (place: Place, collection: string, job: string, count = 10) =>
     json<Coming>('GET', `${ownPath(place, collection, job)}/next?count=${count}`),
   describe: (place: Place, collection: string, job: string) =>
@@ -421,6 +425,9 @@ export const api = {
     json<Collection>('GET', `${collectionPath(place, name)}?${VERSION}`),
   putCollection: (place: Place, name: string, body: unknown) =>
     json<Collection>('PUT', `${collectionPath(place, name)}?${VERSION}`, body),
+  /** Makes the first collection, as the command line does: a job needs one. */
+  makeFirstCollection: (place: Place) =>
+    json<Collection>('PUT', `${collectionPath(place, FIRST_COLLECTION)}?${VERSION}`, { properties: {} }),
   async switchCollection(place: Place, name: string, on: boolean) {
     const verb = on ? 'enable' : 'disable';
     await send('POST', `${collectionPath(place, name)}/${verb}?${VERSION}`);
@@ -488,10 +495,18 @@ export const api = {
     );
     return { items: answer.items, next: answer.position };
   },
+  /** A job as it is stored, and the version of that. */
+  async job(place: Place, collection: string, job: string): Promise<Job & { etag: string | null }> {
+    const response = await send('GET', `${jobPath(place, collection, job)}?${VERSION}`);
+    return { ...((await response.json()) as Job), etag: response.headers.get('etag') };
+  },
   putJob: (place: Place, collection: string, job: string, properties: unknown) =>
     json<Job>('PUT', `${jobPath(place, collection, job)}?${VERSION}`, { properties }),
-  patchJob: (place: Place, collection: string, job: string, properties: unknown) =>
-    json<Job>('PATCH', `${jobPath(place, collection, job)}?${VERSION}`, { properties }),
+  /** Changes a job; with `etag` only while it is still that version. */
+  patchJob: (place: Place, collection: string, job: string, properties: unknown, etag?: string | null) =>
+    json<Job>('PATCH', `${jobPath(place, collection, job)}?${VERSION}`, { properties }, etag),
+  patchCollection: (place: Place, name: string, body: unknown) =>
+    json<Collection>('PATCH', `${collectionPath(place, name)}?${VERSION}`, body),
   async deleteJob(place: Place, collection: string, job: string) {
     await send('DELETE', `${jobPath(place, collection, job)}?${VERSION}`);
   },

@@ -1,11 +1,14 @@
 // The collections of a group: what is on, how full each is, and what can be done with it.
 import { useState } from 'preact/hooks';
-import { api, type Collection } from './api';
+import { Action } from './actions';
+import { api, type Collection, type Document, FIRST_COLLECTION } from './api';
+import { at, changes, put } from './document';
+import { type Line, Lines } from './fields';
 import { asError, useLoad } from './load';
 import { useKeys, useListKeys } from './keys';
-import { go, inPlace, link, may, place, route, say, setQuery } from './state';
-import { grouped } from './time';
-import { Confirm, Dialog, ErrorPanel, Field, Key, Panel, State, stateOf, stateWord, Title } from './ui';
+import { go, inPlace, link, may, place, route, say, setQuery, tick } from './state';
+import { grouped, now, until } from './time';
+import { Choice, Confirm, Dialog, ErrorPanel, Field, Key, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 
 /** A group has at most this many pages of collections that are read. */
@@ -26,7 +29,8 @@ async function all(): Promise<Collection[]> {
 export function Collections() {
   const { subscription, group } = place.value;
   const loaded = useLoad(`collections ${subscription}/${group}`, all);
-  const [creating, setCreating] = useState(false);
+  const [editing, setEditing] = useState<Collection | 'new' | null>(null);
+  const setCreating = (is: boolean) => setEditing(is ? 'new' : null);
   const filter = route.value.query.get('name') ?? '';
   useKeys({ n: () => may('write') && setCreating(true) });
   return (
@@ -45,9 +49,9 @@ export function Collections() {
       <Panel of={loaded} rows={4}>
         {(data) => data.length === 0
           ? <Empty onNew={() => setCreating(true)} />
-          : <List all={data} filter={filter} onChange={loaded.reload} />}
+          : <List all={data} filter={filter} onChange={loaded.reload} onEdit={setEditing} />}
       </Panel>
-      {creating && <Create onClose={() => setCreating(false)} />}
+      {editing && <Edit old={editing === 'new' ? null : editing} onDone={loaded.reload} onClose={() => setEditing(null)} />}
     </>
   );
 }
@@ -58,7 +62,14 @@ function Empty({ onNew }: { onNew: () => void }) {
     <section class="sheet empty">
       <p class="voice">No collections in {place.value.subscription} / {place.value.group} yet.</p>
       <p class="muted">A collection holds jobs: it has a plan, and one switch for all of them.</p>
-      {may('write') && <p><button type="button" class="btn go" onClick={onNew}>New collection</button></p>}
+      {may('write') && (
+        <p class="acts">
+          <a class="btn go" href={inPlace('new', FIRST_COLLECTION)}>New job</a>
+          <button type="button" class="btn" onClick={onNew}>New collection</button>
+          <a class="btn" href={inPlace('import')}>Import</a>
+        </p>
+      )}
+      {may('write') && <p class="faint">A first job makes the collection “{FIRST_COLLECTION}” for itself.</p>}
       {elsewhere.length > 0 && (
         <>
           <p class="muted">There are collections in other groups:</p>
@@ -74,8 +85,40 @@ function Empty({ onNew }: { onNew: () => void }) {
 /** How many collections are shown at first: of more, the name finds one. */
 const SHOWN = 200;
 
-function List({ all, filter, onChange }: { all: Collection[]; filter: string; onChange: () => void }) {
-  const shown = all.filter((one) => one.name.toLowerCase().includes(filter.toLowerCase()));
+const STATES = [['all', 'All'], ['failing', 'Failing'], ['off', 'Off']] as const;
+/** How far back a failure counts, and how many occurrences to come are read. */
+const FAILED_DAYS = 7;
+const COMING = 500;
+
+/** What comes next of each collection, and which of its jobs failed. What cannot be read is left out. */
+function useLife() {
+  const { subscription, group } = place.value;
+  const mine = (one: { resourceGroup: string }) => one.resourceGroup.toLowerCase() === group.toLowerCase();
+  const coming = useLoad(`coming ${subscription}/${group}`, () => api.upcoming(place.value, { limit: String(COMING) }), 30);
+  const failures = useLoad(`failing ${subscription}/${group}`, () => api.failures(place.value, new Date(now() - FAILED_DAYS * 86_400_000)), 60);
+  const next = new Map<string, string>();
+  for (const one of (coming.data?.items ?? []).filter(mine)) {
+    const name = one.collection.toLowerCase();
+    if (!next.has(name)) next.set(name, one.at);
+  }
+  const failing = new Map<string, Set<string>>();
+  for (const one of (failures.data?.items ?? []).filter(mine)) {
+    const name = one.collection.toLowerCase();
+    failing.set(name, (failing.get(name) ?? new Set()).add(one.job));
+  }
+  return {
+    next: (name: string) => next.get(name.toLowerCase()) ?? null,
+    failing: (name: string) => failing.get(name.toLowerCase())?.size ?? 0,
+    error: coming.error ?? failures.error,
+  };
+}
+
+function List({ all, filter, onChange, onEdit }: { all: Collection[]; filter: string; onChange: () => void; onEdit: (one: Collection) => void }) {
+  const life = useLife();
+  const state = STATES.find(([one]) => one === route.value.query.get('state'))?.[0] ?? 'all';
+  const fits = (one: Collection, wanted: string) =>
+    wanted === 'all' || (wanted === 'off' ? stateOf(one.properties.state) !== 'on' : life.failing(one.name) > 0);
+  const shown = all.filter((one) => fits(one, state) && one.name.toLowerCase().includes(filter.toLowerCase()));
   useListKeys('.coll td:first-child a');
   const [most, setMost] = useState(SHOWN);
   const off = all.filter((one) => stateOf(one.properties.state) !== 'on').length;
@@ -85,13 +128,18 @@ function List({ all, filter, onChange }: { all: Collection[]; filter: string; on
         <label class="find"><span class="vh">Collections whose name contains</span>
           <input value={filter} placeholder="Name contains…" onInput={(event) => setQuery({ name: event.currentTarget.value })} />
         </label>
+        {STATES.map(([one, name]) => (
+          <button key={one} type="button" class="chip" aria-pressed={one === state} onClick={() => setQuery({ state: one === 'all' ? null : one })}>
+            {name} <b>{grouped(all.filter((each) => fits(each, one)).length)}</b>
+          </button>
+        ))}
         <span class="muted" role="status">{grouped(shown.length)} of {grouped(all.length)}{off > 0 && `, ${off} off`}</span>
       </div>
       <section class="sheet coll scrolls" aria-label="Collections" tabIndex={0}>
-        {shown.length === 0 ? <p class="none">No collection's name contains “{filter}”.</p> : (
+        {shown.length === 0 ? <p class="none">{filter ? <>No collection's name contains “{filter}”.</> : state === 'off' ? 'None is off.' : `No job failed in the last ${FAILED_DAYS} days.`}</p> : (
           <table>
-            <thead><tr><th>Name</th><th>State</th><th>Plan</th><th class="num">Jobs at most</th><th><span class="vh">Actions</span></th></tr></thead>
-            <tbody>{shown.slice(0, most).map((one) => <Row key={one.name} one={one} onChange={onChange} />)}</tbody>
+            <thead><tr><th>Name</th><th>State</th><th>Plan</th><th class="num">Jobs at most</th><th>Next</th><th class="num">Failing</th><th><span class="vh">Actions</span></th></tr></thead>
+            <tbody>{shown.slice(0, most).map((one) => <Row key={one.name} one={one} life={life} onChange={onChange} onEdit={() => onEdit(one)} />)}</tbody>
           </table>
         )}
         {shown.length > most && <p class="none">The first {grouped(most)} are shown. <button type="button" class="btn sm" onClick={() => setMost(most + SHOWN)}>Show more</button></p>}
@@ -100,7 +148,10 @@ function List({ all, filter, onChange }: { all: Collection[]; filter: string; on
   );
 }
 
-function Row({ one, onChange }: { one: Collection; onChange: () => void }) {
+function Row({ one, life, onChange, onEdit }: { one: Collection; life: ReturnType<typeof useLife>; onChange: () => void; onEdit: () => void }) {
+  tick.value;
+  const next = life.next(one.name);
+  const failing = life.failing(one.name);
   const [asking, setAsking] = useState<'switch' | 'delete' | null>(null);
   const isOn = stateOf(one.properties.state) === 'on';
   const most = one.properties.quota?.maxJobCount;
@@ -116,13 +167,16 @@ function Row({ one, onChange }: { one: Collection; onChange: () => void }) {
   };
   return (
     <tr>
-      <td><a href={inPlace('jobs', one.name)}><b>{one.name}</b></a></td>
+      <td><a href={inPlace('jobs', one.name)}><b>{one.name}</b></a>{one.tags && Object.keys(one.tags).length > 0 && <small class="faint line">{Object.entries(one.tags).map(([name, value]) => `${name}: ${value}`).join(', ')}</small>}</td>
       <td><State kind={stateOf(one.properties.state)}>{stateWord(one.properties.state)}</State></td>
       <td>{one.properties.sku?.name ?? '—'}</td>
       <td class="num">{most === undefined ? '—' : grouped(most)}</td>
+      <td class="nowrap" title={life.error?.message}>{next === null ? '—' : until(Date.parse(next))}</td>
+      <td class="num" title={life.error?.message}>{failing === 0 ? <span class="faint">0</span> : <b class="bad">{grouped(failing)}</b>}</td>
       <td>
         {may('write') && (
           <div class="acts end">
+            <button type="button" class="btn sm" onClick={onEdit}>Edit…<span class="vh"> {one.name}</span></button>
             <button type="button" class="btn sm" onClick={() => setAsking('switch')}>
               {isOn ? 'Switch off…' : 'Switch on…'}<span class="vh"> {one.name}</span>
             </button>
@@ -146,40 +200,67 @@ function Row({ one, onChange }: { one: Collection; onChange: () => void }) {
   );
 }
 
-const PLANS = ['Free', 'Standard', 'P10Premium', 'P20Premium'];
+/** The settings of a collection as fields. */
+const SETTINGS: readonly Line[] = [
+  { path: 'sku.name', label: 'Plan', as: [['Standard', 'Standard'], ['Free', 'Free'], ['P10Premium', 'P10 Premium'], ['P20Premium', 'P20 Premium']] },
+  { path: 'quota.maxJobCount', label: 'Jobs at most', as: 'number', placeholder: "the plan's" },
+  { path: 'minutehand.timeZone', label: 'Time zone of jobs that name none', placeholder: 'UTC' },
+];
+const TAGS: readonly Line[] = [{ path: 'tags', label: 'Tags, one a line', as: 'pairs', placeholder: 'team: billing' }];
 
-function Create({ onClose }: { onClose: () => void }) {
-  const [name, setName] = useState('');
-  const [plan, setPlan] = useState('Standard');
+const NOTICES = [['nothing', 'do nothing more'], ['call', 'perform an action']] as const;
+const ON_FAILURE = 'properties.minutehand.onFailure';
+
+/** A new collection, or the settings of one. */
+function Edit({ old, onDone, onClose }: { old: Collection | null; onDone: () => void; onClose: () => void }) {
+  const first = (old ? { tags: old.tags ?? {}, properties: old.properties } : { properties: {} }) as unknown as Document;
+  const [name, setName] = useState(old?.name ?? '');
+  const [settings, setSettings] = useState(first);
   const [error, setError] = useState<ApiError | null>(null);
+  const change = (next: Document) => { setError(null); setSettings(next); };
+  const about = (error?.target ?? /^'([\w.]+)'/.exec(error?.message ?? '')?.[1] ?? '').replace(/^properties\./, '');
+  const of = (path: string) => {
+    const own = path.replace(/^properties\./, '');
+    return about === own || about.startsWith(`${own}.`) ? error?.message : undefined;
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
     try {
-      await api.putCollection(place.value, name, { properties: { sku: { name: plan } } });
-      say(`${name} is created.`);
-      onClose();
-      go(inPlace('jobs', name));
+      if (old) await api.patchCollection(place.value, old.name, changes(first, settings));
+      else await api.putCollection(place.value, name, settings);
     } catch (thrown) {
       setError(asError(thrown));
+      return;
     }
+    say(old ? `${old.name} is saved.` : `${name} is created.`);
+    onDone();
+    onClose();
+    if (!old) go(inPlace('jobs', name));
   };
+  const form = { properties: settings, change, of };
+  const tells = at(settings, ON_FAILURE) !== undefined;
   return (
-    <Dialog title="New collection" onClose={onClose}>
+    <Dialog title={old ? old.name : 'New collection'} onClose={onClose}>
       <form onSubmit={submit}>
-        <Field label="Name">
-          {(given) => <input {...given} class="i" required value={name} autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />}
-        </Field>
-        <Field label="Plan">
-          {(given) => (
-            <select {...given} class="i" value={plan} onChange={(event) => setPlan(event.currentTarget.value)}>
-              {PLANS.map((one) => <option key={one}>{one}</option>)}
-            </select>
-          )}
-        </Field>
+        {!old && (
+          <Field label="Name">
+            {(given) => <input {...given} class="i" required value={name} autocomplete="off" spellcheck={false} onInput={(event) => setName(event.currentTarget.value)} />}
+          </Field>
+        )}
+        <Lines {...form} base="properties" lines={SETTINGS} />
+        {old && (
+          <>
+            <Lines {...form} base="" lines={TAGS} />
+            <p class="then">When an occurrence of any of its jobs has failed for good</p>
+            <Choice label="When an occurrence has failed for good" value={tells ? 'call' : 'nothing'} options={NOTICES}
+              onChange={(to) => change(put(settings, ON_FAILURE, to === 'call' ? { type: 'Https', request: { method: 'POST' } } : undefined))} />
+            {tells && <div class="inner"><Action {...form} base={ON_FAILURE} label="Type of the action" isKept={at(first, ON_FAILURE) !== undefined} /></div>}
+          </>
+        )}
         {error && <ErrorPanel error={error} />}
         <p class="acts">
           <button type="button" class="btn" onClick={onClose}>Cancel</button>
-          <button type="submit" class="btn go">Create</button>
+          <button type="submit" class="btn go">{old ? 'Save' : 'Create'}</button>
         </p>
       </form>
     </Dialog>

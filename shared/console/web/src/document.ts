@@ -134,6 +134,16 @@ export function changes(from: Document, to: Document): Document {
   return changed;
 }
 
+/** A document after a JSON merge patch: objects merge, `null` removes, all else replaces. */
+export function merged(document: Document, patch: Document): Document {
+  const next = { ...document };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete next[name];
+    else next[name] = isObject(value) ? merged(object(next[name]), value) : value;
+  }
+  return next;
+}
+
 /** The line of a JSON text that a property stands on, from 1; `null` if it is not there. */
 export function lineOf(json: string, target: string): number | null {
   const names = target.replace(/^properties\./, '').split('.').filter((name) => !/^\d+$/.test(name));
@@ -149,11 +159,37 @@ export function lineOf(json: string, target: string): number | null {
   return found;
 }
 
+/** Names of properties, headers and parameters of a query whose values are secrets. */
+const SECRET = /password|secret|pfx|token|authorization|cookie|^sasKey$|-key$/i;
+const SECRET_PARAMETER = /([?&](?:code|sig|key|token|api_key|apikey|access_token|password|secret)=)[^&#]*/gi;
+
 /** A document for a draft: without what only the server may remember. */
 export function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(Object.entries(value)
-    .filter(([name]) => !/password|secret|pfx|token|authorization/i.test(name))
-    .map(([name, inner]) => [name, withoutSecrets(inner)]));
+    .filter(([name]) => !SECRET.test(name))
+    .map(([name, inner]) => [name, name === 'uri' && typeof inner === 'string' ? inner.replace(SECRET_PARAMETER, '$1') : withoutSecrets(inner)] as const)
+    // What held nothing but secrets is gone with them.
+    .filter(([name, inner]) => !isObject(inner) || Object.keys(inner).length > 0 || isEmptyObject((value as Document)[name])));
+}
+
+const isEmptyObject = (value: unknown) => isObject(value) && Object.keys(value).length === 0;
+
+/** A number if the text is one; else the text, so that the server says what is wrong with it. */
+export const number = (value: string): unknown =>
+  (value === '' ? undefined : /^\d/.test(value) && String(Number(value)) === value ? Number(value) : value);
+
+/** The lines of a text, without those that are empty. */
+export const linesOf = (written: string) => written.split('\n').map((line) => line.trim()).filter(Boolean);
+
+/** Names and values of a text, and the first line that is neither. */
+export function textAsPairs(written: string): { value: Record<string, string>; stray: string | undefined } {
+  const lines = linesOf(written);
+  const stray = lines.find((line) => line.indexOf(':') < 1);
+  const value = Object.fromEntries(lines.filter((line) => line.indexOf(':') >= 1).map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+  }));
+  return { value, stray };
 }

@@ -1,15 +1,19 @@
 // A new job, or a change of one: what is said on the left, what it means on the right.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, api, asArm, asCommand, asCurl, type Check, type Converted, type Document, type JobProperties, type Preview } from './api';
-import { at, changes, days, type Often, OFTEN, lineOf, often, put, text, times, toggleDay, WEEK_DAYS, withOften, withoutSecrets, withTimes } from './document';
+import { ApiError, api, FIRST_COLLECTION, asArm, asCommand, asCurl, type Check, type Converted, type Document, type JobProperties, type Preview } from './api';
+import { at, changes, days, type Often, OFTEN, lineOf, number, often, put, text, times, toggleDay, WEEK_DAYS, withOften, withoutSecrets, withTimes } from './document';
+import { Action } from './actions';
+import { SpanField } from './fields';
+import { forgetDraft, keepDraft, keptDraft } from './draft';
 import { asError, type Loaded, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, guard, inPlace, place, route, say, tick } from './state';
-import { civil, grouped, isoSpan, mine, parts, until } from './time';
+import { isoSpan } from './spans';
+import { civil, grouped, mine, parts, until } from './time';
 import { capital } from './job';
 import { Bars } from './overview';
-import { Policies } from './policies';
+import { Policies, RetryPolicies } from './policies';
 import { Choice, Copy, Crumbs, ErrorPanel, Field, Key, Panel, Title } from './ui';
 
 /** How long the last key rests before the server is asked. */
@@ -17,28 +21,17 @@ const REST_MS = 150;
 /** How long before a screen reader hears the new sentence. */
 const SPEAK_MS = 500;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'];
 
 const EXAMPLE: JobProperties = {
   action: { type: 'Https', request: { method: 'POST', uri: 'https://example.com/' } },
   recurrence: { frequency: 'day', interval: 1, schedule: { hours: [2], minutes: [30] }, timeZone: mine },
 };
 
-const draftKey = (collection: string, name: string | null) =>
-  `minutehand.draft.${place.value.subscription}/${place.value.group}/${collection}/${name ?? ''}`;
-
 export function NewJob({ collection }: { collection: string }) {
   const from = route.value.query.get('from');
   if (from) return <Duplicate key={from} collection={collection} from={from} />;
-  const kept = sessionStorage.getItem(draftKey(collection, null));
-  let first = EXAMPLE;
-  let name = '';
-  try {
-    if (kept) ({ name, properties: first } = JSON.parse(kept) as { name: string; properties: JobProperties });
-  } catch {
-    sessionStorage.removeItem(draftKey(collection, null));
-  }
-  return <Editor key={collection} collection={collection} first={first} startName={name} old={null} />;
+  const { name, properties } = keptDraft(collection) ?? { name: '', properties: EXAMPLE };
+  return <Editor key={collection} collection={collection} first={properties} startName={name} old={null} />;
 }
 
 /** A new job that begins as another one. No answer of the server holds a secret, so none is copied. */
@@ -73,15 +66,14 @@ function Before<T>({ of, title, children }: { of: Loaded<T>; title: string; chil
 export function EditJob({ collection, name }: { collection: string; name: string }) {
   const loaded = useLoad(
     `edit ${place.value.subscription}/${place.value.group}/${collection}/${name}`,
-    () => api.describe(place.value, collection, name),
+    () => api.job(place.value, collection, name),
     null,
   );
   return (
     <Before of={loaded} title={name}>
-      {(job) => {
-        const { status: _, ...properties } = job.properties;
-        return <Editor collection={collection} first={properties} startName={name} old={properties} />;
-      }}
+      {({ properties: { status: _, ...properties }, etag }) => (
+        <Editor key={etag} collection={collection} first={properties} startName={name} old={properties} etag={etag} onReload={loaded.reload} />
+      )}
     </Before>
   );
 }
@@ -97,20 +89,24 @@ interface Asked {
 }
 
 /** Asks the server what a document means, a moment after the last change of it. */
-function useMeaning(collection: string, name: string, properties: JobProperties, isNew: boolean): Asked {
+function useMeaning(collection: string, name: string, properties: JobProperties, old: JobProperties | null): Asked {
   const [asked, set] = useState<Asked>({ preview: null, error: null, check: null, took: null });
   const json = JSON.stringify(properties);
   useEffect(() => {
     let isOver = false;
     const timer = setTimeout(() => {
       const begun = performance.now();
-      const body = { properties: JSON.parse(json) as JobProperties };
-      api.preview({ ...body, count: 5 }).then(
+      const now = JSON.parse(json) as JobProperties;
+      api.preview({ properties: now, count: 5 }).then(
         (preview) => isOver || set((old) => ({ ...old, preview, error: null, took: performance.now() - begun })),
         (thrown: unknown) => isOver || set((old) => ({ ...old, error: asError(thrown) })),
       );
-      // A name is needed to ask for the rest: any will do while there is none.
-      api.check(place.value, collection, name || 'new-job', body).then(
+      // A name is needed to ask for the rest: any will do while there is none. Of a job that is there only
+      // the change is asked about, as it will be sent: no answer has its secrets.
+      const checked = old
+        ? api.check(place.value, collection, name, changes(old, now), 'patch')
+        : api.check(place.value, collection, name || 'new-job', now);
+      checked.then(
         (check) => isOver || set((old) => ({ ...old, check })),
         () => isOver || set((old) => ({ ...old, check: null })),
       );
@@ -119,11 +115,14 @@ function useMeaning(collection: string, name: string, properties: JobProperties,
       isOver = true;
       clearTimeout(timer);
     };
-  }, [json, collection, isNew ? name : '']);
+  }, [json, collection, old ? '' : name]);
   return asked;
 }
 
-function Editor({ collection, first, startName, old, note = null }: {
+function Editor({ collection, first, startName, old, etag = null, onReload, note = null }: {
+  /** The version of what is changed, and how to read it again. */
+  etag?: string | null;
+  onReload?: () => void;
   /** What has to be said first. */
   note?: string | null;
   collection: string;
@@ -138,13 +137,12 @@ function Editor({ collection, first, startName, old, note = null }: {
   const [jsonProblem, setJsonProblem] = useState<string | null>(null);
   const [refused, setRefused] = useState<ApiError | null>(null);
   const [isSaving, setSaving] = useState(false);
-  const asked = useMeaning(collection, name, properties, old === null);
+  const asked = useMeaning(collection, name, properties, old);
   const isChanged = name !== startName || JSON.stringify(properties) !== JSON.stringify(first);
 
   useEffect(() => {
     if (old === null && isChanged) {
-      const draft = JSON.stringify({ name, properties: withoutSecrets(properties) });
-      sessionStorage.setItem(draftKey(collection, null), draft);
+      keepDraft(collection, { name, properties });
     }
   }, [properties, name]);
   useEffect(() => {
@@ -176,15 +174,15 @@ function Editor({ collection, first, startName, old, note = null }: {
   };
   const leave = () => {
     guard.value = null;
-    if (old === null) sessionStorage.removeItem(draftKey(collection, null));
+    if (old === null) forgetDraft(collection);
   };
-  const save = async (isTrial: boolean) => {
+  const save = async (isTrial: boolean, isForced = false) => {
     if (isSaving || jsonProblem !== null) return;
     setSaving(true);
     setRefused(null);
     try {
-      if (old) await api.patchJob(place.value, collection, startName, changes(old, properties));
-      else await api.putJob(place.value, collection, name, isTrial ? { ...properties, state: 'Disabled' } : properties);
+      if (old) await api.patchJob(place.value, collection, startName, changes(old, properties), isForced ? null : etag);
+      else await putNew(collection, name, isTrial ? { ...properties, state: 'Disabled' } : properties);
       if (isTrial) await api.run(place.value, collection, name);
       leave();
       say(isTrial ? `${name} is saved switched off, and runs once.` : `${name} is saved.`);
@@ -221,7 +219,8 @@ function Editor({ collection, first, startName, old, note = null }: {
         </div>
       </div>
       {note && <p class="notice" role="status">{note}</p>}
-      {refused && <ErrorPanel error={refused} />}
+      {refused && refused.status !== 412 && <ErrorPanel error={refused} />}
+      {refused?.status === 412 && old && <Meanwhile collection={collection} name={startName} old={old} mine={properties} onMine={() => void save(false, true)} onTheirs={() => { leave(); onReload?.(); }} />}
       <div class="grid wiz">
         <div class="sheet">
           <Tabs tab={tab} onShow={show} />
@@ -232,11 +231,51 @@ function Editor({ collection, first, startName, old, note = null }: {
             {tab === 'as' && <Elsewhere collection={collection} name={name || 'NAME'} properties={withoutSecrets(properties) as JobProperties} />}
           </div>
         </div>
-        <Meaning asked={asked} problem={problem?.message ?? null} isExample={!isChanged && !old} zone={text(properties, 'recurrence.timeZone')} isEdit={old !== null}
+        <Meaning asked={asked} problem={problem?.message ?? null} isExample={!isChanged && first === EXAMPLE} zone={text(properties, 'recurrence.timeZone')} isEdit={old !== null}
           collection={collection} onStart={(instant) => change(put(properties, 'startTime', instant))}
           onTime={times(properties).includes(',') ? null : (time) => change(withTimes(properties, time).document)} />
       </div>
     </>
+  );
+}
+
+/** Makes a job, and before it the first collection, if that is where it belongs. */
+async function putNew(collection: string, name: string, properties: JobProperties) {
+  try {
+    await api.putJob(place.value, collection, name, properties);
+  } catch (thrown) {
+    if (collection !== FIRST_COLLECTION || asError(thrown).status !== 404) throw thrown;
+    await api.makeFirstCollection(place.value);
+    await api.putJob(place.value, collection, name, properties);
+  }
+}
+
+/** The job was changed since it was read: what the other change and this one say, and which of them to take. */
+function Meanwhile({ collection, name, old, mine: own, onMine, onTheirs }: {
+  collection: string;
+  name: string;
+  old: JobProperties;
+  mine: JobProperties;
+  onMine: () => void;
+  onTheirs: () => void;
+}) {
+  const loaded = useLoad(`meanwhile ${collection}/${name}`, () => api.job(place.value, collection, name), null);
+  return (
+    <section class="notice late" role="alert" aria-label="Changed meanwhile">
+      <p><b>{name} was changed meanwhile.</b> Nothing is saved yet.</p>
+      <Panel of={loaded} rows={2}>
+        {({ properties: { status: _, ...theirs } }) => (
+          <dl class="kv flat both">
+            <dt>The other change</dt><dd><pre>{JSON.stringify(changes(old, theirs), null, 2)}</pre></dd>
+            <dt>Yours</dt><dd><pre>{JSON.stringify(changes(old, own), null, 2)}</pre></dd>
+          </dl>
+        )}
+      </Panel>
+      <p class="acts">
+        <button type="button" class="btn" onClick={onTheirs}>Drop mine, and begin with theirs</button>
+        <button type="button" class="btn go" onClick={onMine}>Save mine over it</button>
+      </p>
+    </section>
   );
 }
 
@@ -371,8 +410,6 @@ function When({ properties, change, of }: FormProps) {
   );
 }
 
-/** A number if the text is one; else the text, so that the server says what is wrong with it. */
-export const number = (value: string): unknown => (value === '' ? undefined : /^\d+$/.test(value) ? Number(value) : value);
 const list = (value: unknown) => (Array.isArray(value) ? value.join(', ') : '');
 const listed = (value: string): unknown => {
   const all = value.split(',').map((one) => one.trim()).filter(Boolean).map(number);
@@ -414,129 +451,9 @@ function Days({ label, all, chosen, problem, onToggle }: {
 function Act(given: FormProps) {
   return (
     <fieldset class="step"><legend class="hd"><i>2</i> What</legend>
-      <Action {...given} base="action" label="Type of action" />
+      <Action properties={given.properties} change={given.change} of={given.of} base="action" label="Type of action" isKept={given.setName === null} />
     </fieldset>
   );
-}
-
-/** An action: that of the job, or that after its failure. */
-function Action({ properties, change, of, base, label }: FormProps & { base: string; label: string }) {
-  const type = text(properties, `${base}.type`) || 'Https';
-  const isHttp = /^https?$/i.test(type);
-  const set = (path: string, value: unknown) => change(put(properties, `${base}.${path}`, value));
-  const turn = (to: string) => {
-    const old = at(properties, base) as Document | undefined;
-    const rest = old ? { retryPolicy: old.retryPolicy, errorAction: old.errorAction } : {};
-    if (to === 'StorageQueue') {
-      change(put(properties, base, { ...rest, type: to, queueMessage: { storageAccount: '', queueName: '', sasToken: '', message: '' } }));
-    } else if (isHttp) set('type', to);
-    else change(put(properties, base, { ...rest, type: to, request: { method: 'POST', uri: '' } }));
-  };
-  const headers = at(properties, `${base}.request.headers`) as Record<string, string> | undefined;
-  return (
-    <>
-      {isHttp || type === 'StorageQueue'
-        ? <Choice label={label} value={type} options={[['Https', 'HTTPS'], ['Http', 'HTTP'], ['StorageQueue', 'Storage queue']]} onChange={turn} />
-        : <p>The action is of type <b>{type}</b>. <span class="muted">Its properties are in the tab JSON.</span></p>}
-      {isHttp && (
-        <>
-          <div class="row2 whole">
-            <Field label="Method" problem={of(`${base}.request.method`)}>
-              {(field) => (
-                <select {...field} class="i" value={text(properties, `${base}.request.method`).toUpperCase() || 'GET'} onChange={(event) => set('request.method', event.currentTarget.value)}>
-                  {METHODS.map((one) => <option key={one}>{one}</option>)}
-                </select>
-              )}
-            </Field>
-            <Field label="URL" problem={of(`${base}.request.uri`) ?? of(`${base}.type`)}>
-              {(field) => <input {...field} class={`i${field['aria-invalid'] ? ' bad' : ''}`} spellcheck={false} value={text(properties, `${base}.request.uri`)} onInput={(event) => set('request.uri', event.currentTarget.value)} />}
-            </Field>
-          </div>
-          <div class="row2 whole">
-            <Field label="Headers, one a line" problem={of(`${base}.request.headers`)}>
-              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} placeholder="Content-Type: application/json" onChange={(event) => set('request.headers', readHeaders(event.currentTarget.value))}>{Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`).join('\n')}</textarea>}
-            </Field>
-            <Field label="Body" problem={of(`${base}.request.body`)}>
-              {(field) => <textarea {...field} class="i" rows={2} spellcheck={false} value={text(properties, `${base}.request.body`)} onInput={(event) => set('request.body', event.currentTarget.value || undefined)} />}
-            </Field>
-          </div>
-          <Authentication properties={properties} change={change} of={of} base={`${base}.request.authentication`} />
-        </>
-      )}
-      {type === 'StorageQueue' && <Parts properties={properties} change={change} of={of} base={`${base}.queueMessage`} parts={QUEUE} />}
-    </>
-  );
-}
-
-/** A field each for the properties at a path; a secret is not shown. */
-function Parts({ properties, change, of, base, parts }: Pick<FormProps, 'properties' | 'change' | 'of'> & {
-  base: string;
-  parts: readonly Part[];
-}) {
-  return (
-    <div class="row2 whole even">
-      {parts.map(([part, label, isSecret]) => {
-        const path = `${base}.${part}`;
-        const value = text(properties, path);
-        const write = (event: { currentTarget: HTMLInputElement }) => change(put(properties, path, event.currentTarget.value));
-        return (
-          <Field key={part} label={label} problem={of(path)}>
-            {(field) => (isSecret
-              ? <input {...field} class="i" type="password" autocomplete="off" value={value} onInput={write} />
-              : <input {...field} class="i" autocomplete="off" spellcheck={false} value={value} onInput={write} />)}
-          </Field>
-        );
-      })}
-    </div>
-  );
-}
-
-/** The name of a property, its label, and whether it is a secret. */
-type Part = readonly [string, string, boolean?];
-
-const AUTHENTICATIONS: Record<string, readonly Part[]> = {
-  Basic: [['username', 'User'], ['password', 'Password', true]],
-  ClientCertificate: [['pfx', 'Certificate and key, as PFX in Base64', true], ['password', 'Password of the PFX', true]],
-  ActiveDirectoryOAuth: [['tenant', 'Tenant'], ['audience', 'Audience'], ['clientId', 'Client id'], ['secret', 'Secret', true]],
-};
-const AUTHENTICATION_NAMES: readonly (readonly [string, string])[] = [
-  ['', 'none'], ['Basic', 'Basic'], ['ClientCertificate', 'Client certificate'], ['ActiveDirectoryOAuth', 'OAuth'],
-];
-
-function Authentication({ properties, change, of, base }: Pick<FormProps, 'properties' | 'change' | 'of'> & { base: string }) {
-  const type = text(properties, `${base}.type`);
-  const known = AUTHENTICATION_NAMES.find(([one]) => one.toLowerCase() === type.toLowerCase())?.[0] ?? type;
-  const parts = AUTHENTICATIONS[known];
-  return (
-    <>
-      <div class="row2">
-        <Field label="Authentication" problem={of(base)}>
-          {(field) => (
-            <select {...field} class="i" value={known} onChange={(event) => change(put(properties, base, event.currentTarget.value ? { type: event.currentTarget.value } : undefined))}>
-              {AUTHENTICATION_NAMES.map(([value, name]) => <option key={value} value={value}>{name}</option>)}
-              {!AUTHENTICATION_NAMES.some(([value]) => value === known) && <option>{known}</option>}
-            </select>
-          )}
-        </Field>
-      </div>
-      {parts && <Parts properties={properties} change={change} of={of} base={base} parts={parts} />}
-    </>
-  );
-}
-
-const QUEUE: readonly Part[] = [
-  ['storageAccount', 'Storage account'],
-  ['queueName', 'Queue'],
-  ['sasToken', 'SAS token', true],
-  ['message', 'Message'],
-];
-
-function readHeaders(written: string): Record<string, string> | undefined {
-  const entries = written.split('\n').filter((line) => line.includes(':')).map((line) => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const;
-  });
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 function Fails(given: FormProps) {
@@ -555,15 +472,14 @@ function Fails(given: FormProps) {
           <Field label="How often" problem={of('action.retryPolicy.retryCount')}>
             {(field) => <input {...field} class="i short" inputMode="numeric" placeholder="4" value={count} onInput={(event) => set('action.retryPolicy.retryCount', number(event.currentTarget.value))} />}
           </Field>
-          <Field label="How far apart" problem={of('action.retryPolicy.retryInterval')}>
-            {(field) => <input {...field} class="i short" placeholder="PT30S" value={pause} onInput={(event) => set('action.retryPolicy.retryInterval', event.currentTarget.value || undefined)} />}
-          </Field>
+          <SpanField label="How far apart" placeholder="30 s" problem={of('action.retryPolicy.retryInterval')} value={pause} write={(to) => set('action.retryPolicy.retryInterval', to)} />
         </div>
       )}
+      {!isNone && <RetryPolicies properties={properties} change={change} of={of} />}
       <p class="then">When the last attempt has failed</p>
       <Choice label="When the last attempt has failed" value={hasError ? 'call' : 'nothing'} options={[['nothing', 'do nothing more'], ['call', 'perform another action']]}
-        onChange={(to) => set('action.errorAction', to === 'call' ? { type: 'Https', request: { method: 'POST', uri: '' } } : undefined)} />
-      {hasError && <div class="inner"><Action {...given} base="action.errorAction" label="Type of the other action" /></div>}
+        onChange={(to) => set('action.errorAction', to === 'call' ? { type: 'Https', request: { method: 'POST' } } : undefined)} />
+      {hasError && <div class="inner"><Action properties={properties} change={change} of={of} base="action.errorAction" label="Type of the other action" isKept={given.setName === null} /></div>}
     </fieldset>
   );
 }

@@ -1,6 +1,6 @@
 // Jobs of other schedulers. The server reads the file; nothing is written before it is asked for.
 import { useRef, useState } from 'preact/hooks';
-import { type ApiError, api, type Converted, type ConvertedJob } from './api';
+import { type ApiError, api, type Converted, type ConvertedJob, FIRST_COLLECTION } from './api';
 import { asError, useLoad } from './load';
 import { inPlace, may, place, say } from './state';
 import { grouped, until } from './time';
@@ -33,7 +33,8 @@ export function Import() {
   const [found, setFound] = useState<Converted | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const collections = useLoad('collections for import', () => api.collections(place.value, null), null);
-  const names = (collections.data?.items ?? []).map((one) => one.name);
+  const isFirst = collections.data?.items.length === 0;
+  const names = isFirst ? [FIRST_COLLECTION] : (collections.data?.items ?? []).map((one) => one.name);
   const target = into || names[0] || '';
   const read = async (event: Event) => {
     event.preventDefault();
@@ -89,7 +90,7 @@ export function Import() {
               </div>
             </section>
           )}
-          <Write key={JSON.stringify(found)} found={found} names={names} into={target} setInto={setInto} />
+          <Write key={JSON.stringify(found)} found={found} names={names} isFirst={isFirst} into={target} setInto={setInto} />
         </>
       )}
     </>
@@ -98,7 +99,9 @@ export function Import() {
 
 const where = ({ line, path }: { line?: number; path?: string }) => (line ? `line ${line}` : (path ?? ''));
 
-function Write({ found, names, into, setInto }: {
+function Write({ found, names, isFirst, into, setInto }: {
+  /** Whether the collection has to be made first. */
+  isFirst: boolean;
   found: Converted;
   names: string[];
   into: string;
@@ -124,9 +127,18 @@ function Write({ found, names, into, setInto }: {
       note(job.name, { isDone: false, message: asError(thrown).message });
     }
   };
+  const [error, setError] = useState<ApiError | null>(null);
   const run = async () => {
     setBusy(true);
+    setError(null);
     isStopped.current = false;
+    try {
+      if (isFirst) await api.makeFirstCollection(place.value);
+    } catch (thrown) {
+      setError(asError(thrown));
+      setBusy(false);
+      return;
+    }
     const queue = left.slice();
     const lane = async (): Promise<void> => {
       const job = isStopped.current ? undefined : queue.shift();
@@ -152,6 +164,7 @@ function Write({ found, names, into, setInto }: {
           : may('write') && <button type="button" class="btn go" disabled={left.length === 0 || !into} onClick={() => void run()}>Import {grouped(left.length)} of {grouped(found.jobs.length)}</button>}
         {done > 0 && <a class="btn" href={inPlace('jobs', into)}>Open {into}</a>}
       </div>
+      {error && <ErrorPanel error={error} />}
       <div class="scrolls" tabIndex={0} role="group" aria-labelledby="jobs">
         <table>
           <thead><tr><th>Where</th><th>Job</th><th>When</th><th>Next</th><th>State</th></tr></thead>

@@ -1,34 +1,54 @@
 // A job: what it says, what happened, what comes, and why it does not fire.
+import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, asCurl, type Attempt, type Description, type Page } from './api';
+import { api, asArm, asCommand, asCurl, type Attempt, type Description, type Page } from './api';
 import { at } from './document';
 import { useLoad } from './load';
 import { useKeys } from './keys';
 import { asError } from './load';
 import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } from './outcome';
 import { go, inPlace, may, place, say, tick, zoneChoice } from './state';
-import { civil, grouped, isoSpan, parts, shownZone, span, until, withOffset } from './time';
-import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, Panel, State, stateOf, stateWord, Title } from './ui';
+import { isoSpan, span } from './spans';
+import { civil, grouped, now, parts, shownZone, until, withOffset } from './time';
+import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
-import { target } from './jobs';
+import { target } from './actions';
+import { saidPolicies } from './policies';
 import { Ask } from './why';
 
 /** How many marks of the past the tape shows. */
 const TAPE = 44;
+/** How long after an occurrence is due the page is read again. */
+const JUST_AFTER_MS = 1_500;
+/** How long what a run becomes is looked for more often. */
+const FOLLOWED_MS = 60_000;
 /** After how many successes in a row the history folds them. */
 const FOLD = 10;
 
 export function JobPage({ collection, name }: { collection: string; name: string }) {
   const key = `${place.value.subscription}/${place.value.group}/${collection}/${name}`;
+  const [asking, setAsking] = useState<'run' | 'delete' | null>(null);
+  const [shows, setShows] = useState<{ due: number } | null>(null);
+  const [ran, setRan] = useState(0);
   const job = useLoad(`job ${key}`, () => api.describe(place.value, collection, name));
-  const history = useLoad(`history ${key}`, () => api.history(place.value, collection, name, null));
+  useEffect(() => {
+    const timer = setTimeout(() => setRan(0), FOLLOWED_MS);
+    return () => clearTimeout(timer);
+  }, [ran]);
+  const history = useLoad(`history ${key}`, () => api.history(place.value, collection, name, null), ran > 0 ? 2 : 10);
   const older = useOlder(collection, name, history.data);
   const coming = useLoad(`next ${key}`, () => api.coming(place.value, collection, name), 30);
-  const [asking, setAsking] = useState<'run' | 'delete' | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   zoneChoice.value;
 
   const reload = () => [job, history, coming].forEach((one) => one.reload());
+  // Once the next occurrence is due, all of it has changed a moment later.
+  useEffect(() => {
+    const wait = job.data?.next ? Date.parse(job.data.next) - now() : NaN;
+    if (Number.isNaN(wait) || wait > 60_000 || wait < -5_000) return;
+    const timer = setTimeout(reload, Math.max(0, wait) + JUST_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [job.data]);
   const isOn = stateOf(job.data?.state) === 'on';
   const isOver = ['done', 'bad'].includes(stateOf(job.data?.state));
   const turn = async () => {
@@ -47,6 +67,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
     try {
       await act();
       say(said);
+      setRan(now());
       reload();
     } catch (thrown) {
       setError(asError(thrown));
@@ -95,9 +116,9 @@ export function JobPage({ collection, name }: { collection: string; name: string
       ))}
       {job.data === null ? <section class="sheet"><Panel of={job} rows={6}>{() => null}</Panel></section> : (
         <>
-          <Tape job={job.data} all={all} coming={coming.data?.occurrences.map((one) => Date.parse(one.at)) ?? []} />
+          <Tape job={job.data} all={all} coming={coming.data?.occurrences.map((one) => Date.parse(one.at)) ?? []} onOpen={(due) => setShows({ due })} />
           <div class="grid two">
-            <History of={history} older={older} all={all} job={job.data} onRedrive={may('run') && !isOver ? redrive : null} />
+            <History of={history} older={older} all={all} job={job.data} shows={shows} onRedrive={may('run') && !isOver ? redrive : null} />
             <div class="grid">
               <section class="sheet" aria-labelledby="why">
                 <header><h2 id="why">Why did it not fire?</h2></header>
@@ -118,6 +139,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
           onYes={async () => {
             await api.run(place.value, collection, name);
             say('One run is in the queue.');
+            setRan(now());
             reload();
           }}
           onClose={() => setAsking(null)} />
@@ -161,7 +183,13 @@ export const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.
 const zoneOf = (job: Description) => shownZone(job.properties.recurrence?.timeZone as string | undefined);
 const zoneName = (job: Description) => zoneOf(job).replaceAll('_', ' ');
 
-function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming: number[] }) {
+/** The width of a mark of the tape, of the room after it, and of the hand at now. */
+const MARK = 10;
+const GAP = 3;
+const HAND = 6;
+
+/** What happened, now, and what comes, as marks. The arrows walk from one to the next. */
+function Tape({ job, all, coming, onOpen }: { job: Description; all: Occurred[]; coming: number[]; onOpen: (due: number) => void }) {
   tick.value;
   const past = all.slice(0, TAPE).reverse();
   const letters = `${past.map((one) => one.letter).join('')}|${'p'.repeat(coming.length)}`;
@@ -169,15 +197,41 @@ function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming:
   const next = job.next === null ? null : Date.parse(job.next);
   const first = past[0];
   const tape = useRef<HTMLDivElement>(null);
+  const [here, setHere] = useState<number | null>(null);
   // Where the tape is wider than the page, now is in view.
   useEffect(() => { if (tape.current) tape.current.scrollLeft = tape.current.scrollWidth; }, [letters.length]);
+  const marks = [
+    ...past.map(({ due, letter }) => ({ due, words: OUTCOMES[letter] ?? '', isPast: true })),
+    ...coming.map((due) => ({ due, words: 'to come', isPast: false })),
+  ];
+  const left = (place: number) => place * (MARK + GAP) + (place >= past.length ? HAND + GAP : 0);
+  const named = (place: number) => `${civil(marks[place]?.due ?? 0, zone)}: ${marks[place]?.words ?? ''}`;
+  const open = (place: number) => { const mark = marks[place]; if (mark?.isPast) onOpen(mark.due); };
+  const pressed = (event: KeyboardEvent) => {
+    const at = here ?? past.length - 1;
+    const moves: Record<string, number> = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: marks.length - 1 };
+    const to = moves[event.key];
+    if (to !== undefined) setHere(Math.max(0, Math.min(marks.length - 1, to)));
+    else if (event.key === 'Enter' && here !== null) open(here);
+    else return;
+    event.preventDefault();
+  };
   return (
     <section class="sheet tape" aria-labelledby="tape">
       <h2 id="tape" class="vh">Tape: what happened, now, and what comes</h2>
-      <div class="scrolls" ref={tape} tabIndex={0} role="group" aria-labelledby="tape"><div class="past">
-        <Marks letters={letters} wide={10} gap={3} tall={38} />
+      <div class="scrolls" ref={tape}><div class="past">
+        {marks.length === 0 ? <Marks letters={letters} wide={MARK} gap={GAP} tall={38} /> : (
+          <div class="walk" role="listbox" aria-orientation="horizontal" aria-labelledby="tape" tabIndex={0} onKeyDown={pressed}
+            onFocus={() => setHere((was) => was ?? Math.max(0, past.length - 1))} aria-activedescendant={here === null ? undefined : `mark-${here}`}>
+            <Marks letters={letters} wide={MARK} gap={GAP} tall={38} isHidden />
+            {marks.map((mark, place) => (
+              <span key={mark.due} role="option" id={`mark-${place}`} aria-selected={place === here} aria-label={named(place)} title={named(place)}
+                style={{ left: `${left(place)}px`, width: `${MARK}px` }} onClick={() => { setHere(place); open(place); }} />
+            ))}
+          </div>
+        )}
         <div class="lab">
-          <span>{first ? civil(first.due, zone) : 'It has not run yet.'}</span>
+          {here !== null && marks[here] ? <span><b>{named(here)}</b></span> : <span>{first ? civil(first.due, zone) : 'It has not run yet.'}</span>}
           <span>{coming.length > 0 && `to ${civil(coming.at(-1) ?? 0, zone)}`}</span>
         </div>
       </div></div>
@@ -190,7 +244,9 @@ function Tape({ job, all, coming }: { job: Description; all: Occurred[]; coming:
   );
 }
 
-function History({ of, older, all, job, onRedrive }: {
+function History({ of, older, all, job, shows, onRedrive }: {
+  /** The occurrence to unfold and to go to, and how often it was asked for. */
+  shows: { due: number } | null;
   of: ReturnType<typeof useLoad<Page<Attempt>>>;
   older: ReturnType<typeof useOlder>;
   all: Occurred[];
@@ -204,6 +260,14 @@ function History({ of, older, all, job, onRedrive }: {
   const isBad = (one: Occurred) => one.letter === 'f' || one.letter === 'e';
   const shown = only ? all.filter(isBad) : all;
   const visible = whole ? shown : fold(shown, isBad);
+  useEffect(() => {
+    if (shows === null) return;
+    setWhole(true);
+    setOnly(false);
+    setOpen((old) => new Set(old).add(shows.due));
+    // Once it is there.
+    setTimeout(() => document.querySelector<HTMLElement>(`[data-due="${shows.due}"]`)?.focus());
+  }, [shows]);
   const toggle = (due: number) => setOpen((old) => {
     const next = new Set(old);
     if (!next.delete(due)) next.add(due);
@@ -271,7 +335,7 @@ function Occurrence({ one, zone, isOpen, onToggle, onRedrive }: {
     <>
       <tr class={isOpen ? `open${isBad ? '' : ' fine'}` : ''}>
         <td class="tw">
-          <button type="button" class="tog" aria-expanded={isOpen} aria-label={`What happened at ${due}`} onClick={onToggle}>{isOpen ? '▼' : '▶'}</button>
+          <button type="button" class="tog" data-due={one.due} aria-expanded={isOpen} aria-label={`What happened at ${due}`} onClick={onToggle}>{isOpen ? '▼' : '▶'}</button>
         </td>
         <td class="nowrap"><b>{due}</b></td>
         <td class="nowrap muted">{Number.isFinite(late) ? `+${span(Math.max(0, late))}` : '—'}</td>
@@ -365,15 +429,18 @@ function What({ job, collection, name }: { job: Description; collection: string;
         <h2 id="what">What it does</h2>
         <span class="r">
           <Copy text={() => JSON.stringify(job.properties, null, 2)}>Copy JSON</Copy>{' '}
-          <Copy text={() => asCurl(place.value, collection, name, job.properties)}>Copy curl</Copy>
+          <Copy text={() => asCurl(place.value, collection, name, job.properties)}>Copy curl</Copy>{' '}
+          <Copy text={() => asCommand(place.value, collection, name, job.properties)}>Copy CLI</Copy>{' '}
+          <Copy text={() => asArm(collection, name, job.properties)}>Copy ARM</Copy>
         </span>
       </header>
       <dl class="kv">
-        <dt>Calls</dt><dd>{target(job)}</dd>
+        <dt>Calls</dt><dd>{target(action)}</dd>
         {request?.authentication?.type && <><dt>With</dt><dd>{request.authentication.type}{request.authentication.username && `, user ${request.authentication.username}`}</dd></>}
         {request?.body && <><dt>Sends</dt><dd><pre>{request.body}</pre></dd></>}
         <dt>Retries</dt><dd>{retries}</dd>
-        <dt>If it fails</dt><dd>{error ? target({ properties: { action: error } }) : 'nothing more'}</dd>
+        <dt>If it fails</dt><dd>{error ? target(error) : 'nothing more'}</dd>
+        {saidPolicies(job.properties).map(([policy, said]) => <Fragment key={policy}><dt>{policy}</dt><dd>{said}</dd></Fragment>)}
         <dt>Changes</dt><dd><a href={`${inPlace('journal', collection)}?job=${encodeURIComponent(name)}`}>Journal</a></dd>
         <dt>Since</dt><dd>{stateWord(job.state)} since {withOffset(Date.parse(job.since), zoneOf(job))}</dd>
       </dl>

@@ -1,11 +1,12 @@
 // The jobs of a collection, of which only those in view are in the page.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, api, type Job, type Page, type Row as JobRow } from './api';
+import { type ApiError, api, clockOffset, type Document, type Page, type Row as JobRow } from './api';
+import { Bulk, type Verb } from './bulk';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, inPlace, may, place, route, say, setQuery, tick, zoneChoice } from './state';
-import { grouped, parts, shownZone, until } from './time';
-import { Confirm, Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
+import { grouped, instantOf, localOf, now, parts, shownZone, until, wideZone } from './time';
+import { Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
 
 const ROW = 44;
 /** How many jobs a request asks for: few at first, so that there is something to see. */
@@ -13,21 +14,23 @@ const FIRST = 100;
 const MORE = 500;
 /** How many jobs are held; beyond them only a narrower filter helps. */
 const HELD_MAX = 100_000;
-/** How many requests run at once when something is done to many jobs. */
-const AT_ONCE = 8;
 
-const FILTERS = ['all', 'on', 'off', 'failed', 'over'] as const;
-const FILTER_NAMES: Record<Filter, string> = { all: 'All', on: 'On', off: 'Off', failed: 'Failed before', over: 'Over' };
+const FILTERS = ['all', 'on', 'off', 'failed', 'late', 'over'] as const;
+const FILTER_NAMES: Record<Filter, string> = { all: 'All', on: 'On', off: 'Off', failed: 'Failed before', late: 'Late', over: 'Over' };
 type Filter = (typeof FILTERS)[number];
+
+/** A job that has been due for longer is late: the sweeper moves it on within a minute. */
+const LATE_MS = 120_000;
 
 /** What the marks of a row mean. */
 const LEGEND = [['o', 'ok'], ['r', 'after a retry'], ['l', 'late'], ['f', 'failed'], ['s', 'skipped']] as const;
 
-function fits(job: JobRow, filter: Filter): boolean {
+function fits(job: JobRow, filter: Filter, readAt: number): boolean {
   const state = stateOf(job.state);
   if (filter === 'all') return true;
   // Where the server keeps outcomes, the last of them counts.
   if (filter === 'failed') return job.recent ? isFailing(job) : job.failures > 0;
+  if (filter === 'late') return isLate(job, readAt);
   if (filter === 'over') return state === 'done' || state === 'bad';
   return state === filter;
 }
@@ -37,57 +40,92 @@ function isFailing({ recent, failures, executions }: JobRow): boolean {
   return recent ? /[fe]$/.test(recent) : failures > 0 && failures === executions;
 }
 
-/** Reads all jobs, page after page, and says after each how far it is. */
+const isLate = ({ next, state }: JobRow, readAt: number) => next !== null && stateOf(state) === 'on' && readAt - Date.parse(next) > LATE_MS;
+
+/** The zone that a job's times of the day are in; one that runs once has none. */
+const zoneOf = ({ zone }: JobRow) => zone ?? 'UTC';
+
+/** How long the list rests before it is read again, for each page of it. */
+const REST_MS = 10_000;
+
+interface Read {
+  jobs: JobRow[];
+  whole: boolean;
+  error: ApiError | null;
+  /** When the last reading of all began, on this machine's clock. */
+  at: number;
+}
+
+/** Reads all jobs, page after page, and again and again. The first reading shows how far it is. */
 function useJobs(collection: string) {
-  const [jobs, setJobs] = useState<JobRow[]>([]);
-  const [state, setState] = useState<{ whole: boolean; error: ApiError | null }>({ whole: false, error: null });
+  const [read, setRead] = useState<Read>({ jobs: [], whole: false, error: null, at: 0 });
   const [round, setRound] = useState(0);
   const key = `${place.value.subscription}/${place.value.group}/${collection}`;
   useEffect(() => {
     let isOver = false;
-    const found: JobRow[] = [];
-    setJobs([]);
-    setState({ whole: false, error: null });
-    (async () => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    setRead({ jobs: [], whole: false, error: null, at: Date.now() });
+    const readAll = async (isFirst: boolean) => {
+      const jobs: JobRow[] = [];
+      const at = Date.now();
       let from: string | null = null;
+      let pages = 0;
       try {
         do {
-          const page: Page<JobRow> =
-            await api.rows(place.value, collection, '', found.length === 0 ? FIRST : MORE, from);
+          const page: Page<JobRow> = await api.rows(place.value, collection, '', isFirst && pages === 0 ? FIRST : MORE, from);
           if (isOver) return;
-          found.push(...page.items);
+          jobs.push(...page.items);
           from = page.next;
-          setJobs(found.slice());
-        } while (from !== null && found.length < HELD_MAX);
-        setState({ whole: from === null, error: null });
+          pages += 1;
+          if (isFirst) setRead({ jobs: jobs.slice(), whole: false, error: null, at });
+        } while (from !== null && jobs.length < HELD_MAX);
+        setRead({ jobs, whole: from === null, error: null, at });
       } catch (thrown) {
-        if (!isOver) setState({ whole: false, error: asError(thrown) });
+        if (isOver) return;
+        setRead((old) => ({ ...old, error: asError(thrown) }));
+        if (isFirst) return;
       }
-    })();
-    return () => { isOver = true; };
+      timer = setTimeout(again, REST_MS * Math.max(1, pages));
+    };
+    const again = () => {
+      // Nothing moves below a question, and nothing is read that is not seen.
+      if (document.hidden || document.querySelector('dialog[open]')) timer = setTimeout(again, REST_MS);
+      else void readAll(false);
+    };
+    void readAll(true);
+    return () => { isOver = true; clearTimeout(timer); };
   }, [key, round]);
   const replace = (name: string, job: JobRow | null) =>
-    setJobs((old) => old.flatMap((one) => (one.name === name ? (job ? [job] : []) : [one])));
-  return { jobs, ...state, replace, reload: () => setRound((was) => was + 1) };
+    setRead((old) => ({ ...old, jobs: old.jobs.flatMap((one) => (one.name === name ? (job ? [job] : []) : [one])) }));
+  return { ...read, replace, reload: () => setRound((was) => was + 1) };
 }
 
 export function Jobs({ collection }: { collection: string }) {
   const about = useLoad(`collection ${collection}`, () => api.collection(place.value, collection), 30);
-  const { jobs, whole, error, replace, reload } = useJobs(collection);
+  const { jobs, whole, error, at, replace, reload } = useJobs(collection);
+  const readAt = at + clockOffset.value;
   const name = route.value.query.get('name') ?? '';
   const filter = (FILTERS.find((one) => one === route.value.query.get('state')) ?? 'all') as Filter;
+  const zone = route.value.query.get('zone') ?? '';
+  const by = route.value.query.get('by') === 'next' ? 'next' : 'name';
+  const due = useDue(collection);
   const shown = useMemo(() => {
     const text = name.toLowerCase();
     const isInside = text.startsWith('*');
     const wanted = text.replaceAll('*', '');
-    return jobs.filter((job) => {
+    const found = jobs.filter((job) => {
       const own = job.name.toLowerCase();
-      return fits(job, filter) && (isInside ? own.includes(wanted) : own.startsWith(wanted));
+      return fits(job, filter, readAt) && (zone === '' || zoneOf(job) === zone) && (due.names?.has(own) ?? true) &&
+        (isInside ? own.includes(wanted) : own.startsWith(wanted));
     });
-  }, [jobs, name, filter]);
+    // Those without a next occurrence come last.
+    const next = (job: JobRow) => (job.next === null ? Infinity : Date.parse(job.next));
+    return by === 'next' ? found.sort((a, b) => next(a) - next(b) || (a.name < b.name ? -1 : 1)) : found;
+  }, [jobs, name, filter, zone, by, due.names, readAt]);
+  const zones = useMemo(() => [...new Set(jobs.map(zoneOf))].sort(), [jobs]);
   const counts = useMemo(
-    () => Object.fromEntries(FILTERS.map((one) => [one, jobs.filter((job) => fits(job, one)).length])),
-    [jobs],
+    () => Object.fromEntries(FILTERS.map((one) => [one, jobs.filter((job) => fits(job, one, readAt)).length])),
+    [jobs, readAt],
   );
   useKeys({ n: () => may('write') && go(inPlace('new', collection)) });
   const hasMarks = useMemo(() => jobs.some((job) => job.recent !== null), [jobs]);
@@ -119,22 +157,32 @@ export function Jobs({ collection }: { collection: string }) {
               <label class="find"><span class="vh">Name begins with, or *contains</span>
                 <input value={name} placeholder="Name begins with… or *contains*" onInput={(event) => setQuery({ name: event.currentTarget.value })} />
               </label>
+              <button type="button" class="chip" aria-pressed={by === 'next'} onClick={() => setQuery({ by: by === 'next' ? null : 'next' })}>Soonest first</button>
+              <span class="between" />
               {FILTERS.map((one) => (
                 <button key={one} type="button" class="chip" aria-pressed={one === filter}
                   onClick={() => setQuery({ state: one === 'all' ? null : one })}>
                   {one === 'failed' && hasMarks ? 'Failing' : FILTER_NAMES[one]} <b>{grouped(counts[one] ?? 0)}</b>
                 </button>
               ))}
-              {hasMarks && <span class="legend" aria-hidden="true">{LEGEND.map(([letter, name]) => <span key={letter} class="state1"><Marks letters={letter} />{name}</span>)}</span>}
+              {(zones.length > 1 || zone) && (
+                <label class="pick">Zone
+                  <select class="i" value={zone} onChange={(event) => setQuery({ zone: event.currentTarget.value || null })}>
+                    <option value="">any</option>
+                    {[...new Set([...zones, zone])].filter(Boolean).map((one) => <option key={one}>{one}</option>)}
+                  </select>
+                </label>
+              )}
+              <Due of={due} />
             </div>
             {shown.length === 0
               ? (
                 <section class="sheet empty">
                   <p class="voice">No job fits{name && <> “{name}”</>}.</p>
-                  <p><button type="button" class="btn" onClick={() => setQuery({ name: null, state: null })}>Clear</button></p>
+                  <p><button type="button" class="btn" onClick={() => setQuery({ name: null, state: null, zone: null, at: null, for: null })}>Clear</button></p>
                 </section>
               )
-              : <Grid collection={collection} shown={shown} total={jobs.length} whole={whole} error={error}
+              : <Grid collection={collection} shown={shown} by={by} total={jobs.length} whole={whole} error={error}
                   onRetry={reload} onReplace={replace} />}
           </>
         )}
@@ -152,8 +200,56 @@ function EmptyJobs({ collection }: { collection: string }) {
   );
 }
 
+const LENGTHS = [['PT1M', 'a minute', 60_000], ['PT1H', 'an hour', 3_600_000], ['P1D', 'a day', 86_400_000]] as const;
+/** How many occurrences of a time are asked for. */
+const DUE_MAX = 500;
+
+/** The jobs that fire in a time that the address names: the server says which. */
+function useDue(collection: string) {
+  const at = route.value.query.get('at') ?? '';
+  const long = LENGTHS.find(([name]) => name === route.value.query.get('for')) ?? LENGTHS[1];
+  const zone = wideZone();
+  const from = at === '' ? NaN : instantOf(at, zone);
+  const isAsked = !Number.isNaN(from);
+  const { subscription, group } = place.value;
+  const query = isAsked ? { collection: `${group}/${collection}`, from: new Date(from).toISOString(), to: new Date(from + long[2]).toISOString(), limit: String(DUE_MAX) } : null;
+  const loaded = useLoad(`due ${subscription} ${JSON.stringify(query)}`, async () => (query ? api.upcoming(place.value, query) : null), null);
+  const names = useMemo(
+    () => (isAsked ? new Set((loaded.data?.items ?? []).map((one) => one.job.toLowerCase())) : null),
+    [loaded.data, isAsked],
+  );
+  const isPart = loaded.data !== null && (loaded.data.items.length >= DUE_MAX || !loaded.data.complete);
+  return { at, long, zone, names, isPart, error: loaded.error };
+}
+
+/** Asks for the jobs that fire in a time. */
+function Due({ of: { at, long, zone, names, isPart, error } }: { of: ReturnType<typeof useDue> }) {
+  const [isOpen, setOpen] = useState(at !== '');
+  const [written, setWritten] = useState(at);
+  if (!isOpen) return <button type="button" class="chip" onClick={() => { setOpen(true); setWritten(localOf(now(), zone)); }}>Fires at…</button>;
+  const close = () => { setOpen(false); setQuery({ at: null, for: null }); };
+  return (
+    <form class="due" role="search" aria-label="Fires at" onSubmit={(event) => { event.preventDefault(); setQuery({ at: written, for: long[0] }); }}>
+      <label class="pick">Fires from
+        <input class="i" type="datetime-local" required value={written} onInput={(event) => setWritten(event.currentTarget.value)} />
+      </label>
+      <label class="pick">within
+        <select class="i" value={long[0]} onChange={(event) => setQuery({ at: written, for: event.currentTarget.value })}>
+          {LENGTHS.map(([value, words]) => <option key={value} value={value}>{words}</option>)}
+        </select>
+      </label>
+      <span class="faint">{zone}</span>
+      <button type="submit" class="btn sm">Show</button>
+      <button type="button" class="btn sm bare" onClick={close}>Any time</button>
+      {names !== null && isPart && <span class="faint">the first {grouped(DUE_MAX)} occurrences</span>}
+      {error && <span class="err">{error.message}</span>}
+    </form>
+  );
+}
+
 interface GridProps {
   collection: string;
+  by: 'name' | 'next';
   shown: JobRow[];
   total: number;
   whole: boolean;
@@ -162,14 +258,15 @@ interface GridProps {
   onReplace: (name: string, job: JobRow | null) => void;
 }
 
-function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: GridProps) {
+function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }: GridProps) {
   const view = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [tall, setTall] = useState(612);
   const [at, setAt] = useState(0);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [anchor, setAnchor] = useState<number | null>(null);
-  const [asking, setAsking] = useState<'on' | 'off' | 'run' | 'delete' | null>(null);
+  const [asking, setAsking] = useState<Verb | null>(null);
+  const exported = useRef<Document[]>([]);
   useEffect(() => setAt((was) => Math.min(was, Math.max(0, shown.length - 1))), [shown.length]);
   useEffect(() => {
     const element = view.current;
@@ -234,9 +331,18 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
     event.preventDefault();
     event.stopPropagation();
   };
-  const act = async (job: JobRow, what: NonNullable<typeof asking>) => {
+  const act = async (job: JobRow, what: Verb, zone: string) => {
     const { name } = job;
-    if (what === 'run') await api.run(place.value, collection, name);
+    if (what === 'export') {
+      const { properties: { status: _, ...properties } } = await api.job(place.value, collection, name);
+      exported.current.push({ name: `${collection}/${name}`, properties });
+    } else if (what === 'zone') {
+      const { properties } = await api.job(place.value, collection, name);
+      if (!properties.recurrence) return;
+      await api.patchJob(place.value, collection, name, { recurrence: { timeZone: zone.trim() } });
+      const { items } = await api.rows(place.value, collection, name, 1, null);
+      if (items[0]?.name === name) onReplace(name, items[0]);
+    } else if (what === 'run') await api.run(place.value, collection, name);
     else if (what === 'delete') {
       await api.deleteJob(place.value, collection, name);
       onReplace(name, null);
@@ -251,7 +357,7 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
     <section class={`sheet list${hasMarks ? ' marked' : ''}`} aria-label="Jobs">
       <div class="wide">
         <div class="vhead" aria-hidden="true">
-          <span /><span><b>Name ↑</b></span><span>When</span>{hasMarks && <span>Last 20</span>}<span class="h-nx">Next</span><span class="num">Attempts</span><span />
+          <span /><span>{by === 'name' ? <b>Name ↑</b> : 'Name'}</span><span>When</span>{hasMarks && <span>Last 20</span>}<span class="h-nx">{by === 'next' ? <b>Next ↑</b> : 'Next'}</span><span class="num">Attempts</span><span />
         </div>
         <div ref={view} class="view" role="grid" tabIndex={0} aria-label={`Jobs of ${collection}`}
           aria-rowcount={shown.length} aria-multiselectable="true" onKeyDown={pressed}
@@ -271,9 +377,10 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
       <div class="fo">
         <span>rows {grouped(Math.min(shown.length, Math.floor(top / ROW) + 1))} – {grouped(Math.min(shown.length, Math.floor((top + tall) / ROW)))} of {grouped(shown.length)}</span>
         <span role="status">
-          {error ? `Stopped at ${grouped(total)}: ${error.message}` : whole ? '' : `${grouped(total)} read so far`}
+          {error ? `${whole ? 'These are not the newest' : `Stopped at ${grouped(total)}`}: ${error.message}` : whole ? '' : `${grouped(total)} read so far`}
         </span>
         {error && <button type="button" class="btn sm" onClick={onRetry}>Read again</button>}
+        {hasMarks && <span class="legend" aria-hidden="true">{LEGEND.map(([letter, name]) => <span key={letter} class="state1"><Marks letters={letter} />{name}</span>)}</span>}
         <span class="hints"><Key>j</Key> <Key>k</Key> move <Key>Enter</Key> open <Key>x</Key> choose <Key>?</Key> all keys</span>
       </div>
       {chosen.size > 0 && (
@@ -284,15 +391,17 @@ function Grid({ collection, shown, total, whole, error, onRetry, onReplace }: Gr
             <>
               <button type="button" class="btn sm" onClick={() => setAsking('on')}>Switch on…</button>
               <button type="button" class="btn sm" onClick={() => setAsking('off')}>Switch off…</button>
+              <button type="button" class="btn sm" onClick={() => setAsking('zone')}>Zone…</button>
               <button type="button" class="btn sm" onClick={() => setAsking('delete')}>Delete…</button>
             </>
           )}
+          <button type="button" class="btn sm" onClick={() => { exported.current = []; setAsking('export'); }}>Export…</button>
           <button type="button" class="btn sm bare" onClick={() => setChosen(new Set())}>None</button>
         </div>
       )}
       {asking && (
         <Bulk what={asking} jobs={shown.filter((job) => chosen.has(job.name))} act={act}
-          onLeft={(left) => setChosen(new Set(left))} onClose={() => { setAsking(null); view.current?.focus(); }} />
+          onLeft={(left) => setChosen(new Set(left))} onEnd={(what) => what === 'export' && save(`${collection}.json`, { value: exported.current })} onClose={() => { setAsking(null); view.current?.focus(); }} />
       )}
     </section>
   );
@@ -340,88 +449,12 @@ function Row({ job, row, isCurrent, isChosen, hasMarks, collection, onChoose, on
   );
 }
 
-/** What a job calls, in a few words. */
-export function target({ properties: { action } }: Pick<Job, 'properties'>): string {
-  const { request, queueMessage, type } = (action ?? {}) as {
-    request?: { method?: string; uri?: string };
-    queueMessage?: { storageAccount?: string; queueName?: string };
-    type?: string;
-  };
-  if (request?.uri) return `${(request.method ?? 'GET').toUpperCase()} ${request.uri.replace(/^https?:\/\//, '')}`;
-  if (queueMessage?.queueName) return `queue ${queueMessage.queueName} of ${queueMessage.storageAccount ?? ''}`;
-  return type ?? '';
-}
-
-const VERBS = {
-  on: ['Switch on', 'They fire again from their next occurrence on.'],
-  off: ['Switch off', 'They do not fire until they are on again. What falls due in between is not made up for.'],
-  run: ['Run now', 'Each runs once, now. Their next occurrences stay where they are.'],
-  delete: ['Delete', 'They and their history are deleted. This cannot be taken back.'],
-} as const;
-
-/** Does something to many jobs, some at once. Those that fail stay chosen, with their reasons. */
-function Bulk({ what, jobs, act, onLeft, onClose }: {
-  what: keyof typeof VERBS;
-  jobs: JobRow[];
-  act: (job: JobRow, what: keyof typeof VERBS) => Promise<void>;
-  onLeft: (names: string[]) => void;
-  onClose: () => void;
-}) {
-  const [wanted] = useState(jobs);
-  const [done, setDone] = useState<number | null>(null);
-  const [failures, setFailures] = useState<[string, ApiError][]>([]);
-  const isStopped = useRef(false);
-  useEffect(() => () => { isStopped.current = true; }, []);
-  const [verb, text] = VERBS[what];
-  const one = wanted.length === 1 ? wanted[0]?.name ?? '' : null;
-  const run = async () => {
-    setDone(0);
-    const left = wanted.slice();
-    const failed: [string, ApiError][] = [];
-    let finished = 0;
-    const lane = async (): Promise<void> => {
-      const job = isStopped.current ? undefined : left.shift();
-      if (!job) return;
-      try {
-        await act(job, what);
-      } catch (thrown) {
-        failed.push([job.name, asError(thrown)]);
-        setFailures(failed.slice());
-      }
-      finished += 1;
-      setDone(finished);
-      return lane();
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
-    onLeft([...failed.map(([name]) => name), ...left.map((job) => job.name)]);
-    say(`${verb}: ${finished - failed.length} done, ${failed.length} failed.`);
-    if (failed.length === 0) onClose();
-    else if (isStopped.current) throw failed[0]?.[1];
-    if (failed.length > 0) throw new ApiError(0, 'SomeFailed', summary(failed), null, null, null);
-  };
-  return (
-    <Confirm title={one ? `${verb} ${one}?` : `${verb} ${grouped(wanted.length)} jobs?`} verb={verb}
-      {...(what === 'delete' ? { name: one ?? String(wanted.length) } : {})}
-      text={
-        <>
-          {text}
-          {done !== null && (
-            <span class="run" role="status">
-              <progress max={wanted.length} value={done} aria-label="Jobs done" /> {done} of {wanted.length}
-              {failures.length > 0 && `, ${failures.length} failed`}{' '}
-              <button type="button" class="btn sm" onClick={() => { isStopped.current = true; }}>Stop</button>
-            </span>
-          )}
-        </>
-      }
-      onYes={run} onClose={onClose} />
-  );
-}
-
-/** The reasons of failures, each once, with how many jobs it holds for. */
-function summary(failed: [string, ApiError][]): string {
-  const counts = new Map<string, number>();
-  for (const [, error] of failed) counts.set(error.message, (counts.get(error.message) ?? 0) + 1);
-  const reasons = [...counts].slice(0, 3).map(([message, count]) => (counts.size === 1 ? message : `${count}: ${message}`));
-  return `${failed.length} failed and stay chosen. ${reasons.join(' ')}`;
+/** Saves a document as a file of this browser. */
+function save(name: string, document_: unknown) {
+  const url = URL.createObjectURL(new Blob([JSON.stringify(document_, null, 2)], { type: 'application/json' }));
+  const link_ = document.createElement('a');
+  link_.href = url;
+  link_.download = name;
+  link_.click();
+  URL.revokeObjectURL(url);
 }

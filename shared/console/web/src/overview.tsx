@@ -1,9 +1,10 @@
 // How a subscription is doing: what needs someone, what is late, and what comes.
 import type { ComponentChildren } from 'preact';
-import { api, ApiError, type Failure, type Load, type Overview as Found, type Upcoming } from './api';
+import { api, ApiError, FIRST_COLLECTION, type Failure, type Load, type Overview as Found, type Upcoming } from './api';
 import { useLoad } from './load';
 import { inPlace, link, place, tick } from './state';
-import { civil, grouped, now, parts, span, until, wideZone, withOffset } from './time';
+import { span } from './spans';
+import { civil, grouped, now, parts, until, wideZone, withOffset } from './time';
 import { Marks, Panel, State, stateOf, stateWord, Title } from './ui';
 import { gist } from './outcome';
 
@@ -106,7 +107,7 @@ function NoJobs() {
     <section class="sheet empty">
       <p class="voice">A job is a rule that says when, and an action that says what.</p>
       <p class="muted">A collection holds jobs: it has a plan, and one switch for all of them.</p>
-      <p class="acts"><a class="btn go" href={inPlace('collections')}>Collections</a><a class="btn" href={inPlace('import')}>Import</a></p>
+      <p class="acts"><a class="btn go" href={inPlace('new', FIRST_COLLECTION)}>New job</a><a class="btn" href={inPlace('collections')}>Collections</a><a class="btn" href={inPlace('import')}>Import</a></p>
       <p class="muted">On the command line:</p>
       <pre class="code">minutehand job create weekdays --at 09:00 --on mon-fri --url https://example.com/</pre>
     </section>

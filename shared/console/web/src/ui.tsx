@@ -6,7 +6,7 @@ import { inPlace, place, say, tick } from './state';
 import type { Loaded } from './load';
 
 /** One letter an occurrence, and what it means. */
-const OUTCOMES: Record<string, string> = {
+export const OUTCOMES: Record<string, string> = {
   o: 'succeeded',
   r: 'succeeded after a retry',
   l: 'succeeded, late',
@@ -32,7 +32,9 @@ export function outcomesInWords(letters: string): string {
  * Marks of occurrences, oldest first. Shape tells before colour: a success is short and full, a failure
  * half as tall again, a late one slanted, a skipped one an outline. One path for each kind.
  */
-export function Marks({ letters, wide = 4, gap = 2, tall = 18 }: {
+export function Marks({ letters, wide = 4, gap = 2, tall = 18, isHidden = false }: {
+  /** Whether something else says it to a screen reader. */
+  isHidden?: boolean;
   letters: string;
   wide?: number;
   gap?: number;
@@ -64,7 +66,7 @@ export function Marks({ letters, wide = 4, gap = 2, tall = 18 }: {
     x += wide + gap;
   }
   return (
-    <svg class="marks" role="img" aria-label={outcomesInWords(letters)} width={x} height={tall}
+    <svg class="marks" {...(isHidden ? { 'aria-hidden': true } : { role: 'img', 'aria-label': outcomesInWords(letters) })} width={x} height={tall}
       viewBox={`0 0 ${Math.max(x, 1)} ${tall}`}>
       {Object.entries(paths).map(([kind, path]) => <path key={kind} class={kind} d={path} />)}
     </svg>
@@ -206,7 +208,9 @@ export function Dialog({ title, onClose, isFixed = false, children }: {
 }
 
 /** Asks before something that cannot be taken back; the name has to be typed if one is given. */
-export function Confirm({ title, text, verb, name, onYes, onClose }: {
+export function Confirm({ title, text, verb, name, isReady: isGiven = true, onYes, onClose }: {
+  /** Whether there is something to do. */
+  isReady?: boolean;
   title: string;
   text: ComponentChildren;
   verb: string;
@@ -217,7 +221,7 @@ export function Confirm({ title, text, verb, name, onYes, onClose }: {
   const [typed, setTyped] = useState('');
   const [error, setError] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
-  const isReady = !busy && (name === undefined || typed === name);
+  const isReady = isGiven && !busy && (name === undefined || typed === name);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (!isReady) return;
@@ -234,7 +238,7 @@ export function Confirm({ title, text, verb, name, onYes, onClose }: {
   return (
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit}>
-        <p>{text}</p>
+        <div class="text">{text}</div>
         {name !== undefined && (
           <label class="f">Type <b>{name}</b> to confirm
             <input class="i" value={typed} autocomplete="off" spellcheck={false}
@@ -281,6 +285,23 @@ export function Choice<T extends string>({ label, value, options, onChange }: {
           {name}
         </button>
       ))}
+    </div>
+  );
+}
+
+/** A choice as a field: with a label that is seen, and the API's sentence about it. */
+export function Options<T extends string>({ label, value, options, problem, onChange }: {
+  label: string;
+  value: T;
+  options: readonly (readonly [T, string])[];
+  problem?: string | undefined;
+  onChange: (value: T) => void;
+}) {
+  return (
+    <div class="f">
+      <span class="lb" aria-hidden="true">{label}</span>
+      <Choice label={label} value={value} options={options} onChange={onChange} />
+      {problem && <p class="err"><span aria-hidden="true">◆</span>{problem}</p>}
     </div>
   );
 }

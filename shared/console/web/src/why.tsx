@@ -4,7 +4,7 @@ import { type ApiError, api, type Why } from './api';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
 import { go, inPlace, link, place, route } from './state';
-import { shownZone, withOffset } from './time';
+import { meant, now, shownZone, wideZone, withOffset } from './time';
 import { ErrorPanel, Field, Title } from './ui';
 
 /** Asks for an instant, and shows the answer. The server reads the instant: no zone is guessed. */
@@ -20,8 +20,20 @@ export function Ask({ collection, name, zone, first = '', onAsked }: {
   const [error, setError] = useState<ApiError | null>(null);
   const answer = useRef<HTMLHeadingElement>(null);
   const round = useRef(0);
+  const shown = shownZone(zone);
+  const [choice, setChoice] = useState<number[] | null>(null);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const instants = meant(at, shown, now());
+    setFound(null);
+    setError(null);
+    setChoice(instants && instants.length > 1 ? instants : null);
+    if (instants?.[0] === undefined) void ask(at);
+    else if (instants.length === 1) void ask(new Date(instants[0]).toISOString());
+  };
   const ask = async (instant: string) => {
     const mine = ++round.current;
+    setChoice(null);
     setAt(instant);
     setError(null);
     onAsked?.(instant);
@@ -36,14 +48,19 @@ export function Ask({ collection, name, zone, first = '', onAsked }: {
   useEffect(() => { if (found) answer.current?.focus({ preventScroll: true }); }, [found]);
   const step = (to: string | null | undefined) => { if (to) void ask(to); };
   useKeys({ '[': () => step(found?.near.before), ']': () => step(found?.near.after) });
-  const shown = shownZone(zone);
   const kinds: Record<string, string> = { outage: 'b', timing: 'h' };
   return (
     <div class="why">
-      <form class="ask" onSubmit={(event) => { event.preventDefault(); void ask(at); }}>
-        <input aria-label="The instant at which it was due" placeholder="2026-10-19T02:30:00-04:00" required spellcheck={false} value={at} onInput={(event) => setAt(event.currentTarget.value)} />
+      <form class="ask" onSubmit={submit}>
+        <input aria-label="The instant at which it was due" placeholder="yesterday 02:30" required spellcheck={false} value={at} onInput={(event) => setAt(event.currentTarget.value)} />
         <button type="submit" class="btn">Ask</button>
       </form>
+      <p class="faint">On the clock of {shown.replaceAll('_', ' ')}, such as “02:30”, “Mon 14:00” or “2026-10-19 02:30”; or as in 2026-10-19T02:30:00-04:00.</p>
+      {choice && (
+        <p class="acts" role="status">That day the clock shows this time twice:{' '}
+          {choice.map((one) => <button key={one} type="button" class="btn sm" onClick={() => void ask(new Date(one).toISOString())}>{withOffset(one, shown)}</button>)}
+        </p>
+      )}
       {error && <ErrorPanel error={error} />}
       {found && (
         <>
@@ -62,6 +79,31 @@ export function Ask({ collection, name, zone, first = '', onAsked }: {
         </>
       )}
     </div>
+  );
+}
+
+/** How many jobs that failed are offered, and how far back. */
+const OFFERED = 10;
+const OFFERED_DAYS = 7;
+
+/** The occurrences that failed last, to ask about. */
+function Failed() {
+  const { subscription, group } = place.value;
+  const loaded = useLoad(`failed ${subscription}/${group}`, () => api.failures(place.value, new Date(now() - OFFERED_DAYS * 86_400_000)), null);
+  const items = (loaded.data?.items ?? []).filter((one) => one.resourceGroup.toLowerCase() === group.toLowerCase()).slice(0, OFFERED);
+  if (items.length === 0) return null;
+  return (
+    <>
+      <h2>These failed last</h2>
+      <ul class="offered">
+        {items.map((one) => (
+          <li key={`${one.collection}/${one.job} ${one.at}`}>
+            <a href={`${inPlace('why', one.collection, one.job)}?at=${encodeURIComponent(one.at)}`}>{one.collection} / {one.job}</a>{' '}
+            <span class="muted">{withOffset(Date.parse(one.at), wideZone())}</span>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -93,6 +135,7 @@ export function WhyPage() {
           </Field>
           <button type="submit" class="btn">Choose</button>
         </form>
+        {!(collection && job) && <Failed />}
         {collection && job && isReady && (
           <>
             <h2><a href={inPlace('job', collection, job)}>{collection} / {job}</a></h2>
