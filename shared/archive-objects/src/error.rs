@@ -2,8 +2,6 @@
 
 use std::io;
 
-use archive::Unreadable;
-
 use crate::location::Location;
 
 /// Why something was not done in an archive.
@@ -60,15 +58,6 @@ pub enum ArchiveError {
         #[source]
         /// The cause.
         source: io::Error,
-    },
-    /// An object is damaged.
-    #[error("{source}; `minutehand archive repair` writes its day again (archive: {location})")]
-    Unreadable {
-        /// The archive.
-        location: Location,
-        #[source]
-        /// The object and the reason.
-        source: Unreadable,
     },
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use archive::{Execution, JobHistory, Line, Position, Stream, day_folder};
 use archive_objects::Location;
@@ -9,8 +10,8 @@ use chrono::TimeDelta;
 use domain::attempt::{Attempt, Occurrence, Outcome, Record};
 use domain::work_item::JobRef;
 use embedded::Store;
-use ports::Attempts as _;
-use ports::store::{Claim, ClaimRequest, Claimed, Recorded};
+use ports::store::{Claim, ClaimRequest, Claimed, HistoryEntry, PageRequest, Recorded};
+use ports::{Attempts as _, History as _};
 use store_dynamodb::ensure_table;
 use tempfile::TempDir;
 
@@ -281,6 +282,87 @@ async fn lines_of_a_newer_version_are_never_deleted() {
     assert!(repaired.contains("left as it is: "), "{repaired}");
     assert!(repaired.contains("a newer version wrote it"), "{repaired}");
     assert_eq!(world.names().await.len(), 2);
+}
+
+/// The history of a job as the API reads it, page by page; at most so many items each.
+async fn read_back(world: &World, job: &str, now: i64, items_max: u32) -> Vec<i64> {
+    let client = world.store.client();
+    let history = ArchivedHistory::new(Arc::new(DynamoStore::new(client, "t")), world.objects());
+    let (mut from, mut all, mut pages) = (None, Vec::new(), 0);
+    loop {
+        let request = PageRequest { from, items_max };
+        let page = history.list_archived(job, request, at(now)).await.unwrap();
+        assert!(page.items.len() <= items_max as usize);
+        let nominal = |entry: HistoryEntry| entry.attempt.occurrence.nominal_at().timestamp();
+        all.extend(page.items.into_iter().map(nominal));
+        from = page.next;
+        pages += 1;
+        assert!(pages < 1_000);
+        if from.is_none() {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_has_expired_reads_back_once_in_the_order_of_the_api_and_nothing_else() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    for hour in 0..72 {
+        world.execute("1a", hour * HOUR).await;
+    }
+    world.execute("1a1", 7 * HOUR).await;
+    world.execute("2b", 90 * DAY).await;
+    // A retry at the end of the first day's occurrence that ended long after it.
+    world.end("1a", 30 * 60, 59 * DAY).await;
+    world.hour(&mut archiver, 91 * DAY).await;
+    for items_max in [1, 5, 23, 24, 25, 500] {
+        let all = read_back(&world, "1a", 91 * DAY, items_max).await;
+        let expected: Vec<i64> = (0..72).rev().map(|hour| hour * HOUR).collect();
+        assert_eq!(all, expected, "the long retry is still in the store; {items_max} a page");
+    }
+    assert_eq!(read_back(&world, "1a", 119 * DAY, 10).await.len(), 73);
+    assert_eq!(read_back(&world, "1a1", 91 * DAY, 10).await, [7 * HOUR]);
+    assert_eq!(read_back(&world, "2b", 91 * DAY, 10).await, []);
+    assert_eq!(read_back(&world, "2b", 150 * DAY, 10).await, [90 * DAY]);
+    assert_eq!(read_back(&world, "3c", 150 * DAY, 10).await, []);
+}
+
+#[tokio::test]
+async fn a_page_reads_a_bounded_number_of_days_and_the_next_one_goes_on() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    for n in 0..100 {
+        world.execute("2b", n * DAY).await;
+    }
+    world.execute("1a", HOUR).await;
+    world.hour(&mut archiver, 101 * DAY).await;
+    let history = ArchivedHistory::new(
+        Arc::new(DynamoStore::new(world.store.client(), "t")),
+        world.objects(),
+    );
+    let first = PageRequest { from: None, items_max: 500 };
+    let first = history.list_archived("1a", first, at(300 * DAY)).await.unwrap();
+    assert!(first.items.is_empty() && first.next.is_some());
+    assert_eq!(read_back(&world, "1a", 300 * DAY, 500).await, [HOUR]);
+    assert_eq!(read_back(&world, "2b", 300 * DAY, 500).await.len(), 100);
+}
+
+#[tokio::test]
+async fn a_damaged_object_is_an_error_that_says_how_to_repair_it() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.execute("1a", HOUR).await;
+    world.hour(&mut archiver, 3 * DAY).await;
+    let bytes = fs::read(world.file(0)).unwrap();
+    fs::write(world.file(0), &bytes[..bytes.len() - 1]).unwrap();
+    let history = ArchivedHistory::new(
+        Arc::new(DynamoStore::new(world.store.client(), "t")),
+        world.objects(),
+    );
+    let request = PageRequest { from: None, items_max: 10 };
+    let error = history.list_archived("1a", request, at(100 * DAY)).await.unwrap_err();
+    assert!(error.to_string().contains("`minutehand archive repair` writes its day"), "{error}");
 }
 
 async fn object_name(world: &World) -> String {

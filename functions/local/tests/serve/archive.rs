@@ -62,8 +62,9 @@ fn days_that_are_over_are_files_and_a_lost_one_is_written_again_while_the_server
         }},
     }});
     server.must("PUT", "/jc/jobs/j", &job.to_string());
-    let ran = |answer: Value| answer["value"].as_array().map_or(0, Vec::len) >= 3;
-    while !ran(server.must("GET", "/jc/jobs/j/history", "").json()) {}
+    let ran = |answer: &Value| answer["value"].as_array().map_or(0, Vec::len) >= 3;
+    while !ran(&server.must("GET", "/jc/jobs/j/history", "").json()) {}
+    server.must("PATCH", "/jc/jobs/j", r#"{"properties":{"state":"disabled"}}"#);
     server.stop().is_clean();
     assert_eq!(files(&archive, "history/v1").len(), 0, "the day is not over");
 
@@ -90,6 +91,43 @@ fn days_that_are_over_are_files_and_a_lost_one_is_written_again_while_the_server
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(unpacked(&files(&archive, "history/v1")[0]), lines);
     assert!(!data.join("archive-repair.tmp").exists());
+    let kept = server.must("GET", "/jc/jobs/j/history", "").json();
+    assert_eq!(kept["value"].as_array().unwrap().len(), lines.len());
+    server.stop().is_clean();
+
+    // What has expired is answered from the archive, in the same form.
+    let server = start(&["--clock-start", "2030-03-10T00:00:00Z"]);
+    let newest = server.must("GET", "/jc/jobs/j/history", "").json();
+    assert_eq!(newest["value"], json!([]));
+    let link = newest["nextLink"].as_str().unwrap();
+    let (_, path) = link.split_once(&server.address.to_string()).unwrap();
+    let archived = server.send("GET", path, "").json();
+    assert_eq!((&archived["value"], &archived["nextLink"]), (&kept["value"], &Value::Null));
+    let window = server.must("GET", "/jc/jobs/j/history?$top=5", "").json();
+    assert_eq!((&window["value"], &window["nextLink"]), (&json!([]), &Value::Null));
+    for (query, value) in [
+        ("archive=true", &kept["value"]),
+        ("archive=true&$filter=status%20eq%20failed", &kept["value"]),
+        ("archive=true&$filter=status%20eq%20completed", &json!([])),
+        ("archive=true&$filter=status%20eq%20skipped", &json!([])),
+        ("archive=false", &json!([])),
+        ("archive=true&$top=1&$skip=1", &json!([kept["value"][1]])),
+    ] {
+        let answer = server.must("GET", &format!("/jc/jobs/j/history?{query}"), "").json();
+        assert_eq!(answer["value"], *value, "{query}");
+    }
+    let refused = server.ask("GET", "/jc/jobs/j/history?archive=maybe", "");
+    assert!(refused.status == 400 && refused.body.contains("use true or false"), "{refused:?}");
+    let shown = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+        command.env("HOME", dir.path()).env("XDG_CONFIG_HOME", dir.path());
+        command.env("MINUTEHAND_URL", format!("http://{}", server.address));
+        command.args(["job", "history", "jc/j", "--subscription", "s", "--group", "g"]);
+        let output = command.args(["--json"]).args(more).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().matches("repeatCount").count()
+    };
+    assert_eq!((shown(&[]), shown(&["--archive"])), (0, lines.len().min(20)));
     server.stop().is_clean();
 
     // Without a server, and with an archive that is gone.
