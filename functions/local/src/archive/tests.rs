@@ -323,9 +323,9 @@ async fn what_has_expired_reads_back_once_in_the_order_of_the_api_and_nothing_el
     }
     assert_eq!(read_back(&world, "1a", 119 * DAY, 10).await.len(), 73);
     assert_eq!(read_back(&world, "1a1", 91 * DAY, 10).await, [7 * HOUR]);
-    assert_eq!(read_back(&world, "2b", 91 * DAY, 10).await, []);
+    assert!(read_back(&world, "2b", 91 * DAY, 10).await.is_empty());
     assert_eq!(read_back(&world, "2b", 150 * DAY, 10).await, [90 * DAY]);
-    assert_eq!(read_back(&world, "3c", 150 * DAY, 10).await, []);
+    assert!(read_back(&world, "3c", 150 * DAY, 10).await.is_empty());
 }
 
 #[tokio::test]
