@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn a_truncated_object_gives_what_is_left_and_the_reason() {
-        let lines: String = (0..2_000).map(|n| format!("line {}\n", n * 7919)).collect();
+        let lines: Vec<String> = (0..2_000).map(|n| format!("line {}\n", n * 7919)).collect();
+        let lines = lines.concat();
         let packed = pack(lines.as_bytes());
         for length in [0, 1, 9, 100, packed.len() / 2, packed.len() - 9, packed.len() - 1] {
             let contents = unpack("o", &packed[..length]);

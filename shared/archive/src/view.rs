@@ -184,7 +184,8 @@ mod tests {
             let mut chance = Chance(seed);
             let jobs = ["1a", "2b", "3c"];
             let mut all: Vec<Execution> = (0..120)
-                .map(|n| execution(jobs[n as usize % 3], n * DAY / 24 + 40 * DAY))
+                .zip(jobs.into_iter().cycle())
+                .map(|(n, job_uid)| execution(job_uid, n * DAY / 24 + 40 * DAY))
                 .collect();
             let mut stored = BTreeMap::new();
             let mut lost: Vec<Execution> = Vec::new();
