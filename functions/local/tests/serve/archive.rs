@@ -39,6 +39,43 @@ fn files(archive: &Path, stream: &str) -> Vec<PathBuf> {
     files
 }
 
+/// The API answers what has expired as it did before.
+fn check_reading_back(server: &Server, kept: &Value) {
+    let newest = server.must("GET", "/jc/jobs/j/history", "").json();
+    assert_eq!(newest["value"], json!([]));
+    let link = newest["nextLink"].as_str().unwrap();
+    let (_, path) = link.split_once(&server.address.to_string()).unwrap();
+    let archived = server.send("GET", path, "").json();
+    assert_eq!((&archived["value"], &archived["nextLink"]), (kept, &Value::Null));
+    let window = server.must("GET", "/jc/jobs/j/history?$top=5", "").json();
+    assert_eq!((&window["value"], &window["nextLink"]), (&json!([]), &Value::Null));
+    for (query, value) in [
+        ("archive=true", kept),
+        ("archive=true&$filter=status%20eq%20failed", kept),
+        ("archive=true&$filter=status%20eq%20completed", &json!([])),
+        ("archive=true&$filter=status%20eq%20skipped", &json!([])),
+        ("archive=false", &json!([])),
+        ("archive=true&$top=1&$skip=1", &json!([kept[1]])),
+    ] {
+        let answer = server.must("GET", &format!("/jc/jobs/j/history?{query}"), "").json();
+        assert_eq!(answer["value"], *value, "{query}");
+    }
+    let refused = server.ask("GET", "/jc/jobs/j/history?archive=maybe", "");
+    assert!(refused.status == 400 && refused.body.contains("use true or false"), "{refused:?}");
+}
+
+/// How many attempts `minutehand job history` shows.
+fn shown_by_the_command(server: &Server, more: &[&str]) -> usize {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
+    command.env("HOME", home.path()).env("XDG_CONFIG_HOME", home.path());
+    command.env("MINUTEHAND_URL", format!("http://{}", server.address));
+    command.args(["job", "history", "jc/j", "--subscription", "s", "--group", "g", "--json"]);
+    let output = command.args(more).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().matches("repeatCount").count()
+}
+
 #[test]
 fn days_that_are_over_are_files_and_a_lost_one_is_written_again_while_the_server_runs() {
     let dir = tempfile::tempdir().unwrap();
@@ -97,37 +134,12 @@ fn days_that_are_over_are_files_and_a_lost_one_is_written_again_while_the_server
 
     // What has expired is answered from the archive, in the same form.
     let server = start(&["--clock-start", "2030-03-10T00:00:00Z"]);
-    let newest = server.must("GET", "/jc/jobs/j/history", "").json();
-    assert_eq!(newest["value"], json!([]));
-    let link = newest["nextLink"].as_str().unwrap();
-    let (_, path) = link.split_once(&server.address.to_string()).unwrap();
-    let archived = server.send("GET", path, "").json();
-    assert_eq!((&archived["value"], &archived["nextLink"]), (&kept["value"], &Value::Null));
-    let window = server.must("GET", "/jc/jobs/j/history?$top=5", "").json();
-    assert_eq!((&window["value"], &window["nextLink"]), (&json!([]), &Value::Null));
-    for (query, value) in [
-        ("archive=true", &kept["value"]),
-        ("archive=true&$filter=status%20eq%20failed", &kept["value"]),
-        ("archive=true&$filter=status%20eq%20completed", &json!([])),
-        ("archive=true&$filter=status%20eq%20skipped", &json!([])),
-        ("archive=false", &json!([])),
-        ("archive=true&$top=1&$skip=1", &json!([kept["value"][1]])),
-    ] {
-        let answer = server.must("GET", &format!("/jc/jobs/j/history?{query}"), "").json();
-        assert_eq!(answer["value"], *value, "{query}");
-    }
-    let refused = server.ask("GET", "/jc/jobs/j/history?archive=maybe", "");
-    assert!(refused.status == 400 && refused.body.contains("use true or false"), "{refused:?}");
-    let shown = |more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_minutehand"));
-        command.env("HOME", dir.path()).env("XDG_CONFIG_HOME", dir.path());
-        command.env("MINUTEHAND_URL", format!("http://{}", server.address));
-        command.args(["job", "history", "jc/j", "--subscription", "s", "--group", "g"]);
-        let output = command.args(["--json"]).args(more).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().matches("repeatCount").count()
-    };
-    assert_eq!((shown(&[]), shown(&["--archive"])), (0, lines.len().min(20)));
+    check_reading_back(&server, &kept["value"]);
+    let shown = lines.len().min(20);
+    assert_eq!(
+        (shown_by_the_command(&server, &[]), shown_by_the_command(&server, &["--archive"])),
+        (0, shown)
+    );
     server.stop().is_clean();
 
     // Without a server, and with an archive that is gone.
