@@ -84,7 +84,7 @@ mod tests {
         let name = object(Stream::History, day, ["2b", "5f012345"], b"x\n");
         assert_eq!(
             name,
-            "history/v1/date=2026-11-21/2b-5f012345-73cb3858a687a8494ca33234.jsonl.gz"
+            "history/v1/date=2026-11-21/2b-5f012345-73cb3858a687a8494ca33230.jsonl.gz"
         );
         let (folder, last) = name.rsplit_once('/').unwrap();
         assert_eq!(folder, day_folder(Stream::History, day));

@@ -93,7 +93,7 @@ impl Archiver {
         if written_until.is_none_or(|until| until < over) {
             let written = self.write_between(jobs, written_until, over).await?;
             self.remember(|state| state.written_until = Some(over))?;
-            let Written { lines, objects, .. } = written;
+            let (lines, objects) = (written.lines, written.objects.len());
             tracing::info!(until = %over, lines, objects, "archived");
         }
         if checked_until.is_none_or(|until| until < expiring) {

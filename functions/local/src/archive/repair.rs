@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use archive::{Batches, Contents, Line, Stream};
+use archive::{Batches, Contents, Line, Stream, day_folder};
 use archive_objects::{ArchiveError, Location, Objects};
 use chrono::NaiveDate;
 use embedded::{DataDir, DataDirError, Store, SyncMode, snapshot_store};
@@ -35,7 +35,7 @@ pub struct Repaired {
     /// Objects that were left although a line of them cannot be read, with the reason.
     left: Vec<String>,
     lines: u64,
-    objects: u64,
+    objects: usize,
     unreadable: u64,
 }
 
@@ -126,11 +126,14 @@ pub(super) async fn run(jobs: &DynamoStore, objects: &Objects, day: NaiveDate) -
         }
     }
     written.finish(objects, batches).await?;
+    let Written { lines, objects: names, unreadable } = written;
     for (stream, name, _) in damaged {
-        objects.delete(stream, day, &name).await?;
+        // With all its lines, the new object has the name of the damaged one and has replaced it.
+        if !names.contains(&format!("{}/{name}", day_folder(stream, day))) {
+            objects.delete(stream, day, &name).await?;
+        }
     }
-    let Written { lines, objects, unreadable } = written;
-    Ok(Repaired { lines, objects, unreadable, ..repaired })
+    Ok(Repaired { lines, objects: names.len(), unreadable, ..repaired })
 }
 
 /// A store to read.

@@ -205,7 +205,7 @@ async fn what_is_recorded_late_is_archived_before_it_is_deleted() {
     world.hour(&mut archiver, 40 * DAY).await;
     world.execute("1a", 4 * DAY).await;
     world.execute("1a", 2 * HOUR).await;
-    world.hour(&mut archiver, 5 * DAY).await;
+    world.hour(&mut archiver, 5 * DAY + HOUR).await;
     assert_eq!(world.archived("1a").await, [4 * DAY, 2 * HOUR, HOUR]);
     // A single late one, when the clock is right.
     world.execute("1a", 3 * HOUR).await;
@@ -315,7 +315,7 @@ async fn what_has_expired_reads_back_once_in_the_order_of_the_api_and_nothing_el
     world.execute("2b", 90 * DAY).await;
     // A retry at the end of the first day's occurrence that ended long after it.
     world.end("1a", 30 * 60, 59 * DAY).await;
-    world.hour(&mut archiver, 91 * DAY).await;
+    world.hour(&mut archiver, 92 * DAY).await;
     for items_max in [1, 5, 23, 24, 25, 500] {
         let all = read_back(&world, "1a", 91 * DAY, items_max).await;
         let expected: Vec<i64> = (0..72).rev().map(|hour| hour * HOUR).collect();

@@ -7,10 +7,11 @@ use store_dynamodb::{DynamoStore, EndedItem, EndedWhen};
 use tokio::task::spawn_blocking;
 
 /// What was written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) lines: u64,
-    pub(super) objects: u64,
+    /// The names of the objects.
+    pub(super) objects: Vec<String>,
     /// Items of the store that cannot be read, and are in the log.
     pub(super) unreadable: u64,
 }
@@ -20,9 +21,11 @@ impl Written {
     pub(super) async fn put(&mut self, objects: &Objects, chunk: Chunk) -> Result<()> {
         // The threads of the server have others to serve meanwhile.
         let object = spawn_blocking(|| chunk.pack()).await.context("cannot pack an object")?;
-        self.lines += object.lines;
-        self.objects += 1;
-        Ok(objects.put(object).await?)
+        let (name, lines) = (object.name.clone(), object.lines);
+        objects.put(object).await?;
+        self.lines += lines;
+        self.objects.push(name);
+        Ok(())
     }
 
     /// Stores what is left.
