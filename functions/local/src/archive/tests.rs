@@ -16,6 +16,7 @@ use store_dynamodb::ensure_table;
 use tempfile::TempDir;
 
 use super::*;
+use crate::serve::TABLE;
 
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
@@ -38,8 +39,8 @@ struct World {
 impl World {
     async fn new() -> Self {
         let store = Store::in_memory().unwrap();
-        ensure_table(&store.client(), "t").await.unwrap();
-        let jobs = DynamoStore::new(store.client(), "t");
+        ensure_table(&store.client(), TABLE).await.unwrap();
+        let jobs = DynamoStore::new(store.client(), TABLE);
         let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         Self { store, jobs, data, folder }
     }
@@ -287,7 +288,7 @@ async fn lines_of_a_newer_version_are_never_deleted() {
 /// The history of a job as the API reads it, page by page; at most so many items each.
 async fn read_back(world: &World, job: &str, now: i64, items_max: u32) -> Vec<i64> {
     let client = world.store.client();
-    let history = ArchivedHistory::new(Arc::new(DynamoStore::new(client, "t")), world.objects());
+    let history = ArchivedHistory::new(Arc::new(DynamoStore::new(client, TABLE)), world.objects());
     let (mut from, mut all, mut pages) = (None, Vec::new(), 0);
     loop {
         let request = PageRequest { from, items_max };
@@ -338,7 +339,7 @@ async fn a_page_reads_a_bounded_number_of_days_and_the_next_one_goes_on() {
     world.execute("1a", HOUR).await;
     world.hour(&mut archiver, 101 * DAY).await;
     let history = ArchivedHistory::new(
-        Arc::new(DynamoStore::new(world.store.client(), "t")),
+        Arc::new(DynamoStore::new(world.store.client(), TABLE)),
         world.objects(),
     );
     let first = PageRequest { from: None, items_max: 500 };
@@ -357,7 +358,7 @@ async fn a_damaged_object_is_an_error_that_says_how_to_repair_it() {
     let bytes = fs::read(world.file(0)).unwrap();
     fs::write(world.file(0), &bytes[..bytes.len() - 1]).unwrap();
     let history = ArchivedHistory::new(
-        Arc::new(DynamoStore::new(world.store.client(), "t")),
+        Arc::new(DynamoStore::new(world.store.client(), TABLE)),
         world.objects(),
     );
     let request = PageRequest { from: None, items_max: 10 };

@@ -92,8 +92,7 @@ fn days_that_are_over_are_files_and_a_lost_one_is_written_again_while_the_server
     server.must("PUT", "/jc", "{}");
     let job = json!({"properties": {
         "recurrence": {"frequency": "minute", "interval": 10},
-        "retryPolicy": {"retryType": "none"},
-        "action": {"type": "Http", "request": {
+        "action": {"type": "Http", "retryPolicy": {"retryType": "none"}, "request": {
             "uri": "http://127.0.0.1:9/", "method": "GET",
             "authentication": {"type": "Basic", "username": "u", "password": "hunter2"},
         }},
