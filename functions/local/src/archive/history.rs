@@ -46,11 +46,11 @@ impl ArchivedHistory {
             let contents = self.objects.read(Stream::History, day, name).await;
             let contents = contents.map_err(unavailable)?;
             if let Some(damage) = contents.damage {
-                return Err(corrupt(damage.name, damage.why));
+                return Err(corrupt(&damage.name, &damage.why));
             }
             for line in contents.lines.iter().filter(|line| line.contains(job_uid)) {
                 let execution = Execution::read(line);
-                let execution = execution.map_err(|why| corrupt(format!("{day}/{name}"), why))?;
+                let execution = execution.map_err(|why| corrupt(&format!("{day}/{name}"), &why))?;
                 if execution.record.expires_at() <= now {
                     history.add(execution);
                 }
@@ -123,7 +123,7 @@ fn unavailable(error: ArchiveError) -> StoreError {
     StoreError::Unavailable(error.into())
 }
 
-fn corrupt(name: String, why: String) -> StoreError {
+fn corrupt(name: &str, why: &str) -> StoreError {
     StoreError::Corrupt {
         key: format!("{name} of the archive"),
         what: format!("{why}; `minutehand archive repair` writes its day again"),
