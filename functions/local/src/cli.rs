@@ -218,7 +218,7 @@ struct ArchiveRepairArgs {
     #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
     data: PathBuf,
     /// The archive [default: the one that the data directory has used last]
-    #[arg(long, value_name = "DIR", value_parser = Location::parse)]
+    #[arg(long, value_name = "DIR|s3://…", value_parser = Location::parse)]
     archive: Option<Location>,
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn run() -> ExitCode {
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
         Command::Archive(ArchiveCommand::Repair(args)) => {
-            match archive::repair(&args.data, args.archive, args.day) {
+            match archive::repair(&args.data, args.archive, args.day, environment) {
                 Ok(repaired) => print(&repaired.to_string()),
                 Err(error) => fail(FAILED, format!("{error:#}"), None),
             }

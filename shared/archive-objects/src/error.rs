@@ -34,10 +34,27 @@ pub enum ArchiveError {
         /// The reason.
         why: String,
     },
+    /// The environment lacks something that a bucket needs.
+    #[error("cannot use the archive {location}: {why}")]
+    Setup {
+        /// The archive.
+        location: Location,
+        /// What to change.
+        why: String,
+    },
+    /// The bucket does not exist.
+    #[error("the archive {location} does not exist: create the bucket, or correct its name")]
+    NoBucket {
+        /// The archive.
+        location: Location,
+        #[source]
+        /// The answer.
+        source: io::Error,
+    },
     /// Access is refused.
     #[error(
-        "cannot {what} the archive {location}: access is denied; the server needs to read, write and \
-         list there"
+        "cannot {what} the archive {location}: access is denied; the server needs to read, write, list \
+         and delete there"
     )]
     Denied {
         /// The operation, with its object.
@@ -70,10 +87,13 @@ impl ArchiveError {
 
     pub(crate) fn of(source: io::Error, location: &Location, what: impl Into<String>) -> Self {
         let (what, location) = (what.into(), location.clone());
-        if source.kind() == io::ErrorKind::PermissionDenied {
-            Self::Denied { what, location, source }
-        } else {
-            Self::Failed { what, location, source }
+        match source.kind() {
+            io::ErrorKind::PermissionDenied => Self::Denied { what, location, source },
+            io::ErrorKind::NotFound if matches!(location, Location::Bucket { .. }) => {
+                Self::NoBucket { location, source }
+            }
+            io::ErrorKind::InvalidInput => Self::Setup { why: source.to_string(), location },
+            _ => Self::Failed { what, location, source },
         }
     }
 }

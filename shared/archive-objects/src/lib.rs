@@ -1,4 +1,4 @@
-//! The archive's objects, in a folder.
+//! The archive's objects: in a folder, or in a bucket of S3 and of services that speak like it.
 //!
 //! [`Location`] says where, [`Objects`] stores and fetches. There are two kinds of writes: to create what
 //! must not exist, and to overwrite.
@@ -11,12 +11,14 @@
 //! | step | a crash after it leaves |
 //! |---|---|
 //! | create the mark | a mark without objects, which the next start takes as its own |
-//! | write an object | it, complete; during the step also a file whose name begins with a dot, which no reader looks at and the next write of the object replaces |
+//! | write an object | it, complete; during the step also, in a folder, a file whose name begins with a dot, which no reader looks at and the next write of the object replaces |
 //! | write the objects of a repaired day | lines twice, and the view has them once |
 //! | delete what was repaired | the same, for what is left |
 
+mod bucket;
 mod error;
 mod folder;
+mod listing;
 mod location;
 mod objects;
 

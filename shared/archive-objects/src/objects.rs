@@ -1,9 +1,12 @@
 //! Stores and fetches objects.
 
+use std::io;
+
 use archive::{Contents, Object, Stream, day_folder, day_of_folder, unpack};
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::{Value, json};
 
+use crate::bucket::Bucket;
 use crate::error::ArchiveError;
 use crate::folder::Folder;
 use crate::location::Location;
@@ -16,22 +19,76 @@ const FORMAT: u64 = 1;
 /// The objects of an archive.
 #[derive(Debug, Clone)]
 pub struct Objects {
-    store: Folder,
+    store: Store,
     location: Location,
 }
 
+#[derive(Debug, Clone)]
+enum Store {
+    Folder(Folder),
+    Bucket(Bucket),
+}
+
+impl Store {
+    async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::Folder(folder) => folder.get(name).await,
+            Self::Bucket(bucket) => bucket.get(name).await,
+        }
+    }
+
+    async fn put(&self, name: &str, bytes: Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Folder(folder) => folder.put(name, bytes, MARK).await,
+            Self::Bucket(bucket) => bucket.put(name, bytes).await,
+        }
+    }
+
+    async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
+        match self {
+            Self::Folder(folder) => folder.create(name, bytes, key).await,
+            Self::Bucket(bucket) => bucket.create(name, bytes).await,
+        }
+    }
+
+    async fn delete(&self, name: &str) -> io::Result<()> {
+        match self {
+            Self::Folder(folder) => folder.delete(name).await,
+            Self::Bucket(bucket) => bucket.delete(name).await,
+        }
+    }
+
+    async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        match self {
+            Self::Folder(inside) => inside.names(folder).await,
+            Self::Bucket(bucket) => bucket.names(folder).await,
+        }
+    }
+}
+
 impl Objects {
-    /// Prepares the objects of an archive. Nothing is written.
+    /// Prepares the objects of an archive. Nothing is written or sent. A bucket takes its keys and its
+    /// region from the environment; `now` is the real time, for signatures.
     ///
     /// # Errors
     ///
-    /// If the folder does not exist.
-    pub fn open(location: &Location) -> Result<Self, ArchiveError> {
-        let Location::Folder(path) = location;
-        if !path.is_dir() {
-            return Err(ArchiveError::NoFolder { location: location.clone() });
-        }
-        Ok(Self { store: Folder::new(path.clone()), location: location.clone() })
+    /// If the folder does not exist, or the environment lacks something.
+    pub fn open(
+        location: &Location,
+        environment: impl Fn(&str) -> Option<String>,
+        now: fn() -> DateTime<Utc>,
+    ) -> Result<Self, ArchiveError> {
+        let at = || location.clone();
+        let store = match location {
+            Location::Folder(path) if path.is_dir() => Store::Folder(Folder::new(path.clone())),
+            Location::Folder(_) => return Err(ArchiveError::NoFolder { location: at() }),
+            Location::Bucket { bucket, prefix } => {
+                let opened = Bucket::open(bucket, prefix, environment, now);
+                let setup = |why| ArchiveError::Setup { location: at(), why };
+                Store::Bucket(opened.map_err(setup)?)
+            }
+        };
+        Ok(Self { store, location: at() })
     }
 
     /// Where they are.
@@ -87,7 +144,7 @@ impl Objects {
     /// If the archive does not accept it, or has lost its mark.
     pub async fn put(&self, object: Object) -> Result<(), ArchiveError> {
         let Object { name, bytes, .. } = object;
-        let put = self.store.put(&name, bytes, MARK).await;
+        let put = self.store.put(&name, bytes).await;
         put.map_err(|error| self.failed(error, format!("write {name} to")))
     }
 
@@ -147,7 +204,7 @@ impl Objects {
         deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
     }
 
-    fn failed(&self, error: std::io::Error, what: impl Into<String>) -> ArchiveError {
+    fn failed(&self, error: io::Error, what: impl Into<String>) -> ArchiveError {
         ArchiveError::of(error, &self.location, what)
     }
 }
@@ -165,7 +222,11 @@ mod tests {
     use super::*;
 
     fn opened(folder: &TempDir) -> Objects {
-        Objects::open(&Location::Folder(folder.path().to_owned())).unwrap()
+        Objects::open(&Location::Folder(folder.path().to_owned()), |_| None, now).unwrap()
+    }
+
+    fn now() -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH
     }
 
     fn day(day: u32) -> NaiveDate {
@@ -223,7 +284,7 @@ mod tests {
     async fn a_missing_folder_is_not_created_and_a_lost_mark_stops_writing() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("mnt/nas");
-        let error = Objects::open(&Location::Folder(missing.clone())).unwrap_err();
+        let error = Objects::open(&Location::Folder(missing.clone()), |_| None, now).unwrap_err();
         assert!(error.to_string().contains("does not exist: mount it"), "{error}");
         assert!(!missing.exists());
 

@@ -64,7 +64,10 @@ impl Archiver {
         let mut archiver = Self { objects, dir, new_id, state: None };
         let location = archiver.objects.location().to_string();
         match tokio::time::timeout(START_TIME_MAX, archiver.check()).await {
-            Ok(Ok(())) => tracing::info!(location, "archive"),
+            Ok(Ok(())) => {
+                let id = archiver.state.as_ref().map(|state| state.id.as_str());
+                tracing::info!(location, id, "archive");
+            }
             Ok(Err(error)) if !is_passing(&error) => return Err(error),
             Ok(Err(error)) => {
                 tracing::error!(location, error = chain(&*error), "the archive does not answer");

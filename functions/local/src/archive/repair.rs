@@ -17,6 +17,7 @@ use archive::{Batches, Contents, Line, Stream, day_folder};
 use archive_objects::{ArchiveError, Location, Objects};
 use chrono::NaiveDate;
 use embedded::{DataDir, DataDirError, Store, SyncMode, snapshot_store};
+use runtime::system_now;
 use store_dynamodb::{DynamoStore, EndedWhen, ensure_table};
 
 use super::state::State;
@@ -62,7 +63,12 @@ impl fmt::Display for Repaired {
 /// # Errors
 ///
 /// If the data directory is not one, or the archive or the store fails.
-pub fn repair(data: &Path, location: Option<Location>, day: NaiveDate) -> Result<Repaired> {
+pub fn repair(
+    data: &Path,
+    location: Option<Location>,
+    day: NaiveDate,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Repaired> {
     check_is_data(data)?;
     let location = match (location, State::read(data)?) {
         (Some(location), _) => location,
@@ -71,7 +77,7 @@ pub fn repair(data: &Path, location: Option<Location>, day: NaiveDate) -> Result
             bail!("{} has used no archive yet: name one with --archive", data.display())
         }
     };
-    let objects = Objects::open(&location)?;
+    let objects = Objects::open(&location, environment, system_now)?;
     let threads = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

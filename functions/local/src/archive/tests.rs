@@ -71,7 +71,8 @@ impl World {
     }
 
     fn objects(&self) -> Objects {
-        Objects::open(&Location::Folder(self.folder.path().to_owned())).unwrap()
+        let location = Location::Folder(self.folder.path().to_owned());
+        Objects::open(&location, |_| None, runtime::system_now).unwrap()
     }
 
     async fn archiver(&self) -> Result<Archiver> {

@@ -71,11 +71,13 @@ pub struct ServeArgs {
     /// [default: normal]
     #[arg(long, help_heading = DATA, value_name = "MODE")]
     pub(super) sync: Option<Sync>,
-    /// Keep history for good, in this folder
+    /// Keep history for good, in a folder or in s3://bucket/prefix
     ///
     /// It gets the history and the journal of each day when the day is over, and nothing expires before.
-    /// The folder has to exist: to create it could hide a file system that is not mounted.
-    #[arg(long, value_name = "DIR", value_parser = Location::parse, help_heading = DATA)]
+    /// A folder has to exist: to create it could hide a file system that is not mounted. A bucket takes
+    /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION from the environment,
+    /// and AWS_ENDPOINT_URL_S3 for a service other than Amazon's.
+    #[arg(long, value_name = "DIR|s3://…", value_parser = Location::parse, help_heading = DATA)]
     pub(super) archive: Option<Location>,
 
     /// Token that clients send as `Authorization: Bearer T`

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use domain::arn::is_region;
 use domain::plan::PlanLimits;
 use embedded::SyncMode;
-use runtime::{LogFormat, LogLevel, Rate, chain};
+use runtime::{LogFormat, LogLevel, Rate, chain, system_now};
 use zeroize::Zeroizing;
 
 use super::args::{Format, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
@@ -138,7 +138,7 @@ impl ServeSettings {
         let settings = Self {
             listen: args.listen,
             storage: storage(args, &mut problems),
-            archive: archive(args, &mut problems),
+            archive: archive(args, &environment, &mut problems),
             auth: auth(args, token, &mut problems),
             certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
@@ -151,7 +151,7 @@ impl ServeSettings {
                 storage: args.storage_endpoint.clone(),
                 bus: args.service_bus_endpoint.clone(),
                 bus_amqp: args.service_bus_amqp_endpoint.clone(),
-                aws: aws(args, environment, &mut problems),
+                aws: aws(args, &environment, &mut problems),
             },
             plan_limits: match args.plan_limits {
                 OnOff::On => PlanLimits::On,
@@ -205,8 +205,12 @@ fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
     Storage::Directory { path, sync }
 }
 
-fn archive(args: &ServeArgs, problems: &mut Problems) -> Option<Objects> {
-    match Objects::open(args.archive.as_ref()?) {
+fn archive(
+    args: &ServeArgs,
+    environment: impl Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> Option<Objects> {
+    match Objects::open(args.archive.as_ref()?, environment, system_now) {
         Ok(objects) => Some(objects),
         Err(error) => {
             problems.add(chain(&error));

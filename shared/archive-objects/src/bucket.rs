@@ -1,0 +1,534 @@
+//! Objects in a bucket of S3, and of services that speak like it.
+//!
+//! The requests use the HTTP and TLS libraries of all other requests of the program, and its signatures.
+//! Five operations are much less code than an SDK.
+//!
+//! Every request may be sent again: a write of the same object changes nothing, and a creation whose
+//! answer was lost is answered with 412 then, which says that the object exists. Who created it, its
+//! content says.
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_credential_types::Credentials;
+use aws_sigv4::http_request::{
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings,
+    UriPathNormalizationMode, sign,
+};
+use aws_sigv4::sign::v4;
+use aws_smithy_runtime_api::client::identity::Identity;
+use chrono::{DateTime, Utc};
+use http::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue, IF_NONE_MATCH};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Bytes;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rustls::ClientConfig;
+use rustls::crypto::ring;
+use rustls_platform_verifier::Verifier;
+use tokio::time::timeout;
+use url::Url;
+
+use crate::listing::{self, Listing};
+
+/// How long it may take to connect.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long a request may take, from connecting to the end of its answer.
+const REQUEST_TIME_MAX: Duration = Duration::from_mins(1);
+/// The most bytes of an answer. Objects that this program writes have some 2 MB.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// How often a request is sent that fails with 5xx, or that is not answered.
+const TRIES_MAX: u32 = 6;
+/// The pause before the second try. It doubles with each further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// The most pages of a list. A page has a thousand names.
+const PAGES_MAX: usize = 10_000;
+/// The most characters of an answer in an error.
+const SHOWN_CHARS_MAX: usize = 300;
+
+/// The region if the environment has none.
+const REGION: &str = "us-east-1";
+/// The variables that name a service other than Amazon's. The first that is set counts.
+const ENDPOINT_VARIABLES: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
+
+/// The characters that are encoded in a path and in a query.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ESCAPED_IN_PATH: &AsciiSet = &ESCAPED.remove(b'/');
+
+/// A bucket, and what all names in it begin with.
+#[derive(Clone)]
+pub(crate) struct Bucket {
+    /// The URL of the bucket, without a slash at its end.
+    url: String,
+    /// Empty, or with a slash at its end.
+    prefix: String,
+    region: String,
+    credentials: Credentials,
+    client: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    now: fn() -> DateTime<Utc>,
+    first_pause: Duration,
+}
+
+/// Omits the credentials.
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bucket").field("url", &self.url).field("prefix", &self.prefix).finish()
+    }
+}
+
+/// A request before it is signed.
+struct Call<'a> {
+    method: Method,
+    /// The name of the object; empty for the bucket.
+    name: &'a str,
+    query: String,
+    is_new_only: bool,
+    body: Bytes,
+}
+
+impl<'a> Call<'a> {
+    fn new(method: Method, name: &'a str) -> Self {
+        Self { method, name, query: String::new(), is_new_only: false, body: Bytes::new() }
+    }
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Bucket {
+    /// Prepares requests. `now` is the real time, for signatures.
+    pub(crate) fn open(
+        bucket: &str,
+        prefix: &str,
+        environment: impl Fn(&str) -> Option<String>,
+        now: fn() -> DateTime<Utc>,
+    ) -> Result<Self, String> {
+        let given = |name: &str| environment(name).filter(|value| !value.is_empty());
+        let (Some(id), Some(secret)) = (given("AWS_ACCESS_KEY_ID"), given("AWS_SECRET_ACCESS_KEY"))
+        else {
+            return Err("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned());
+        };
+        let region = given("AWS_REGION").or_else(|| given("AWS_DEFAULT_REGION"));
+        let region = region.unwrap_or_else(|| REGION.to_owned());
+        let endpoint = ENDPOINT_VARIABLES.into_iter().find_map(given);
+        let endpoint = endpoint.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
+        let is_url = Url::parse(&endpoint)
+            .is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"));
+        if !is_url {
+            return Err(format!("{endpoint} is no http or https URL: correct AWS_ENDPOINT_URL_S3"));
+        }
+        let token = given("AWS_SESSION_TOKEN");
+        Ok(Self {
+            url: format!("{}/{bucket}", endpoint.trim_end_matches('/')),
+            prefix: if prefix.is_empty() { String::new() } else { format!("{prefix}/") },
+            region,
+            credentials: Credentials::new(id, secret, token, None, "environment"),
+            client: client(endpoint.starts_with("https:")).map_err(|error| error.to_string())?,
+            now,
+            first_pause: FIRST_PAUSE,
+        })
+    }
+
+    /// The content of an object; `None` if it does not exist.
+    pub(crate) async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let answer = self.send(&Call::new(Method::GET, name)).await?;
+        match answer.status {
+            StatusCode::OK => Ok(Some(answer.body.into())),
+            StatusCode::NOT_FOUND if !answer.says("NoSuchBucket") => Ok(None),
+            _ => Err(answer.into_error()),
+        }
+    }
+
+    /// Writes an object, in the place of one with its name.
+    pub(crate) async fn put(&self, name: &str, bytes: Vec<u8>) -> io::Result<()> {
+        let answer =
+            self.send(&Call { body: bytes.into(), ..Call::new(Method::PUT, name) }).await?;
+        if answer.status.is_success() { Ok(()) } else { Err(answer.into_error()) }
+    }
+
+    /// Creates an object, unless one of its name exists. Says whether it did.
+    pub(crate) async fn create(&self, name: &str, bytes: Vec<u8>) -> io::Result<bool> {
+        let call = Call { body: bytes.into(), is_new_only: true, ..Call::new(Method::PUT, name) };
+        let answer = self.send(&call).await?;
+        match answer.status {
+            StatusCode::PRECONDITION_FAILED => Ok(false),
+            status if status.is_success() => Ok(true),
+            _ => Err(answer.into_error()),
+        }
+    }
+
+    /// Removes an object, if it exists.
+    pub(crate) async fn delete(&self, name: &str) -> io::Result<()> {
+        let answer = self.send(&Call::new(Method::DELETE, name)).await?;
+        let is_gone = answer.status == StatusCode::NOT_FOUND && !answer.says("NoSuchBucket");
+        if answer.status.is_success() || is_gone { Ok(()) } else { Err(answer.into_error()) }
+    }
+
+    /// The names of what is in a folder, in order.
+    pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let folder = format!("{}{folder}/", self.prefix);
+        let (mut names, mut token) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let mut query = format!("delimiter=%2F&list-type=2&prefix={}", escaped(&folder));
+            if let Some(token) = token {
+                query = format!("continuation-token={}&{query}", escaped(&token));
+            }
+            let call = Call { query, ..Call::new(Method::GET, "") };
+            let answer = self.send(&call).await?;
+            if answer.status != StatusCode::OK {
+                return Err(answer.into_error());
+            }
+            let Listing { keys, next } = listing::read(&answer.body)
+                .map_err(|why| io::Error::other(format!("the list cannot be read: {why}")))?;
+            let inside = keys.iter().filter_map(|key| key.strip_prefix(&folder));
+            names.extend(inside.map(|name| name.trim_end_matches('/').to_owned()));
+            token = next;
+            if token.is_none() {
+                break;
+            }
+        }
+        names.retain(|name| !name.is_empty());
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Sends a request, and again if it failed in a way that may pass.
+    async fn send(&self, call: &Call<'_>) -> io::Result<Answer> {
+        let mut pause = self.first_pause;
+        for _ in 1..TRIES_MAX {
+            match self.send_once(call).await {
+                Ok(answer) if !answer.may_pass() => return Ok(answer),
+                Err(error) if error.kind() == ErrorKind::InvalidInput => return Err(error),
+                Ok(_) | Err(_) => wait(pause).await,
+            }
+            pause *= 2;
+        }
+        self.send_once(call).await
+    }
+
+    async fn send_once(&self, call: &Call<'_>) -> io::Result<Answer> {
+        let request = self.signed(call)?;
+        let exchanged = async {
+            let answer = self.client.request(request).await.map_err(io::Error::other)?;
+            let (head, body) = answer.into_parts();
+            let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+            let body = body.map_err(io::Error::other)?.to_bytes();
+            Ok::<_, io::Error>(Answer { status: head.status, headers: head.headers, body })
+        };
+        let late = |_| Err(io::Error::new(ErrorKind::TimedOut, "no answer in time"));
+        timeout(REQUEST_TIME_MAX, exchanged).await.unwrap_or_else(late)
+    }
+
+    fn signed(&self, call: &Call<'_>) -> io::Result<Request<Full<Bytes>>> {
+        let mut url = self.url.clone();
+        if !call.name.is_empty() {
+            let key = format!("{}{}", self.prefix, call.name);
+            url.extend(["/", &utf8_percent_encode(&key, ESCAPED_IN_PATH).to_string()]);
+        }
+        if !call.query.is_empty() {
+            url.extend(["?", &call.query]);
+        }
+        let mut request = Request::new(Full::new(call.body.clone()));
+        *request.method_mut() = call.method.clone();
+        *request.uri_mut() = url.parse().map_err(invalid)?;
+        let host = request.uri().authority().map(ToString::to_string).unwrap_or_default();
+        let headers = request.headers_mut();
+        headers.insert(HOST, HeaderValue::from_str(&host).map_err(invalid)?);
+        if call.method == Method::PUT {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+        }
+        if call.is_new_only {
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        }
+        for (name, value) in self.signature(call, &url, headers).map_err(invalid)? {
+            headers.insert(name, value);
+        }
+        Ok(request)
+    }
+
+    fn signature(
+        &self,
+        call: &Call<'_>,
+        url: &str,
+        headers: &HeaderMap,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, Box<dyn std::error::Error + Send + Sync>> {
+        let mut settings = SigningSettings::default();
+        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+        let identity: Identity = self.credentials.clone().into();
+        let params = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name("s3")
+            .time((self.now)().into())
+            .settings(settings)
+            .build()?
+            .into();
+        let texts =
+            headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+        let body = SignableBody::Bytes(&call.body);
+        let signable = SignableRequest::new(call.method.as_str(), url, texts, body)?;
+        let (instructions, _) = sign(signable, &params)?.into_parts();
+        let mut signature = Vec::new();
+        for (name, value) in instructions.headers() {
+            let mut value = HeaderValue::from_str(value)?;
+            value.set_sensitive(true);
+            signature.push((HeaderName::from_bytes(name.as_bytes())?, value));
+        }
+        Ok(signature)
+    }
+}
+
+impl Answer {
+    /// Whether the same request may succeed a moment later: the service is busy, asks to slow down, or
+    /// does something else with the object just now.
+    fn may_pass(&self) -> bool {
+        self.status.is_server_error()
+            || self.status == StatusCode::TOO_MANY_REQUESTS
+            || self.status == StatusCode::CONFLICT
+            || self.says("RequestTimeout")
+    }
+
+    /// Whether the body names this code.
+    fn says(&self, code: &str) -> bool {
+        let text = String::from_utf8_lossy(&self.body);
+        text.contains(&format!("<Code>{code}</Code>"))
+    }
+
+    fn into_error(self) -> io::Error {
+        let text = String::from_utf8_lossy(&self.body);
+        let text: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect();
+        let region = self.headers.get("x-amz-bucket-region").and_then(|it| it.to_str().ok());
+        if let (true, Some(region)) = (self.status.is_redirection(), region) {
+            let why = format!("the bucket is in another region: set AWS_REGION={region}");
+            return io::Error::new(ErrorKind::InvalidInput, why);
+        }
+        let kind = match self.status {
+            StatusCode::NOT_FOUND => ErrorKind::NotFound,
+            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ErrorKind::PermissionDenied,
+            _ => ErrorKind::Other,
+        };
+        io::Error::new(kind, format!("the service answered {}: {text}", self.status))
+    }
+}
+
+fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, ESCAPED).to_string()
+}
+
+fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, error)
+}
+
+fn client(
+    is_https: bool,
+) -> Result<legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>, rustls::Error> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?;
+    // The system's certificates are read only where they are needed: that takes time.
+    let tls = if is_https {
+        let verifier = Arc::new(Verifier::new(provider)?);
+        builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
+    } else {
+        builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth()
+    };
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(CONNECT_TIME_MAX));
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    Ok(legacy::Client::builder(TokioExecutor::new()).build(connector))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the service is busy, and no signal says when it no longer is; tests pause the clock"
+)]
+async fn wait(pause: Duration) {
+    tokio::time::sleep(pause).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// A bucket whose service gives these answers, each on a connection of its own, and the requests
+    /// that it got: the first line and what follows of interest.
+    async fn bucket(answers: &[String]) -> (Bucket, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let environment = |name: &str| match name {
+            "AWS_ENDPOINT_URL_S3" => Some(url.clone()),
+            "AWS_ACCESS_KEY_ID" => Some("AKIDEXAMPLE".to_owned()),
+            "AWS_SECRET_ACCESS_KEY" => Some("hunter2".to_owned()),
+            _ => None,
+        };
+        let now = || DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+        let mut bucket = Bucket::open("b", "p", environment, now).unwrap();
+        bucket.first_pause = Duration::from_millis(1);
+        let answers = answers.to_vec();
+        let served = tokio::spawn(async move {
+            let mut requests = Vec::new();
+            for answer in answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                let head = String::from_utf8(head).unwrap().to_lowercase();
+                let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+                let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+                stream.read_exact(&mut body).await.unwrap();
+                let condition = if head.contains("if-none-match: *") { " new" } else { "" };
+                assert!(head.contains("authorization: aws4-hmac-sha256 credential=akidexample/"));
+                assert!(head.contains("x-amz-content-sha256: "), "{head}");
+                let line = head.lines().next().unwrap().replace(" http/1.1", "");
+                requests.push(format!("{line}{condition}"));
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+            requests
+        });
+        (bucket, served)
+    }
+
+    fn answer(status: &str, body: &str) -> String {
+        let length = body.len();
+        format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+    }
+
+    fn error(status: &str, code: &str) -> String {
+        answer(status, &format!("<Error><Code>{code}</Code><Message>m</Message></Error>"))
+    }
+
+    #[tokio::test]
+    async fn a_busy_service_is_asked_again() {
+        let slow = error("503 Slow Down", "SlowDown");
+        let broken = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf".to_owned();
+        let answers =
+            [slow.clone(), broken, error("500 Oops", "InternalError"), answer("200 OK", "x")];
+        let (bucket, served) = bucket(&answers).await;
+        assert_eq!(bucket.get("a/b=c").await.unwrap().as_deref(), Some(&b"x"[..]));
+        assert_eq!(served.await.unwrap(), ["get /b/p/a/b%3dc"; 4]);
+
+        // Not for ever.
+        let (bucket, served) = self::bucket(&vec![slow; TRIES_MAX as usize]).await;
+        let error = bucket.put("a", b"x".to_vec()).await.unwrap_err();
+        assert!(
+            error.to_string().contains("503") && error.to_string().contains("SlowDown"),
+            "{error}"
+        );
+        assert_eq!(served.await.unwrap().len(), TRIES_MAX as usize);
+    }
+
+    #[tokio::test]
+    async fn a_creation_that_meets_another_or_its_own_says_that_the_object_exists() {
+        let conflict = error("409 Conflict", "ConditionalRequestConflict");
+        let exists = error("412 Precondition Failed", "PreconditionFailed");
+        // The answer to the first one is lost, so the second meets it.
+        let lost = "HTTP/1.1 200".to_owned();
+        for answers in
+            [vec![exists.clone()], vec![conflict.clone(), exists.clone()], vec![lost, exists]]
+        {
+            let (bucket, served) = bucket(&answers).await;
+            assert!(!bucket.create("m", b"x".to_vec()).await.unwrap());
+            assert_eq!(served.await.unwrap(), vec!["put /b/p/m new"; answers.len()]);
+        }
+        let (bucket, _served) = bucket(&[conflict, answer("200 OK", "")]).await;
+        assert!(bucket.create("m", b"x".to_vec()).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn refusals_say_what_to_change_and_are_not_repeated() {
+        for (status, code, kind) in [
+            ("403 Forbidden", "AccessDenied", ErrorKind::PermissionDenied),
+            ("404 Not Found", "NoSuchBucket", ErrorKind::NotFound),
+            ("507 Full", "QuotaExceeded", ErrorKind::Other),
+        ] {
+            let times = if status.starts_with('5') { TRIES_MAX as usize } else { 1 };
+            let (bucket, served) = bucket(&vec![error(status, code); times]).await;
+            let refused = bucket.put("a", Vec::new()).await.unwrap_err();
+            assert_eq!(refused.kind(), kind, "{refused}");
+            assert!(refused.to_string().contains(code), "{refused}");
+            assert_eq!(served.await.unwrap().len(), times);
+        }
+        let moved =
+            "HTTP/1.1 301 Moved\r\nx-amz-bucket-region: eu-west-1\r\ncontent-length: 0\r\n\r\n";
+        let (bucket, _served) = bucket(&[moved.to_owned()]).await;
+        let refused = bucket.get("a").await.unwrap_err();
+        assert!(refused.to_string().contains("set AWS_REGION=eu-west-1"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn what_does_not_exist_is_no_error() {
+        let missing = error("404 Not Found", "NoSuchKey");
+        let (bucket, served) =
+            bucket(&[missing.clone(), missing, answer("204 No Content", "")]).await;
+        assert_eq!(bucket.get("a").await.unwrap(), None);
+        bucket.delete("a").await.unwrap();
+        bucket.delete("a").await.unwrap();
+        assert_eq!(served.await.unwrap()[1], "delete /b/p/a");
+    }
+
+    #[tokio::test]
+    async fn a_list_is_read_to_its_last_page() {
+        let page = |keys: &str, more: &str| {
+            answer(
+                "200 OK",
+                &format!("<?xml version=\"1.0\"?><R><Prefix>p/f/</Prefix>{keys}{more}</R>"),
+            )
+        };
+        let first = page(
+            "<Contents><Key>p/f/b.gz</Key></Contents><Contents><Key>p/f/</Key></Contents>",
+            "<NextContinuationToken>a+b=</NextContinuationToken>",
+        );
+        let last = page(
+            "<Contents><Key>p/f/a&amp;&#98;</Key></Contents>\
+             <CommonPrefixes><Prefix>p/f/date=2026-11-21/</Prefix></CommonPrefixes>",
+            "",
+        );
+        let (bucket, served) = bucket(&[first, last]).await;
+        assert_eq!(bucket.names("f").await.unwrap(), ["a&b", "b.gz", "date=2026-11-21"]);
+        assert_eq!(
+            served.await.unwrap(),
+            [
+                "get /b?delimiter=%2f&list-type=2&prefix=p%2ff%2f",
+                "get /b?continuation-token=a%2bb%3d&delimiter=%2f&list-type=2&prefix=p%2ff%2f",
+            ]
+        );
+        let (bucket, _served) = self::bucket(&[answer("200 OK", "<R><Contents>")]).await;
+        assert!(bucket.names("f").await.is_err());
+    }
+
+    #[test]
+    fn keys_are_needed_and_shown_nowhere() {
+        let now = || DateTime::UNIX_EPOCH;
+        let without = Bucket::open("b", "", |_| None, now).unwrap_err();
+        assert_eq!(without, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+        let with =
+            |name: &str| Some(if name.contains("URL") { "ftp://x" } else { "hunter2" }.to_owned());
+        let wrong = Bucket::open("b", "", with, now).unwrap_err();
+        assert!(wrong.contains("correct AWS_ENDPOINT_URL_S3"), "{wrong}");
+        let with = |name: &str| (!name.contains("URL")).then(|| "hunter2".to_owned());
+        let bucket = Bucket::open("b", "", with, now).unwrap();
+        assert!(!format!("{bucket:?}").contains("secret"), "{bucket:?}");
+    }
+}
