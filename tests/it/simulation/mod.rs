@@ -272,12 +272,13 @@ fn until_stopped() {
     play_many(&Task { from, until, actions: None, state: None });
 }
 
-/// At least ten million actions, or `ACTIONS`; goes on where it was stopped if `STATE` names a file.
+/// At least ten million actions, or `ACTIONS`, from the first seed on whose runs may have policies; goes
+/// on where it was stopped if `STATE` names a file.
 #[test]
 #[ignore = "it takes an hour: `make prove`"]
 fn ten_million_actions() {
     let actions = Some(number("ACTIONS").unwrap_or(10_000_000));
-    let from = number("FROM").unwrap_or(0);
+    let from = number("FROM").unwrap_or(POLICIES_FROM);
     play_many(&Task { from, until: u64::MAX, actions, state: text("STATE").map(Into::into) });
 }
 
