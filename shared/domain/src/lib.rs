@@ -10,6 +10,7 @@ pub mod arn;
 pub mod attempt;
 pub mod backoff;
 pub mod collection;
+pub mod collection_place;
 pub mod credentials;
 pub mod dates;
 pub mod document;

@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, Update};
 use chrono::{DateTime, Utc};
 use domain::collection::Collection;
+use domain::collection_place::CollectionPlace;
 use domain::document::{load_collection_shown, write_collection};
 use domain::journal::JournalEntry;
 use domain::name::{Name, PathSegment};
@@ -17,6 +18,8 @@ use crate::table::item::{Item, ItemBuilder, Reader, bytes, date, key, number, te
 use crate::table::keys::Key;
 use crate::table::{List, keys, transact_item as item};
 
+/// The path of a collection, in its switch and in items of its jobs.
+pub(crate) const PATH: &str = "path";
 /// Of a switch: the collection has an action for occurrences that fail for good.
 pub(crate) const FAILURE_ACTION: &str = "failure_action";
 /// Of a collection: the label of the classic API. `label` alone may become a word of DynamoDB's.
@@ -180,7 +183,7 @@ fn switch(table: &str, record: &CollectionRecord) -> Result<Put, BuildError> {
     // The key of the item that counts the jobs.
     let at = keys::collection(&record.place, &record.collection.name);
     let item = ItemBuilder::at(keys::switch(&record.collection.uid))
-        .text("path", record.place.collection_path(&record.collection.name))
+        .text(PATH, record.place.collection_path(&record.collection.name).as_str())
         .set("on", AttributeValue::Bool(on))
         .maybe(FAILURE_ACTION, has_failure_action.then_some(AttributeValue::Bool(true)))
         .date("on_since", record.on_since)
@@ -201,11 +204,18 @@ fn registration(table: &str, record: &CollectionRecord) -> Result<Put, BuildErro
 }
 
 /// The path of a collection, by its switch. Earlier versions stored only its key, in lower case.
-pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<String, StoreError> {
-    match switch.optional_text("path")? {
-        Some(path) => Ok(path.to_owned()),
-        None => Ok(keys::collection_path(switch.text("at_pk")?, switch.text("at_sk")?)),
+pub(crate) fn collection_path(switch: &Reader<'_>) -> Result<CollectionPlace, StoreError> {
+    if switch.optional_text(PATH)?.is_some() {
+        return read_path(switch);
     }
+    let path = keys::collection_path(switch.text("at_pk")?, switch.text("at_sk")?);
+    path.ok_or_else(|| switch.corrupt("at_sk", "it is no key of a collection"))
+}
+
+/// The path of a collection that an item has.
+pub(crate) fn read_path(item: &Reader<'_>) -> Result<CollectionPlace, StoreError> {
+    let path = CollectionPlace::read(item.text(PATH)?);
+    path.ok_or_else(|| item.corrupt(PATH, "it is no path of a collection"))
 }
 
 fn write(record: &CollectionRecord) -> Item {

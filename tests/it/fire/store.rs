@@ -8,6 +8,7 @@ use app::fire::FireStore;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse};
 use domain::work_item::JobRef;
@@ -191,7 +192,10 @@ impl Timers for Fronted {
         }
     }
 
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         self.inner.timers.collection_path(collection_uid).await
     }
 

@@ -186,9 +186,8 @@ fn play_in(world: &Arc<World>, scenario: Scenario) -> Run {
     play.world.time.run(play.span + TAIL);
     play.world.log_end("end");
     let mut run = Run::of(&play.world, scenario, play.span, play.outage);
-    // With a mistake, an answer may be right about what should not have happened. What waits for the end of
-    // another attempt of its job has no answer of its own yet.
-    if play.world.mutation.is_none() && scenario != Scenario::Overlap {
+    // With a mistake, an answer may be right about what should not have happened.
+    if play.world.mutation.is_none() {
         run.explained = why::ask(&play.world, &run);
     }
     if matches!(scenario, Scenario::Gone | Scenario::Upgrade) {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use app::{Manage, ManagePorts};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveDate, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Why};
 use domain::journal::JournalEntry;
@@ -103,7 +104,7 @@ impl Browse for Reader {
         Collections::find(self.memory.as_ref(), place, name).await
     }
 
-    async fn collection_path(&self, uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(&self, uid: &str) -> Result<Option<CollectionPlace>, StoreError> {
         Browse::collection_path(&NothingToBrowse, uid).await
     }
 
@@ -145,6 +146,7 @@ impl Browse for Reader {
         before: Option<DateTime<Utc>>,
         items_max: u32,
     ) -> Result<Vec<LeftOut>, StoreError> {
+        // The memory answers all of them.
         let all = self.memory.list_left_out(job_uid, PageRequest { from: None, items_max }).await?;
         let rows = all.items.into_iter().filter(|it| before.is_none_or(|at| it.first < at));
         Ok(rows.take(usize::try_from(items_max).unwrap()).collect())

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use domain::collection_place::CollectionPlace;
 use domain::job::{self, JobState};
 use domain::name::Name;
 use domain::plan::Plan;
@@ -16,8 +17,8 @@ use super::{Claim, CollectionRecord, StoreError};
 pub struct JobSnapshot {
     /// The job's name, in the spelling in which it was first given.
     pub name: Name,
-    /// The path of its collection: subscription, resource group and name, separated by slashes.
-    pub collection_path: String,
+    /// The path of its collection.
+    pub collection_path: CollectionPlace,
     /// The version of its definition.
     pub version: u64,
     /// Its properties, without secrets.

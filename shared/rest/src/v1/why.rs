@@ -88,6 +88,9 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
                       with the log of that time."
                 .to_owned()
         }
+        Why::NotCreated { at } => {
+            format!("The job did not exist yet: it was created at {}.", instant(at))
+        }
         Why::HistoryGone => {
             "It is more than 60 days ago, and history is kept for 60 days.".to_owned()
         }

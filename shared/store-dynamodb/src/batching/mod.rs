@@ -33,6 +33,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::attempt::{Attempt, Record};
+use domain::collection_place::CollectionPlace;
 use domain::failed_occurrence::FailedOccurrence;
 use domain::firing::{LeftOut, Pulse};
 use domain::recently_counted::end_of;
@@ -257,7 +258,10 @@ impl<S: GroupedStore> Timers for BatchingStore<S> {
         moved
     }
 
-    async fn collection_path(&self, collection_uid: &str) -> Result<Option<String>, StoreError> {
+    async fn collection_path(
+        &self,
+        collection_uid: &str,
+    ) -> Result<Option<CollectionPlace>, StoreError> {
         self.store.collection_path(collection_uid).await
     }
 
