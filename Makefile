@@ -22,7 +22,7 @@ FUNCTIONS := api sweeper executor
 # What `make dist` builds, and the targets after it take.
 RELEASE := $(TARGET_DIR)/release/minutehand
 
-.PHONY: help tools run fmt check test convert e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy functions local-lambda
+.PHONY: help tools run fmt check test convert archive e2e monitoring ci simulate judge exhaustive prove endurance bench bench-recurrence bench-store bench-aws bench-console build console screenshots size dist install uninstall package image image-test deploy functions local-lambda
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ e2e: ## the stack of infra/ on an AWS in one process: built, deployed, called, f
 
 convert: ## crontabs of Debian's packages, schedules of boto3, a template of the CDK: converted to jobs
 	@.ci/timed convert tests/convert/run
+
+archive: ## the queries of the archive's page, with DuckDB on an archive that the server writes
+	@.ci/timed archive tests/archive/run
 
 monitoring: ## the alerts and the dashboard of infra/monitoring, with Debian's Prometheus
 	@.ci/timed monitoring tests/monitoring/run

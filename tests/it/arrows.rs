@@ -17,7 +17,7 @@ const PRODUCT: &str = "minutehand";
 const PREFIX: &str = "minutehand-";
 
 /// The crates without I/O.
-const PURE: [&str; 4] = ["recurrence", "domain", "convert", "pfx"];
+const PURE: [&str; 5] = ["recurrence", "domain", "convert", "pfx", "archive"];
 
 /// Packages that must not be in their dependency trees: runtimes, HTTP, AWS. A final `*` matches any
 /// suffix.

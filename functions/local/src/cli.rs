@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use archive_objects::Location;
+use chrono::{DateTime, NaiveDate, Utc};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, Parser, Subcommand};
 use client::ServerUrl;
+use minutehand::archive;
 use minutehand::backup::backup;
 use minutehand::health;
 use minutehand::preview::{COUNT_MAX, JOB_BYTES_MAX, Preview};
@@ -100,6 +102,19 @@ Exit codes:
   1  failure: the data directory is in use, or only a backup helps
   2  invalid argument";
 
+const ARCHIVE_REPAIR_EXAMPLES: &str = "\
+Examples:
+  minutehand archive repair --day 2026-11-20 --data /var/lib/minutehand
+
+It writes what the store has of the day and the archive has not. An object that is damaged is replaced
+by what can be read of it. Objects that can be read stay as they are, so a repair loses nothing and can
+be repeated. The server may run meanwhile.
+
+Exit codes:
+  0  success
+  1  failure: the archive or the data directory cannot be read or written
+  2  invalid argument";
+
 const HEALTH_EXAMPLES: &str = "\
 Examples:
   minutehand health
@@ -146,6 +161,9 @@ enum Command {
     /// Mend the data directory of a stopped server that reports damage
     #[command(after_long_help = REPAIR_EXAMPLES)]
     Repair(RepairArgs),
+    /// Look after the archive of `serve --archive`
+    #[command(subcommand)]
+    Archive(ArchiveCommand),
     /// Ask a running server whether it is healthy
     #[command(after_long_help = HEALTH_EXAMPLES)]
     Health(HealthArgs),
@@ -184,6 +202,26 @@ struct RepairArgs {
     data: PathBuf,
 }
 
+#[derive(Subcommand)]
+enum ArchiveCommand {
+    /// Write a day of the archive again
+    #[command(after_long_help = ARCHIVE_REPAIR_EXAMPLES)]
+    Repair(ArchiveRepairArgs),
+}
+
+#[derive(clap::Args)]
+struct ArchiveRepairArgs {
+    /// The day, in UTC: of occurrences, and of changes in the journal
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    day: NaiveDate,
+    /// Data directory that has the history
+    #[arg(long, value_name = "DIR", default_value = DATA_DIR)]
+    data: PathBuf,
+    /// The archive [default: the one that the data directory has used last]
+    #[arg(long, value_name = "DIR", value_parser = Location::parse)]
+    archive: Option<Location>,
+}
+
 #[derive(clap::Args)]
 struct PreviewArgs {
     /// JSON file with a job, its properties, or only a recurrence; - reads standard input
@@ -215,6 +253,12 @@ pub(crate) fn run() -> ExitCode {
             Ok(None) => print("nothing is damaged, and nothing was changed\n"),
             Err(error) => fail(FAILED, format!("{error:#}"), None),
         },
+        Command::Archive(ArchiveCommand::Repair(args)) => {
+            match archive::repair(&args.data, args.archive, args.day) {
+                Ok(repaired) => print(&repaired.to_string()),
+                Err(error) => fail(FAILED, format!("{error:#}"), None),
+            }
+        }
         Command::Health(args) => health(args),
         Command::Client(command) => cli::run(command, Cli::command(), ENVIRONMENT),
     }
@@ -320,6 +364,10 @@ fn now() -> DateTime<Utc> {
 
 fn instant(text: &str) -> Result<DateTime<Utc>, String> {
     WrittenDate::parse(text).and_then(|date| date.instant(None)).map_err(|error| error.to_string())
+}
+
+fn day(text: &str) -> Result<NaiveDate, String> {
+    text.parse().map_err(|_| "give a day like 2026-11-20".to_owned())
 }
 
 fn count(text: &str) -> Result<u32, String> {

@@ -2,8 +2,9 @@
 //!
 //! [`serve`] runs the whole scheduler as one process: the API, the sweeper and the executor, with an
 //! embedded store. [`preview`] shows when a job would fire. [`backup`] copies a data directory,
-//! and [`repair`] mends one that was damaged.
+//! and [`repair`] mends one that was damaged. [`archive`] keeps history for good.
 
+pub mod archive;
 pub mod backup;
 pub mod health;
 pub mod preview;

@@ -37,8 +37,13 @@ pub struct Listing<'a, T> {
     client: &'a Client,
     /// The next page; `None` at the end.
     next: Option<String>,
+    /// Whether pages of the archive are read.
+    with_archive: bool,
     items: PhantomData<T>,
 }
+
+/// What links to pages of the archive have in their query.
+const ARCHIVE: &str = "archive=true";
 
 impl<T: DeserializeOwned> Listing<'_, T> {
     /// Reads the next page, at most 500 items; `None` at the end of the list.
@@ -53,8 +58,15 @@ impl<T: DeserializeOwned> Listing<'_, T> {
         let text = self.client.send(&Request::new(Method::GET, path)).await?.text;
         let (items, link) =
             page(&text).map_err(|error| self.client.not_understood(error.to_string()))?;
+        let link = link.filter(|link| self.with_archive || !link.contains(ARCHIVE));
         self.next = link.as_deref().and_then(|link| self.client.server().path_of_link(link));
         Ok(Some(items))
+    }
+
+    /// The same list, and behind it what the server's archive has.
+    #[must_use]
+    pub fn and_archive(self) -> Self {
+        Self { with_archive: true, ..self }
     }
 
     /// Reads the list up to a number of items.
@@ -77,7 +89,7 @@ impl<T: DeserializeOwned> Listing<'_, T> {
 
 impl Client {
     fn listing<T>(&self, path: String) -> Listing<'_, T> {
-        Listing { client: self, next: Some(path), items: PhantomData }
+        Listing { client: self, next: Some(path), with_archive: false, items: PhantomData }
     }
 
     /// Lists the collections of a place.

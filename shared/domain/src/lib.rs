@@ -8,6 +8,7 @@
 pub mod action;
 pub mod arn;
 pub mod attempt;
+pub mod attempt_key;
 pub mod backoff;
 pub mod collection;
 pub mod collection_place;

@@ -60,6 +60,8 @@ error_types! {
     JobUnreadable,
     /// A stored timer cannot be read; its occurrences do not fire.
     TimerUnreadable,
+    /// The archive could not be written; history stays in the store until it is.
+    ArchiveFailed,
     /// A request failed because of an internal error.
     RequestFailed,
     /// The handler of a request panicked.

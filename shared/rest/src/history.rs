@@ -1,5 +1,6 @@
 //! The operation on the history of jobs.
 
+use app::ExecutionView;
 use domain::attempt::MESSAGE_BYTES_MAX;
 
 use crate::answer::Answer;
@@ -13,13 +14,32 @@ use crate::wire;
 /// two, room for a body of control characters, which take six, and the names.
 const ITEM_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX + 16 * 1024;
 
+/// The most pages of the archive for one request. Each of them may read many objects.
+const ARCHIVE_PAGES_MAX: usize = 3;
+
 pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
     let (place, collection, job) = (call.path.place()?, call.path.collection()?, call.path.job()?);
     let wanted = call.query.wanted_history()?;
     let mut listing = Listing::new(&wanted, ITEM_BYTES_MAX);
+    let manage = &call.rest.manage;
+    let is_wanted = |view: &ExecutionView| {
+        wanted.only.is_none_or(|wanted| Ending::Attempted(view.record.outcome) == wanted)
+    };
+    if call.query.is_archive()? {
+        for _ in 0..ARCHIVE_PAGES_MAX {
+            let Some(page) = listing.next_page() else {
+                break;
+            };
+            let page = manage.list_archived_history(&place, &collection, &job, page).await?;
+            for view in page.items.iter().filter(|view| is_wanted(view)) {
+                listing.add(|| wire::history(view));
+            }
+            listing.end_page(page.next);
+        }
+        return Ok(listing.answer(&Link::from_call(&call)));
+    }
     if wanted.only == Some(Ending::Skipped) {
         while let Some(page) = listing.next_page() {
-            let manage = &call.rest.manage;
             let page = manage.list_left_out(&place, &collection, &job, page).await?;
             for view in page.items {
                 listing.add(|| wire::left_out(&view));
@@ -29,14 +49,16 @@ pub(crate) async fn list(call: Call) -> Result<Answer, Failure> {
         return Ok(listing.answer(&Link::from_call(&call)));
     }
     while let Some(page) = listing.next_page() {
-        let manage = &call.rest.manage;
         let page = manage.list_history(&place, &collection, &job, page).await?;
-        for view in page.items {
-            if wanted.only.is_none_or(|wanted| Ending::Attempted(view.record.outcome) == wanted) {
-                listing.add(|| wire::history(&view));
-            }
+        for view in page.items.iter().filter(|view| is_wanted(view)) {
+            listing.add(|| wire::history(view));
         }
         listing.end_page(page.next);
     }
-    Ok(listing.answer(&Link::from_call(&call)))
+    let link = Link::from_call(&call);
+    Ok(if manage.has_archive() {
+        listing.answer_before_archive(&link)
+    } else {
+        listing.answer(&link)
+    })
 }

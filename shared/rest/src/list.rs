@@ -150,11 +150,21 @@ impl Listing {
         is_all.then(|| format!("[{}]", self.items))
     }
 
+    /// As [`answer`](Self::answer); the last page of all leads on to the archive.
+    pub(crate) fn answer_before_archive(self, link: &Link) -> Answer {
+        let is_last = self.top.is_none() && self.from.is_none();
+        if is_last { self.answered(Some(link.to_archive())) } else { self.answer(link) }
+    }
+
     /// The answer: the items, and the link to the next page.
     pub(crate) fn answer(self, link: &Link) -> Answer {
-        let next = if self.top.is_some() { None } else { self.from };
-        let next = next.map_or(Value::Null, |position| link.to(&position).into());
-        let items = self.items;
+        let next = if self.top.is_some() { None } else { self.from.as_deref() };
+        let next = next.map(|position| link.to(position));
+        self.answered(next)
+    }
+
+    fn answered(self, next: Option<String>) -> Answer {
+        let (items, next) = (self.items, Value::from(next));
         Answer::text(StatusCode::OK, format!(r#"{{"value":[{items}],"nextLink":{next}}}"#))
     }
 }
@@ -190,6 +200,11 @@ impl Link {
         Self { base, query: repeated_parameters(&call.query) }
     }
 
+    /// The link to what the archive has of the same list.
+    fn to_archive(&self) -> String {
+        format!("{}?{}archive=true", self.base, self.query)
+    }
+
     fn to(&self, position: &str) -> String {
         format!("{}?{}$skiptoken={}", self.base, self.query, write_position(position))
     }
@@ -198,7 +213,7 @@ impl Link {
 /// The parameters that every page of a list is requested with.
 fn repeated_parameters(query: &Query) -> String {
     let mut repeated = String::new();
-    for name in ["api-version", "$filter"] {
+    for name in ["api-version", "$filter", "archive"] {
         if let Some(value) = query.get(name) {
             let value = utf8_percent_encode(value, ESCAPED).to_string();
             repeated.extend([name, "=", &value, "&"]);

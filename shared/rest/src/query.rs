@@ -92,6 +92,19 @@ impl Query {
         self.wanted(&STATUS)
     }
 
+    /// Whether the query asks for what is in the archive only.
+    pub(crate) fn is_archive(&self) -> Result<bool, Failure> {
+        match self.get("archive") {
+            None => Ok(false),
+            Some(sent) if sent.eq_ignore_ascii_case("true") => Ok(true),
+            Some(sent) if sent.eq_ignore_ascii_case("false") => Ok(false),
+            Some(sent) => {
+                let sent = shown(sent);
+                Err(Failure::invalid(format!("'archive' cannot be {sent}; use true or false.")))
+            }
+        }
+    }
+
     /// The same, with a filter that may call the status a state, as clients of the classic API do.
     pub(crate) fn wanted_classic_history(&self) -> Result<Wanted<Ending>, Failure> {
         let by_state = || self.wanted(&Filter { property: "state", ..STATUS });

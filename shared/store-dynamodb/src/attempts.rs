@@ -29,7 +29,6 @@ use ports::store::{
 };
 use ports::{Attempts, History, StoreError};
 
-use crate::attempt_key::{attempt_key, nominal_key, read_attempt};
 use crate::left_out;
 use crate::message::{read_message, write_message};
 use crate::only_answer;
@@ -37,6 +36,7 @@ use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
 use crate::table::{List, MeteredCall, Write, WriteOutcome, store_error};
+use domain::attempt_key::{attempt_key, nominal_key, read_attempt};
 
 /// How often a claim is tried again when other claims came first.
 const CLAIM_ROUNDS_MAX: usize = 5;

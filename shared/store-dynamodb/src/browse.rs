@@ -12,11 +12,11 @@ use ports::store::{
 };
 use ports::{Browse, StoreError};
 
-use crate::attempt_key::nominal_key;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, Reader, number};
 use crate::table::{Consistency, List, MeteredCall, keys};
 use crate::{attempts, collections, failures, jobs, journal, left_out, pulses};
+use domain::attempt_key::nominal_key;
 
 /// The most attempts that are read at one instant: an occurrence has 63 at most, with all retries of
 /// the action, the error action and the notice.

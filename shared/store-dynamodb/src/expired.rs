@@ -4,20 +4,25 @@
 //! It scans the table a page at a time, so that other requests are served in between. If it is
 //! stopped, or the process crashes, the next scan removes the rest.
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
+use domain::attempt_key::nominal_key;
 use ports::StoreError;
 
 use crate::store::DynamoStore;
-use crate::table::item::{Reader, number};
-use crate::table::keys::Key;
+use crate::table::item::{Reader, number, text, ticks};
+use crate::table::keys::{JOURNALS, Key};
 use crate::table::{MeteredCall, Write, store_error};
 
 /// Items that one request scans.
 const PAGE_ITEMS: i32 = 100;
 
-/// A claim expires by the clock of work, a record by the clock of the schedule.
-const IS_EXPIRED: &str = "(attribute_not_exists(lease_until) AND expires_at <= :now) \
-                          OR (attribute_exists(lease_until) AND expires_at <= :work_now)";
+/// A claim expires by the clock of work, a record by the clock of the schedule. What the archive is to
+/// have and does not have yet stays.
+const IS_EXPIRED: &str = "((attribute_not_exists(lease_until) AND expires_at <= :now) \
+                          OR (attribute_exists(lease_until) AND expires_at <= :work_now)) \
+                          AND (attribute_not_exists(ended_at) OR ended_at < :archived) \
+                          AND (NOT begins_with(pk, :journals) OR sk < :journaled)";
 
 impl DynamoStore {
     /// The secrets of some job that has any, with the job's uid, for which they are sealed. It scans, so
@@ -48,7 +53,8 @@ impl DynamoStore {
     }
 
     /// Removes expired items and returns how many: attempts that are only claimed by the clock of work,
-    /// and all others by the clock of the schedule.
+    /// and all others by the clock of the schedule. With an archive, finished attempts and journal
+    /// entries stay unless they ended before `archived_until`.
     ///
     /// # Errors
     ///
@@ -57,8 +63,16 @@ impl DynamoStore {
         &self,
         now: DateTime<Utc>,
         work_now: DateTime<Utc>,
+        archived_until: Option<DateTime<Utc>>,
     ) -> Result<u64, StoreError> {
-        let (now, work_now) = (number(now.timestamp()), number(work_now.timestamp()));
+        let archived_until = archived_until.unwrap_or(DateTime::<Utc>::MAX_UTC);
+        let values = [
+            (":now", number(now.timestamp())),
+            (":work_now", number(work_now.timestamp())),
+            (":archived", ticks(archived_until)),
+            (":journals", text(JOURNALS)),
+            (":journaled", text(nominal_key(archived_until))),
+        ];
         let mut removed = 0;
         let mut from = None;
         loop {
@@ -66,20 +80,21 @@ impl DynamoStore {
                 .table
                 .scan(PAGE_ITEMS, from)
                 .filter_expression(IS_EXPIRED)
-                .projection_expression("pk, sk")
-                .expression_attribute_values(":now", now.clone())
-                .expression_attribute_values(":work_now", work_now.clone());
+                .projection_expression("pk, sk");
+            let scan = values.iter().fold(scan, |scan, (name, value)| {
+                scan.expression_attribute_values(*name, value.clone())
+            });
             let page = scan.send().await.map_err(store_error)?;
             let mut writes = Vec::new();
             for found in page.items() {
                 let reader = Reader::new(found);
                 let (pk, sk) = (reader.text("pk")?.to_owned(), reader.text("sk")?.to_owned());
                 // The attempt may have been claimed again since it was read.
-                let write = Write::delete(Key { pk, sk })
-                    .when(IS_EXPIRED)
-                    .with(":now", now.clone())
-                    .with(":work_now", work_now.clone());
-                writes.push(write);
+                let write = Write::delete(Key { pk, sk }).when(IS_EXPIRED);
+                let with = |write: Write, (name, value): &(&str, _)| {
+                    write.with(name, AttributeValue::clone(value))
+                };
+                writes.push(values.iter().fold(write, with));
             }
             for wrote in self.table.write_group(MeteredCall::Remove, writes).await {
                 wrote?;

@@ -9,7 +9,7 @@
 //! | `table` | reads and writes the table, alone and in groups, and meters that |
 //! | `collections`, `cloud_services`, `jobs`, `timers`, `retries`, `snapshots`, `attempts`, `turns`, `counters`, `pulses`, `removal`, `browse` | one trait of [`ports::store`] each |
 //! | `batching` | gathers concurrent calls into groups: [`BatchingStore`] |
-//! | `at_rest`, `expired`, `states` | walks over the whole table, on one machine only |
+//! | `at_rest`, `ended`, `expired`, `states` | walks over the whole table, on one machine only |
 //! | `schema` | the definition of the table |
 //!
 //! | change | items | condition |
@@ -50,7 +50,6 @@
 //! | beat | pulse | the last beat is the one that was read |
 
 mod at_rest;
-mod attempt_key;
 mod attempts;
 mod batching;
 mod browse;
@@ -58,6 +57,7 @@ mod cloud_services;
 mod collections;
 mod counters;
 mod definitions;
+mod ended;
 mod expired;
 mod failures;
 mod jobs;
@@ -81,6 +81,7 @@ use ports::StoreError;
 pub use attempts::{Decision as ClaimDecision, SeenClaim, decide as decide_claim};
 pub use batching::{BatchingStore, GroupedStore, Host, Running, SnapshotRead, TimerChanges};
 pub use counters::AskedEvicted;
+pub use ended::{EndedItem, EndedPage, EndedWhen, WalkPosition};
 pub use schema::{DUE_INDEX, ensure_table};
 pub use states::{StateCounts, StatePosition};
 pub use store::DynamoStore;

@@ -21,7 +21,6 @@ use ports::store::{Advance, Due, DueTimer, Finish, JobTimer, Page, PageRequest, 
 use ports::{ErrorType, StoreError, Timers};
 
 use crate::DUE_INDEX;
-use crate::attempt_key::attempt_key;
 use crate::collections::collection_path;
 use crate::jobs::{EXPIRES_AT, TIMINGS};
 use crate::left_out;
@@ -32,6 +31,7 @@ use crate::table::keys::{self, SHARDS, TIMERS};
 use crate::table::{
     MeteredCall, SharedError, Write, WriteOutcome, store_error, transact_item as item,
 };
+use domain::attempt_key::attempt_key;
 
 #[async_trait]
 impl Timers for DynamoStore {

@@ -23,13 +23,13 @@ use domain::tick::{from_ticks, ticks as to_ticks};
 use ports::store::{Claim, OwnAttempt, TurnsRead, TurnsWrite};
 use ports::{StoreError, Turns};
 
-use crate::attempt_key::{attempt_key, read_attempt};
 use crate::attempts;
 use crate::left_out;
 use crate::store::DynamoStore;
 use crate::table::item::{Item, ItemBuilder, Reader, number, text, ticks};
 use crate::table::keys::{self, Key};
 use crate::table::{Consistency, MeteredCall, Write, WriteOutcome};
+use domain::attempt_key::{attempt_key, read_attempt};
 
 /// The number of the order.
 const NUMBER: &str = "turns";

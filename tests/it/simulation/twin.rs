@@ -44,7 +44,7 @@ struct Twin {
 impl Store for Twin {
     fn remove_expired(&self, now: DateTime<Utc>) {
         self.memory.remove_expired(now);
-        self.real(self.store().remove_expired(now, now)).unwrap();
+        self.real(self.store().remove_expired(now, now, None)).unwrap();
     }
 
     fn begin_process(&self, process: u64) {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use actions::Endpoint;
+use archive_objects::Location;
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use recurrence::WrittenDate;
@@ -70,6 +71,12 @@ pub struct ServeArgs {
     /// [default: normal]
     #[arg(long, help_heading = DATA, value_name = "MODE")]
     pub(super) sync: Option<Sync>,
+    /// Keep history for good, in this folder
+    ///
+    /// It gets the history and the journal of each day when the day is over, and nothing expires before.
+    /// The folder has to exist: to create it could hide a file system that is not mounted.
+    #[arg(long, value_name = "DIR", value_parser = Location::parse, help_heading = DATA)]
+    pub(super) archive: Option<Location>,
 
     /// Token that clients send as `Authorization: Bearer T`
     #[arg(long, value_name = "T", help_heading = ACCESS, help = TOKEN_HELP, long_help = TOKEN_LONG_HELP)]

@@ -1,25 +1,41 @@
 //! Deletes expired history and jobs, at the start and once an hour.
 //!
 //! The API never returns expired entries, so this only frees disk space. DynamoDB on AWS expires them
-//! by itself.
+//! by itself. With an archive, what it is to have is written first, and stays until it is.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ports::Clock;
+use ports::{Clock, ErrorType};
 use runtime::chain;
 use store_dynamodb::DynamoStore;
 
 use super::tasks::Stop;
+use crate::archive::Archiver;
 
 /// The time between two runs.
 const EXPIRE_EVERY: Duration = Duration::from_hours(1);
 
 /// Deletes what has expired again and again, until it is asked to stop.
-pub(super) async fn expire(jobs: Arc<DynamoStore>, clock: Arc<dyn Clock>, stop: Stop) {
+pub(super) async fn expire(
+    jobs: Arc<DynamoStore>,
+    mut archiver: Option<Archiver>,
+    clock: Arc<dyn Clock>,
+    stop: Stop,
+) {
     loop {
         let removed = async {
-            match jobs.remove_expired(clock.now(), clock.work_now()).await {
+            if let Some(archiver) = &mut archiver
+                && let Err(error) = archiver.catch_up(&jobs, clock.now()).await
+            {
+                tracing::error!(
+                    error_type = %ErrorType::ArchiveFailed,
+                    error = chain(&*error),
+                    "cannot archive: history is kept until it is archived"
+                );
+            }
+            let archived_until = archiver.as_ref().map(Archiver::archived_until);
+            match jobs.remove_expired(clock.now(), clock.work_now(), archived_until).await {
                 Ok(0) => tracing::debug!("nothing has expired"),
                 Ok(items) => tracing::info!(items, "removed what has expired"),
                 Err(error) => {

@@ -36,6 +36,7 @@ mod under_way;
 mod worker;
 
 pub(crate) use parts::TABLE;
+pub(crate) use secrets::{read_private_file, write_private_file};
 
 pub use args::ServeArgs;
 pub use build_info::{BUILD, Build};

@@ -11,7 +11,7 @@ use app::{Manage, ManagePorts};
 use domain::own::OwnResources;
 use embedded::{DataDir, OpenMark, Queue, Store, WriteProbe};
 use ports::store::PulseOf;
-use ports::{Clock, DispatchQueue, IdSource, Sealer, Timers};
+use ports::{Clock, DispatchQueue, History, IdSource, Sealer, Timers};
 use runtime::{Metrics, PfxReader, ProcessClock, RandomIds, TestClock, chain, system_now};
 use store_dynamodb::{BatchingStore, DynamoStore, Groups, TimerChanges, ensure_table};
 
@@ -23,6 +23,7 @@ use super::secrets;
 use super::settings::{ClockSettings, ServeSettings};
 use super::state_count::StateCount;
 use super::under_way::UnderWay;
+use crate::archive::ArchivedHistory;
 
 /// The one table of the store.
 pub(crate) const TABLE: &str = "minutehand";
@@ -83,11 +84,15 @@ impl Parts {
 
     /// The service that the API calls.
     pub(super) fn manage(&self, settings: &ServeSettings) -> Manage {
+        let history: Arc<dyn History> = match settings.archive.clone() {
+            Some(objects) => Arc::new(ArchivedHistory::new(self.jobs.clone(), objects)),
+            None => self.jobs.clone(),
+        };
         let ports = ManagePorts {
             collections: self.jobs.clone(),
             cloud_services: self.jobs.clone(),
             jobs: self.jobs.clone(),
-            history: self.jobs.clone(),
+            history,
             browse: self.jobs.clone(),
             queue: self.messages(),
             dead_letters: Arc::new(self.queue.clone()),

@@ -28,6 +28,7 @@ use super::sweep::{Sweeping, sweep};
 use super::tasks::Tasks;
 use super::under_way::UnderWay;
 use super::worker::work;
+use crate::archive::Archiver;
 
 /// How long the store may take to close. With the time to cancel tasks it stays below the three
 /// seconds within which the process promises to exit after `--drain`.
@@ -63,12 +64,13 @@ async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
     // The port comes first: a start that fails for it leaves nothing behind.
     let listener = bind(&settings)?;
     let parts = Parts::open(&settings).await?;
+    let archiver = open_archive(&parts, &settings).await?;
     if let Some(dir) = &parts.dir {
         let new = if dir.is_new() { "new data directory" } else { "data" };
         print_line(&format!("{new}: {}", dir.path().display()));
     }
     let (mut tasks, drain) = (Tasks::new(), settings.drain);
-    start_firing(&parts, &settings, files, &mut tasks)?;
+    start_firing(&parts, &settings, archiver, files, &mut tasks)?;
     let _tls = start_api(&parts, settings, listener, files.connections, &mut tasks)?;
     let ended = run_until_shutdown(tasks, drain, &parts.under_way, &mut signals).await;
     let closed = timeout(CLOSING_MAX, parts.close()).await;
@@ -78,10 +80,20 @@ async fn run(settings: ServeSettings, files: FileShares) -> Result<()> {
     Ok(())
 }
 
-/// Starts the executor, the sweeper, and the removal of expired history.
+/// The archive, if there is one.
+async fn open_archive(parts: &Parts, settings: &ServeSettings) -> Result<Option<Archiver>> {
+    let Some(objects) = settings.archive.clone() else {
+        return Ok(None);
+    };
+    let dir = parts.dir.as_ref().map(embedded::DataDir::path);
+    Archiver::open(objects, dir, parts.ids.new_id()).await.map(Some)
+}
+
+/// Starts the executor, the sweeper, and the archive with the removal of expired history.
 fn start_firing(
     parts: &Parts,
     settings: &ServeSettings,
+    archiver: Option<Archiver>,
     files: FileShares,
     tasks: &mut Tasks,
 ) -> Result<()> {
@@ -98,7 +110,7 @@ fn start_firing(
         let sweeping = Sweeping { sweeper, changes, condition };
         tasks.start("sweeper", |stop| sweep(sweeping, clock(), stop));
         let jobs = parts.jobs.clone();
-        tasks.start("expiry", |stop| expire(jobs, clock(), stop));
+        tasks.start("expiry", |stop| expire(jobs, archiver, clock(), stop));
     }
     Ok(())
 }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use actions::{Aws, Endpoint, TargetPolicy};
+use archive_objects::Objects;
 use chrono::{DateTime, Utc};
 use domain::arn::is_region;
 use domain::plan::PlanLimits;
 use embedded::SyncMode;
-use runtime::{LogFormat, LogLevel, Rate};
+use runtime::{LogFormat, LogLevel, Rate, chain};
 use zeroize::Zeroizing;
 
 use super::args::{Format, Level, OnOff, ServeArgs, ServeRole, Sync, TOKEN_VARIABLE};
@@ -26,6 +27,8 @@ const AWS_REGION: &str = "us-east-1";
 pub struct ServeSettings {
     pub(super) listen: SocketAddr,
     pub(super) storage: Storage,
+    /// Where history is kept for good.
+    pub(super) archive: Option<Objects>,
     /// How callers are authenticated.
     pub(super) auth: Auth,
     /// The file of client certificates that open the classic API.
@@ -135,6 +138,7 @@ impl ServeSettings {
         let settings = Self {
             listen: args.listen,
             storage: storage(args, &mut problems),
+            archive: archive(args, &mut problems),
             auth: auth(args, token, &mut problems),
             certificates: certificates(args, &mut problems),
             tls: tls(args, &mut problems),
@@ -199,6 +203,16 @@ fn storage(args: &ServeArgs, problems: &mut Problems) -> Storage {
         Some(Sync::Normal) | None => SyncMode::Normal,
     };
     Storage::Directory { path, sync }
+}
+
+fn archive(args: &ServeArgs, problems: &mut Problems) -> Option<Objects> {
+    match Objects::open(args.archive.as_ref()?) {
+        Ok(objects) => Some(objects),
+        Err(error) => {
+            problems.add(chain(&error));
+            None
+        }
+    }
 }
 
 fn auth(args: &ServeArgs, from_environment: Option<String>, problems: &mut Problems) -> Auth {

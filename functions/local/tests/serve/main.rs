@@ -10,6 +10,8 @@
 #[cfg(test)]
 mod access;
 #[cfg(test)]
+mod archive;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod client;

@@ -1,7 +1,8 @@
 //! The history of a job.
 
+use domain::attempt::Record;
 use domain::name::Name;
-use ports::store::{HistoryEntry, Page, PageRequest, ResourceGroup};
+use ports::store::{CollectionRecord, HistoryEntry, JobRecord, Page, PageRequest, ResourceGroup};
 
 use super::{ExecutionView, LeftOutView, Manage};
 use crate::error::AppError;
@@ -27,18 +28,33 @@ impl Manage {
         let job = self.job(&collection, name).await?;
         let page = self.ports.history.list(&job.uid, page).await?;
         let now = self.ports.clock.now();
-        let ended = page.items.into_iter().filter_map(|HistoryEntry { attempt, record }| {
-            let record = record.filter(|record| record.expires_at() > now)?;
-            Some((attempt, record))
-        });
-        let views = ended.map(|(attempt, record)| ExecutionView {
-            place: collection.place.clone(),
-            collection: collection.collection.name.clone(),
-            job: job.name.clone(),
-            attempt,
-            record,
-        });
-        Ok(Page { items: views.collect(), next: page.next })
+        Ok(executions(&collection, &job, page, |record| record.expires_at() > now))
+    }
+
+    /// Whether there is an archive of what has expired.
+    #[must_use]
+    pub fn has_archive(&self) -> bool {
+        self.ports.history.has_archive()
+    }
+
+    /// A page of the attempts of a job that have expired and are in the archive, in the same order. It
+    /// may have fewer items than were asked for, or none, and not be the last.
+    ///
+    /// # Errors
+    ///
+    /// If the collection or the job does not exist, or the archive does not answer.
+    pub async fn list_archived_history(
+        &self,
+        place: &ResourceGroup,
+        collection: &Name,
+        name: &Name,
+        page: PageRequest,
+    ) -> Result<Page<ExecutionView>, AppError> {
+        let collection = self.parent(place, collection).await?;
+        let job = self.job(&collection, name).await?;
+        let now = self.ports.clock.now();
+        let page = self.ports.history.list_archived(&job.uid, page, now).await?;
+        Ok(executions(&collection, &job, page, |record| record.expires_at() <= now))
     }
 
     /// A page of the occurrences of a job that were left out, the newest first. As in
@@ -67,4 +83,24 @@ impl Manage {
         });
         Ok(Page { items: views.collect(), next: page.next })
     }
+}
+
+/// The attempts of a page that have ended, as far as their records are wanted.
+fn executions(
+    collection: &CollectionRecord,
+    job: &JobRecord,
+    page: Page<HistoryEntry>,
+    is_wanted: impl Fn(&Record) -> bool,
+) -> Page<ExecutionView> {
+    let ended = page.items.into_iter().filter_map(|HistoryEntry { attempt, record }| {
+        Some((attempt, record.filter(|record| is_wanted(record))?))
+    });
+    let views = ended.map(|(attempt, record)| ExecutionView {
+        place: collection.place.clone(),
+        collection: collection.collection.name.clone(),
+        job: job.name.clone(),
+        attempt,
+        record,
+    });
+    Page { items: views.collect(), next: page.next }
 }

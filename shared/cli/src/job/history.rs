@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
-use client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed};
+use client::{HistoryFilter, HistoryItem, HistoryProperties, JobPath, Listed, Listing};
 use recurrence::zone::Zone;
 
 use crate::failure::Result;
@@ -32,6 +32,9 @@ pub(crate) struct HistoryArgs {
     /// Only attempts since then: -7d, yesterday 00:00
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     since: Option<String>,
+    /// Go on into the server's archive, where its own history ends
+    #[arg(long, conflicts_with = "follow")]
+    archive: bool,
     /// Show at most this many attempts [default: 20; all with --since]
     #[arg(long, value_name = "N", value_parser = input::positive::<usize>,
           allow_negative_numbers = true)]
@@ -59,7 +62,9 @@ pub(super) async fn history(work: &Work, args: &HistoryArgs) -> Result<()> {
         let found = items(work, &path, args.failed, since, limit).await?;
         return follow(work, (&path, zone), args, known, found).await;
     }
-    let items = items(work, &path, args.failed, since, limit).await?;
+    let listing = listing(work, &path, args.failed);
+    let listing = if args.archive { listing.and_archive() } else { listing };
+    let items = read_items(listing, since, limit).await?;
     if let Some(json) = &work.json {
         return json.list(&work.screen, items.iter().map(|item| item.text.as_str()));
     }
@@ -125,8 +130,19 @@ async fn items(
     since: Option<DateTime<Utc>>,
     limit: usize,
 ) -> Result<Vec<Listed<HistoryItem>>> {
+    read_items(listing(work, path, failed), since, limit).await
+}
+
+fn listing<'a>(work: &'a Work, path: &JobPath, failed: bool) -> Listing<'a, HistoryItem> {
     let which = if failed { HistoryFilter::Failed } else { HistoryFilter::All };
-    let mut listing = work.client().history(path, which);
+    work.client().history(path, which)
+}
+
+async fn read_items(
+    mut listing: Listing<'_, HistoryItem>,
+    since: Option<DateTime<Utc>>,
+    limit: usize,
+) -> Result<Vec<Listed<HistoryItem>>> {
     let mut items = Vec::new();
     while let Some(page) = listing.next_page().await? {
         for item in page {

@@ -123,6 +123,23 @@ pub trait History: Send + Sync {
         until: DateTime<Utc>,
     ) -> Result<Vec<Attempt>, StoreError>;
 
+    /// Whether there is an archive of the records that have expired.
+    fn has_archive(&self) -> bool {
+        false
+    }
+
+    /// Lists the archived attempts of a job whose records have expired by now, in the order of
+    /// [`list`](Self::list). A page may have fewer items than were asked for, or none, and not be the
+    /// last.
+    async fn list_archived(
+        &self,
+        _job_uid: &str,
+        _page: PageRequest,
+        _now: DateTime<Utc>,
+    ) -> Result<Page<HistoryEntry>, StoreError> {
+        Ok(Page { items: Vec::new(), next: None })
+    }
+
     /// Lists the occurrences of a job that were left out, the newest first.
     async fn list_left_out(
         &self,

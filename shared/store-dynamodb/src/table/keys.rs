@@ -172,9 +172,12 @@ pub(crate) fn execution(job_uid: &str, attempt: &str) -> Key {
     key(executions(job_uid), attempt)
 }
 
+/// The prefix of the partition key of every journal.
+pub(crate) const JOURNALS: &str = "L#";
+
 /// The journal of a collection.
 pub(crate) fn journal(collection_uid: &str) -> String {
-    format!("L#{collection_uid}")
+    format!("{JOURNALS}{collection_uid}")
 }
 
 /// An entry of a journal: in the order of time, and each request has its own.

@@ -221,8 +221,8 @@ async fn what_is_evicted_expires_with_its_history() {
         assert!(count(&world, &counting(&now.recently_counted, 60 * n, one())).await);
     }
     let days = |days: i64| at(40 * 60) + TimeDelta::days(days);
-    assert_eq!(world.store.remove_expired(days(59), days(59)).await.unwrap(), 0);
-    assert_eq!(world.store.remove_expired(days(60), days(60)).await.unwrap(), 1);
+    assert_eq!(world.store.remove_expired(days(59), days(59), None).await.unwrap(), 0);
+    assert_eq!(world.store.remove_expired(days(60), days(60), None).await.unwrap(), 1);
 }
 
 #[tokio::test]

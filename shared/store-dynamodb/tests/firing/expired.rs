@@ -16,7 +16,7 @@ async fn expired_attempts_are_removed_and_claimed_ones_stay() {
         let second = TimeDelta::seconds(1);
         let first_ended = record(0).ended_at + KEPT_FOR;
         // By the schedule only: the clock of work stands.
-        let remove = async |now| world.store.remove_expired(now, at(0)).await.unwrap();
+        let remove = async |now| world.store.remove_expired(now, at(0), None).await.unwrap();
         assert_eq!(remove(first_ended - second).await, 0);
         assert_eq!(world.history().await.len(), 151);
         assert_eq!(remove(record(60 * 9).ended_at + KEPT_FOR).await, 10);
@@ -26,7 +26,7 @@ async fn expired_attempts_are_removed_and_claimed_ones_stay() {
         assert_eq!((left.len(), left[0].record.is_none()), (1, true));
         // A claim of an attempt that never ended.
         let long_after = at(60 * 150) + KEPT_FOR * 2;
-        assert_eq!(world.store.remove_expired(at(0), long_after).await.unwrap(), 1);
+        assert_eq!(world.store.remove_expired(at(0), long_after, None).await.unwrap(), 1);
         assert_eq!(world.history().await.len(), 0);
     })
     .await;

@@ -163,7 +163,7 @@ async fn a_job_finishes_once() {
     assert!(!world.store.finish(&gone).await.unwrap());
     assert!(!world.store.expire_definition(&gone).await.unwrap());
     // It goes without any work.
-    assert_eq!(world.store.remove_expired(expires_at, at(0)).await.unwrap(), 2);
+    assert_eq!(world.store.remove_expired(expires_at, at(0), None).await.unwrap(), 2);
 }
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn a_change_takes_the_expiry_of_a_job_away() {
     assert_eq!(Jobs::replace(&world.store, save).await.unwrap(), Saved::Kept);
     assert_eq!(world.job().await.expires_at, None);
     assert!(!world.store.finish(&finish).await.unwrap(), "it is another version");
-    assert_eq!(world.store.remove_expired(at(1_000), at(0)).await.unwrap(), 0);
+    assert_eq!(world.store.remove_expired(at(1_000), at(0), None).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn a_job_that_an_earlier_version_finished_leaves_the_index() {
     assert!(world.store.expire_definition(&finish).await.unwrap());
     assert!(world.store.finish(&finish).await.unwrap());
     assert!(world.due(JOB, 60).await.is_empty());
-    assert_eq!(world.store.remove_expired(at(60), at(0)).await.unwrap(), 2);
+    assert_eq!(world.store.remove_expired(at(60), at(0), None).await.unwrap(), 2);
 }
 
 #[tokio::test]

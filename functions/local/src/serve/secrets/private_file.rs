@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 64 * 1024;
 /// Reads a file; `None` if it does not exist.
 ///
 /// A file that other users can access is an error, as they may have read the secret.
-pub(in crate::serve) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
+pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
     let reading = || format!("cannot read {}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
@@ -32,7 +32,7 @@ pub(in crate::serve) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
 }
 
 /// Creates or replaces a file, and returns its path.
-pub(in crate::serve) fn write(dir: &Path, name: &str, content: &str) -> Result<PathBuf> {
+pub(crate) fn write(dir: &Path, name: &str, content: &str) -> Result<PathBuf> {
     let path = dir.join(name);
     let draft = dir.join(format!("{name}.new"));
     let write = || -> io::Result<()> {

@@ -8,14 +8,16 @@
 //! The text contains neither when an attempt started nor when it is due.
 
 use chrono::{DateTime, Utc};
-use domain::attempt::{Attempt, Occurrence, Role};
-use domain::tick::{from_ticks, ticks};
+
+use crate::attempt::{Attempt, Occurrence, Role};
+use crate::tick::{from_ticks, ticks};
 
 /// Flipping this bit makes signed numbers sort as unsigned ones.
 const SIGN: u64 = 1 << 63;
 
 /// An attempt as text.
-pub(crate) fn attempt_key(attempt: &Attempt) -> String {
+#[must_use]
+pub fn attempt_key(attempt: &Attempt) -> String {
     let Attempt { generation, occurrence, role, number, .. } = attempt;
     let nominal = nominal_key(occurrence.nominal_at());
     let what = match occurrence {
@@ -32,12 +34,14 @@ pub(crate) fn attempt_key(attempt: &Attempt) -> String {
 }
 
 /// The instant of an occurrence, with which the texts of its attempts begin.
-pub(crate) fn nominal_key(nominal_at: DateTime<Utc>) -> String {
+#[must_use]
+pub fn nominal_key(nominal_at: DateTime<Utc>) -> String {
     format!("{:016x}", ticks(nominal_at).cast_unsigned() ^ SIGN)
 }
 
 /// Reads an attempt. It is due at the instant of its occurrence, unless another due time is given.
-pub(crate) fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt> {
+#[must_use]
+pub fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<Attempt> {
     let (nominal, rest) = text.split_once('.')?;
     let (generation, rest) = rest.split_once('.')?;
     let (what, role_and_number) = rest.rsplit_once('.')?;

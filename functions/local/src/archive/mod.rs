@@ -1,0 +1,172 @@
+//! The archive of one installation: writes each day of history and journals before the store may delete
+//! it, reads history back, and writes a day again.
+//!
+//! A day is written when it is over, and once more when its first record is about to expire. The second
+//! time makes the same objects, unless something of that day was recorded late, as after a clock that
+//! was wrong. The store deletes nothing of a day before that.
+//!
+//! The file `archive.json` of the data directory remembers the archive and how far it is.
+//!
+//! | step | a crash after it leaves |
+//! |---|---|
+//! | open: create the archive's mark | a mark, which the next start takes |
+//! | open: remember the archive | the archive, with nothing in it |
+//! | write some of the objects | the same objects again, written by the next run |
+//! | remember how far it is | nothing to do; before it, the same objects are written again |
+
+mod history;
+mod repair;
+mod state;
+mod write;
+
+pub use repair::{Repaired, repair};
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use archive_objects::{ArchiveError, Objects};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
+use domain::attempt::KEPT_FOR;
+use runtime::chain;
+use store_dynamodb::{DynamoStore, EndedWhen};
+
+pub(crate) use history::ArchivedHistory;
+use state::State;
+use write::{Written, write};
+
+/// How long after its end a day counts as over. Until then an attempt of it may still be recorded.
+const CLOSING: TimeDelta = TimeDelta::hours(1);
+/// How long a start waits for an archive that does not answer.
+const START_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Writes the archive of a store.
+#[derive(Debug)]
+pub(crate) struct Archiver {
+    objects: Objects,
+    /// The data directory; `None` if everything is in memory.
+    dir: Option<PathBuf>,
+    /// The id of a new archive.
+    new_id: String,
+    /// `None` until the archive has answered.
+    state: Option<State>,
+}
+
+impl Archiver {
+    /// Looks whether the archive is the one that it was, or makes it one. An archive that does not
+    /// answer now is asked again by each run.
+    ///
+    /// # Errors
+    ///
+    /// If somebody has to change something before it can be used.
+    pub(crate) async fn open(objects: Objects, dir: Option<&Path>, new_id: String) -> Result<Self> {
+        let dir = dir.map(Path::to_owned);
+        let mut archiver = Self { objects, dir, new_id, state: None };
+        let location = archiver.objects.location().to_string();
+        match tokio::time::timeout(START_TIME_MAX, archiver.check()).await {
+            Ok(Ok(())) => tracing::info!(location, "archive"),
+            Ok(Err(error)) if !is_passing(&error) => return Err(error),
+            Ok(Err(error)) => {
+                tracing::error!(location, error = chain(&*error), "the archive does not answer");
+            }
+            Err(_) => tracing::error!(location, "the archive does not answer in time"),
+        }
+        Ok(archiver)
+    }
+
+    /// Writes the days that are over and those that begin to expire, as far as they are not written.
+    ///
+    /// # Errors
+    ///
+    /// If the archive or the store fails. What is not written stays in the store.
+    pub(crate) async fn catch_up(&mut self, jobs: &DynamoStore, now: DateTime<Utc>) -> Result<()> {
+        // The file system of a folder may be gone by now.
+        self.check().await?;
+        let State { written_until, checked_until, .. } =
+            self.state.clone().context("the archive has not answered")?;
+        let over = day_of(now, CLOSING);
+        // The first day of which nothing expires yet.
+        let expiring = day_of(now, KEPT_FOR).succ_opt().unwrap_or(NaiveDate::MAX);
+        // A clock that was ahead has claimed days that were not over.
+        let was_ahead = written_until.is_some_and(|until| until.pred_opt() > Some(over));
+        let written_until = if was_ahead { checked_until } else { written_until };
+        if written_until.is_none_or(|until| until < over) {
+            let written = self.write_between(jobs, written_until, over).await?;
+            self.remember(|state| state.written_until = Some(over))?;
+            let (lines, objects) = (written.lines, written.objects.len());
+            tracing::info!(until = %over, lines, objects, "archived");
+        }
+        if checked_until.is_none_or(|until| until < expiring) {
+            // At the first time, everything was just written.
+            if written_until.is_some() {
+                self.write_between(jobs, checked_until, expiring).await?;
+                tracing::debug!(until = %expiring, "checked what is archived");
+            }
+            self.remember(|state| state.checked_until = Some(expiring))?;
+        }
+        Ok(())
+    }
+
+    /// What ended before this instant is archived, and may be deleted when it has expired.
+    pub(crate) fn archived_until(&self) -> DateTime<Utc> {
+        let until = self.state.as_ref().and_then(|state| state.checked_until);
+        until.map_or(DateTime::UNIX_EPOCH, midnight)
+    }
+
+    async fn write_between(
+        &self,
+        jobs: &DynamoStore,
+        from: Option<NaiveDate>,
+        until: NaiveDate,
+    ) -> Result<Written> {
+        let when = EndedWhen::Between { from: from.map(midnight), until: midnight(until) };
+        write(jobs, &self.objects, when, |_| true).await
+    }
+
+    /// Compares the archive's mark with what the data directory remembers.
+    async fn check(&mut self) -> Result<()> {
+        let location = self.objects.location().clone();
+        let mark = self.objects.mark().await?;
+        if let Some(State { id, .. }) = &self.state {
+            return match mark {
+                Some(mark) if mark == *id => Ok(()),
+                Some(_) => bail!("another archive is at {location} now: restart the server"),
+                None => Err(ArchiveError::NoMark { location }.into()),
+            };
+        }
+        let remembered = self.dir.as_deref().map(State::read).transpose()?.flatten();
+        let remembered = remembered.filter(|state| state.location == location.to_string());
+        let id = match (mark, &remembered) {
+            (Some(id), _) => id,
+            (None, Some(_)) => return Err(ArchiveError::NoMark { location }.into()),
+            (None, None) => self.objects.create_mark(&self.new_id).await?,
+        };
+        let state = remembered.filter(|state| state.id == id);
+        self.state = Some(state.unwrap_or_else(|| State::new(location.to_string(), id)));
+        self.remember(|_| {})
+    }
+
+    fn remember(&mut self, change: impl FnOnce(&mut State)) -> Result<()> {
+        let Some(state) = &mut self.state else {
+            return Ok(());
+        };
+        change(state);
+        self.dir.as_deref().map_or(Ok(()), |dir| state.write(dir))
+    }
+}
+
+fn is_passing(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<ArchiveError>().is_some_and(ArchiveError::is_passing)
+}
+
+/// The day of an instant before now.
+fn day_of(now: DateTime<Utc>, before: TimeDelta) -> NaiveDate {
+    now.checked_sub_signed(before).unwrap_or(DateTime::<Utc>::MIN_UTC).date_naive()
+}
+
+fn midnight(day: NaiveDate) -> DateTime<Utc> {
+    day.and_time(NaiveTime::MIN).and_utc()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! `minutehand archive repair`: writes a day of the archive again, from the store.
+//!
+//! Objects that can be read stay as they are. What the store has of the day and they have not is
+//! written, and so is what can be read of damaged objects, which are deleted then. A crash before the
+//! deletion leaves lines twice, and the next repair deletes.
+//!
+//! While a server runs, the store is read from a copy in the data directory, `archive-repair.tmp`,
+//! which the next repair removes if a crash leaves it.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use archive::{Batches, Contents, Line, Stream, day_folder};
+use archive_objects::{ArchiveError, Location, Objects};
+use chrono::NaiveDate;
+use embedded::{DataDir, DataDirError, Store, SyncMode, snapshot_store};
+use store_dynamodb::{DynamoStore, EndedWhen, ensure_table};
+
+use super::state::State;
+use super::write::{Written, write};
+use crate::repair::check_is_data;
+use crate::serve::TABLE;
+
+/// The copy of the store of a running server.
+const COPY: &str = "archive-repair.tmp";
+
+/// What a repair of a day did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    intact: u64,
+    damaged: Vec<String>,
+    /// Objects that were left although a line of them cannot be read, with the reason.
+    left: Vec<String>,
+    lines: u64,
+    objects: usize,
+    unreadable: u64,
+}
+
+impl fmt::Display for Repaired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { intact, damaged, left, lines, objects, unreadable } = self;
+        writeln!(f, "objects that can be read: {intact}")?;
+        for object in damaged {
+            writeln!(f, "replaced: {object}")?;
+        }
+        for object in left {
+            writeln!(f, "left as it is: {object}")?;
+        }
+        if *unreadable > 0 {
+            writeln!(f, "left out: {unreadable} items of the store that cannot be read")?;
+        }
+        writeln!(f, "written again: {lines} lines in {objects} objects")
+    }
+}
+
+/// Writes a day of the archive again. The archive is the one that the data directory remembers, unless
+/// another one is given.
+///
+/// # Errors
+///
+/// If the data directory is not one, or the archive or the store fails.
+pub fn repair(data: &Path, location: Option<Location>, day: NaiveDate) -> Result<Repaired> {
+    check_is_data(data)?;
+    let location = match (location, State::read(data)?) {
+        (Some(location), _) => location,
+        (None, Some(state)) => Location::parse(&state.location).map_err(anyhow::Error::msg)?,
+        (None, None) => {
+            bail!("{} has used no archive yet: name one with --archive", data.display())
+        }
+    };
+    let objects = Objects::open(&location)?;
+    let threads = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start threads")?;
+    threads.block_on(async {
+        if objects.mark().await?.is_none() {
+            return Err(ArchiveError::NoMark { location }.into());
+        }
+        let source = Source::open(data)?;
+        let client = source.store.client();
+        ensure_table(&client, TABLE).await.context("cannot read the store")?;
+        let repaired = run(&DynamoStore::new(client, TABLE), &objects, day).await;
+        source.close().await;
+        repaired
+    })
+}
+
+pub(super) async fn run(jobs: &DynamoStore, objects: &Objects, day: NaiveDate) -> Result<Repaired> {
+    let (mut repaired, mut known) = (Repaired::default(), HashSet::new());
+    let mut damaged = Vec::new();
+    for stream in Stream::ALL {
+        for name in objects.names(stream, day).await? {
+            let Contents { lines, damage } = objects.read(stream, day, &name).await?;
+            if let Some(damage) = damage {
+                repaired.damaged.push(damage.to_string());
+                damaged.push((stream, name, lines));
+                continue;
+            }
+            repaired.intact += 1;
+            for text in lines {
+                match Line::read(stream, &text) {
+                    Ok(line) => {
+                        known.insert((line.uid, line.key));
+                    }
+                    Err(why) => {
+                        repaired.left.push(format!("{name}: {why}"));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    let mut is_new = |line: &Line| known.insert((line.uid.clone(), line.key.clone()));
+    let mut written = write(jobs, objects, EndedWhen::OfDay(day), &mut is_new).await?;
+    let mut batches = Batches::default();
+    for (stream, _, lines) in &damaged {
+        let lines = lines.iter().filter_map(|text| Line::read(*stream, text).ok());
+        for line in lines.filter(&mut is_new) {
+            if let Some(chunk) = batches.add(&line) {
+                written.put(objects, chunk).await?;
+            }
+        }
+    }
+    written.finish(objects, batches).await?;
+    let Written { lines, objects: names, unreadable } = written;
+    for (stream, name, _) in damaged {
+        // With all its lines, the new object has the name of the damaged one and has replaced it.
+        if !names.contains(&format!("{}/{name}", day_folder(stream, day))) {
+            objects.delete(stream, day, &name).await?;
+        }
+    }
+    Ok(Repaired { lines, objects: names.len(), unreadable, ..repaired })
+}
+
+/// A store to read.
+struct Source {
+    store: Store,
+    /// The copy that it is in, if a server runs.
+    copy: Option<PathBuf>,
+}
+
+impl Source {
+    fn open(data: &Path) -> Result<Self> {
+        let dir = match DataDir::open(data) {
+            Ok(dir) => dir,
+            Err(DataDirError::InUse { .. }) => return Self::open_copy(data),
+            Err(other) => return Err(other.into()),
+        };
+        Ok(Self { store: Store::open(&dir, SyncMode::Normal)?, copy: None })
+    }
+
+    fn open_copy(data: &Path) -> Result<Self> {
+        let copy = data.join(COPY);
+        remove(&copy)?;
+        let making = || format!("cannot create {}", copy.display());
+        fs::create_dir(&copy).with_context(making)?;
+        let made = (|| {
+            fs::copy(data.join("format"), copy.join("format")).with_context(making)?;
+            snapshot_store(data, &copy)?;
+            Ok(Store::open(&DataDir::open(&copy)?, SyncMode::Normal)?)
+        })();
+        match made {
+            Ok(store) => Ok(Self { store, copy: Some(copy) }),
+            Err(error) => {
+                remove(&copy)?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn close(self) {
+        self.store.close().await;
+        if let Some(Err(error)) = self.copy.as_deref().map(remove) {
+            tracing::warn!(error = %error, "the copy of the store stays; the next repair removes it");
+        }
+    }
+}
+
+fn remove(copy: &Path) -> Result<()> {
+    match fs::remove_dir_all(copy) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", copy.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,69 @@
+//! What a data directory remembers of its archive: the file `archive.json`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use chrono::NaiveDate;
+use serde_json::{Value, json};
+
+use crate::serve::{read_private_file, write_private_file};
+
+/// The file.
+pub(super) const FILE: &str = "archive.json";
+
+/// The archive, and how far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    /// Where it is, as the user says it.
+    pub(super) location: String,
+    /// The id in its mark.
+    pub(super) id: String,
+    /// The first day that is not written.
+    pub(super) written_until: Option<NaiveDate>,
+    /// The first day that was not written a second time. What is before it may be deleted.
+    pub(super) checked_until: Option<NaiveDate>,
+}
+
+impl State {
+    pub(super) const fn new(location: String, id: String) -> Self {
+        Self { location, id, written_until: None, checked_until: None }
+    }
+
+    pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join(FILE);
+        let Some(text) = read_private_file(&path)? else {
+            return Ok(None);
+        };
+        let state = Self::parse(&text).with_context(|| {
+            format!(
+                "{} is damaged: remove it; what is in the store is archived again",
+                path.display()
+            )
+        })?;
+        Ok(Some(state))
+    }
+
+    pub(super) fn write(&self, dir: &Path) -> Result<()> {
+        let Self { location, id, written_until, checked_until } = self;
+        let day = |day: &Option<NaiveDate>| day.map(|day| day.to_string());
+        let state = json!({
+            "archive": location,
+            "id": id,
+            "written_until": day(written_until),
+            "checked_until": day(checked_until),
+        });
+        write_private_file(dir, FILE, &format!("{state}\n")).map(drop)
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let value: Value = serde_json::from_str(text)?;
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        let day = |name: &str| text(name).map(str::parse).transpose();
+        Ok(Self {
+            location: text("archive").context("it names no archive")?.to_owned(),
+            id: text("id").context("it has no id")?.to_owned(),
+            written_until: day("written_until")?,
+            checked_until: day("checked_until")?,
+        })
+    }
+}

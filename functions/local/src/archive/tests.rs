@@ -1,0 +1,371 @@
+//! An archive in a folder beside a store, day by day.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use archive::{Execution, JobHistory, Line, Position, Stream, day_folder};
+use archive_objects::Location;
+use chrono::TimeDelta;
+use domain::attempt::{Attempt, Occurrence, Outcome, Record};
+use domain::work_item::JobRef;
+use embedded::Store;
+use ports::store::{Claim, ClaimRequest, Claimed, HistoryEntry, PageRequest, Recorded};
+use ports::{Attempts as _, History as _};
+use store_dynamodb::ensure_table;
+use tempfile::TempDir;
+
+use super::*;
+use crate::serve::TABLE;
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+
+fn at(second: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(second, 0).unwrap()
+}
+
+fn day(n: i64) -> NaiveDate {
+    at(n * DAY).date_naive()
+}
+
+struct World {
+    store: Store,
+    jobs: DynamoStore,
+    data: TempDir,
+    folder: TempDir,
+}
+
+impl World {
+    async fn new() -> Self {
+        let store = Store::in_memory().unwrap();
+        ensure_table(&store.client(), TABLE).await.unwrap();
+        let jobs = DynamoStore::new(store.client(), TABLE);
+        let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        Self { store, jobs, data, folder }
+    }
+
+    /// An attempt of a job that was due and ended at this second.
+    async fn execute(&self, job: &str, second: i64) {
+        self.end(job, second, second).await;
+    }
+
+    /// An attempt that was due at one time and ended at another.
+    async fn end(&self, job: &str, due: i64, ended: i64) {
+        let job =
+            JobRef { uid: job.to_owned(), collection_uid: "c".to_owned(), key: "k".to_owned() };
+        let attempt = Attempt::first(1, Occurrence::Scheduled { nominal_at: at(due) });
+        let lease_until = at(ended) + TimeDelta::seconds(100);
+        let claim = Claim { job, attempt, claim_id: "w".to_owned(), lease_until };
+        let request = ClaimRequest { claim: claim.clone(), now: at(ended) };
+        assert_eq!(self.jobs.claim(&request).await.unwrap(), Claimed::Won);
+        let record = Record {
+            started_at: at(due),
+            ended_at: at(ended),
+            outcome: Outcome::Succeeded,
+            message: "done".to_owned(),
+            repeat_count: 1,
+            then: None,
+        };
+        assert_eq!(self.jobs.record(&claim, &record).await.unwrap(), Recorded::Kept);
+    }
+
+    fn objects(&self) -> Objects {
+        Objects::open(&Location::Folder(self.folder.path().to_owned())).unwrap()
+    }
+
+    async fn archiver(&self) -> Result<Archiver> {
+        Archiver::open(self.objects(), Some(self.data.path()), "new-id".to_owned()).await
+    }
+
+    /// What the hourly task does.
+    async fn hour(&self, archiver: &mut Archiver, now: i64) -> u64 {
+        archiver.catch_up(&self.jobs, at(now)).await.unwrap();
+        self.remove(archiver, now).await
+    }
+
+    async fn remove(&self, archiver: &Archiver, now: i64) -> u64 {
+        let until = archiver.archived_until();
+        self.jobs.remove_expired(at(now), at(now), Some(until)).await.unwrap()
+    }
+
+    /// The names of all objects of history, with their day.
+    async fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for day in self.objects().days(Stream::History).await.unwrap() {
+            for name in self.objects().names(Stream::History, day).await.unwrap() {
+                names.push(format!("{day}/{name}"));
+            }
+        }
+        names
+    }
+
+    /// The seconds at which the archive says that a job was due, the newest first.
+    async fn archived(&self, job: &str) -> Vec<i64> {
+        let mut history = JobHistory::of(job, Position::new(None));
+        for day in self.objects().days(Stream::History).await.unwrap() {
+            for name in self.objects().names(Stream::History, day).await.unwrap() {
+                let contents = self.objects().read(Stream::History, day, &name).await.unwrap();
+                assert_eq!(contents.damage, None);
+                for line in contents.lines {
+                    history.add(Execution::read(&line).unwrap());
+                }
+            }
+        }
+        let all = history.first(usize::MAX).0;
+        all.iter().map(|it| it.attempt.occurrence.nominal_at().timestamp()).collect()
+    }
+
+    fn file(&self, n: i64) -> PathBuf {
+        let folder = self.folder.path().join(day_folder(Stream::History, day(n)));
+        fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()
+    }
+}
+
+#[tokio::test]
+async fn a_day_is_archived_when_it_is_over_and_deleted_when_it_has_expired() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    for hour in 0..48 {
+        world.execute("1a", hour * HOUR).await;
+    }
+    world.execute("2b", 5 * HOUR).await;
+    assert_eq!(world.hour(&mut archiver, 2 * DAY + HOUR - 1).await, 0);
+    assert_eq!(world.archived("1a").await.len(), 24, "the second day may still get an attempt");
+    assert_eq!(world.archived("2b").await, [5 * HOUR]);
+    assert_eq!(world.hour(&mut archiver, 2 * DAY + HOUR).await, 0);
+    assert_eq!(world.archived("1a").await.len(), 48);
+    let names = world.names().await;
+    assert_eq!(names.len(), 2, "{names:?}");
+
+    // The first record expires, and not the second one.
+    assert_eq!(world.hour(&mut archiver, 60 * DAY).await, 1);
+    assert_eq!(world.hour(&mut archiver, 62 * DAY).await, 48);
+    assert_eq!(world.archived("1a").await, (0..48).rev().map(|n| n * HOUR).collect::<Vec<_>>());
+    assert_eq!(world.names().await, names, "the second time makes the same objects");
+    world.store.close().await;
+}
+
+#[tokio::test]
+async fn without_its_archive_history_stays_and_nothing_is_written_elsewhere() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.execute("1a", HOUR).await;
+    // Its file system is gone: the folder is empty.
+    let mark = world.folder.path().join("minutehand.json");
+    let kept = fs::read(&mark).unwrap();
+    fs::remove_file(&mark).unwrap();
+    for now in [2 * DAY, 90 * DAY] {
+        let error = archiver.catch_up(&world.jobs, at(now)).await.unwrap_err();
+        assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
+        assert_eq!(world.remove(&archiver, now).await, 0);
+    }
+    // The next start is refused, too.
+    let error = world.archiver().await.unwrap_err();
+    assert!(error.to_string().contains("no file minutehand.json"), "{error:#}");
+    assert_eq!(fs::read_dir(world.folder.path()).unwrap().count(), 0);
+
+    fs::write(&mark, kept).unwrap();
+    assert_eq!(world.hour(&mut archiver, 90 * DAY).await, 1);
+    assert_eq!(world.archived("1a").await, [HOUR]);
+
+    // Another archive in the same place is not taken for it.
+    fs::write(&mark, r#"{"format":1,"id":"another"}"#).unwrap();
+    let error = archiver.catch_up(&world.jobs, at(91 * DAY)).await.unwrap_err();
+    assert!(error.to_string().contains("restart the server"), "{error:#}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_written_by_a_later_run() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.execute("1a", HOUR).await;
+    world.execute("1a", DAY + HOUR).await;
+    // A file stands in the place of the second day's folder.
+    let in_the_way = world.folder.path().join(day_folder(Stream::History, day(1)));
+    fs::create_dir_all(in_the_way.parent().unwrap()).unwrap();
+    fs::write(&in_the_way, "").unwrap();
+    let error = archiver.catch_up(&world.jobs, at(70 * DAY)).await.unwrap_err();
+    assert!(format!("{error:#}").contains("cannot write history/v1/date=1970-01-02/"), "{error:#}");
+    assert_eq!(world.remove(&archiver, 70 * DAY).await, 0, "not even the day that was written");
+    fs::remove_file(&in_the_way).unwrap();
+    // After a crash, the next process knows nothing of the first objects.
+    let mut archiver = world.archiver().await.unwrap();
+    assert_eq!(world.hour(&mut archiver, 70 * DAY).await, 2);
+    assert_eq!(world.archived("1a").await, [DAY + HOUR, HOUR]);
+    assert_eq!(world.names().await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_recorded_late_is_archived_before_it_is_deleted() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.execute("1a", HOUR).await;
+    world.hour(&mut archiver, 3 * DAY).await;
+    // The clock was wrong, and is set back.
+    world.hour(&mut archiver, 40 * DAY).await;
+    world.execute("1a", 4 * DAY).await;
+    world.execute("1a", 2 * HOUR).await;
+    world.hour(&mut archiver, 5 * DAY + HOUR).await;
+    assert_eq!(world.archived("1a").await, [4 * DAY, 2 * HOUR, HOUR]);
+    // A single late one, when the clock is right.
+    world.execute("1a", 3 * HOUR).await;
+    world.hour(&mut archiver, 6 * DAY).await;
+    assert_eq!(world.archived("1a").await.len(), 3);
+    assert_eq!(world.hour(&mut archiver, 61 * DAY).await, 3);
+    assert_eq!(world.archived("1a").await, [4 * DAY, 3 * HOUR, 2 * HOUR, HOUR]);
+}
+
+#[tokio::test]
+async fn a_long_retry_is_in_the_day_of_its_occurrence() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.end("1a", HOUR, 100 * DAY).await;
+    world.hour(&mut archiver, 102 * DAY).await;
+    assert_eq!(world.objects().days(Stream::History).await.unwrap(), [day(0)]);
+    assert_eq!(world.hour(&mut archiver, 161 * DAY).await, 1);
+    assert_eq!(world.archived("1a").await, [HOUR]);
+}
+
+#[tokio::test]
+async fn a_repair_replaces_what_is_damaged_and_restores_what_is_missing() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    for n in 0..200 {
+        world.execute("1a", n).await;
+        world.execute("2b", DAY + n).await;
+    }
+    world.hour(&mut archiver, 3 * DAY).await;
+    let objects = world.objects();
+    let intact = repair::run(&world.jobs, &objects, day(0)).await.unwrap();
+    assert_eq!(
+        intact.to_string(),
+        "objects that can be read: 1\nwritten again: 0 lines in 0 objects\n"
+    );
+
+    // Truncated, and then deleted.
+    let file = world.file(0);
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    let repaired = repair::run(&world.jobs, &objects, day(0)).await.unwrap().to_string();
+    assert!(repaired.contains("replaced: the archive's object history/v1/date=1970-01-01/"));
+    assert!(repaired.contains("written again: 200 lines in 1 objects"), "{repaired}");
+    assert_eq!(world.archived("1a").await.len(), 200);
+    fs::remove_file(world.file(1)).unwrap();
+    repair::run(&world.jobs, &objects, day(1)).await.unwrap();
+    assert_eq!(world.archived("2b").await.len(), 200);
+
+    // What has expired in the store is saved as far as it can be read.
+    world.hour(&mut archiver, 70 * DAY).await;
+    let file = world.file(0);
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 9]).unwrap();
+    repair::run(&world.jobs, &objects, day(0)).await.unwrap();
+    let left = world.archived("1a").await.len();
+    assert!((150..=200).contains(&left), "{left}");
+    assert_eq!(world.names().await.len(), 2, "what was damaged is deleted");
+}
+
+#[tokio::test]
+async fn lines_of_a_newer_version_are_never_deleted() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.execute("1a", HOUR).await;
+    world.hour(&mut archiver, 3 * DAY).await;
+    let contents = world.objects().read(Stream::History, day(0), &object_name(&world).await).await;
+    let text = contents.unwrap().lines.remove(0).replace("\"v\":1", "\"v\":9");
+    let line =
+        Line { stream: Stream::History, day: day(0), uid: "1a".into(), key: "k".into(), text };
+    let mut batches = archive::Batches::default();
+    assert!(batches.add(&line).is_none());
+    world.objects().put(batches.take_rest().unwrap().pack()).await.unwrap();
+    let repaired = repair::run(&world.jobs, &world.objects(), day(0)).await.unwrap().to_string();
+    assert!(repaired.contains("left as it is: "), "{repaired}");
+    assert!(repaired.contains("a newer version wrote it"), "{repaired}");
+    assert_eq!(world.names().await.len(), 2);
+}
+
+/// The history of a job as the API reads it, page by page; at most so many items each.
+async fn read_back(world: &World, job: &str, now: i64, items_max: u32) -> Vec<i64> {
+    let client = world.store.client();
+    let history = ArchivedHistory::new(Arc::new(DynamoStore::new(client, TABLE)), world.objects());
+    let (mut from, mut all, mut pages) = (None, Vec::new(), 0);
+    loop {
+        let request = PageRequest { from, items_max };
+        let page = history.list_archived(job, request, at(now)).await.unwrap();
+        assert!(page.items.len() <= items_max as usize);
+        let nominal = |entry: HistoryEntry| entry.attempt.occurrence.nominal_at().timestamp();
+        all.extend(page.items.into_iter().map(nominal));
+        from = page.next;
+        pages += 1;
+        assert!(pages < 1_000);
+        if from.is_none() {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_has_expired_reads_back_once_in_the_order_of_the_api_and_nothing_else() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    for hour in 0..72 {
+        world.execute("1a", hour * HOUR).await;
+    }
+    world.execute("1a1", 7 * HOUR).await;
+    world.execute("2b", 90 * DAY).await;
+    // A retry at the end of the first day's occurrence that ended long after it.
+    world.end("1a", 30 * 60, 59 * DAY).await;
+    world.hour(&mut archiver, 92 * DAY).await;
+    for items_max in [1, 5, 23, 24, 25, 500] {
+        let all = read_back(&world, "1a", 91 * DAY, items_max).await;
+        let expected: Vec<i64> = (0..72).rev().map(|hour| hour * HOUR).collect();
+        assert_eq!(all, expected, "the long retry is still in the store; {items_max} a page");
+    }
+    assert_eq!(read_back(&world, "1a", 119 * DAY, 10).await.len(), 73);
+    assert_eq!(read_back(&world, "1a1", 91 * DAY, 10).await, [7 * HOUR]);
+    assert!(read_back(&world, "2b", 91 * DAY, 10).await.is_empty());
+    assert_eq!(read_back(&world, "2b", 150 * DAY, 10).await, [90 * DAY]);
+    assert!(read_back(&world, "3c", 150 * DAY, 10).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_page_reads_a_bounded_number_of_days_and_the_next_one_goes_on() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    for n in 0..100 {
+        world.execute("2b", n * DAY).await;
+    }
+    world.execute("1a", HOUR).await;
+    world.hour(&mut archiver, 101 * DAY).await;
+    let history = ArchivedHistory::new(
+        Arc::new(DynamoStore::new(world.store.client(), TABLE)),
+        world.objects(),
+    );
+    let first = PageRequest { from: None, items_max: 500 };
+    let first = history.list_archived("1a", first, at(300 * DAY)).await.unwrap();
+    assert!(first.items.is_empty() && first.next.is_some());
+    assert_eq!(read_back(&world, "1a", 300 * DAY, 500).await, [HOUR]);
+    assert_eq!(read_back(&world, "2b", 300 * DAY, 500).await.len(), 100);
+}
+
+#[tokio::test]
+async fn a_damaged_object_is_an_error_that_says_how_to_repair_it() {
+    let world = World::new().await;
+    let mut archiver = world.archiver().await.unwrap();
+    world.execute("1a", HOUR).await;
+    world.hour(&mut archiver, 3 * DAY).await;
+    let bytes = fs::read(world.file(0)).unwrap();
+    fs::write(world.file(0), &bytes[..bytes.len() - 1]).unwrap();
+    let history = ArchivedHistory::new(
+        Arc::new(DynamoStore::new(world.store.client(), TABLE)),
+        world.objects(),
+    );
+    let request = PageRequest { from: None, items_max: 10 };
+    let error = history.list_archived("1a", request, at(100 * DAY)).await.unwrap_err();
+    assert!(error.to_string().contains("`minutehand archive repair` writes its day"), "{error}");
+}
+
+async fn object_name(world: &World) -> String {
+    world.objects().names(Stream::History, day(0)).await.unwrap().remove(0)
+}

@@ -1,0 +1,79 @@
+//! Errors of an archive: what failed, where, why, and what to do.
+
+use std::io;
+
+use crate::location::Location;
+
+/// Why something was not done in an archive.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The folder does not exist.
+    #[error(
+        "the archive folder {location} does not exist: mount it, or create it; it is not created by \
+         itself, since that would hide a file system that is not mounted"
+    )]
+    NoFolder {
+        /// The folder.
+        location: Location,
+    },
+    /// The archive was used before, and its mark is gone.
+    #[error(
+        "the archive {location} has no file minutehand.json, although it was used before: mount it, \
+         or restore the file. For a new archive in its place, remove the file archive.json from the \
+         data directory"
+    )]
+    NoMark {
+        /// The archive.
+        location: Location,
+    },
+    /// The mark is no mark.
+    #[error("the file minutehand.json of the archive {location} cannot be read: {why}")]
+    BadMark {
+        /// The archive.
+        location: Location,
+        /// The reason.
+        why: String,
+    },
+    /// Access is refused.
+    #[error(
+        "cannot {what} the archive {location}: access is denied; the server needs to read, write and \
+         list there"
+    )]
+    Denied {
+        /// The operation, with its object.
+        what: String,
+        /// The archive.
+        location: Location,
+        #[source]
+        /// The cause.
+        source: io::Error,
+    },
+    /// It failed for another reason, and may succeed later.
+    #[error("cannot {what} the archive {location}")]
+    Failed {
+        /// The operation, with its object.
+        what: String,
+        /// The archive.
+        location: Location,
+        #[source]
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+impl ArchiveError {
+    /// Whether it may succeed later, without a change of the settings.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        matches!(self, Self::Failed { .. })
+    }
+
+    pub(crate) fn of(source: io::Error, location: &Location, what: impl Into<String>) -> Self {
+        let (what, location) = (what.into(), location.clone());
+        if source.kind() == io::ErrorKind::PermissionDenied {
+            Self::Denied { what, location, source }
+        } else {
+            Self::Failed { what, location, source }
+        }
+    }
+}

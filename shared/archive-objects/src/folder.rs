@@ -1,0 +1,129 @@
+//! Objects as files in a folder.
+//!
+//! A file is written beside its place, synced and renamed, and then the folders are synced. The disk is
+//! slow, so every call runs on a thread for that.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
+
+/// A folder that exists.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self(root)
+    }
+
+    /// The content of a file; `None` if it does not exist.
+    pub(crate) async fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let path = self.0.join(name);
+        blocking(move || match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        })
+        .await
+    }
+
+    /// Writes a file, in the place of one with its name, if the file `only_beside` exists.
+    pub(crate) async fn put(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        only_beside: &str,
+    ) -> io::Result<()> {
+        let (root, path, beside) = (self.0.clone(), self.0.join(name), self.0.join(only_beside));
+        blocking(move || {
+            // Below a mount point that lost its file system, folders would be created.
+            fs::metadata(beside)?;
+            let parent = path.parent().unwrap_or(&root);
+            fs::create_dir_all(parent)?;
+            let draft = draft(&path, "new");
+            write(&draft, &bytes)?;
+            fs::rename(&draft, &path)?;
+            sync_up(parent, &root)
+        })
+        .await
+    }
+
+    /// Creates a file, unless one of its name exists. Says whether it did. `key` tells concurrent
+    /// creations from each other.
+    pub(crate) async fn create(&self, name: &str, bytes: Vec<u8>, key: &str) -> io::Result<bool> {
+        let (root, path) = (self.0.clone(), self.0.join(name));
+        let draft = draft(&path, key);
+        blocking(move || {
+            write(&draft, &bytes)?;
+            // A link is made only if nothing has the name, and then the file is complete.
+            let linked = fs::hard_link(&draft, &path);
+            fs::remove_file(&draft)?;
+            match linked {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                linked => linked.and_then(|()| sync_up(&root, &root)).map(|()| true),
+            }
+        })
+        .await
+    }
+
+    /// Removes a file, if it exists.
+    pub(crate) async fn delete(&self, name: &str) -> io::Result<()> {
+        let path = self.0.join(name);
+        blocking(move || match fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
+        .await
+    }
+
+    /// The names of what is in a folder, in order; none if it does not exist.
+    pub(crate) async fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let path = self.0.join(folder);
+        blocking(move || {
+            let entries = match fs::read_dir(path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+                entries => entries?,
+            };
+            let mut names = Vec::new();
+            for entry in entries {
+                // Other names are none of ours.
+                names.extend(entry?.file_name().into_string().ok());
+            }
+            names.retain(|name| !name.starts_with('.'));
+            names.sort_unstable();
+            Ok(names)
+        })
+        .await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    spawn_blocking(work).await.map_err(io::Error::other)?
+}
+
+/// The name of a file while it is written.
+fn draft(path: &Path, key: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{key}"))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Makes the entries of a folder durable, and those of the folders that it is in, up to the root.
+fn sync_up(folder: &Path, root: &Path) -> io::Result<()> {
+    for folder in folder.ancestors() {
+        #[cfg(unix)]
+        File::open(folder)?.sync_all()?;
+        if folder == root {
+            break;
+        }
+    }
+    Ok(())
+}

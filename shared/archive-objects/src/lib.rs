@@ -1,0 +1,25 @@
+//! The archive's objects, in a folder.
+//!
+//! [`Location`] says where, [`Objects`] stores and fetches. There are two kinds of writes: to create what
+//! must not exist, and to overwrite.
+//!
+//! An archive has a mark, the file `minutehand.json` with an id. It is created once, when the archive is
+//! first used, and never by a process that has used this archive before. So a folder whose file system is
+//! not mounted is noticed, and nothing is written to the disk below. A folder itself is never created
+//! for the same reason.
+//!
+//! | step | a crash after it leaves |
+//! |---|---|
+//! | create the mark | a mark without objects, which the next start takes as its own |
+//! | write an object | it, complete; during the step also a file whose name begins with a dot, which no reader looks at and the next write of the object replaces |
+//! | write the objects of a repaired day | lines twice, and the view has them once |
+//! | delete what was repaired | the same, for what is left |
+
+mod error;
+mod folder;
+mod location;
+mod objects;
+
+pub use error::ArchiveError;
+pub use location::Location;
+pub use objects::Objects;

@@ -1,0 +1,248 @@
+//! Stores and fetches objects.
+
+use archive::{Contents, Object, Stream, day_folder, day_of_folder, unpack};
+use chrono::NaiveDate;
+use serde_json::{Value, json};
+
+use crate::error::ArchiveError;
+use crate::folder::Folder;
+use crate::location::Location;
+
+/// The name of the mark.
+const MARK: &str = "minutehand.json";
+/// The version of the archive's layout.
+const FORMAT: u64 = 1;
+
+/// The objects of an archive.
+#[derive(Debug, Clone)]
+pub struct Objects {
+    store: Folder,
+    location: Location,
+}
+
+impl Objects {
+    /// Prepares the objects of an archive. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// If the folder does not exist.
+    pub fn open(location: &Location) -> Result<Self, ArchiveError> {
+        let Location::Folder(path) = location;
+        if !path.is_dir() {
+            return Err(ArchiveError::NoFolder { location: location.clone() });
+        }
+        Ok(Self { store: Folder::new(path.clone()), location: location.clone() })
+    }
+
+    /// Where they are.
+    #[must_use]
+    pub const fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The id of the archive, from its mark; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not answer, or the mark cannot be read.
+    pub async fn mark(&self) -> Result<Option<String>, ArchiveError> {
+        let bytes = self.store.get(MARK).await;
+        let Some(bytes) = bytes.map_err(|error| self.failed(error, "read minutehand.json of"))?
+        else {
+            return Ok(None);
+        };
+        let bad = |why: &str| ArchiveError::BadMark {
+            location: self.location.clone(),
+            why: why.to_owned(),
+        };
+        let mark: Value =
+            serde_json::from_slice(&bytes).map_err(|error| bad(&error.to_string()))?;
+        if mark.get("format").and_then(Value::as_u64) != Some(FORMAT) {
+            return Err(bad("a newer version wrote it, or it is no mark"));
+        }
+        let id = mark.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        id.map(|id| Some(id.to_owned())).ok_or_else(|| bad("it has no id"))
+    }
+
+    /// Gives a new archive its mark, with an id, unless it has one. Returns the id that it has in the
+    /// end.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not accept it.
+    pub async fn create_mark(&self, id: &str) -> Result<String, ArchiveError> {
+        let mark = json!({"format": FORMAT, "id": id}).to_string();
+        let created = self.store.create(MARK, mark.into_bytes(), id).await;
+        if created.map_err(|error| self.failed(error, "write minutehand.json to"))? {
+            return Ok(id.to_owned());
+        }
+        let mark = self.mark().await?;
+        mark.ok_or_else(|| ArchiveError::NoMark { location: self.location.clone() })
+    }
+
+    /// Stores an object, in the place of one with its name.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not accept it, or has lost its mark.
+    pub async fn put(&self, object: Object) -> Result<(), ArchiveError> {
+        let Object { name, bytes, .. } = object;
+        let put = self.store.put(&name, bytes, MARK).await;
+        put.map_err(|error| self.failed(error, format!("write {name} to")))
+    }
+
+    /// The days of which there are objects, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not answer.
+    pub async fn days(&self, stream: Stream) -> Result<Vec<NaiveDate>, ArchiveError> {
+        let folders = self.store.names(stream.folder()).await;
+        let folders = folders.map_err(|error| self.failed(error, "list"))?;
+        Ok(folders.iter().filter_map(|folder| day_of_folder(folder)).collect())
+    }
+
+    /// The names of the objects of a day, without their folder, in order.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not answer.
+    pub async fn names(&self, stream: Stream, day: NaiveDate) -> Result<Vec<String>, ArchiveError> {
+        let names = self.store.names(&day_folder(stream, day)).await;
+        names.map_err(|error| self.failed(error, "list"))
+    }
+
+    /// The lines of an object; none if it is gone.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not answer.
+    pub async fn read(
+        &self,
+        stream: Stream,
+        day: NaiveDate,
+        name: &str,
+    ) -> Result<Contents, ArchiveError> {
+        let path = object_path(stream, day, name);
+        let found = self.store.get(&path).await;
+        let found = found.map_err(|error| self.failed(error, format!("read {path} of")))?;
+        // If it is gone, it was repaired meanwhile, and its lines are in another object.
+        let gone = Contents { lines: Vec::new(), damage: None };
+        Ok(found.map_or(gone, |bytes| unpack(&path, &bytes)))
+    }
+
+    /// Deletes an object whose lines are in another one.
+    ///
+    /// # Errors
+    ///
+    /// If the archive does not answer.
+    pub async fn delete(
+        &self,
+        stream: Stream,
+        day: NaiveDate,
+        name: &str,
+    ) -> Result<(), ArchiveError> {
+        let path = object_path(stream, day, name);
+        let deleted = self.store.delete(&path).await;
+        deleted.map_err(|error| self.failed(error, format!("delete {path} from")))
+    }
+
+    fn failed(&self, error: std::io::Error, what: impl Into<String>) -> ArchiveError {
+        ArchiveError::of(error, &self.location, what)
+    }
+}
+
+fn object_path(stream: Stream, day: NaiveDate, name: &str) -> String {
+    format!("{}/{name}", day_folder(stream, day))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn opened(folder: &TempDir) -> Objects {
+        Objects::open(&Location::Folder(folder.path().to_owned())).unwrap()
+    }
+
+    fn day(day: u32) -> NaiveDate {
+        NaiveDate::from_ymd_opt(2026, 11, day).unwrap()
+    }
+
+    fn object(name: &str, bytes: &[u8]) -> Object {
+        Object { name: name.to_owned(), bytes: bytes.to_vec(), lines: 1 }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn of_many_that_mark_a_new_archive_one_wins_and_all_know_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let writers: Vec<_> = (0..32)
+            .map(|n| {
+                let objects = opened(&folder);
+                tokio::spawn(async move { objects.create_mark(&format!("id-{n}")).await.unwrap() })
+            })
+            .collect();
+        let mut ids = Vec::new();
+        for writer in writers {
+            ids.push(writer.await.unwrap());
+        }
+        ids.dedup();
+        assert_eq!(ids.len(), 1, "{ids:?}");
+        assert_eq!(opened(&folder).mark().await.unwrap().as_ref(), ids.first());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
+    }
+
+    #[tokio::test]
+    async fn objects_are_listed_by_day_overwritten_and_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = opened(&folder);
+        objects.create_mark("a").await.unwrap();
+        assert_eq!(objects.days(Stream::History).await.unwrap(), []);
+        for (n, name) in [(22, "b"), (21, "b"), (21, "a"), (21, "b")] {
+            let name = object_path(Stream::History, day(n), name);
+            objects.put(object(&name, b"x")).await.unwrap();
+        }
+        fs::write(folder.path().join("history/v1/date=2026-11-21/.c.new"), "half").unwrap();
+        assert_eq!(objects.days(Stream::History).await.unwrap(), [day(21), day(22)]);
+        assert_eq!(objects.days(Stream::Audit).await.unwrap(), []);
+        let names = objects.names(Stream::History, day(21)).await.unwrap();
+        assert_eq!(names, ["a", "b"]);
+        objects.delete(Stream::History, day(21), "a").await.unwrap();
+        objects.delete(Stream::History, day(21), "a").await.unwrap();
+        assert_eq!(objects.names(Stream::History, day(21)).await.unwrap(), ["b"]);
+        let gone = objects.read(Stream::History, day(21), "a").await.unwrap();
+        assert_eq!(gone, Contents { lines: Vec::new(), damage: None });
+        let damaged = objects.read(Stream::History, day(21), "b").await.unwrap();
+        assert!(damaged.damage.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_missing_folder_is_not_created_and_a_lost_mark_stops_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("mnt/nas");
+        let error = Objects::open(&Location::Folder(missing.clone())).unwrap_err();
+        assert!(error.to_string().contains("does not exist: mount it"), "{error}");
+        assert!(!missing.exists());
+
+        // As when its file system is not mounted any more.
+        let objects = opened(&folder);
+        objects.create_mark("a").await.unwrap();
+        fs::remove_file(folder.path().join(MARK)).unwrap();
+        objects.put(object("history/v1/date=2026-11-21/a", b"x")).await.unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was written");
+    }
+
+    #[tokio::test]
+    async fn a_mark_that_is_none_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        for text in ["", "{}", r#"{"format":2,"id":"a"}"#, r#"{"format":1,"id":""}"#] {
+            fs::write(folder.path().join(MARK), text).unwrap();
+            let error = opened(&folder).mark().await.unwrap_err();
+            assert!(matches!(error, ArchiveError::BadMark { .. }), "{error}");
+            assert!(!error.is_passing());
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The archive: history and journals as files, for as long as their owner keeps them.
+//!
+//! The crate is pure: it turns what ended into objects and objects into executions, and others store
+//! and fetch them.
+//!
+//! An object holds lines of JSON, one for each finished attempt or each entry of a journal, in gzip. It
+//! belongs to one day, which its name says: `history/v1/date=2026-11-21/{first}-{last}-{hash}.jsonl.gz`.
+//! Journals are below `audit/v1/`. The day of an attempt is that of its occurrence, so that a list by
+//! occurrences reads one day after another.
+//!
+//! An object is never changed. Its name follows from its lines, so the same lines written again make the
+//! same object. Other lines make another object, which may hold some lines a second time. So a line is
+//! in the files at least once, and [`JobHistory`] has each execution exactly once.
+//!
+//! No line contains a secret: attempts and journal entries have none.
+
+mod batches;
+mod line;
+mod name;
+mod object;
+mod view;
+
+pub use batches::{Batches, Chunk, Object};
+pub use line::{ArchivedChange, Execution, Line, Stream};
+pub use name::{date_folder, day_folder, day_of_folder, may_contain};
+pub use object::{Contents, Unreadable, unpack};
+pub use view::{JobHistory, Position};

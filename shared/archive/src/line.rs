@@ -1,0 +1,355 @@
+//! Lines: finished attempts and journal entries as JSON.
+//!
+//! The names are read by queries of users, so they never change; a line may get more of them. What
+//! changes its meaning gets a new [`VERSION`].
+
+use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use domain::attempt::{Attempt, Outcome, Record, Role};
+use domain::attempt_key::{attempt_key, read_attempt};
+use domain::journal::JournalEntry;
+use serde_json::{Map, Value, json};
+
+/// The version of the lines that this build writes, and the newest that it reads.
+const VERSION: u64 = 1;
+
+/// What an object holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// Finished attempts.
+    History,
+    /// Entries of journals.
+    Audit,
+}
+
+impl Stream {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::History, Self::Audit];
+
+    /// The folder of its objects.
+    #[must_use]
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::History => "history/v1",
+            Self::Audit => "audit/v1",
+        }
+    }
+}
+
+/// A finished attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Execution {
+    /// The internal id of its job.
+    pub job_uid: String,
+    /// What was attempted.
+    pub attempt: Attempt,
+    /// How it ended. What follows it is not archived: it was done long ago.
+    pub record: Record,
+}
+
+/// A change that a user made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchivedChange {
+    /// The internal id of the collection.
+    pub collection_uid: String,
+    /// The change.
+    pub entry: JournalEntry,
+}
+
+/// One line of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Where it belongs.
+    pub stream: Stream,
+    /// The day of its object.
+    pub day: NaiveDate,
+    /// The job or the collection.
+    pub uid: String,
+    /// Tells it from the other lines of the job or the collection, and sorts as they do.
+    pub key: String,
+    /// The line itself, without its end.
+    pub text: String,
+}
+
+impl From<&Execution> for Line {
+    fn from(execution: &Execution) -> Self {
+        let Execution { job_uid, attempt, record } = execution;
+        let nominal_at = attempt.occurrence.nominal_at();
+        let key = attempt_key(attempt);
+        let late = record.started_at - attempt.due_at;
+        let line = json!({
+            "v": VERSION,
+            "job_uid": job_uid,
+            "attempt": key,
+            "nominal": written(nominal_at),
+            "due": written(attempt.due_at),
+            "generation": attempt.generation,
+            "role": role_name(attempt.role),
+            "try": attempt.number,
+            "run": run_id(attempt),
+            "started": written(record.started_at),
+            "ended": written(record.ended_at),
+            "outcome": outcome_name(record.outcome),
+            "repeat": record.repeat_count,
+            "late_ms": late.num_milliseconds(),
+            "message": record.message,
+        });
+        Self {
+            stream: Stream::History,
+            day: nominal_at.date_naive(),
+            uid: job_uid.clone(),
+            key,
+            text: line.to_string(),
+        }
+    }
+}
+
+impl From<&ArchivedChange> for Line {
+    fn from(change: &ArchivedChange) -> Self {
+        let ArchivedChange { collection_uid, entry } = change;
+        let JournalEntry { at, who, request_id, operation, job, difference } = entry;
+        let patches = difference.patches.as_ref();
+        let line = json!({
+            "v": VERSION,
+            "collection_uid": collection_uid,
+            "at": written(*at),
+            "who": who,
+            "request_id": request_id,
+            "operation": operation.name(),
+            "job": job.as_ref().map(domain::name::Name::as_str),
+            "changed": difference.names,
+            // As text: their properties differ from line to line, and a query has one type for each.
+            "patch": patches.map(|patches| patches.there.to_string()),
+            "patch_back": patches.map(|patches| patches.back.to_string()),
+        });
+        Self {
+            stream: Stream::Audit,
+            day: at.date_naive(),
+            uid: collection_uid.clone(),
+            key: audit_key(&written(*at), job.as_ref().map(domain::name::Name::as_str), request_id),
+            text: line.to_string(),
+        }
+    }
+}
+
+impl Line {
+    /// Reads a line.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn read(stream: Stream, text: &str) -> Result<Self, String> {
+        let fields = fields(text)?;
+        let (uid, at, key) = match stream {
+            Stream::History => {
+                let execution = read_execution(&fields)?;
+                let Execution { job_uid, attempt, .. } = execution;
+                (job_uid, attempt.occurrence.nominal_at(), attempt_key(&attempt))
+            }
+            Stream::Audit => {
+                let at = instant(&fields, "at")?;
+                let job = fields.get("job").and_then(Value::as_str);
+                let key = audit_key(&written(at), job, self::text(&fields, "request_id")?);
+                (self::text(&fields, "collection_uid")?.to_owned(), at, key)
+            }
+        };
+        Ok(Self { stream, day: at.date_naive(), uid, key, text: text.to_owned() })
+    }
+}
+
+impl Execution {
+    /// Reads a line of history.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Self, String> {
+        read_execution(&fields(text)?)
+    }
+}
+
+fn read_execution(fields: &Map<String, Value>) -> Result<Execution, String> {
+    let key = text(fields, "attempt")?;
+    let attempt = read_attempt(key, Some(instant(fields, "due")?))
+        .ok_or_else(|| format!("'attempt' is {key}"))?;
+    let outcome = text(fields, "outcome")?;
+    Ok(Execution {
+        job_uid: text(fields, "job_uid")?.to_owned(),
+        attempt,
+        record: Record {
+            started_at: instant(fields, "started")?,
+            ended_at: instant(fields, "ended")?,
+            outcome: read_outcome(outcome).ok_or_else(|| format!("'outcome' is {outcome}"))?,
+            message: text(fields, "message")?.to_owned(),
+            repeat_count: fields
+                .get("repeat")
+                .and_then(Value::as_u64)
+                .ok_or("'repeat' is no number")?,
+            then: None,
+        },
+    })
+}
+
+fn fields(text: &str) -> Result<Map<String, Value>, String> {
+    let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let Value::Object(fields) = value else {
+        return Err("it is no JSON object".to_owned());
+    };
+    match fields.get("v").and_then(Value::as_u64) {
+        Some(1..=VERSION) => Ok(fields),
+        Some(newer) => Err(format!("a newer version wrote it: its format is {newer}")),
+        None => Err("'v' is missing".to_owned()),
+    }
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
+    fields.get(name).and_then(Value::as_str).ok_or_else(|| format!("'{name}' is no text"))
+}
+
+fn instant(fields: &Map<String, Value>, name: &str) -> Result<DateTime<Utc>, String> {
+    let text = text(fields, name)?;
+    let instant = DateTime::parse_from_rfc3339(text);
+    instant.map(|instant| instant.to_utc()).map_err(|_| format!("'{name}' is {text}"))
+}
+
+/// An instant in full precision, in a form that sorts and that every query engine reads.
+fn written(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Nanos, true)
+}
+
+fn audit_key(at: &str, job: Option<&str>, request_id: &str) -> String {
+    format!("{at} {} {request_id}", job.unwrap_or_default().to_ascii_lowercase())
+}
+
+fn run_id(attempt: &Attempt) -> Option<&str> {
+    match &attempt.occurrence {
+        domain::attempt::Occurrence::Scheduled { .. } => None,
+        domain::attempt::Occurrence::Run { run_id, .. } => Some(run_id),
+    }
+}
+
+const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Main => "main",
+        Role::Error => "error",
+        Role::Notice => "notice",
+    }
+}
+
+const fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Succeeded => "succeeded",
+        Outcome::Failed => "failed",
+    }
+}
+
+fn read_outcome(name: &str) -> Option<Outcome> {
+    [Outcome::Succeeded, Outcome::Failed].into_iter().find(|it| outcome_name(*it) == name)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use chrono::TimeDelta;
+    use domain::attempt::Occurrence;
+    use domain::journal::{DocumentChange, Operation, Patches};
+    use domain::name::Name;
+
+    use super::*;
+
+    pub(crate) fn at(second: i64) -> DateTime<Utc> {
+        DateTime::from_timestamp(second, 0).unwrap()
+    }
+
+    pub(crate) fn execution(job_uid: &str, second: i64) -> Execution {
+        let nominal_at = at(second);
+        Execution {
+            job_uid: job_uid.to_owned(),
+            attempt: Attempt::first(3, Occurrence::Scheduled { nominal_at }),
+            record: Record {
+                started_at: nominal_at + TimeDelta::nanoseconds(12_345_600),
+                ended_at: nominal_at + TimeDelta::seconds(1),
+                outcome: Outcome::Succeeded,
+                message: format!("Http Action - \"OK\"\r\nä {second}"),
+                repeat_count: 7,
+                then: None,
+            },
+        }
+    }
+
+    fn change() -> ArchivedChange {
+        ArchivedChange {
+            collection_uid: "c1".to_owned(),
+            entry: JournalEntry {
+                at: at(86_400),
+                who: "token 1a2b".to_owned(),
+                request_id: "r".to_owned(),
+                operation: Operation::Changed,
+                job: Some(Name::new("Report").unwrap()),
+                difference: DocumentChange {
+                    names: vec!["action.uri".to_owned()],
+                    patches: Some(Patches { there: json!({"a": 1}), back: json!({"a": null}) }),
+                },
+            },
+        }
+    }
+
+    /// Queries of users and stored files depend on these texts.
+    #[test]
+    fn lines_never_change() {
+        let error = Execution {
+            attempt: Attempt {
+                role: Role::Error,
+                number: 2,
+                due_at: at(90),
+                ..Attempt::first(1, Occurrence::Run { asked_at: at(60), run_id: "5f".to_owned() })
+            },
+            record: Record { outcome: Outcome::Failed, ..execution("j", 60).record },
+            job_uid: "j".to_owned(),
+        };
+        assert_eq!(
+            Line::from(&error).text,
+            "{\"v\":1,\"job_uid\":\"j\",\"attempt\":\"8000000023c34600.a1.r5f.ea2\",\
+             \"nominal\":\"1970-01-01T00:01:00.000000000Z\",\
+             \"due\":\"1970-01-01T00:01:30.000000000Z\",\"generation\":1,\"role\":\"error\",\
+             \"try\":2,\"run\":\"5f\",\"started\":\"1970-01-01T00:01:00.012345600Z\",\
+             \"ended\":\"1970-01-01T00:01:01.000000000Z\",\"outcome\":\"failed\",\"repeat\":7,\
+             \"late_ms\":-29987,\"message\":\"Http Action - \\\"OK\\\"\\r\\nä 60\"}"
+        );
+        assert_eq!(
+            Line::from(&change()).text,
+            "{\"v\":1,\"collection_uid\":\"c1\",\"at\":\"1970-01-02T00:00:00.000000000Z\",\
+             \"who\":\"token 1a2b\",\"request_id\":\"r\",\"operation\":\"changed\",\
+             \"job\":\"Report\",\"changed\":[\"action.uri\"],\"patch\":\"{\\\"a\\\":1}\",\
+             \"patch_back\":\"{\\\"a\\\":null}\"}"
+        );
+    }
+
+    #[test]
+    fn lines_read_back() {
+        let execution = execution("j", 86_399);
+        let line = Line::from(&execution);
+        assert_eq!(Execution::read(&line.text), Ok(execution));
+        assert_eq!(Line::read(Stream::History, &line.text), Ok(line.clone()));
+        assert_eq!(line.day.to_string(), "1970-01-01");
+        let line = Line::from(&change());
+        assert_eq!(Line::read(Stream::Audit, &line.text), Ok(line.clone()));
+        assert_eq!(line.day.to_string(), "1970-01-02");
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused_with_the_reason() {
+        let line = Line::from(&execution("j", 0)).text;
+        for (text, why) in [
+            (line[..40].to_owned(), "EOF"),
+            ("[]".to_owned(), "no JSON object"),
+            ("{}".to_owned(), "'v' is missing"),
+            (line.replace("\"v\":1", "\"v\":2"), "a newer version wrote it"),
+            (line.replace("\"attempt\":\"8", "\"attempt\":\"x"), "'attempt' is x"),
+            (line.replace("succeeded", "well"), "'outcome' is well"),
+            (line.replace("\"ended\":\"19", "\"ended\":\"x"), "'ended' is x"),
+            (line.replace("\"repeat\":7", "\"repeat\":-7"), "'repeat' is no number"),
+        ] {
+            let problem = Line::read(Stream::History, &text).unwrap_err();
+            assert!(problem.contains(why), "{problem}");
+        }
+    }
+}
