@@ -155,9 +155,12 @@ class Stack:
 
     def __init__(self, emulator, project):
         self.emulator, self.project = emulator, project
+        self.deployments = 0
 
     def deploy(self, **parameters):
-        """Deploys or updates the stack, and reads its outputs."""
+        """Deploys or updates the stack as another release, and reads its outputs."""
+        self.deployments += 1
+        parameters = {"Release": f"r{self.deployments}", **parameters}
         self.emulator.run(
             *["sam", "deploy", "--template-file", self.project / "build" / "template.yaml"],
             *["--stack-name", self.NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"],
