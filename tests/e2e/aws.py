@@ -101,12 +101,12 @@ class Emulator:
         _signal_group(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def client(self, service):
+    def client(self, service, region=REGION):
         """An SDK client with all permissions."""
         return boto3.client(
             service,
             endpoint_url=self.url,
-            region_name=REGION,
+            region_name=region,
             aws_access_key_id="test",
             aws_secret_access_key="test",
             config=Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60),

@@ -6,7 +6,6 @@ messages are in the queue of the region that is gone.
 """
 
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -46,44 +45,28 @@ def chapters():
     return {heading: "\n".join(lines) for heading, lines in found.items()}
 
 
-def in_region(emulator, service, region):
-    client = emulator.client(service)
-    return type(emulator).client(emulator, service) if region == REGION else _client(emulator, service, region, client)
-
-
-def _client(emulator, service, region, like):
-    import boto3
-
-    return boto3.client(
-        service,
-        endpoint_url=emulator.url,
-        region_name=region,
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=like.meta.config,
-    )
-
-
 class Operator:
     """A person with the page, a shell, and an account."""
 
-    def __init__(self, emulator, folder, target, token):
-        self.emulator, self.folder, self.target = emulator, folder, target
+    def __init__(self, emulator, project, target, token):
+        self.emulator, self.target = emulator, target
         self.chapters, self.tried = chapters(), set()
         self.said = ""
-        commands = folder / "commands"
+        commands = emulator.folder / "commands"
         commands.mkdir(exist_ok=True)
-        aws = install.python("awscli", HERE / "awscli.txt").parent
+        aws = install.python("awscli", HERE / "awscli.txt").parent / "aws"
         self.write(commands / "make", f'exec {sys.executable} {shlex.quote(str(HERE / "make.py"))} "$@"')
+        # For SQS, version 1 of the command line does not read the variable.
+        self.write(commands / "aws", f'exec {shlex.quote(str(aws))} --endpoint-url "$AWS_ENDPOINT_URL" "$@"')
         environment = {**emulator.environment, "AWS_DEFAULT_REGION": REGION}
         # The command line and sam take the region from the other variable.
         del environment["AWS_REGION"]
         self.environment = {
             **environment,
-            "PATH": os.pathsep.join([str(commands), str(aws), environment["PATH"]]),
+            "PATH": os.pathsep.join([str(commands), environment["PATH"]]),
             "MINUTEHAND_TOKEN": token,
             "TOKEN_HASHES": hashlib.sha256(token.encode()).hexdigest(),
-            "MADE_PROJECT": str(folder),
+            "MADE_PROJECT": str(project),
             "MADE_OPTIONS": f"--succeeds {target.url}/now --fails {target.url}/fail",
             "PYTHONPATH": str(HERE / "names"),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -146,7 +129,7 @@ class Operator:
         return found - NOT_EMULATED
 
     def resource(self, logical, region=REGION):
-        client = in_region(self.emulator, "cloudformation", region)
+        client = self.emulator.client("cloudformation", region)
         described = client.describe_stack_resource(StackName=Stack.NAME, LogicalResourceId=logical)
         return described["StackResourceDetail"]["PhysicalResourceId"]
 
@@ -155,8 +138,8 @@ class Operator:
         return Api(url, self.environment["MINUTEHAND_TOKEN"])
 
     def has_active(self, region=REGION):
-        rule = in_region(self.emulator, "events", region).describe_rule(Name=self.resource("Tick", region))
-        mapping = in_region(self.emulator, "lambda", region).get_event_source_mapping(
+        rule = self.emulator.client("events", region).describe_rule(Name=self.resource("Tick", region))
+        mapping = self.emulator.client("lambda", region).get_event_source_mapping(
             UUID=self.resource("Deliveries", region)
         )
         states = (rule["State"], mapping["State"])
@@ -168,11 +151,11 @@ class Operator:
         return int(described["FunctionVersion"])
 
 
-def checks(folder):
-    """Runs the chapters, and yields one line per result."""
-    token = secrets.token_hex(16)
+def checks(project):
+    """Runs the chapters with what is built in a folder, and yields one line per result."""
+    folder, token = project / "runbooks", secrets.token_hex(16)
     with Emulator(folder, TOOLS, is_strict=False) as emulator, Target() as target:
-        operator = Operator(emulator, folder, target, token)
+        operator = Operator(emulator, project, target, token)
         private = " ".join(f"{name}={value}" for name, value in PRIVATE.items())
         hashes = operator.environment["TOKEN_HASHES"]
         operator.shell(f'make deploy PARAMETERS="Architecture=x86_64 TokenHashes={hashes} {private}"', "deploy")
@@ -269,12 +252,12 @@ def moved(operator, private):
     equal(len(target.calls("/daily")), 0, "calls of the first region")
     operator.does("Fail over", [("make doctor STACK=$STACK", "")], variables)
     equal((operator.has_active(REGION), operator.has_active(STANDBY)), (False, True), "which stack fires")
-    print_said = next(line for line in operator.said.splitlines() if "put back" in line and "," in line)
+    rewound = next(line for line in operator.said.splitlines() if "put back" in line and "," in line)
     eventually(lambda: len(target.calls("/daily")), 1, "calls of the job whose message was lost")
     eventually(lambda: len(target.calls("/fail-moved")), 2, "calls of the job whose retry was lost")
     eventually(lambda: len(target.calls("/error-moved")), 1, "calls of its error action")
     equal(len(target.calls("/ran")), 1, "calls of a job that had run before")
-    yield f"it takes over: an occurrence and a retry in the lost queue are made, and nothing twice ({print_said})"
+    yield f"it takes over: an occurrence and a retry in the lost queue are made, and nothing twice ({rewound})"
 
     operator.does("Go back", before=variables)
     equal((operator.has_active(REGION), operator.has_active(STANDBY)), (True, False), "which stack fires")
@@ -288,22 +271,18 @@ def moved(operator, private):
 def silence(operator, region):
     """Stops what fires in a region at once, as its end does."""
     emulator = operator.emulator
-    in_region(emulator, "lambda", region).update_event_source_mapping(
+    emulator.client("lambda", region).update_event_source_mapping(
         UUID=operator.resource("Deliveries", region), Enabled=False
     )
-    in_region(emulator, "events", region).disable_rule(Name=operator.resource("Tick", region))
+    emulator.client("events", region).disable_rule(Name=operator.resource("Tick", region))
 
 
 def removed(operator):
-    client = in_region(operator.emulator, "dynamodb", STANDBY)
-    table = operator.resource("Table", STANDBY)
-    operator.emulator.client("dynamodb").update_table(
-        TableName=operator.resource("Table"), ReplicaUpdates=[{"Delete": {"RegionName": STANDBY}}]
-    )
+    table = operator.resource("Table")
+    dynamodb = operator.emulator.client("dynamodb")
+    dynamodb.update_table(TableName=table, ReplicaUpdates=[{"Delete": {"RegionName": STANDBY}}])
     operator.tried.add("Move to another region")
     keys = "KEY=$(aws cloudformation describe-stacks --stack-name \"$STACK\" --query 'Stacks[0].Outputs[?OutputKey==`KeyArn`].OutputValue' --output text)"
     operator.does("Remove", before=keys)
-    tables = operator.emulator.client("dynamodb").list_tables()["TableNames"]
-    equal([it for it in tables if it == table], [], "the table after its removal")
-    assert client is not None
+    assert table not in dynamodb.list_tables()["TableNames"], "the table is there after its removal"
     yield "a stack is removed, and then its table and its key"
