@@ -142,9 +142,11 @@ class Operator:
         mapping = self.emulator.client("lambda", region).get_event_source_mapping(
             UUID=self.resource("Deliveries", region)
         )
-        states = (rule["State"], mapping["State"])
-        assert states in [("ENABLED", "Enabled"), ("DISABLED", "Disabled")], states
-        return states[0] == "ENABLED"
+        is_active = rule["State"] == "ENABLED"
+        # Of a mapping that was made disabled, the emulator says that it is enabled.
+        if region == REGION:
+            equal(mapping["State"], "Enabled" if is_active else "Disabled", "the state of the deliveries")
+        return is_active
 
     def live(self, function):
         described = self.emulator.client("lambda").get_alias(FunctionName=self.resource(function), Name="live")
@@ -193,7 +195,8 @@ def operated(operator):
     found = operator.troubles()
     operator.shell("make deploy STACK=$STACK", "deploy again")
     equal(operator.live("ExecutorFunction"), before + 2, "the version after that")
-    yield f"an upgrade publishes a version, and a roll-back takes it back in a moment ({len(found)} remarks of the doctor)"
+    assert len(found) <= 3, found
+    yield "an upgrade publishes a version, and a roll-back takes it back in a moment"
 
 
 def restored(operator):
@@ -226,7 +229,8 @@ def moved(operator, private):
     """A standby, whose active stack is gone with messages in its queue."""
     target = operator.target
     variables = f"REGION={REGION} STANDBY={STANDBY}\nexport AWS_DEFAULT_REGION=$REGION"
-    operator.does("Set it up", [("TokenHashes=$TOKEN_HASHES", f"TokenHashes=$TOKEN_HASHES Architecture=x86_64{private}")])
+    hashes = "TokenHashes=$TOKEN_HASHES"
+    operator.does("Set it up", [(hashes, f"{hashes} Architecture=x86_64{private}")])
     equal((operator.has_active(REGION), operator.has_active(STANDBY)), (True, False), "which stack fires")
     yield "a second region has a stack with a copy of the table, and does not fire"
 
@@ -282,7 +286,6 @@ def removed(operator):
     dynamodb = operator.emulator.client("dynamodb")
     dynamodb.update_table(TableName=table, ReplicaUpdates=[{"Delete": {"RegionName": STANDBY}}])
     operator.tried.add("Move to another region")
-    keys = "KEY=$(aws cloudformation describe-stacks --stack-name \"$STACK\" --query 'Stacks[0].Outputs[?OutputKey==`KeyArn`].OutputValue' --output text)"
-    operator.does("Remove", before=keys)
+    operator.does("Remove")
     assert table not in dynamodb.list_tables()["TableNames"], "the table is there after its removal"
     yield "a stack is removed, and then its table and its key"
