@@ -301,7 +301,8 @@ fn every_parameter_is_in_a_group_and_has_a_row_with_what_it_means() {
         .filter_map(|line| line.strip_prefix("| `")?.split(" |").next())
         .flat_map(|cell| cell.split('`').step_by(2))
         .collect();
-    let groups = template.metadata()["AWS::CloudFormation::Interface"]["ParameterGroups"].as_array();
+    let groups =
+        template.metadata()["AWS::CloudFormation::Interface"]["ParameterGroups"].as_array();
     let groups: Vec<&str> = groups
         .unwrap()
         .iter()
