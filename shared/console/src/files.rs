@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.9307517b9a7f.css",
-        bytes: include_bytes!("../dist/app.9307517b9a7f.css.gz"),
+        name: "app.80186fdf0a9a.css",
+        bytes: include_bytes!("../dist/app.80186fdf0a9a.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
-        etag: "\"9307517b9a7ff7492a5aacdffc40f73b\"",
+        etag: "\"80186fdf0a9a4db539850c86eadcf0a4\"",
         is_hashed: true,
     },
     File {
-        name: "app.de8def3e7152.js",
-        bytes: include_bytes!("../dist/app.de8def3e7152.js.gz"),
+        name: "app.ccee817ad2c5.js",
+        bytes: include_bytes!("../dist/app.ccee817ad2c5.js.gz"),
         is_gzip: true,
         content_type: "text/javascript; charset=utf-8",
-        etag: "\"de8def3e71529afe215e7e6e2030f05d\"",
+        etag: "\"ccee817ad2c5a294972791347d8ea8be\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"e7e4ecd0369a4693ab9e6149bdbb9c3d\"",
+        etag: "\"a90cce41ff64114bd7256fabdc3ffa47\"",
         is_hashed: false,
     },
     File {

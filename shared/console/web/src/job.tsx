@@ -9,7 +9,7 @@ import { asError } from './load';
 import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } from './outcome';
 import { go, inPlace, may, place, say, tick, zoneChoice } from './state';
 import { isoSpan, span } from './spans';
-import { civil, grouped, now, parts, shownZone, until, withOffset } from './time';
+import { civil, grouped, now, oclock, parts, shownZone, until, withOffset } from './time';
 import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 import { target } from './actions';
@@ -401,7 +401,7 @@ function Next({ data, zone }: { data: Awaited<ReturnType<typeof api.coming>>; zo
           return (
             <tr key={one.at}>
               <td>{it.day}</td>
-              <td><b>{it.time}{it.seconds === '00' ? '' : `:${it.seconds}`}</b></td>
+              <td><b>{oclock(it.time, it.seconds)}</b></td>
               <td class="faint">{it.offset}</td>
               <td class="num muted">{one.note ? <span class="note">▲ {one.note.text}</span> : until(at).replace('in ', '')}</td>
             </tr>
