@@ -302,4 +302,20 @@ describe('an import', () => {
     assert.equal(await uri('backup-2'), await uri('backup'));
     await press(page, page.getByRole('button', { name: 'Copy the report' }), 'Enter');
   });
+
+  using('asks for the secrets that an export does not have', place('import'), async (page) => {
+    const properties = { startTime: '2027-06-01T00:00:00Z', action: { type: 'Https', request: { method: 'POST', uri: 'https://example.com/', authentication: { type: 'Basic', username: 'web' } } }, recurrence: { frequency: 'day' } };
+    await page.getByLabel('Format').selectOption('azure');
+    await write(page, page.getByLabel('Text: paste it, or drop a file'), JSON.stringify({ value: [{ name: 'x/secret', properties }] }));
+    await press(page, page.getByRole('button', { name: 'Read it' }), 'Enter');
+    await page.getByRole('button', { name: 'Import 0 of 1' }).waitFor();
+    const into = await page.getByLabel('Into').inputValue();
+    await clean(page);
+    await write(page, page.getByLabel(/^Secret of .*: password$/), 'pass-4711');
+    await put(page);
+    await page.getByText('1 imported').waitFor();
+    const { authentication } = (await world.server.job(into, 'secret')).properties.action.request;
+    assert.deepEqual(authentication, { type: 'Basic', username: 'web' });
+    assert.ok(!(await page.content()).includes('pass-4711'));
+  });
 });

@@ -227,3 +227,8 @@ test('jobs that fail alike share a line where the newest of them stands, if they
   assert.deepEqual(lines.map((line) => line.jobs?.length ?? line.last.job), ['y', 4, 'z']);
   assert.deepEqual([lines[1].host, lines[1].said], ['one', 'Bad Gateway']);
 });
+
+test('secrets stand where a converted document refers to them, and nowhere else', () => {
+  const document = { action: { request: { headers: { a: { $env: 'ONE' }, b: 'c' } }, list: [{ $env: 'TWO' }, null, 1] } };
+  assert.deepEqual(documents.withSecrets(document, { ONE: 'x', TWO: 'y' }), { action: { request: { headers: { a: 'x', b: 'c' } }, list: ['y', null, 1] } });
+});

@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
+        name: "app.0950ae14d528.js",
+        bytes: include_bytes!("../dist/app.0950ae14d528.js.gz"),
+        is_gzip: true,
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"0950ae14d528eb1d43767ff694255e5d\"",
+        is_hashed: true,
+    },
+    File {
         name: "app.80186fdf0a9a.css",
         bytes: include_bytes!("../dist/app.80186fdf0a9a.css.gz"),
         is_gzip: true,
         content_type: "text/css; charset=utf-8",
         etag: "\"80186fdf0a9a4db539850c86eadcf0a4\"",
-        is_hashed: true,
-    },
-    File {
-        name: "app.ccee817ad2c5.js",
-        bytes: include_bytes!("../dist/app.ccee817ad2c5.js.gz"),
-        is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"ccee817ad2c5a294972791347d8ea8be\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"a90cce41ff64114bd7256fabdc3ffa47\"",
+        etag: "\"7e56c073b592914ac8e27cbb0ebcde2a\"",
         is_hashed: false,
     },
     File {

@@ -1,6 +1,7 @@
 // Jobs of other schedulers. The server reads the file; nothing is written before it is asked for.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, api, type Converted, type ConvertedJob, FIRST_COLLECTION } from './api';
+import { withSecrets } from './document';
 import { asError, useLoad } from './load';
 import { isTyping } from './keys';
 import { each } from './many';
@@ -122,7 +123,8 @@ function Write({ found, names, isFirst, into, setInto }: {
   const [isBusy, setBusy] = useState(false);
   const [taken, setTaken] = useState<Taken>('skip');
   const isStopped = useRef(false);
-  const ready = found.jobs.filter((job) => job.secrets.length === 0);
+  const [secrets, setSecrets] = useState<Record<string, string>>({});
+  const ready = found.jobs.filter((job) => job.secrets.every(({ variable }) => secrets[variable]));
   const left = ready.filter((job) => !outcomes.get(job.name)?.isDone);
   const done = ready.length - left.length;
   const note = (name: string, outcome: Outcome) => setOutcomes((old) => new Map(old).set(name, outcome));
@@ -139,7 +141,7 @@ function Write({ found, names, isFirst, into, setInto }: {
     try {
       const name = await nameFor(job.name);
       if (name === null) return note(job.name, { isDone: false, message: 'left out: the name is taken' });
-      await api.putJob(place.value, into, name, job.document.properties);
+      await api.putJob(place.value, into, name, withSecrets(job.document.properties, secrets));
       note(job.name, { isDone: true, message: name === job.name ? 'imported' : `imported as ${name}` });
     } catch (thrown) {
       note(job.name, { isDone: false, message: asError(thrown).message });
@@ -189,7 +191,12 @@ function Write({ found, names, isFirst, into, setInto }: {
                   <td class="nowrap faint">{where(job)}</td><td><b>{job.name}</b></td><td class="voice">{job.sentence}</td>
                   <td class="nowrap">{job.next ? until(Date.parse(job.next)) : '—'}</td>
                   <td class={outcome && !outcome.isDone ? 'bad' : ''}>
-                    {outcome?.message ?? (job.secrets.length > 0 ? 'needs a secret: import it with the command line' : job.state)}
+                    {outcome?.message ?? job.state}
+                    {!outcome?.isDone && job.secrets.map(({ pointer, variable }) => (
+                      <Field key={variable} label={`Secret of ${job.name}: ${pointer.split('/').pop()}`}>
+                        {(given) => <input {...given} class="i" type="password" autocomplete="off" value={secrets[variable] ?? ''} onInput={(event) => setSecrets({ ...secrets, [variable]: event.currentTarget.value })} />}
+                      </Field>
+                    ))}
                   </td>
                 </tr>
               );

@@ -10,7 +10,7 @@ import { failed, gist, lateBy, messageParts, occurrences, type Occurred, took } 
 import { go, inPlace, may, place, say, tick, zoneChoice } from './state';
 import { isoSpan, span } from './spans';
 import { civil, grouped, now, oclock, parts, shownZone, until, withOffset } from './time';
-import { Confirm, Copy, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
+import { Confirm, Copy, copyCommand, Crumbs, ErrorPanel, Key, Marks, OUTCOMES, Panel, State, stateOf, stateWord, Title } from './ui';
 import type { ApiError } from './api';
 import { target } from './actions';
 import { saidPolicies } from './policies';
@@ -79,8 +79,7 @@ export function JobPage({ collection, name }: { collection: string; name: string
     e: () => may('write') && go(inPlace('edit', collection, name)),
     r: () => may('run') && setAsking('run'),
     s: () => may('write') && job.data && !isOver && void turn(),
-    y: () => void navigator.clipboard.writeText(`minutehand job show ${collection}/${name}`).then(
-      () => say('The command is copied.'), () => say('The browser did not allow copying.')),
+    y: () => copyCommand(collection, name),
     w: () => document.querySelector<HTMLInputElement>('.why input')?.focus(),
     Escape: () => go(inPlace('jobs', collection)),
   });

@@ -4,9 +4,9 @@ import { type ApiError, api, clockOffset, type Document, type Page, type Row as 
 import { Bulk, type Verb } from './bulk';
 import { asError, useLoad } from './load';
 import { useKeys } from './keys';
-import { density, go, inPlace, may, place, route, say, setQuery, tick, zoneChoice } from './state';
+import { density, go, inPlace, may, place, route, setQuery, tick, zoneChoice } from './state';
 import { grouped, instantOf, localOf, now, oclock, parts, shownZone, until, wideZone } from './time';
-import { Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
+import { copyCommand, Crumbs, ErrorPanel, Key, Marks, Skeleton, State, stateOf, stateWord, Title } from './ui';
 
 /** How tall a row is. */
 const TALL = { roomy: 44, dense: 30 };
@@ -325,10 +325,8 @@ function Grid({ collection, shown, by, total, whole, error, onRetry, onReplace }
     else if (event.key === 's' && writes) {
       setChosen(new Set([current.name]));
       setAsking(stateOf(current.state) === 'on' ? 'off' : 'on');
-    } else if (event.key === 'y') {
-      navigator.clipboard.writeText(`minutehand job show ${collection}/${current.name}`).then(
-        () => say('The command is copied.'), () => say('The browser did not allow copying.'));
-    } else if (event.key === 'Escape') setChosen(new Set());
+    } else if (event.key === 'y') copyCommand(collection, current.name);
+    else if (event.key === 'Escape') setChosen(new Set());
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -88,13 +88,17 @@ export const stateWord = (state: string | undefined) =>
   ({ on: 'on', off: 'off', bad: 'faulted', done: 'completed' })[stateOf(state)];
 
 /** Copies a text. What was copied is said, since nothing on the page changes. */
+export const copy = (text: string, said = 'Copied.') => void navigator.clipboard.writeText(text).then(
+  () => say(said),
+  () => say('The browser did not allow copying.'),
+);
+
 export function Copy({ text, children = 'Copy' }: { text: () => string; children?: ComponentChildren }) {
-  const copy = () => navigator.clipboard.writeText(text()).then(
-    () => say('Copied.'),
-    () => say('The browser did not allow copying.'),
-  );
-  return <button type="button" class="btn sm" onClick={copy}>{children}</button>;
+  return <button type="button" class="btn sm" onClick={() => copy(text())}>{children}</button>;
 }
+
+/** Copies the command that shows a job. */
+export const copyCommand = (collection: string, job: string) => copy(`minutehand job show ${collection}/${job}`, 'The command is copied.');
 
 /** The API's own sentence, with what is needed to find the request in the server's log. */
 export function ErrorPanel({ error, retryAt, onRetry }: {
