@@ -51,6 +51,8 @@ describe('the collections', () => {
     const dialog = page.getByRole('dialog', { name: 'idle' });
     await write(page, field(dialog, 'Time zone of jobs that name none'), 'Europe/Berln');
     await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').waitFor();
+    await clean(page);
     await press(page, dialog.getByRole('button', { name: 'Use Europe/Berlin' }).first(), 'Enter');
     assert.equal(await field(dialog, 'Time zone of jobs that name none').inputValue(), 'Europe/Berlin');
     await dialog.getByRole('alert').waitFor({ state: 'detached' });
