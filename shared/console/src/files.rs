@@ -4,19 +4,19 @@ use crate::File;
 
 pub(crate) static FILES: [File; 5] = [
     File {
-        name: "app.0950ae14d528.js",
-        bytes: include_bytes!("../dist/app.0950ae14d528.js.gz"),
+        name: "app.1d6f2edcd628.css",
+        bytes: include_bytes!("../dist/app.1d6f2edcd628.css.gz"),
         is_gzip: true,
-        content_type: "text/javascript; charset=utf-8",
-        etag: "\"0950ae14d528eb1d43767ff694255e5d\"",
+        content_type: "text/css; charset=utf-8",
+        etag: "\"1d6f2edcd6287270ed9c6d4161fc0a8a\"",
         is_hashed: true,
     },
     File {
-        name: "app.80186fdf0a9a.css",
-        bytes: include_bytes!("../dist/app.80186fdf0a9a.css.gz"),
+        name: "app.7c64012dfad9.js",
+        bytes: include_bytes!("../dist/app.7c64012dfad9.js.gz"),
         is_gzip: true,
-        content_type: "text/css; charset=utf-8",
-        etag: "\"80186fdf0a9a4db539850c86eadcf0a4\"",
+        content_type: "text/javascript; charset=utf-8",
+        etag: "\"7c64012dfad9d16fd446f19b92991d7f\"",
         is_hashed: true,
     },
     File {
@@ -32,7 +32,7 @@ pub(crate) static FILES: [File; 5] = [
         bytes: include_bytes!("../dist/index.html"),
         is_gzip: false,
         content_type: "text/html; charset=utf-8",
-        etag: "\"7e56c073b592914ac8e27cbb0ebcde2a\"",
+        etag: "\"bdd64b09afea7609c3ef58d86dac02cb\"",
         is_hashed: false,
     },
     File {

@@ -128,12 +128,15 @@ function Write({ found, names, isFirst, into, setInto }: {
   const left = ready.filter((job) => !outcomes.get(job.name)?.isDone);
   const done = ready.length - left.length;
   const note = (name: string, outcome: Outcome) => setOutcomes((old) => new Map(old).set(name, outcome));
+  const others = new Set(found.jobs.map((job) => job.name.toLowerCase()));
   /** The name that a job gets; `null` if it is left out. */
   const nameFor = async (name: string): Promise<string | null> => {
     const isFree = async (one: string) => !(await api.hasJob(place.value, into, one));
     if (taken === 'replace' || (await isFree(name))) return name;
     for (let n = 2; taken === 'rename' && n <= NUMBERS_MAX; n += 1) {
-      if (await isFree(`${name}-${n}`)) return `${name}-${n}`;
+      const other = `${name}-${n}`;
+      // Another job of the file may have this name.
+      if (!others.has(other.toLowerCase()) && (await isFree(other))) return other;
     }
     return null;
   };

@@ -273,7 +273,7 @@ export function Wrong({ id, children }: { id?: string | undefined; children: Com
   return (
     <p class="err" id={id}>
       <span aria-hidden="true">◆</span>
-      <span>{children}{mendings.map(([name, mend]) => <> <button key={name} type="button" class="btn sm" onClick={mend}>{name}</button></>)}</span>
+      <span>{children}{mendings.map(([name, mend]) => <button key={name} type="button" class="btn sm" onClick={mend}>{name}</button>)}</span>
     </p>
   );
 }
