@@ -109,7 +109,7 @@ async fn an_overview_counts_and_says_what_to_say_first() {
     let found = get(&api, "/overview").await;
     assert_eq!(found["headline"], json!({"kind": "notSweeping"}));
     let jc = json!({"resourceGroup": "g", "collection": "jc", "state": "Enabled",
-        "since": NOW, "jobs": 3, "jobsMax": null});
+        "since": NOW, "jobs": 3, "jobsMax": 50});
     assert_eq!(found["collections"], json!({"all": 1, "off": 0, "items": [jc]}));
     assert_eq!(found["jobs"], json!({"all": 3}));
     let beat_at = Some(instant("2027-03-27T12:00"));
@@ -151,8 +151,8 @@ async fn an_overview_begins_with_the_collections_that_have_been_off_for_longest(
     let short: Vec<_> =
         items.iter().map(|it| [&it["collection"], &it["state"], &it["jobsMax"]]).collect();
     let expected = [
-        [json!("z-first"), json!("Suspended"), Value::Null],
-        [json!("jc"), json!("Disabled"), Value::Null],
+        [json!("z-first"), json!("Suspended"), json!(50)],
+        [json!("jc"), json!("Disabled"), json!(50)],
         [json!("limited"), json!("Enabled"), json!(7)],
     ];
     assert_eq!(short, expected.each_ref().map(|row| row.each_ref()));
