@@ -155,7 +155,7 @@ async fn an_overview_begins_with_the_collections_that_have_been_off_for_longest(
         [json!("jc"), json!("Disabled"), json!(50)],
         [json!("limited"), json!("Enabled"), json!(7)],
     ];
-    assert_eq!(short, expected.each_ref().map(|row| row.each_ref()));
+    assert_eq!(short, expected.each_ref().map(<[serde_json::Value; 3]>::each_ref));
     assert_eq!(items[1]["since"], "2027-03-27T13:04:00Z");
     // What is switched off is not late.
     assert_eq!(found["late"]["items"], json!([]));

@@ -249,10 +249,8 @@ fn seeds_that_once_showed_a_defect_pass() {
         assert_eq!(judge(&run), [""; 0], "again with `SEED={seed} make simulate`");
     }
     // A clock that was set back forgot the outage that explains an occurrence.
-    for seed in [87] {
-        let found = judge(&play(seed, Scenario::Machine, None));
-        assert_eq!(found, [""; 0], "again with `SCENARIO=Machine SEED={seed} make simulate`");
-    }
+    let found = judge(&play(87, Scenario::Machine, None));
+    assert_eq!(found, [""; 0], "again with `SCENARIO=Machine SEED=87 make simulate`");
 }
 
 #[test]

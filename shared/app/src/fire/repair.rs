@@ -309,10 +309,7 @@ mod tests {
         let timetable = Schedule::from(timetable);
         let bounds = Bounds { since: at(since), now: at(now), until: at(until) };
         let waited_since: Vec<_> = waited_since.map(at).into_iter().collect();
-        dispatched(&timetable, bounds, &waited_since)
-            .into_iter()
-            .map(format_instant)
-            .collect()
+        dispatched(&timetable, bounds, &waited_since).into_iter().map(format_instant).collect()
     }
 
     #[test]
