@@ -14,7 +14,7 @@ use crate::load::{LoadArgs, load};
 use crate::options::Options;
 use crate::output::ask;
 use crate::output::plural;
-use crate::output::table::Table;
+use crate::output::table::{Table, harmless};
 use crate::work::{Work, in_collection};
 
 /// The arguments of `collection`.
@@ -38,11 +38,11 @@ enum CollectionCommand {
     },
     /// Create a collection
     Create(CreateArgs),
-    /// Change properties of a collection: minutehand.timeZone=Europe/Berlin quota.maxJobCount=50
+    /// Change properties and tags of a collection: minutehand.timeZone=Europe/Berlin tags.team=shop
     Set {
         /// Name of the collection
         name: String,
-        /// Property and its new value, as JSON or text; null removes the property
+        /// Property and its new value, as JSON or text, or tags.NAME and its text; null removes it
         #[arg(required = true, value_name = "PROPERTY=VALUE")]
         changes: Vec<String>,
     },
@@ -93,7 +93,7 @@ impl CollectionArgs {
     }
 
     pub(crate) async fn run(self, environment: Environment) -> Result<()> {
-        let work = Work::open(&self.options, environment)?;
+        let work = Work::open(&self.options, environment).await?;
         match &self.command {
             CollectionCommand::List => list(&work).await,
             CollectionCommand::Show { name } => show(&work, name).await,
@@ -160,6 +160,10 @@ async fn show(work: &Work, name: &str) -> Result<()> {
         plural(jobs, "job"),
         zone(collection).unwrap_or("UTC")
     );
+    if let Some(tags) = collection.tags.as_ref().filter(|tags| !tags.is_empty()) {
+        let tags = tags.iter().map(|(name, value)| format!("{name}={value}"));
+        text.extend([format!("tags {}\n", harmless(&tags.collect::<Vec<_>>().join(", ")))]);
+    }
     if collection.properties.state != "Enabled" {
         text.push_str("Its jobs do not fire while it is off.\n");
     }
@@ -194,7 +198,7 @@ async fn create(work: &Work, args: &CreateArgs) -> Result<()> {
 
 async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
     let collection = work.defaults().collection(Some(name))?;
-    let patch = merge_patch(changes)?;
+    let patch = patch(changes)?;
     let answer = work.client().patch_collection(&collection, &patch).await;
     let answer = answer.map_err(in_collection(work, &collection))?;
     match &work.json {
@@ -203,6 +207,32 @@ async fn set(work: &Work, name: &str, changes: &[String]) -> Result<()> {
             work.screen.line(&format!("changed {}", work.defaults().short_collection(&collection)))
         }
     }
+}
+
+/// The merge patch of a collection. Its tags stand beside its properties, and are text.
+fn patch(changes: &[String]) -> Result<Value> {
+    let is_tag = |change: &&String| change.starts_with("tags.");
+    let (tags, properties): (Vec<&String>, Vec<&String>) = changes.iter().partition(is_tag);
+    let mut patch = Map::new();
+    if !properties.is_empty() {
+        let properties: Vec<String> = properties.into_iter().cloned().collect();
+        if let Value::Object(merged) = merge_patch(&properties)? {
+            patch = merged;
+        }
+    }
+    let mut changed = Map::new();
+    for tag in tags {
+        let named = tag.strip_prefix("tags.").and_then(|tag| tag.split_once('='));
+        let Some((name, value)) = named.filter(|(name, _)| !name.is_empty()) else {
+            return Err(Failure::refused(format!("'{tag}': write a tag like tags.team=shop")));
+        };
+        let value = if value == "null" { Value::Null } else { value.into() };
+        changed.insert(name.to_owned(), value);
+    }
+    if !changed.is_empty() {
+        patch.insert("tags".to_owned(), changed.into());
+    }
+    Ok(patch.into())
 }
 
 async fn edit(work: &Work, name: &str) -> Result<()> {
@@ -280,6 +310,24 @@ fn told(work: &Work, name: &str, did: &str, says: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_stand_beside_the_properties() {
+        let patched = |changes: &[&str]| {
+            patch(&changes.iter().map(|&change| change.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            patched(&["tags.team=shop", "state=Disabled", "tags.cost.unit=7", "tags.old=null"])
+                .unwrap(),
+            json!({"properties": {"state": "Disabled"},
+                "tags": {"team": "shop", "cost.unit": "7", "old": null}})
+        );
+        assert_eq!(patched(&["tags.a=b"]).unwrap(), json!({"tags": {"a": "b"}}));
+        for wrong in ["tags.team", "tags.=x"] {
+            let message = patched(&[wrong]).unwrap_err().message;
+            assert!(message.contains("like tags.team=shop"), "{message}");
+        }
+    }
 
     #[test]
     fn an_edit_becomes_a_merge_patch() {

@@ -126,7 +126,8 @@ fn a_start_that_fails_says_why() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let error = format!("cannot listen on {address}: ");
-    refuses(&["--memory", "--no-auth", "--listen", &address], 1, &[&error]);
+    let hint = "stop it, or try --listen with another one";
+    refuses(&["--memory", "--no-auth", "--listen", &address], 1, &[&error, hint]);
 }
 
 #[test]
