@@ -64,6 +64,7 @@ pub(crate) fn read_attempt(text: &str, due_at: Option<DateTime<Utc>>) -> Option<
         sent_late_at: None,
         under_policy: false,
         takes_turn: false,
+        slot: None,
     })
 }
 

@@ -400,6 +400,16 @@ fn the_judge_finds_a_collection_with_too_many_jobs() {
 }
 
 #[test]
+fn the_judge_finds_starts_beyond_a_limit() {
+    finds_in(Scenario::Limits, "too many starts", |run| {
+        let at = run.fires.iter().map(|fire| fire.clock).max().unwrap();
+        for fire in &mut run.fires {
+            fire.clock = at;
+        }
+    });
+}
+
+#[test]
 fn the_judge_finds_attempts_that_overlap_and_what_was_left_out_for_nothing() {
     finds_in(Scenario::Overlap, "overlap", |run| {
         for fire in &mut run.fires {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::job::{self, JobState};
+use domain::limits::CollectionLimits;
 use domain::name::Name;
 use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
@@ -42,6 +43,8 @@ pub struct JobSnapshot {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// Whether its collection has an action for occurrences that fail for good.
     pub has_failure_action: bool,
+    /// The limits of its collection.
+    pub limits: CollectionLimits,
 }
 
 /// Reads jobs as workers need them.
