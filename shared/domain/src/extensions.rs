@@ -116,11 +116,8 @@ impl JobExtensions {
 }
 
 impl CollectionExtensions {
-    pub(crate) const SHAPE: Shape = Object(&[
-        ("timeZone", Leaf),
-        ("onFailure", FAILURE_ACTION),
-        ("maxPerSecond", Leaf),
-    ]);
+    pub(crate) const SHAPE: Shape =
+        Object(&[("timeZone", Leaf), ("onFailure", FAILURE_ACTION), ("maxPerSecond", Leaf)]);
 
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Refusal> {
         let on_failure = fields.object("onFailure")?;

@@ -72,12 +72,12 @@ mod pulses;
 mod removal;
 mod retries;
 mod schema;
+mod slots;
 mod snapshots;
 mod states;
 mod store;
 mod table;
 mod timers;
-mod slots;
 mod turns;
 
 use ports::StoreError;

@@ -17,8 +17,8 @@ use ports::store::{
     Recorded, SlotRequest, TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError, Timers,
-    Turns,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Timers, Turns,
 };
 
 /// How a call fails.

@@ -1247,7 +1247,7 @@ impl<'a> Judge<'a> {
             .collect();
         let mut starts: BTreeMap<&String, Vec<&Fire>> = BTreeMap::new();
         for fire in &self.run.fires {
-            if let Some(of) = of_jobs.get(&fire.uid) {
+            if let Some(&of) = of_jobs.get(&fire.uid) {
                 starts.entry(of).or_default().push(fire);
             }
         }
@@ -1256,7 +1256,9 @@ impl<'a> Judge<'a> {
             fires.sort_by_key(|fire| fire.clock);
             for (n, first) in fires.iter().enumerate() {
                 let since = first.clock - DECIDED_WITHIN;
-                let Some(limit) = self.limit(collection, since, first.clock + SKEW) else { continue };
+                let Some(limit) = self.limit(collection, since, first.clock + SKEW) else {
+                    continue;
+                };
                 // Slots are given out one after the other, so a burst shows in a few starts.
                 for (more, last) in (2_i64..).zip(fires.iter().skip(n + 1).take(20)) {
                     let until = last.clock + SKEW;

@@ -26,7 +26,8 @@ use ports::store::{
     Advance, AfterUpdate, CLAIMS_MAX, Claim, ClaimRequest, Claimed, CollectionRecord,
     CounterUpdate, CountersAdd, Due, DueTimer, Finish, HistoryEntry, JobRecord, JobSnapshot,
     JobTimer, JobsAtRest, LongRetry, OwnAttempt, Page, PageRequest, Pause, PulseOf, PulseRecord,
-    Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord, TurnsRead, TurnsWrite,
+    Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TimerKey, TimerRecord,
+    TurnsRead, TurnsWrite,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,

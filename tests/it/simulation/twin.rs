@@ -19,7 +19,8 @@ use embedded::Store as Embedded;
 use ports::store::{
     Advance, Claim, ClaimRequest, Claimed, CollectionRecord, CounterUpdate, Due, Finish,
     HistoryEntry, JobRecord, JobSnapshot, LongRetry, Page, PageRequest, Pause, PulseOf,
-    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TurnsRead, TurnsWrite,
+    PulseRecord, Recorded, Recount, ResourceGroup, SaveJob, Saved, SlotRequest, TurnsRead,
+    TurnsWrite,
 };
 use ports::{
     Attempts, Collections, Counters, History, Jobs, Pulses, Removal, RetryTimers, Slots, Snapshots,
@@ -77,7 +78,8 @@ fn the_store_in_memory_answers_as_the_real_one() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = Arc::new(runtime.unwrap());
     let runs = [0, 1, 2, 3, 6, 9, 18, 39].map(|seed| (seed, scenario(seed)));
-    for (seed, scenario) in runs.into_iter().chain([(0, Scenario::Overlap), (0, Scenario::Limits)]) {
+    for (seed, scenario) in runs.into_iter().chain([(0, Scenario::Overlap), (0, Scenario::Limits)])
+    {
         let store = Embedded::in_memory().unwrap();
         runtime.block_on(ensure_table(&store.client(), "simulated")).unwrap();
         let real = DynamoStore::new(store.client(), "simulated").alone("twin");

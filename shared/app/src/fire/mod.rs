@@ -88,16 +88,7 @@ pub struct FireStore {
 
 /// A store that implements all that firing needs of one.
 pub trait StoreOfFiring:
-    Attempts
-    + Turns
-    + Slots
-    + Snapshots
-    + Counters
-    + Timers
-    + RetryTimers
-    + History
-    + Removal
-    + Pulses
+    Attempts + Turns + Slots + Snapshots + Counters + Timers + RetryTimers + History + Removal + Pulses
 {
 }
 

@@ -159,9 +159,7 @@ impl Executor {
         let stopped = std::pin::pin!(stop.requested());
         Ok(match select(waits, stopped).await {
             Either::Left(_) => None,
-            Either::Right(_) => {
-                Some(Performed::Again(std::time::Duration::ZERO))
-            }
+            Either::Right(_) => Some(Performed::Again(std::time::Duration::ZERO)),
         })
     }
 

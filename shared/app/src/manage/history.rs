@@ -27,10 +27,11 @@ impl Manage {
         let job = self.job(&collection, name).await?;
         let page = self.ports.history.list(&job.uid, page).await?;
         let now = self.ports.clock.now();
-        let ended = page.items.into_iter().filter_map(|HistoryEntry { attempt, record, .. }| {
-            let record = record.filter(|record| record.expires_at() > now)?;
-            Some((attempt, record))
-        });
+        let ended =
+            page.items.into_iter().filter_map(|HistoryEntry { attempt, record, .. }| {
+                let record = record.filter(|record| record.expires_at() > now)?;
+                Some((attempt, record))
+            });
         let views = ended.map(|(attempt, record)| ExecutionView {
             place: collection.place.clone(),
             collection: collection.collection.name.clone(),

@@ -357,10 +357,7 @@ mod tests {
                 r#"{"v":5,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"p":true,"o":true}]}"#,
             ),
             (
-                attempt(Attempt {
-                    slot: Some(Slot { at: at(65), book: 10 }),
-                    ..first()
-                }),
+                attempt(Attempt { slot: Some(Slot { at: at(65), book: 10 }), ..first() }),
                 r#"{"v":1,"do":"x","j":{"u":"u1","c":"c1","k":"nightly"},"a":[{"g":1,"n":600000000,"b":[650000000,10]}]}"#,
             ),
             (

@@ -273,9 +273,7 @@ fn a_signature_that_would_have_no_effect_is_refused() {
 #[test]
 fn a_collection_limits_how_many_attempts_start_in_a_second() {
     let api = Api::new();
-    let limited = |limit: Value| {
-        json!({"location": "West US", "properties": {"minutehand": {"maxPerSecond": limit}}})
-    };
+    let limited = |limit: Value| json!({"location": "West US", "properties": {"minutehand": {"maxPerSecond": limit}}});
     for limit in [1, 10, 1_000] {
         let answer = properties(&api, "PUT", "/C1", &limited(limit.into()));
         assert_eq!(answer["minutehand"], json!({"maxPerSecond": limit}));

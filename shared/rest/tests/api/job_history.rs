@@ -31,6 +31,7 @@ fn success() -> HistoryEntry {
             repeat_count: 135,
             then: None,
         }),
+        waits: false,
     }
 }
 
@@ -49,6 +50,7 @@ fn failure() -> HistoryEntry {
             repeat_count: 9,
             then: None,
         }),
+        waits: false,
     }
 }
 

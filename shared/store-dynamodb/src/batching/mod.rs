@@ -43,8 +43,8 @@ use ports::store::{
     SlotRequest, TurnsRead, TurnsWrite,
 };
 use ports::{
-    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError, Timers,
-    Turns,
+    Attempts, Counters, History, Pulses, Removal, RetryTimers, Slots, Snapshots, StoreError,
+    Timers, Turns,
 };
 
 use crate::counters::AskedEvicted;
