@@ -195,9 +195,8 @@ async fn show(work: &Work, name: &str) -> Result<()> {
         zone(collection).unwrap_or("UTC")
     );
     if let Some(limit) = max_per_second(collection) {
-        text.push_str(&format!(
-            "At most {limit} of its attempts start in a second; others wait.\n"
-        ));
+        let of = if limit == 1 { "attempt starts" } else { "attempts start" };
+        text.extend(["At most ", &limit.to_string(), " ", of, " in a second; others wait.\n"]);
     }
     if collection.properties.state != "Enabled" {
         text.push_str("Its jobs do not fire while it is off.\n");

@@ -138,13 +138,14 @@ async fn retries_error_actions_and_runs_take_slots_too() {
         world.put(&name, job).await;
         world.targets.next(&format!("http://{name}/"), &[Fail, Fail]);
     }
-    world.run_until("2027-03-01T10:00:02").await;
-    for n in 0..5 {
-        world.call_run(&format!("j{n}")).await;
+    world.put("runs", once("2027-03-01T12:00")).await;
+    world.run_until("2027-03-01T09:59:59").await;
+    for _ in 0..5 {
+        world.call_run("runs").await;
     }
     world.run_until("2027-03-01T10:10").await;
     assert_eq!(world.calls("http://err/").len(), 5);
-    // Of each job the action and its retry, the error action, and the run.
+    // Of each job the action, its retry and the error action, and the runs.
     assert_eq!(starts(&world).len(), 20);
     assert_eq!(most_in_a_second(&world), 1);
     assert!(world.dead.is_empty());
@@ -162,7 +163,7 @@ async fn a_limit_that_is_removed_or_raised_lets_what_waits_start_within_five_min
             world.call_run("j").await;
         }
         world.run_until("2027-03-01T10:01").await;
-        assert_eq!(starts(&world), []);
+        assert!(starts(&world).is_empty());
         world.patch_collection(json!({"minutehand": {"maxPerSecond": limit}})).await;
         world.run_until(until).await;
         assert_eq!(starts(&world).len(), 150, "{limit}");
@@ -240,9 +241,9 @@ async fn copies_of_messages_start_nothing_and_take_no_slots() {
 async fn what_would_wait_longer_than_its_job_allows_is_left_out_and_takes_no_slot() {
     let mut world = limited("2027-03-01T09:59", 1).await;
     let recurrence = json!({"frequency": "minute", "count": 3});
-    for n in 0..100 {
+    for n in 0..50 {
         let job = json!({"startTime": "2027-03-01T10:00", "recurrence": recurrence,
-            "minutehand": {"maxLateness": "PT30S"}});
+            "minutehand": {"maxLateness": "PT20S"}});
         world.put(&format!("j{n:03}"), job).await;
     }
     world.run_until("2027-03-01T10:10").await;
@@ -250,19 +251,19 @@ async fn what_would_wait_longer_than_its_job_allows_is_left_out_and_takes_no_slo
     for at in starts(&world) {
         *of_minute.entry(at.format("%H:%M").to_string()).or_default() += 1;
     }
-    // In every minute those that fit into half of it, and not only in the first.
+    // In every minute those that fit into a third of it, and not only in the first.
     for minute in ["10:00", "10:01", "10:02"] {
         let started = of_minute[minute];
-        assert!((28..=32).contains(&started), "{minute}: {started}");
+        assert!((18..=22).contains(&started), "{minute}: {started}");
     }
     assert_eq!(most_in_a_second(&world), 1);
     let mut skipped = 0;
-    for n in 0..100 {
+    for n in 0..50 {
         let dropped = world.noted.dropped(&format!("j{n:03}"));
         assert!(dropped.iter().all(|reason| *reason == SkipReason::TooLate), "{dropped:?}");
         skipped += dropped.len();
     }
-    assert_eq!(skipped + starts(&world).len(), 300);
+    assert_eq!(skipped + starts(&world).len(), 150);
 }
 
 #[tokio::test]
@@ -285,7 +286,7 @@ async fn an_attempt_that_waits_says_so_and_is_not_taken_for_lost() {
     // Each occurrence has run once, and the last ones on time.
     assert_eq!((starts(&world).len(), world.history("j").await.len()), (120, 120));
     assert_eq!(world.calls("http://j/").last().unwrap(), "01 11:59");
-    assert_eq!(most_in_a_second(&world), 1);
+    assert_eq!(most_in_a_second(&world), 1, "{:?}", starts(&world));
     assert!(world.dead.is_empty());
 }
 
@@ -298,7 +299,7 @@ async fn without_a_slot_in_the_next_hour_an_attempt_looks_again_later() {
         world.call_run("j").await;
     }
     world.run_until("2027-03-01T11:09:59").await;
-    assert_eq!(starts(&world), []);
+    assert!(starts(&world).is_empty());
     world.run_until("2027-03-01T11:11").await;
     assert_eq!((starts(&world).len(), most_in_a_second(&world)), (3, 1));
     assert_eq!(world.status("j").await, status("enabled").executions(3));

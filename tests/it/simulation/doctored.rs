@@ -98,7 +98,8 @@ fn the_judge_finds_a_firing_while_the_collection_is_off() {
         for uid in collections.collect::<Vec<_>>() {
             let mut change = run.changes[0].clone();
             change.at = at;
-            change.what = Change::Collection { uid, on_since: None, on_failure: None };
+            change.what =
+                Change::Collection { uid, on_since: None, on_failure: None, per_second: None };
             run.changes.push(change);
         }
     });

@@ -76,7 +76,7 @@ async fn slots_follow_each_other_within_the_time_that_is_asked_for() {
         assert_eq!(world.takes(request(4, 61)).await, None);
         assert_eq!(world.takes(request(5, 60)).await, None);
         assert_eq!(world.takes(request(4, 60 - 3_600)).await, None);
-        assert_eq!(world.takes(request(4, 61 - 3_600)).await, slot(at(60) + 2 * quarter, 3));
+        assert_eq!(world.takes(request(4, 61 - 3_600)).await, slot(at(60) + quarter * 2, 3));
     })
     .await;
 }
@@ -161,7 +161,7 @@ async fn a_slot_costs_a_unit_to_take_and_one_to_read() {
     world.store.postpone(&held(&first, "one"), at(600)).await.unwrap();
     assert_eq!(units(MeteredCall::Postpone), 1.0);
     // With its slot it is claimed by one write.
-    world.meter.take();
+    drop(world.meter.take());
     assert_eq!(world.claim(claim(&with_slot(&first), "two")).await, Claimed::Won);
     let claims = world.meter.take()[&MeteredCall::Claim];
     assert_eq!((claims.units, claims.failed_conditions), (1.0, 0));
