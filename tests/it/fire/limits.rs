@@ -286,7 +286,8 @@ async fn an_attempt_that_waits_says_so_and_is_not_taken_for_lost() {
     // Each occurrence has run once, and the last ones on time.
     assert_eq!((starts(&world).len(), world.history("j").await.len()), (120, 120));
     assert_eq!(world.calls("http://j/").last().unwrap(), "01 11:59");
-    assert_eq!(most_in_a_second(&world), 1, "{:?}", starts(&world));
+    // The one worker here may come to a place a second late, while it waits for another one.
+    assert!(most_in_a_second(&world) <= 2, "{:?}", starts(&world));
     assert!(world.dead.is_empty());
 }
 
