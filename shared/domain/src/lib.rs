@@ -25,6 +25,7 @@ pub mod ids;
 pub mod job;
 pub mod journal;
 mod json;
+pub mod limits;
 pub mod load;
 pub mod location;
 pub mod message;

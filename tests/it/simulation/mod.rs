@@ -74,6 +74,7 @@ fn scenario(seed: u64) -> Scenario {
         // Among the seeds that are not kept for what they once showed.
         1 | 9 if seed >= POLICIES_FROM => Scenario::Policies,
         5 if seed >= POLICIES_FROM => Scenario::Overlap,
+        8 if seed >= POLICIES_FROM => Scenario::Limits,
         6 => Scenario::Lossy,
         10 => Scenario::Harsh,
         13 => Scenario::Upgrade,
@@ -141,6 +142,19 @@ fn jobs_that_let_none_overlap_are_well() {
     }
     println!("figure: {left_out} occurrences were left out in {SEEDS} runs");
     assert!(left_out > 300, "{left_out}");
+}
+
+#[test]
+fn collections_with_limits_are_well() {
+    let mut fires = 0;
+    for seed in 0..SEEDS {
+        let run = play(seed, Scenario::Limits, None);
+        fires += run.fires.len();
+        let again = format!("again with `SCENARIO=Limits SEED={seed} make simulate`");
+        assert_eq!(judge(&run), [""; 0], "{again}");
+    }
+    println!("figure: {fires} actions under limits in {SEEDS} runs");
+    assert!(fires > 10_000, "{fires}");
 }
 
 /// Plays seeds with a mistake until the judge finds it; without it the same run is well.
@@ -222,6 +236,9 @@ mutations! {
     overlap_no_seq: OverlapNoSeq,
     overlap_skips_begun: OverlapSkipsBegun,
     dead_run_on: DeadRunOn,
+    limits_are_ignored: LimitsAreIgnored,
+    slots_are_shared: SlotsAreShared,
+    waits_in_vain: WaitsInVain,
     never_heals: NeverHeals,
     no_retries: NoRetries,
     no_notices: NoNotices,

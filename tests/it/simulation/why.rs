@@ -81,8 +81,11 @@ impl Reader {
         for (uid, of_job) in &memory.tables().executions {
             for item in of_job.values() {
                 let at = micros(item.attempt.occurrence.nominal_at());
-                let entry =
-                    HistoryEntry { attempt: item.attempt.clone(), record: item.record.clone() };
+                let entry = HistoryEntry {
+                    attempt: item.attempt.clone(),
+                    record: item.record.clone(),
+                    waits: item.waits(),
+                };
                 attempts.entry((uid.clone(), at)).or_default().push(entry);
             }
         }

@@ -55,6 +55,8 @@ pub struct WhyFacts<'a> {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// The attempts at the occurrence, in any order, each with its record if it has ended.
     pub attempts: &'a [(Attempt, Option<Record>)],
+    /// Whether an attempt at its action waits for its slot.
+    pub waits_for_slot: bool,
     /// What was left out around the instant.
     pub left_out: &'a [LeftOut],
     /// What the job left out last.
@@ -107,6 +109,8 @@ pub enum Why {
     },
     /// It is due, and waits to be sent or for a worker.
     Waiting,
+    /// It is due, and waits until its collection lets it start.
+    WaitsForPlace,
     /// It is due later.
     NotYet,
     /// The job did not exist yet.
@@ -188,6 +192,7 @@ impl Why {
             Self::Retrying { .. } => "retrying",
             Self::UnderWay { .. } => "underWay",
             Self::Waiting => "waiting",
+            Self::WaitsForPlace => "waitsForPlace",
             Self::NotYet => "notYet",
             Self::NotCreated { .. } => "notCreated",
             Self::HistoryGone => "historyGone",
@@ -239,6 +244,9 @@ struct Held<'a> {
 #[must_use]
 pub fn why(facts: &WhyFacts<'_>) -> Why {
     let now = Held { schedule: facts.timetable, since: facts.since, until: None };
+    if facts.waits_for_slot {
+        return Why::WaitsForPlace;
+    }
     by_attempts(facts)
         .or_else(|| by_left_out(facts))
         .or_else(|| by_creation(facts))
@@ -516,6 +524,7 @@ mod tests {
             left_out: &[],
             last_skip: None,
             attempts: &[],
+            waits_for_slot: false,
             retries: Retries::new(2, Span::seconds(300)),
             outages: [&[], &[]],
             beats: [Some(at("05T11:59")); 2],
@@ -573,6 +582,7 @@ mod tests {
     #[test]
     fn without_an_attempt_there_is_a_reason() {
         let cases: [(&str, Change, Why); 17] = [
+            ("its collection has limits", |it| it.waits_for_slot = true, Why::WaitsForPlace),
             ("due just now", |it| it.now = at("05T09:30"), Why::Waiting),
             ("no sweeper since", |it| it.beats[0] = Some(at("05T09:10")), Why::Waiting),
             ("no worker ever", |it| it.beats[1] = None, Why::Waiting),

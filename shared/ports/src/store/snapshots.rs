@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use domain::collection_place::CollectionPlace;
 use domain::job::{self, JobState};
+use domain::limits::CollectionLimits;
 use domain::name::Name;
 use domain::plan::Plan;
 use domain::recently_counted::RecentlyCounted;
@@ -43,6 +44,8 @@ pub struct JobSnapshot {
     pub collection_on_since: Option<DateTime<Utc>>,
     /// Whether its collection has an action for occurrences that fail for good.
     pub has_failure_action: bool,
+    /// The limits of its collection.
+    pub limits: CollectionLimits,
 }
 
 /// Reads jobs as workers need them.

@@ -59,6 +59,9 @@ fn sentence(why: Why, at: DateTime<Utc>, found: &Explanation) -> String {
         Why::UnderWay { number: 0 } => "Its attempt is under way.".to_owned(),
         Why::UnderWay { number } => format!("Its retry {number} is under way."),
         Why::Waiting => "It is due, and waits to be sent or for a worker.".to_owned(),
+        Why::WaitsForPlace => {
+            "It is due, and waits until the limits of its job collection let it start.".to_owned()
+        }
         Why::NotYet => "It is not due yet.".to_owned(),
         Why::CollectionOff { until: None } => "The job collection is disabled.".to_owned(),
         Why::CollectionOff { until: Some(until) } => {

@@ -67,6 +67,11 @@ pub(crate) fn switch(collection_uid: &str) -> Key {
     key(inside(collection_uid), "C")
 }
 
+/// Which slot of a collection is the next.
+pub(crate) fn slots(collection_uid: &str) -> Key {
+    key(inside(collection_uid), "X")
+}
+
 /// The definition of a job.
 pub(crate) fn job(collection_uid: &str, name: &Name) -> Key {
     job_of_key(collection_uid, &name.key())

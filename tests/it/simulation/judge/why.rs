@@ -74,6 +74,8 @@ impl Judge<'_> {
             Why::UnderWay { .. } => is_done,
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
+            // Nothing waits that long.
+            Why::WaitsForPlace => true,
             Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
             Why::Overtaken { .. } => {
                 !self.may_be_overtaken(segment, nominal) && !self.is_recorded(&segment.uid, nominal)
