@@ -139,10 +139,10 @@ impl Client {
         let collection = collection.map(CollectionPath::in_subscription);
         let given = [("collection", collection.as_deref()), ("job", job)];
         let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let only: String =
-            given.map(|(name, value)| format!("{name}={}&", escaped(value))).collect();
-        let path =
-            format!("/minutehand/v1/subscriptions/{subscription}/failures?since={since}&{only}");
+        let mut path = format!("/minutehand/v1/subscriptions/{subscription}/failures?since={since}&");
+        for (name, value) in given {
+            path.extend([name, "=", &escaped(value), "&"]);
+        }
         self.positioned(&path, max).await
     }
 

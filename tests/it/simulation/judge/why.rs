@@ -74,8 +74,6 @@ impl Judge<'_> {
             Why::UnderWay { .. } => is_done,
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
-            // Nothing waits that long.
-            Why::WaitsForPlace => true,
             Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
             Why::Overtaken { .. } => {
                 !self.may_be_overtaken(segment, nominal) && !self.is_recorded(&segment.uid, nominal)
@@ -83,7 +81,8 @@ impl Judge<'_> {
             Why::TooLate { .. } | Why::Overlap { .. } => !self.is_recorded(&segment.uid, nominal),
             Why::CollectionOff { .. } => !self.may_be_off(segment, nominal),
             Why::Superseded { .. } => segment.ends_at.is_none(),
-            Why::HistoryGone => true,
+            // Nothing waits or is kept that long.
+            Why::WaitsForPlace | Why::HistoryGone => true,
             // The end of the timing by the clock of another process.
             Why::JobOff { .. }
             | Why::JobFinished { .. }
