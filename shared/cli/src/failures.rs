@@ -44,14 +44,14 @@ impl FailuresArgs {
         };
         let of = (collection.as_ref(), job.as_deref());
         let found = work.client().failures(&subscription, of, &since, self.limit).await;
-        let failures = match &collection {
-            Some(path) => found.map_err(in_collection(&work, path))?,
-            None => found?,
-        };
+        let failures = found?;
         if let Some(json) = &work.json {
             return json.list(&work.screen, failures.iter().map(|item| item.text.as_str()));
         }
         if failures.is_empty() {
+            if let Some(path) = &collection {
+                exists(&work, path, job.as_deref()).await?;
+            }
             let since = work.times(None).written(&since);
             work.screen.hint(&format!("no occurrence has failed for good since {since}"));
             return Ok(());
@@ -63,6 +63,17 @@ impl FailuresArgs {
         );
         Ok(())
     }
+}
+
+/// Fails if a collection or job does not exist: the server answers an empty list for it.
+async fn exists(work: &Work, path: &CollectionPath, job: Option<&str>) -> Result<()> {
+    match job {
+        Some(job) => work.client().job(&path.job(job)).await.map(drop)?,
+        None => {
+            work.client().collection(path).await.map(drop).map_err(in_collection(work, path))?
+        }
+    }
+    Ok(())
 }
 
 fn table(work: &Work, subscription: &str, failures: &[Listed<FailureItem>]) -> Table {

@@ -109,8 +109,8 @@ impl Standing {
     pub(crate) fn until(&self, end: &str) {
         let end = instant(end);
         while self.clock.now() < end {
-            let minute = TimeDelta::seconds(60 - self.clock.now().timestamp() % 60);
-            let next = (self.clock.now() + minute).min(end);
+            let minute = 60_000 - self.clock.now().timestamp_millis() % 60_000;
+            let next = (self.clock.now() + TimeDelta::milliseconds(minute)).min(end);
             self.clock.advance(next - self.clock.now());
             self.runtime.block_on(self.minute());
         }

@@ -28,7 +28,7 @@ const MAKE: &[&str] = &[
     "job create ops/ping --every 10m --url https://example.com/ping",
     "job create ops/broken --every 30m --url https://example.com/export --method POST --retry 1",
     "job create ops/off --every 1h --url https://example.com/off --disabled",
-    "job create ops/once --at '2027-03-01 12:30' --once --url https://example.com/once",
+    "job create ops/once --at '2027-03-01 13:30' --once --url https://example.com/once",
     "job create billing/month-end --cron '30 2 28 * *' --url https://example.com/month-end",
 ];
 
@@ -60,11 +60,11 @@ const SHOWN: &[&str] = &[
     "job history ops/broken --limit 5",
     "job history ops/broken --failed --limit 1",
     "job history ops/off",
-    "job why ops/ping 12:20",
-    "job why ops/broken 13:00",
+    "job why ops/ping 2027-03-01T12:20Z",
+    "job why ops/broken 2027-03-01T13:00Z",
     "job why ops/report 2027-02-26T08:00Z",
     "job why ops/report 2027-03-01T12:10Z",
-    "job why ops/off 13:00",
+    "job why ops/off 2027-03-01T13:00Z",
     "job why billing/month-end 2027-03-28T02:30Z",
     "failures",
     "failures ops/broken --limit 1",
