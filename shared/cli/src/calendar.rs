@@ -193,8 +193,8 @@ fn map(days: &[Day], step: Step, ascii: bool) -> String {
     let signs = if ascii { &LETTERS } else { &BLOCKS };
     let wide = (WIDTH / step.in_a_day()).max(1);
     let width = wide * step.in_a_day();
-    let hours: String =
-        (0..8).map(|n| format!("{:<1$}", format!("{:02}", n * 3), width / 8)).collect();
+    let hours = (0..8).map(|n| format!("{:<1$}", format!("{:02}", n * 3), width / 8));
+    let hours = hours.collect::<Vec<_>>().concat();
     let mut text = format!("{:<12}  {hours}  {:>7}\n", "", "sum");
     for day in days {
         let blocks: String =

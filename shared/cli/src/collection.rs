@@ -274,17 +274,17 @@ fn patch(changes: &[String]) -> Result<Value> {
             patch = merged;
         }
     }
-    let mut changed = Map::new();
+    let mut new_tags = Map::new();
     for tag in tags {
         let named = tag.strip_prefix("tags.").and_then(|tag| tag.split_once('='));
         let Some((name, value)) = named.filter(|(name, _)| !name.is_empty()) else {
             return Err(Failure::refused(format!("'{tag}': write a tag like tags.team=shop")));
         };
         let value = if value == "null" { Value::Null } else { value.into() };
-        changed.insert(name.to_owned(), value);
+        new_tags.insert(name.to_owned(), value);
     }
-    if !changed.is_empty() {
-        patch.insert("tags".to_owned(), changed.into());
+    if !new_tags.is_empty() {
+        patch.insert("tags".to_owned(), new_tags.into());
     }
     Ok(patch.into())
 }

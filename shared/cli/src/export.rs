@@ -242,9 +242,9 @@ impl<'a> Exported<'a> {
         let tags = self.document.get("tags").and_then(Value::as_object).into_iter().flatten();
         let tags =
             tags.map(|(name, value)| format!("tags.{name}={}", value.as_str().unwrap_or_default()));
-        let changes: String =
+        let changes: Vec<_> =
             properties.chain(tags).map(|change| format!(" {}", quoted(&change))).collect();
-        (!changes.is_empty()).then_some(changes)
+        (!changes.is_empty()).then_some(changes.concat())
     }
 }
 

@@ -70,7 +70,7 @@ async fn exists(work: &Work, path: &CollectionPath, job: Option<&str>) -> Result
     match job {
         Some(job) => work.client().job(&path.job(job)).await.map(drop)?,
         None => {
-            work.client().collection(path).await.map(drop).map_err(in_collection(work, path))?
+            work.client().collection(path).await.map(drop).map_err(in_collection(work, path))?;
         }
     }
     Ok(())

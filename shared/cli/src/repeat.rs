@@ -99,7 +99,7 @@ fn tell(screen: &Screen, failure: &Failure) -> Result<()> {
 /// The lines that were not there before.
 fn new_lines(before: &str, now: &str) -> String {
     let known: BTreeSet<&str> = before.lines().collect();
-    now.lines().filter(|line| !known.contains(line)).map(|line| format!("{line}\n")).collect()
+    now.split_inclusive('\n').filter(|line| !known.contains(line.trim_end_matches('\n'))).collect()
 }
 
 #[cfg(test)]

@@ -139,7 +139,8 @@ impl Client {
         let collection = collection.map(CollectionPath::in_subscription);
         let given = [("collection", collection.as_deref()), ("job", job)];
         let given = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let mut path = format!("/minutehand/v1/subscriptions/{subscription}/failures?since={since}&");
+        let mut path =
+            format!("/minutehand/v1/subscriptions/{subscription}/failures?since={since}&");
         for (name, value) in given {
             path.extend([name, "=", &escaped(value), "&"]);
         }
