@@ -547,7 +547,7 @@ mod tests {
 
     #[test]
     fn without_an_attempt_there_is_a_reason() {
-        let cases: [(&str, Change, Why); 17] = [
+        let cases: [(&str, Change, Why); 18] = [
             ("its collection has limits", |it| it.waits_for_slot = true, Why::WaitsForPlace),
             ("due just now", |it| it.now = at("05T09:30"), Why::Waiting),
             ("no sweeper since", |it| it.beats[0] = Some(at("05T09:10")), Why::Waiting),
