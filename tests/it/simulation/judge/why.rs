@@ -73,8 +73,6 @@ impl Judge<'_> {
             Why::UnderWay { .. } => is_done,
             _ if is_tried => true,
             Why::Waiting => nominal < self.horizon - self.lag && !self.is_excused(segment, nominal),
-            // Nothing waits that long.
-            Why::WaitsForPlace => true,
             Why::NotYet => nominal + segment.spec.jitter < self.run.ended_at,
             Why::Overtaken { .. } => {
                 !self.may_be_overtaken(segment, nominal) && !self.is_recorded(&segment.uid, nominal)
@@ -87,7 +85,8 @@ impl Judge<'_> {
                     && (self.run.lives.is_empty() || !self.may_be_overtaken(segment, nominal))
             }
             Why::Superseded { .. } => segment.ends_at.is_none(),
-            Why::HistoryGone => true,
+            // Nothing waits for its place until the end.
+            Why::HistoryGone | Why::WaitsForPlace => true,
             // The end of the timing by the clock of another process.
             Why::JobOff { .. }
             | Why::JobFinished { .. }
