@@ -43,8 +43,8 @@ impl World {
     }
 }
 
-fn slot(at: DateTime<Utc>, book: u32) -> Option<Slot> {
-    Some(Slot { at, book })
+fn slot(at: DateTime<Utc>, book: u32) -> Slot {
+    Slot { at, book }
 }
 
 #[tokio::test]
@@ -70,13 +70,13 @@ async fn slots_follow_each_other_within_the_time_that_is_asked_for() {
     in_both_ways(async |world| {
         assert!(world.opens(None, book(3, 60, 4)).await);
         let quarter = TimeDelta::milliseconds(250);
-        assert_eq!(world.takes(request(4, 60)).await, slot(at(60), 3));
-        assert_eq!(world.takes(request(4, 60)).await, slot(at(60) + quarter, 3));
+        assert_eq!(world.takes(request(4, 60)).await, Some(slot(at(60), 3)));
+        assert_eq!(world.takes(request(4, 60)).await, Some(slot(at(60) + quarter, 3)));
         // It is in the past, or under another limit, or too far away.
         assert_eq!(world.takes(request(4, 61)).await, None);
         assert_eq!(world.takes(request(5, 60)).await, None);
         assert_eq!(world.takes(request(4, 60 - 3_600)).await, None);
-        assert_eq!(world.takes(request(4, 61 - 3_600)).await, slot(at(60) + quarter * 2, 3));
+        assert_eq!(world.takes(request(4, 61 - 3_600)).await, Some(slot(at(60) + quarter * 2, 3)));
     })
     .await;
 }
@@ -96,7 +96,7 @@ async fn attempts_that_ask_at_once_get_slots_of_their_own() {
 }
 
 fn with_slot(attempt: &Attempt) -> Attempt {
-    Attempt { slot: slot(at(600), 0), ..attempt.clone() }
+    Attempt { slot: Some(slot(at(600), 0)), ..attempt.clone() }
 }
 
 #[tokio::test]
