@@ -43,7 +43,7 @@ impl World {
     }
 }
 
-const fn slot(at: DateTime<Utc>, book: u32) -> Slot {
+fn slot(at: DateTime<Utc>, book: u32) -> Slot {
     Slot { at, book }
 }
 
