@@ -7,15 +7,13 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use app::fire::{
-    Deadline, Delivery, Dispatcher, Disposition, Executor, FirePorts, FireSettings, Heartbeat,
-    Stop, Sweeper, Unbounded, Worker,
+    Dispatcher, Executor, FirePorts, FireSettings, Heartbeat, Performed, Stop, Sweeper, Unbounded,
 };
 use app::{Manage, ManagePorts, ManageSettings};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::action::Target;
 use domain::attempt::Outcome;
-use domain::firing::limits::FUNCTION;
 use domain::own::OwnResources;
 use domain::plan::PlanLimits;
 use domain::work_item::WorkItem;
@@ -46,8 +44,7 @@ pub(crate) struct Standing {
     runtime: Runtime,
     clock: SetClock,
     sweeper: Sweeper,
-    worker: Worker,
-    workers: Arc<Heartbeat>,
+    executor: Executor,
     queue: Arc<Sent>,
     letters: Queue,
     pub(crate) address: SocketAddr,
@@ -87,8 +84,6 @@ impl Standing {
         let ports = fire_ports(store.clone(), queue.clone(), sender, shared.clone());
         let ports = FirePorts { ids: Arc::new(CountedIds::from(1_000)), ..ports };
         let executor = Executor::new(ports, FireSettings::default());
-        let workers = executor.heartbeat();
-        let worker = Worker::new(executor, shared.clone(), Arc::new(()));
         let ports = ManagePorts {
             browse: store.clone(),
             dead_letters: Arc::new(letters.clone()),
@@ -102,7 +97,7 @@ impl Standing {
         };
         let address = serve(&runtime, Manage::new(ports, settings), Still(clock.clone()));
         drop(entered);
-        Self { runtime, clock, sweeper, worker, workers, queue, letters, address }
+        Self { runtime, clock, sweeper, executor, queue, letters, address }
     }
 
     /// Lets the schedule run, minute by minute.
@@ -117,25 +112,21 @@ impl Standing {
     }
 
     async fn minute(&self) {
-        self.workers.beat().await.unwrap();
+        self.executor.heartbeat().beat().await.unwrap();
         let pass = self.sweeper.pass(0, pending()).await;
         assert_eq!(pass.failed, 0);
         for _ in 0..ROUNDS_MAX {
             let Some(message) = self.queue.due(self.clock.now()) else { return };
-            let delivery = Delivery {
-                message_id: &"m",
-                receives: 1,
-                work_item: Ok(&message.work_item),
-                place: &Unbounded,
-            };
-            let deadline = Deadline::at(self.clock.work_now() + FUNCTION);
-            match self.worker.handle(delivery, deadline, &Stop::never()).await {
-                Disposition::Delete => {}
-                Disposition::RetryAfter(after) => {
+            // Without a deadline: waiting for one would advance this clock.
+            let performed =
+                self.executor.perform(&message.work_item, &Unbounded, &Stop::never()).await;
+            match performed.unwrap() {
+                Performed::Done => {}
+                Performed::Again(after) => {
                     let due_at = self.clock.now() + TimeDelta::from_std(after).unwrap();
                     self.queue.0.lock().unwrap().push(QueueMessage { due_at, ..message });
                 }
-                other => panic!("{other:?}"),
+                other @ Performed::Waits(_) => panic!("{other:?}"),
             }
         }
         panic!("messages lead to messages without an end");
