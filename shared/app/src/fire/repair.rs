@@ -14,9 +14,9 @@
 //! Timers of long retries, spent timers and timers of deleted collections stay due until their work is
 //! done, so they repair themselves.
 //!
-//! Only what happened around the end of the last process is sent again: the store knows when that was
-//! from the newest attempt. Older attempts have been followed to their end, under the retry policies of
-//! their time.
+//! Only what happened around the end of the last process is sent again, and of the one before an outage that
+//! had just ended: the store knows when that was from the newest attempt and the signs of life. Older
+//! attempts have been followed to their end, under the retry policies of their time.
 //!
 //! A repair writes nothing but messages. A crash leaves some of them, and the next repair sends them
 //! all: each attempt is claimed once, whatever the number of its messages.
@@ -222,8 +222,12 @@ impl Repair<'_> {
     fn since(&self) -> DateTime<Utc> {
         let spans = spans(self.ports.clock.as_ref());
         let last_seen = self.last_seen.unwrap_or(self.now);
-        let back = spans.horizon + spans.look_again;
-        last_seen.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC)
+        let back = |at: DateTime<Utc>, span| at.checked_sub_signed(span);
+        let since = back(last_seen, spans.horizon + spans.look_again);
+        // Over an outage it may have waited for longer.
+        let waited = self.waited_since.last().and_then(|at| back(*at, spans.look_again));
+        let since = since.unwrap_or(DateTime::<Utc>::MIN_UTC);
+        waited.map_or(since, |waited| waited.min(since))
     }
 
     /// Turns the candidates into messages.
@@ -277,9 +281,9 @@ fn dispatched(
             .take(max)
     };
     let latest = latest_until(schedule, since, now).unwrap_or(since);
-    let first = waited_since.first().map_or(latest, |last| (*last).max(since));
+    let worked_until = waited_since.last().map_or(latest, |at| (*at).max(since));
     // After the latest one, if the clock was set back.
-    let coming = from(latest.max(first));
+    let coming = from(latest.max(worked_until));
     let waited = waited_since.iter().flat_map(|at| from((*at).max(since)));
     waited.filter(|at| *at < latest).chain(coming).collect()
 }
@@ -381,6 +385,26 @@ mod tests {
         assert_eq!(found_all.first().copied(), Some(at("2027-03-01T09:30")));
         assert_eq!(found_all.last().copied(), Some(at("2027-03-01T09:50")));
         assert_eq!(found_all.len(), 5);
+        // An outage from 02:00 to 09:50 ended shortly before the last sign of life, at 09:55: what waited
+        // when it began, the last one of it, which was made up for, and what came then.
+        let waited_since = [at("2027-03-01T09:41"), at("2027-03-01T01:44")];
+        let bounds = Bounds {
+            since: at("2027-03-01"),
+            now: at("2027-03-01T10:01"),
+            until: at("2027-03-01T10:15"),
+        };
+        let minutely: Schedule = "1 every=5minute start=2027-01-01T00:00:00Z".parse().unwrap();
+        let found_all = dispatched(&minutely, bounds, &waited_since);
+        assert_eq!(found_all.first().copied(), Some(at("2027-03-01T01:45")));
+        for sent in ["02:00", "09:45", "09:50", "09:55", "10:00", "10:05", "10:10"] {
+            assert!(found_all.contains(&at(&format!("2027-03-01T{sent}"))), "{sent}");
+        }
+        // It had ended in the outage, and the last one was made up for.
+        let ended: Schedule =
+            "1 every=5minute end=2027-03-01T09:32:00Z start=2027-01-01T00:00:00Z".parse().unwrap();
+        let found_all =
+            dispatched(&ended, Bounds { until: DateTime::<Utc>::MAX_UTC, ..bounds }, &waited_since);
+        assert_eq!(found_all.last().copied(), Some(at("2027-03-01T09:30")));
         let years = json!({"frequency": "year"});
         let old = ["2027-01-01", "2027-03-01", "2028-01-01"];
         assert_eq!(found(&years, old), ["2027-01-01T00:00:00Z"]);
