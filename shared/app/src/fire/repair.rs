@@ -401,7 +401,7 @@ mod tests {
         }
         // It had ended in the outage, and the last one was made up for.
         let ended: Schedule =
-            "1 every=5minute end=2027-03-01T09:32:00Z start=2027-01-01T00:00:00Z".parse().unwrap();
+            "1 every=5minute start=2027-01-01T00:00:00Z last=1803893400".parse().unwrap();
         let found_all =
             dispatched(&ended, Bounds { until: DateTime::<Utc>::MAX_UTC, ..bounds }, &waited_since);
         assert_eq!(found_all.last().copied(), Some(at("2027-03-01T09:30")));
