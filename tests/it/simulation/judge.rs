@@ -852,6 +852,13 @@ impl<'a> Judge<'a> {
         lives.skip_while(|life| life.from > at).map(|life| life.skew).next().unwrap_or(0)
     }
 
+    /// From when on something could be done that was due at an instant: not in an outage. So a failure that
+    /// pauses a job right after it ends what waited.
+    fn able_from(&self, due: i64) -> i64 {
+        let outage = self.run.outage.filter(|it| (it.from - LAG..it.until).contains(&due));
+        outage.map_or(due, |it| it.until)
+    }
+
     /// How long processes ran in a time.
     fn worked(&self, from: i64, until: i64) -> i64 {
         if self.run.lives.is_empty() || until <= from {
@@ -915,7 +922,9 @@ impl<'a> Judge<'a> {
             for (nominal, next) in segment.occurrences(self.shown_until(until)) {
                 let due = self.last_due(segment, nominal, until);
                 if due.at >= until
-                    || segment.ends_at.is_some_and(|at| self.worked(due.at, at) < self.lag)
+                    || segment
+                        .ends_at
+                        .is_some_and(|at| self.worked(self.able_from(due.at), at) < self.lag)
                     || self.is_off(&segment.collection_uid, due.at, self.lag, 6 * SECOND)
                     || self.was_off(segment, nominal)
                     || self.is_before_on(&segment.collection_uid, due)
