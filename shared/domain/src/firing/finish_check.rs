@@ -418,7 +418,7 @@ mod tests {
             ended(190, 0, Failed),
             ended(90, 0, Succeeded),
         ];
-        let held_up = |executions: &[_]| {
+        let held_up = |executions: &[(Attempt, Option<Record>)]| {
             let newest = executions.first().map(|(attempt, _)| attempt.occurrence.nominal_at());
             super::held_up(newest.unwrap_or_default(), executions)
         };
